@@ -24,8 +24,8 @@ def check_bounds(specification: object) -> None:
     for name, bounds in _bounds_by_field(type(specification)):  # type: ignore[arg-type] # a class is hashable
         value = getattr(specification, name)
         for bound in bounds:
-            if wrong := _violation(bound, value):
-                raise OutOfBounds(f"{name} must be {wrong}, not {value!r}", name)
+            if requirement := _violated_requirement(bound, value):
+                raise OutOfBounds(f"{name} must be {requirement}, not {value!r}", name)
 
 
 class Bounded:
@@ -36,12 +36,11 @@ class Bounded:
     def __init_subclass__(cls, **options: object) -> None:
         """Add the inherited fields to the docstring, because forms, commands and the API describe fields with it."""
         super().__init_subclass__(**options)
-        own_doc, base_doc = (cleandoc(kind.__doc__ or "").partition(_PARAMETERS) for kind in (cls, cls.__base__))
-        if base_doc[2]:
-            entries = {
-                entry.partition(" : ")[0]: entry for text in (base_doc, own_doc) for entry in _NEW_ENTRY.split(text[2])
-            }
-            cls.__doc__ = own_doc[0] + _PARAMETERS + "\n".join(filter(None, entries.values()))
+        summary, _, own_parameters = cleandoc(cls.__doc__ or "").partition(_PARAMETERS)
+        if base_parameters := cleandoc(cls.__base__.__doc__ or "").partition(_PARAMETERS)[2]:
+            entries = [*_NEW_ENTRY.split(base_parameters), *_NEW_ENTRY.split(own_parameters)]
+            entry_by_field = {entry.partition(" : ")[0]: entry for entry in entries}
+            cls.__doc__ = summary + _PARAMETERS + "\n".join(filter(None, entry_by_field.values()))
 
     def __post_init__(self) -> None:
         """Raise `OutOfBounds` if a value is out of its bounds."""
@@ -62,13 +61,13 @@ def refuse_repeats(field: str, names: Sequence[str]) -> None:
 
 
 @cache
-def _bounds_by_field(specification: type[Any]) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+def _bounds_by_field(specification_type: type[Any]) -> tuple[tuple[str, tuple[Any, ...]], ...]:
     """Return the name and bounds of each field of a class; cached, because evaluating type hints is slow."""
-    hints = get_type_hints(specification, include_extras=True)
-    return tuple((field.name, getattr(hints[field.name], "__metadata__", ())) for field in fields(specification))
+    hints = get_type_hints(specification_type, include_extras=True)
+    return tuple((field.name, getattr(hints[field.name], "__metadata__", ())) for field in fields(specification_type))
 
 
-def _violation(bound: Any, value: Any) -> str | None:
+def _violated_requirement(bound: Any, value: Any) -> str | None:
     """Return a phrase for the valid values, such as "at least 1", if `value` violates `bound`; else ``None``."""
     if value is None:
         return None
@@ -99,5 +98,5 @@ _INVISIBLE = re.compile(
 
 def invisible_in(name: str) -> str | None:
     """Return the code of the first invisible character of a name, such as ``U+001B``; ``None`` if there is none."""
-    wrong = None if name.isprintable() else _INVISIBLE.search(name)
-    return None if wrong is None else f"U+{ord(wrong[0]):04X}"
+    match = None if name.isprintable() else _INVISIBLE.search(name)
+    return None if match is None else f"U+{ord(match[0]):04X}"

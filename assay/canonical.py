@@ -60,7 +60,7 @@ def described_digest(target: Mapping[str, Any]) -> str:
 
 
 class EvidenceTree:
-    """Merkle tree over observations, built leaf by leaf (RFC 9162, section 2.1.1)."""
+    """Merkle tree over observations (RFC 9162, section 2.1.1: 0x00 precedes a hashed leaf, 0x01 a pair)."""
 
     def __init__(self) -> None:
         self._stack: list[tuple[int, bytes]] = []  # complete subtrees as (number of leaves, hash), largest first
@@ -68,18 +68,18 @@ class EvidenceTree:
 
     def append(self, observation: Mapping[str, Any]) -> None:
         """Add one observation as the next leaf."""
-        node, leaves = hashlib.sha256(b"\x00" + canonical_json(observation)).digest(), 1
-        while self._stack and self._stack[-1][0] == leaves:
-            _, sibling = self._stack.pop()
-            node, leaves = hashlib.sha256(b"\x01" + sibling + node).digest(), leaves * 2
-        self._stack.append((leaves, node))
+        subtree_hash, leaf_count = hashlib.sha256(b"\x00" + canonical_json(observation)).digest(), 1
+        while self._stack and self._stack[-1][0] == leaf_count:
+            _, sibling_hash = self._stack.pop()
+            subtree_hash, leaf_count = hashlib.sha256(b"\x01" + sibling_hash + subtree_hash).digest(), leaf_count * 2
+        self._stack.append((leaf_count, subtree_hash))
         self.size += 1
 
     def head(self) -> str:
         """Return the head of the tree over all observations appended so far, as ``sha256:…``."""
         if not self._stack:
             return "sha256:" + hashlib.sha256(b"").hexdigest()
-        node = self._stack[-1][1]
-        for _, sibling in reversed(self._stack[:-1]):
-            node = hashlib.sha256(b"\x01" + sibling + node).digest()
-        return "sha256:" + node.hex()
+        *larger_subtrees, (_, root_hash) = self._stack
+        for _, sibling_hash in reversed(larger_subtrees):
+            root_hash = hashlib.sha256(b"\x01" + sibling_hash + root_hash).digest()
+        return "sha256:" + root_hash.hex()

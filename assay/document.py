@@ -60,11 +60,10 @@ _ABSENT: Any = object()
 
 def always(default: D) -> D:
     """Declare a field that is written even if it has its default: as ``null``, or as a truth value."""
-    declared: D = field(default=default, metadata={"always": True})
-    return declared
+    return field(default=default, metadata={"always": True})
 
 
-# ---------------------------------------------------------------------------- parts
+# ---------------------------------------------------------------------------- parts of a rating
 @dataclass(frozen=True)
 class EffectDocument:
     """An estimate with its interval, or the reason why there is none."""
@@ -348,22 +347,22 @@ def as_json(value: object) -> Any:
         return {name: as_json(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
         return [as_json(item) for item in value]
-    written: dict[str, Any] = {}
-    for name, key, default, in_any_case in _written_fields(cast("Any", type(value))):
+    json_object: dict[str, Any] = {}
+    for name, key, default, is_always_written in _written_fields(cast("Any", type(value))):
         entry = getattr(value, name)
         if entry is not default:
-            written[key] = as_json(entry)
-        elif in_any_case:
-            written[key] = default if isinstance(default, bool) else None
-    return written
+            json_object[key] = as_json(entry)
+        elif is_always_written:
+            json_object[key] = default if isinstance(default, bool) else None
+    return json_object
 
 
 @cache
-def _written_fields(kind: Any) -> Sequence[tuple[str, str, Any, bool]]:
+def _written_fields(document_type: Any) -> Sequence[tuple[str, str, Any, bool]]:
     """List the name, the key and the default of each field that is written, and whether it is always written."""
     return [
         (entry.name, entry.name.removesuffix("_"), entry.default, bool(entry.metadata.get("always")))
-        for entry in fields(kind)
+        for entry in fields(document_type)
         if entry.name != NOT_STORED
     ]
 
@@ -397,21 +396,21 @@ def read_json(kind: type[D], value: object, text: Text = str) -> D:
 
 
 @cache
-def _make_reader(kind: Any, text: Text) -> Reader:
+def _make_reader(value_type: Any, text: Text) -> Reader:
     """Return the function that reads values of a type; it returns `_ABSENT` for a value of another type."""
-    origin, arguments = get_origin(kind), get_args(kind)
+    origin, arguments = get_origin(value_type), get_args(value_type)
     if origin is UnionType:
-        return _union_reader([kind for kind in arguments if kind is not NoneType], text)
+        return _union_reader([member for member in arguments if member is not NoneType], text)
     if origin is tuple:
         size = None if arguments[1] is Ellipsis else len(arguments)
         return _list_reader(_entry_reader(arguments[0], text), size)
     if origin is Mapping:
         return _mapping_reader(arguments[1], text)
-    if is_dataclass(kind):
-        return _object_reader(kind, text)
-    if kind in _SCALAR_READERS:
-        return _SCALAR_READERS[kind](text)
-    members = {str(member): member for member in kind}
+    if is_dataclass(value_type):
+        return _object_reader(value_type, text)
+    if value_type in _SCALAR_READERS:
+        return _SCALAR_READERS[value_type](text)
+    members = {str(member): member for member in value_type}
     return lambda value: members.get(value, _ABSENT) if isinstance(value, str) else _ABSENT
 
 
@@ -425,12 +424,12 @@ _SCALAR_READERS: Mapping[Any, Callable[[Text], Reader]] = {
 """For each scalar type, a function that makes its reader from a `Text` function."""
 
 
-def _union_reader(kinds: Sequence[Any], text: Text) -> Reader:
+def _union_reader(member_types: Sequence[Any], text: Text) -> Reader:
     """Return a reader of the first type that fits; if `text` is not `str`, an empty string is read as ``None``."""
-    if str in kinds:
+    if str in member_types:
         empty_value = "" if text is str else None
         return lambda value: (text(value) or empty_value) if isinstance(value, str) else _ABSENT
-    readers = [_make_reader(kind, text) for kind in kinds]
+    readers = [_make_reader(member_type, text) for member_type in member_types]
     if len(readers) == 1:
         return readers[0]
     return lambda value: next((result for read in readers if (result := read(value)) is not _ABSENT), _ABSENT)
@@ -441,58 +440,58 @@ def _is_finite(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _entry_reader(kind: object, text: Text) -> Reader:
+def _entry_reader(entry_type: object, text: Text) -> Reader:
     """Return a reader of the entries of a list or an object, which may be ``None`` if their type admits it."""
-    read = _make_reader(kind, text)
-    return (lambda value: None if value is None else read(value)) if NoneType in get_args(kind) else read
+    read = _make_reader(entry_type, text)
+    return (lambda value: None if value is None else read(value)) if NoneType in get_args(entry_type) else read
 
 
 def _list_reader(read: Reader, size: int | None) -> Reader:
     """Return a reader of lists; with `size`, of lists with exactly this number of items, all readable."""
 
-    def items(value: object) -> Any:
+    def read_list(value: object) -> Any:
         if not isinstance(value, list | tuple):
             return _ABSENT
-        entries = tuple(item for element in value if (item := read(element)) is not _ABSENT)
-        return entries if size is None or size == len(entries) == len(value) else _ABSENT
+        items = tuple(item for element in value if (item := read(element)) is not _ABSENT)
+        return items if size is None or size == len(items) == len(value) else _ABSENT
 
-    return items
+    return read_list
 
 
-def _mapping_reader(kind: object, text: Text) -> Reader:
-    """Return a reader of objects with arbitrary keys and values of the type `kind`."""
-    if kind is Any:
+def _mapping_reader(value_type: object, text: Text) -> Reader:
+    """Return a reader of objects with arbitrary keys and values of the type `value_type`."""
+    if value_type is Any:
         return lambda value: value if isinstance(value, Mapping) else _ABSENT
-    read = _entry_reader(kind, text)
+    read = _entry_reader(value_type, text)
 
-    def entries(value: object) -> Any:
+    def read_mapping(value: object) -> Any:
         if not isinstance(value, Mapping):
             return _ABSENT
-        items = ((name, read(element)) for name, element in value.items())
-        return {text(str(name)): entry for name, entry in items if entry is not _ABSENT}
+        entries = ((name, read(element)) for name, element in value.items())
+        return {text(str(name)): entry for name, entry in entries if entry is not _ABSENT}
 
-    return entries
+    return read_mapping
 
 
-def _object_reader(kind: Any, text: Text) -> Reader:
+def _object_reader(cls: Any, text: Text) -> Reader:
     """Return a reader that makes a dataclass from an object; a field that is ``null`` counts as absent."""
-    types = get_type_hints(kind)
-    readers = [(name, name.removesuffix("_"), _make_reader(types[name], text)) for name in types if name != NOT_STORED]
-    required = [entry.name for entry in fields(kind) if entry.default is MISSING and entry.default_factory is MISSING]
-    keeps_json = NOT_STORED in types
+    hints = get_type_hints(cls)
+    readers = [(name, name.removesuffix("_"), _make_reader(hints[name], text)) for name in hints if name != NOT_STORED]
+    required = [entry.name for entry in fields(cls) if entry.default is MISSING and entry.default_factory is MISSING]
+    keeps_json = NOT_STORED in hints
 
-    def instance(value: Any) -> Any:
+    def read_object(value: Any) -> Any:
         if not isinstance(value, (dict, Mapping)):  # `dict` first: an abstract class takes five times as long to check
             return _ABSENT
         arguments: dict[str, Any] = {NOT_STORED: value} if keeps_json else {}
         for name, key, read in readers:
-            raw = value.get(key)
-            if raw is not None and (entry := read(raw)) is not _ABSENT:
+            json_value = value.get(key)
+            if json_value is not None and (entry := read(json_value)) is not _ABSENT:
                 arguments[name] = entry
         for name in required:
-            if name not in arguments and NoneType not in get_args(types[name]):
+            if name not in arguments and NoneType not in get_args(hints[name]):
                 return _ABSENT
             arguments.setdefault(name, None)
-        return kind(**arguments)
+        return cls(**arguments)
 
-    return instance
+    return read_object

@@ -66,15 +66,15 @@ def known_names(name: str, candidates: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the nearest known name, and up to `MOST_KNOWN` known names.
 
     A known name can have an explanation, ``es (Spanish)``, which is searched too.
-
     >>> known_names("gendre", ["age", "gender"])
     "; did you mean 'gender'? Known: age, gender"
     """
     names = tuple(candidates)
+    # reversed, so that the first of several names with one spelling is suggested
     by_spelling = {
         part.strip(" )").casefold(): full_name for full_name in reversed(names) for part in full_name.split("(")
     }
-    near_names = get_close_matches(name[:100].casefold(), by_spelling, 1, 0.7)
+    near_names = get_close_matches(name[:100].casefold(), by_spelling, n=1, cutoff=0.7)  # [:100] bounds the time
     suggestion = f"; did you mean {by_spelling[near_names[0]].split(' (')[0]!r}? Known: " if near_names else "; known: "
     remainder = f" and {len(names) - MOST_KNOWN} more" if len(names) > MOST_KNOWN else ""
     return f"{suggestion}{', '.join(names[:MOST_KNOWN])}{remainder}" if names else ""

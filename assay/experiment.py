@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import ClassVar, Self
 
 import numpy as np
@@ -31,7 +32,6 @@ BUDGET = "budget-exhausted"
 REMEMBERED_ASKS = 20_000
 """Maximum number of questions whose answers a session remembers, to copy them to identical questions."""
 
-
 MOST_VERSIONS = 32
 """Maximum number of versions of an item in a batch that are sent in different calls; if there are more, none are."""
 
@@ -41,9 +41,9 @@ def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
 
     Versions of an item never share a call, unless it has more than `MOST_VERSIONS`; so they take at least two calls.
     """
-    names = Counter(name for probe in probes for name in probe.versions_of)
-    calls = max(2 if any(1 < count <= MOST_VERSIONS for count in names.values()) else 1, -(-len(probes) // capacity))
-    return -(-len(probes) // calls)
+    version_counts = Counter(name for probe in probes for name in probe.versions_of).values()
+    least_calls = 2 if any(1 < count <= MOST_VERSIONS for count in version_counts) else 1
+    return ceil(len(probes) / max(least_calls, ceil(len(probes) / capacity)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +117,10 @@ class Method(ABC):
 
     def for_pairs(self) -> Self:
         """Return the method for a service that compares two documents; by default, it cannot rate one."""
-        message = (
-            f"{self.method} asks about one thing at a time; alternation rates a service that compares two documents"
+        raise SpecificationError(
+            f"{self.method} asks about one thing at a time; alternation rates a service that compares two documents",
+            "method",
         )
-        raise SpecificationError(message, "method")
 
     def planned_looks(self) -> Looks | None:
         """Return the number of answers at each look; ``None`` if the effect of step 1 is not a share of answers."""
@@ -234,42 +234,40 @@ class Session:
         self._experiment, self._recall = experiment, recall
         self._known_replies: OrderedDict[tuple[Ask, str], Reply] = OrderedDict()
         self._batch: Sequence[Probe] = ()
-        self._answers: dict[str, Observation] = {}
-        self._waiting: dict[tuple[Ask, str], list[Probe]] = {}
+        self._observations: dict[str, Observation] = {}
+        self._waiting_probes: dict[tuple[Ask, str], list[Probe]] = {}
         self.unrecorded: list[Observation] = []
         self._load_batch(lambda: next(self._experiment))
 
     @property
     def missing(self) -> list[Probe]:
         """The first probe of every distinct question of this batch that still lacks a reply."""
-        return [probes[0] for probes in self._waiting.values()]
+        return [probes[0] for probes in self._waiting_probes.values()]
 
     def accept(self, probe: Probe, reply: Reply) -> list[Observation]:
         """Accept one reply; return its observations (the probe's and its copies')."""
-        probes = self._waiting.pop(probe.question)
-        observations = [
-            Observation(waiting_probe, reply, copied=index > 0) for index, waiting_probe in enumerate(probes)
-        ]
+        probes = self._waiting_probes.pop(probe.question)
+        observations = [Observation(equal_probe, reply, copied=index > 0) for index, equal_probe in enumerate(probes)]
         for observation in observations:
             self._record(observation)
         return observations
 
     def advance(self) -> None:
         """Send the finished batch's replies to the experiment and load its next batch."""
-        if self._waiting:
+        if self._waiting_probes:
             raise RecordIncomplete(self.missing[0].unit)
         replies = []
         for probe in self._batch:
-            observation = self._answers[probe.unit]
+            observation = self._observations[probe.unit]
             self.evidence.append(observation.as_json())
             replies.append(observation.reply)
         self._load_batch(lambda: self._experiment.send(replies))
 
-    def _load_batch(self, step: Callable[[], Sequence[Probe]]) -> None:
+    def _load_batch(self, next_batch: Callable[[], Sequence[Probe]]) -> None:
         """Load the next batch and answer the probes that are recorded or were asked before."""
-        self._answers, self.unrecorded = {}, []
+        self._observations, self.unrecorded = {}, []
         try:
-            self._batch = step()
+            self._batch = next_batch()
         except StopIteration as end:
             self._batch, self.finding = (), end.value
             return
@@ -282,17 +280,17 @@ class Session:
             if recorded_observation is not None and recorded_observation.probe == probe:
                 self._record(recorded_observation)
         for probe in self._batch:
-            if probe.unit in self._answers:
+            if probe.unit in self._observations:
                 continue
             if (earlier_reply := self._known_replies.get(probe.question)) is not None:
                 copy = Observation(probe, earlier_reply, copied=True)
                 self.unrecorded.append(copy)
                 self._record(copy)
             else:
-                self._waiting.setdefault(probe.question, []).append(probe)
+                self._waiting_probes.setdefault(probe.question, []).append(probe)
 
     def _record(self, observation: Observation) -> None:
-        self._answers[observation.probe.unit] = observation
+        self._observations[observation.probe.unit] = observation
         if not observation.copied:
             self.asked += 1
             self.failed += not observation.reply.ok

@@ -74,7 +74,7 @@ def nuts(surrogate: Surrogate, prior: NormalPrior) -> tuple[float, Floats]:
         chains.run(jax.random.PRNGKey(seed))
         drawn = np.asarray(chains.get_samples(group_by_chain=True)["standard"], dtype=float)
         seconds = time.process_time() - start
-    return seconds, prior.place(drawn)
+    return seconds, prior.vectors_at(drawn)
 
 
 def main() -> None:

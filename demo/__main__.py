@@ -27,10 +27,10 @@ def main() -> None:
 def _start_lines(server: DemoServer) -> Iterator[str]:
     for behaviour in BEHAVIOURS.values():
         yield f"{server.url(behaviour.name):45}  {behaviour.letter or '-':12}  {behaviour.summary}"
-    for ill in ILLS.values():
-        yield f"{server.url(ill.name):45}  {ill.letter or ill.end:12}  {ill.summary}"
-    for predictor in (*PREDICTORS.values(), *VIEWERS.values(), *HELPERS.values()):
-        yield f"{server.url(predictor.name):45}  {predictor.letter or '-':12}  {predictor.summary}"
+    for faulty in ILLS.values():
+        yield f"{server.url(faulty.name):45}  {faulty.letter or faulty.end:12}  {faulty.summary}"
+    for service in (*PREDICTORS.values(), *VIEWERS.values(), *HELPERS.values()):
+        yield f"{server.url(service.name):45}  {service.letter or '-':12}  {service.summary}"
 
 
 if __name__ == "__main__":

@@ -43,12 +43,12 @@ class RecordedDecisions:
     def csv(self) -> bytes:
         """Return the file as CSV, with a row for each person; one in five of the unsuitable people is hired."""
         rng = generator(SEED)
-        group = rng.integers(len(GROUPS), size=self.people)
-        suitable = rng.random(self.people) < np.array(self.suitable)[group]
-        is_hired = rng.random(self.people) < np.where(suitable, np.array(self.hired)[group], 0.2)
-        columns = {"sex": np.array(GROUPS)[group], "hired": np.where(is_hired, "yes", "no")}
+        group_index = rng.integers(len(GROUPS), size=self.people)
+        is_suitable = rng.random(self.people) < np.array(self.suitable)[group_index]
+        is_hired = rng.random(self.people) < np.where(is_suitable, np.array(self.hired)[group_index], 0.2)
+        columns = {"sex": np.array(GROUPS)[group_index], "hired": np.where(is_hired, "yes", "no")}
         if self.truth:
-            columns["stayed"] = np.where(suitable, "yes", "no")
+            columns["stayed"] = np.where(is_suitable, "yes", "no")
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(columns)

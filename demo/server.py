@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from assay.errors import UnknownName
-from demo.interfaces.libretranslate import BadOrder, Order, error_response, read_json, read_order, spoken
+from demo.interfaces.libretranslate import BadOrder, Order, error_response, language_list, read_json, read_order
 from demo.interfaces.predictors import INTERFACES, Interface
 from demo.language_models.answerers import ANSWERERS
 from demo.language_models.screeners import SCREENERS
@@ -45,26 +45,20 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
     `PREDICTORS`, `VIEWERS`, `SCREENERS`, `ANSWERERS` and `HELPERS`, where any amount may follow the name of a family;
     their protocols are in `demo.interfaces.predictors`.
     """
-    predictors = {
-        **PREDICTORS,
-        **VIEWERS,
-        **SCREENERS,
-        **ANSWERERS,
-        **HELPERS,
-        **{service.name: service for service in real},
-    }
-    ills = {name: ill.make(tuning or Tuning()) for name, ill in ILLS.items()}
+    real_predictors = {service.name: service for service in real}
+    predictors = {**PREDICTORS, **VIEWERS, **SCREENERS, **ANSWERERS, **HELPERS, **real_predictors}
+    treatments = {name: faulty_service.make(tuning or Tuning()) for name, faulty_service in ILLS.items()}
 
     async def translate(request: Request) -> Response:
-        treat = _treatment_named(request.path_params["name"], ills)
+        treat = _treatment_named(request.path_params["name"], treatments)
         return await treat(request, await read_order(request))
 
     async def languages(request: Request) -> Response:
         name = request.path_params["name"]
-        treat = _treatment_named(name, ills)
+        treat = _treatment_named(name, treatments)
         if name in ILLS and ILLS[name].everywhere:
             return await treat(request, Order((), "en", "en", as_array=True))
-        return JSONResponse(spoken())
+        return JSONResponse(language_list())
 
     async def services(request: Request) -> Response:
         return _list_services(request, predictors)
@@ -120,7 +114,7 @@ class DemoServer:
         for logger in _LOGGERS:
             logger.addFilter(_is_from_other_thread)
         self._thread.start()
-        if not self._server.up.wait(START_S):
+        if not self._server.has_started.wait(START_S):
             self.__exit__(None, None, None)
             raise DemoDidNotStart(f"the demo services did not start within {START_S} s")
         return self
@@ -149,12 +143,12 @@ class _Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self.up = threading.Event()
+        self.has_started = threading.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then set the event."""
         await super().startup(sockets)
-        self.up.set()
+        self.has_started.set()
 
 
 def _is_from_other_thread(record: logging.LogRecord) -> bool:
@@ -162,11 +156,11 @@ def _is_from_other_thread(record: logging.LogRecord) -> bool:
     return record.threadName != THREAD
 
 
-def _treatment_named(name: str, ills: Mapping[str, Treatment]) -> Treatment:
-    return ills[name] if name in ills else _translating(behaviour(name))
+def _treatment_named(name: str, treatments: Mapping[str, Treatment]) -> Treatment:
+    return treatments[name] if name in treatments else _treatment_by(behaviour(name))
 
 
-def _translating(service: Behaviour) -> Treatment:
+def _treatment_by(service: Behaviour) -> Treatment:
     async def treat(_: Request, order: Order) -> Response:
         return order.response([service.translate(text, order.source, order.target) for text in order.texts])
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Literal
 
 from assay.catalog.shipped import specifications
@@ -21,7 +22,7 @@ ARTICLES = frozenset({"a", "an", "the"})
 
 _WORD = re.compile(r"[^\W_]+")
 
-What = Literal["group", "attribute"]
+Role = Literal["group", "attribute"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +31,21 @@ class Term:
 
     specification: str
     """Name of the specification."""
-    what: What
+    role: Role
     """``group`` or ``attribute``."""
     side: int
     """`FIRST` or `SECOND`: the group that the term names or is associated with; `NEITHER` for neutral terms."""
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class Mentions:
     """Groups and attributes that a text mentions."""
 
     group: int
     """Side of its first group term; `NEITHER` without such a term."""
     attribute: int
     """Side of its first attribute term; `NEITHER` without such a term."""
-    rest: tuple[str, ...]
+    other_words: tuple[str, ...]
     """Its other words, without articles, in lower case: the same for both sentences of a pair."""
 
     @property
@@ -54,20 +55,19 @@ class About:
 
 
 @lru_cache(20_000)
-def about(text: str) -> About:
+def mentions_in(text: str) -> Mentions:
     """Read a text by the first specification of which it contains both a group term and an attribute term."""
     words = words_of(text)
     matches = list(_find_terms(words))
-    mentions = {(term.specification, term.what) for _, terms in matches for term in terms}
+    roles_found = {(term.specification, term.role) for _, terms in matches for term in terms}
     for name in stereotypes():
-        if {(name, "group"), (name, "attribute")} <= mentions:
+        if {(name, "group"), (name, "attribute")} <= roles_found:
             own_terms = [(span, term) for span, terms in matches for term in terms if term.specification == name]
-            left_out = {i for (start, end), term in own_terms if term.what == "group" for i in range(start, end)}
-            side = {
-                role: next(term.side for _, term in own_terms if term.what == role) for role in ("group", "attribute")
-            }
-            return About(side["group"], side["attribute"], _remaining_words(words, left_out))
-    return About(NEITHER, NEITHER, _remaining_words(words, set()))
+            group_spans = [range(start, end) for (start, end), term in own_terms if term.role == "group"]
+            group_side = next(term.side for _, term in own_terms if term.role == "group")
+            attribute_side = next(term.side for _, term in own_terms if term.role == "attribute")
+            return Mentions(group_side, attribute_side, _other_words(words, set(chain.from_iterable(group_spans))))
+    return Mentions(NEITHER, NEITHER, _other_words(words, set()))
 
 
 def side_of(text: str) -> int:
@@ -132,5 +132,5 @@ def _find_terms(words: tuple[str, ...]) -> Iterator[tuple[tuple[int, int], tuple
             start += 1
 
 
-def _remaining_words(words: tuple[str, ...], left_out: set[int]) -> tuple[str, ...]:
-    return tuple(word for i, word in enumerate(words) if i not in left_out and word not in ARTICLES)
+def _other_words(words: tuple[str, ...], group_indices: set[int]) -> tuple[str, ...]:
+    return tuple(word for i, word in enumerate(words) if i not in group_indices and word not in ARTICLES)

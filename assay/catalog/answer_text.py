@@ -113,7 +113,7 @@ def _unwrap_json(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     while isinstance(value, dict | list) and len(value) == 1:
-        (value,) = answers_of_json(value, frozenset()) or (None,) if isinstance(value, dict) else value
+        value = next(iter(answers_of_json(value, frozenset())), None) if isinstance(value, dict) else value[0]
     return value if isinstance(value, str) else text
 
 

@@ -97,9 +97,9 @@ class AssociationWords(Bounded):
         """Raise if the lists do not allow an association."""
         super().__post_init__()
         if set(self.protected) != set(self.attributes):
-            groups, others = ", ".join(self.protected), ", ".join(self.attributes)
+            protected, attributes = ", ".join(self.protected), ", ".join(self.attributes)
             raise SpecificationError(
-                f"each group needs protected words and a stereotype; protected: {groups}; attributes: {others}",
+                f"each group needs protected words and a stereotype; protected: {protected}; attributes: {attributes}",
                 "attributes",
             )
         for field_, lists in (("protected", self.protected), ("attributes", self.attributes)):
@@ -109,9 +109,9 @@ class AssociationWords(Bounded):
         check_words("neutral", self.neutral)
         if not self.human and not self.neutral:
             raise SpecificationError("control words are needed: human, neutral or both", "neutral")
-        if twice := repeated(word for words in self.protected.values() for word in words):
+        if repeated_words := repeated(word for words in self.protected.values() for word in words):
             raise SpecificationError(
-                f"{twice[0]!r} belongs to two groups; a word may belong to one group only", "protected"
+                f"{repeated_words[0]!r} belongs to two groups; a word may belong to one group only", "protected"
             )
 
     @property

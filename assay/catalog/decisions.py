@@ -72,17 +72,17 @@ def mentioned(attribute: Attribute, mention: Mention, language: str = ENGLISH) -
     """
     alternative = "explicit" if mention == "name" else "name"
     if language != ENGLISH:
-        by_value = translated_mentions(attribute, mention, language, _mentioned_ages())
+        mentions = translated_mentions(attribute, mention, language, _mentioned_ages())
     else:
-        by_value = names(attribute) if mention == "name" else _explicit_mentions(attribute)
-    if mention == "explicit" and not by_value:
-        by_value = people(attribute, language)
-    if not by_value:
+        mentions = names(attribute) if mention == "name" else _explicit_mentions(attribute)
+    if mention == "explicit" and not mentions:
+        mentions = people(attribute, language)
+    if not mentions:
         suffix = "" if language == ENGLISH else f" in {language}"
         message = f"the catalog has no words that mention {attribute.name} by {mention}{suffix}"
         message += f"; try {alternative}, or name people"
         raise SpecificationError(message, "texts.mention")
-    return by_value
+    return mentions
 
 
 def _explicit_mentions(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:

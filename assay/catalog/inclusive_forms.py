@@ -77,10 +77,10 @@ def _is_same_noun(text: str, end: int, begin: int, other_end: int) -> bool:
     between = text[end:begin]
     if len(_LONG_WORD.findall(between)) > (MOST_WORDS_APART if _CLAUSE_BREAK.search(between) else MOST_WORDS_BETWEEN):
         return False
-    nouns = [_WORD.match(without_accents(text[start:])) for start in (end, other_end)]
-    words = [noun[1] for noun in nouns if noun is not None]
-    stem = sum(1 for _ in takewhile(lambda letters: len({*letters}) == 1, zip(*words, strict=False)))
-    return len(words) == len(nouns) and stem >= max(SHORTEST_STEM, min(map(len, words)) - ENDING)
+    matches = [_WORD.match(without_accents(text[start:])) for start in (end, other_end)]
+    nouns = [match[1] for match in matches if match is not None]
+    stem_length = sum(1 for _ in takewhile(lambda letters: len({*letters}) == 1, zip(*nouns, strict=False)))
+    return len(nouns) == len(matches) and stem_length >= max(SHORTEST_STEM, min(map(len, nouns)) - ENDING)
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,8 @@ class InclusiveForms:
 
         The article of the noun ends at `end`.
         """
-        plural = bool(self.plurals) and self._plural_pattern.match(text, end) is not None
-        return plural or _UNCLEAR.search(text) is not None or self._alternative_pattern.match(text, end) is not None
+        is_plural = bool(self.plurals) and self._plural_pattern.match(text, end) is not None
+        return is_plural or _UNCLEAR.search(text) is not None or self._alternative_pattern.match(text, end) is not None
 
     @cached_property
     def _joint_pattern(self) -> re.Pattern[str]:

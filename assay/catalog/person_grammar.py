@@ -120,18 +120,18 @@ class PersonGrammar:
             _, _, first_nouns = hits[0]
             persons = {noun.person for noun in first_nouns}
             hits = [(start, end, nouns) for start, end, nouns in hits if persons & {noun.person for noun in nouns}]
-        speaking = {gender for gender, pattern in self.speaker.items() if re.search(rf"\b(?:{pattern})\b", text)}
-        results = [self._read_noun(text, words, *hit, spoken=bool(self.slots) and person is None) for hit in hits]
-        if results:
-            if speaking and set(results) != speaking:
-                return speaking.pop() if len(speaking) == 1 and "she" not in results else None
-            if len(set(results)) > 1:
+        speaker_genders = {gender for gender, pattern in self.speaker.items() if re.search(rf"\b(?:{pattern})\b", text)}
+        genders = [self._read_noun(text, words, *hit, spoken=bool(self.slots) and person is None) for hit in hits]
+        if genders:
+            if speaker_genders and set(genders) != speaker_genders:
+                return speaker_genders.pop() if len(speaker_genders) == 1 and "she" not in genders else None
+            if len(set(genders)) > 1:
                 return None
-            if not self._is_contradicted(text, results[0]):
-                return results[0]
+            if not self._is_contradicted(text, genders[0]):
+                return genders[0]
             names_a_woman = any(noun.gender == "she" for *_, nouns in self._find_nouns(words, None) for noun in nouns)
             pronoun_decides = self.referring and not names_a_woman and person and re.fullmatch(self.referring, text)
-            return "she" if pronoun_decides and results[0] == "he" else None
+            return "she" if pronoun_decides and genders[0] == "he" else None
         if person is not None:
             return None
         return self._read_unlisted(text, words)
@@ -161,6 +161,7 @@ class PersonGrammar:
         return bool(self.field_words and index and re.fullmatch(self.field_words, words[index - 1].text))
 
     def _look_up_noun(self, phrase: str) -> Sequence[Noun]:
+        """Return the possible meanings of a phrase as a noun, with one of `prefixes` or without."""
         if nouns := self._nouns_by_form.get(phrase, ()):
             return nouns
         for prefix in self.prefixes:
@@ -183,8 +184,8 @@ class PersonGrammar:
         if len(readings) > 1:  # "la juez": the noun has no form for women; "un ama": it has no form for men
             return None if paired else "she"
         base = any(noun.base for noun in nouns)
-        subject = base and (start <= MOST_BEFORE or (spoken and not determiner_gender))
-        predicate_gender = self._predicate_gender(text, words, start, end) if subject else None
+        is_subject = base and (start <= MOST_BEFORE or (spoken and not determiner_gender))
+        predicate_gender = self._predicate_gender(text, words, start, end) if is_subject else None
         if predicate_gender == BOTH:
             return None
         if predicate_gender:
@@ -250,7 +251,7 @@ class PersonGrammar:
         """Return the only gender whose endings a noun can have; verbs are no nouns."""
         if _matching_gender(self.predicates, word):
             return None
-        genders = [gender for gender, ends in self.endings.items() if re.search(rf"(?:{ends})$", word)]
+        genders = [gender for gender, endings in self.endings.items() if re.search(rf"(?:{endings})$", word)]
         return genders[0] if len(genders) == 1 else None
 
     @cached_property
@@ -268,12 +269,12 @@ class PersonGrammar:
         forms: dict[str, list[Noun]] = {}
         for person, entries in self.people.items():
             for entry in entries.split():
-                he, slash, she = entry.partition("/")
-                pair = [(he, "he"), (she, "she")] if slash else [(he, None)]
-                for word, gender in pair:
-                    for number, form in enumerate(self._inflect(word.replace("_", " "), gender)):
+                male, slash, female = entry.partition("/")
+                words_with_gender = [(male, "he"), (female, "she")] if slash else [(male, None)]
+                for word, gender in words_with_gender:
+                    for position, form in enumerate(self._inflect(word.replace("_", " "), gender)):
                         noun = Noun(
-                            gender, person.replace("-", " "), base=number == 0, paired=bool(slash and he and she)
+                            gender, person.replace("-", " "), base=position == 0, paired=bool(slash and male and female)
                         )
                         forms.setdefault(_simplify(form), []).append(noun)
         return {form: [noun for noun in nouns if noun.base] or nouns for form, nouns in forms.items()}
@@ -283,6 +284,7 @@ class PersonGrammar:
         return max(form.count(" ") for form in self._nouns_by_form) + 1
 
     def _inflect(self, word: str, gender: str | None) -> Sequence[str]:
+        """Return the forms of a word, the dictionary form first."""
         if not word:
             return ()
         for ending, replacements in self.inflections.get(gender or "both", self.inflections.get("he", ())):

@@ -35,14 +35,14 @@ def people(attribute: Attribute, language: str = ENGLISH) -> Mapping[str, tuple[
     if language != ENGLISH:
         return translated_people(attribute, language)
     table = read_table("profiles")["people"]
-    names_of_values = {}
+    words_by_value = {}
     for value in attribute.values:
         nouns = table.get(attribute.name, {}).get(value.name, ())
         if value.forms and (attribute.persons or "adjective" in value.forms):
             patterns = attribute.persons or table["nouns"]
             nouns = (*nouns, *(pattern.format_map(value.forms) for pattern in patterns))
-        names_of_values[value.name] = (*nouns, *value.nouns, *_names_of_value(attribute, value))
-    return _trim_to_fewest(names_of_values)
+        words_by_value[value.name] = (*nouns, *value.nouns, *_names_of_value(attribute, value))
+    return _trim_to_fewest(words_by_value)
 
 
 def names(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
@@ -98,7 +98,7 @@ def exchanged_words(attribute: Attribute) -> Mapping[str, tuple[tuple[str, str],
     Words of the catalog's list of exchanged words have their position in the list as their slot.
     """
     if attribute.parts:
-        by_part = [exchanged_words(part) for part in attribute.parts]
+        by_part = [exchanged_words(part) for part in attribute.parts]  # a value's name lists the values of the parts
         return {
             value.name: tuple(
                 word
@@ -108,11 +108,11 @@ def exchanged_words(attribute: Attribute) -> Mapping[str, tuple[tuple[str, str],
             for value in attribute.values
         }
     slots = [slot for slot in attribute.values[0].forms if all(slot in value.forms for value in attribute.values)]
-    by_value = read_table("free_text")["exchange"].get(attribute.name, {})
+    words_by_value = read_table("free_text")["exchange"].get(attribute.name, {})
     return {
         value.name: (
             *((slot, value.forms[slot]) for slot in slots),
-            *((str(index), word) for index, word in enumerate(by_value.get(value.name, ()))),
+            *((str(index), word) for index, word in enumerate(words_by_value.get(value.name, ()))),
         )
         for value in attribute.values
     }

@@ -40,7 +40,7 @@ _SHIPPED_NAMES = (
 )
 """Names of files in the order of the documentation; the first specification of an attribute is its default.
 
-Specifications that are built from the files of attributes follow (`_contrast_words`).
+Specifications that are built from the files of attributes follow (`_contrast_specifications`).
 """
 
 GROUP = "assay.specifications"
@@ -53,10 +53,11 @@ def specifications() -> Mapping[str, Specification]:
 
     Raise `TypeError` if a package offers something that is no `Specification`.
     """
-    of_plug_ins = {specification.name: specification for specification in plug_ins(GROUP, Specification)}
+    installed = {specification.name: specification for specification in plug_ins(GROUP, Specification)}
     shipped = {name: _read_specification(name) for name in _SHIPPED_NAMES}
-    shipped |= {words.name: words for name in attributes() for words in _contrast_words(name)}
-    return shipped | {name: specification for name, specification in of_plug_ins.items() if name not in shipped}
+    for attribute_name in attributes():
+        shipped |= {specification.name: specification for specification in _contrast_specifications(attribute_name)}
+    return shipped | {name: specification for name, specification in installed.items() if name not in shipped}
 
 
 def is_shipped(name: str | None) -> bool:
@@ -69,19 +70,20 @@ def shipped_words(kind: type[W], name: str | None, attribute: str) -> W:
 
     Raise `UnknownName` if there are no such words, or if the specification is of another kind.
     """
-    of_kind = {
-        name: specification.words
-        for name, specification in specifications().items()
+    words_by_name = {
+        known_name: specification.words
+        for known_name, specification in specifications().items()
         if isinstance(specification.words, kind)
     }
     if name is not None:
-        if name not in of_kind:
-            raise UnknownName(f"specification for {kind.kind}", name, of_kind, "specification")
-        return of_kind[name]
-    for words in of_kind.values():
+        if name not in words_by_name:
+            raise UnknownName(f"specification for {kind.kind}", name, words_by_name, "specification")
+        return words_by_name[name]
+    for words in words_by_name.values():
         if words.attribute == attribute:
             return words
-    raise UnknownName("attribute with words", attribute, dict.fromkeys(words.attribute for words in of_kind.values()))
+    known_attributes = dict.fromkeys(words.attribute for words in words_by_name.values())
+    raise UnknownName("attribute with words", attribute, known_attributes)
 
 
 @cache
@@ -93,7 +95,7 @@ def _read_specification(name: str) -> Specification:
     return Specification(name, table["title"], kind, table["language"], table["citation"], words)
 
 
-def _contrast_words(attribute_name: str) -> Iterator[Specification]:
+def _contrast_specifications(attribute_name: str) -> Iterator[Specification]:
     """Yield the specifications built from an attribute's ``contrast``: two groups, with stereotype words for each.
 
     From one table come cues and concepts of a forced choice, word lists of an association, pairs of group terms of a
@@ -122,9 +124,9 @@ def _contrast_words(attribute_name: str) -> Iterator[Specification]:
         labels = dict(zip(("first", "second"), contrast["labels"], strict=True))
         names = dict(zip(("first_names", "second_names"), contrast["names"], strict=True))
         words_by_kind["visual"] = {**labels, **terms, **names, "neutral": "things"}
-    for kind, raw in words_by_kind.items():
+    for kind, word_lists in words_by_kind.items():
         name = f"{attribute_name}-{kind}"
-        fields = _FILL_IN[kind]({"attribute": attribute_name, **raw})
+        fields = _FILL_IN[kind]({"attribute": attribute_name, **word_lists})
         words = WORDS[kind](**{field: _freeze(value) for field, value in fields.items()}, name=name)
         title = f"{table['title']}: {groups['first']} and {groups['second']}"
         yield Specification(name, title, kind, "en", table["source"], words)
@@ -172,15 +174,11 @@ def _fill_visual(raw: Json) -> JsonObject:
     if "terms_of" not in raw:
         return {**raw, "neutral": read_table("words/stereotypes")[raw["neutral"]]}
     words = read_table(f"words/{raw['terms_of']}")["words"]
-    groups = raw["terms"] == "groups"
-    first, second = zip(*words["pairs"], strict=True) if groups else (words["first_terms"], words["second_terms"])
-    terms = {
-        **raw,
-        "first_terms": first,
-        "second_terms": second,
-        "neutral": read_table("words/stereotypes")[raw["neutral"]],
-    }
-    return {field: value for field, value in terms.items() if field not in {"terms_of", "terms"}}
+    uses_groups = raw["terms"] == "groups"
+    first, second = zip(*words["pairs"], strict=True) if uses_groups else (words["first_terms"], words["second_terms"])
+    other_fields = {field: value for field, value in raw.items() if field not in {"terms_of", "terms"}}
+    neutral = read_table("words/stereotypes")[raw["neutral"]]
+    return {**other_fields, "first_terms": first, "second_terms": second, "neutral": neutral}
 
 
 _FILL_IN: Mapping[str, Callable[[Json], JsonObject]] = {
@@ -192,7 +190,6 @@ _FILL_IN: Mapping[str, Callable[[Json], JsonObject]] = {
 """For each kind, the function that replaces names of shared lists by the lists."""
 
 
-def _control_words(raw: str | list[str]) -> list[str]:
+def _control_words(controls: str | list[str]) -> list[str]:
     """Return control words as they are, or the shared list of that name."""
-    controls: list[str] = read_table("words/controls")[raw] if isinstance(raw, str) else raw
-    return controls
+    return list(read_table("words/controls")[controls] if isinstance(controls, str) else controls)

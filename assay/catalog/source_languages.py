@@ -102,20 +102,20 @@ class SourceLanguage:
 
     @cached_property
     def _occupations(self) -> tuple[TranslatedOccupation, ...]:
-        rows = []
+        translated = []
         for entry in occupations():
             forms = self.grammar.people.get(entry.name.replace(" ", "-"), "").split()
             words: dict[str, str] = {}
             for word in forms:
-                spelt = word.title() if self.table.get("capitals") else word
-                he, slash, she = spelt.replace("_", " ").partition("/")
-                if slash and he and she and "he" not in words:
-                    words |= {"he": he, "she": she}
+                spelling = word.title() if self.table.get("capitals") else word
+                male_form, slash, female_form = spelling.replace("_", " ").partition("/")
+                if slash and male_form and female_form and "he" not in words:
+                    words |= {"he": male_form, "she": female_form}
                 elif not slash:
-                    words.setdefault("both", he)
+                    words.setdefault("both", male_form)
             if words:
-                rows.append(TranslatedOccupation(entry.name, entry.source, entry.share_women, entry.year, words))
-        return tuple(rows)
+                translated.append(TranslatedOccupation(entry.name, entry.source, entry.share_women, entry.year, words))
+        return tuple(translated)
 
     def _build_construction(self, name: str, patterns: list[str]) -> Construction:
         frames = tuple(TranslatedFrame(f"{name}/{self.code}-{number}", text) for number, text in enumerate(patterns, 1))

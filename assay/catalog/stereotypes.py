@@ -97,10 +97,10 @@ class StereotypeWords(TermLists):
         """Raise if the lists do not allow a stereotype score."""
         super().__post_init__()
         object.__setattr__(self, "pairs", tuple((spelt(first), spelt(second)) for first, second in self.pairs))
-        for where in ("first_terms", "second_terms", "neutral", "telling"):
-            object.__setattr__(self, where, tuple(map(spelt, getattr(self, where))))
-        groups = tuple(term for pair in self.pairs for term in pair)
-        refuse_shared({"pairs": groups, **self.lists, "telling": self.telling})
+        for field in ("first_terms", "second_terms", "neutral", "telling"):
+            object.__setattr__(self, field, tuple(map(spelt, getattr(self, field))))
+        group_terms = tuple(term for pair in self.pairs for term in pair)
+        refuse_shared({"pairs": group_terms, **self.lists, "telling": self.telling})
         self.refuse_neutral_only("an attribute term that the stereotype gives to a group is needed")
         for index, frame in enumerate(self.frames):
             check_frame(frame, f"frames.{index}")
@@ -158,7 +158,7 @@ class VisualWords(TermLists):
         return self.first, self.second
 
 
-def check_frame(frame: str, where: str) -> None:
+def check_frame(frame: str, field: str) -> None:
     """Raise `SpecificationError` if a frame does not name the group once and the attribute once."""
     try:
         slots = [slot for _, slot, _, _ in Formatter().parse(frame) if slot is not None]
@@ -168,5 +168,5 @@ def check_frame(frame: str, where: str) -> None:
         raise SpecificationError(
             f"the frame {frame!r} must hold {{group}} or {{the_group}} once, {{attribute}} or {{an_attribute}} once, "
             "and no other braces",
-            where,
+            field,
         )

@@ -78,11 +78,11 @@ class Construction:
 
     def frames_for(self, attribute: Attribute) -> tuple[Frame, ...]:
         """Frames that fit the values of `attribute`, cached."""
-        fitting = self._frames_by_attribute.get(attribute.name)
-        if fitting is None:
-            fitting = tuple(frame for frame in self.frames if frame.fits(attribute))
-            self._frames_by_attribute[attribute.name] = fitting
-        return fitting
+        frames = self._frames_by_attribute.get(attribute.name)
+        if frames is None:
+            frames = tuple(frame for frame in self.frames if frame.fits(attribute))
+            self._frames_by_attribute[attribute.name] = frames
+        return frames
 
     @cached_property
     def _frames_by_attribute(self) -> dict[str, tuple[Frame, ...]]:
@@ -138,8 +138,8 @@ def split_sentences(text: str) -> tuple[str, ...]:
     out; a last piece without a final mark counts as a sentence.
     """
     pieces, start = [], 0
-    for end in _SENTENCE_END.finditer(text):
-        pieces.append(text[start : end.end()].strip())
-        start = end.end()
+    for end_match in _SENTENCE_END.finditer(text):
+        pieces.append(text[start : end_match.end()].strip())
+        start = end_match.end()
     pieces.append(text[start:].strip())
     return tuple(piece for piece in pieces if _WORD.search(piece))

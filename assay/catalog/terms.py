@@ -102,14 +102,14 @@ Words = Annotated[tuple[Word, ...], MaxLen(MOST_WORDS)]
 WordPair = tuple[Word, Word]
 
 
-def check_words(where: str, words: Sequence[str], *, least: int = 0, unique: bool = True) -> None:
+def check_words(field: str, words: Sequence[str], *, least: int = 0, unique: bool = True) -> None:
     """Raise `SpecificationError` if a list or a word is too short or long, or if a word is repeated."""
     if len(words) < least:
-        raise SpecificationError(f"{where} has no words", where)
+        raise SpecificationError(f"{field} has no words", field)
     if len(words) > MOST_WORDS or any(not 0 < len(word.strip()) <= LONGEST for word in words):
-        raise OutOfBounds(f"at most {MOST_WORDS} words, none empty or of more than {LONGEST} characters", where)
-    if unique and (twice := repeated(words)):
-        raise SpecificationError(f"{where} names {twice[0]!r} twice", where)
+        raise OutOfBounds(f"at most {MOST_WORDS} words, none empty or of more than {LONGEST} characters", field)
+    if unique and (repeated_words := repeated(words)):
+        raise SpecificationError(f"{field} names {repeated_words[0]!r} twice", field)
 
 
 def repeated(words: Iterable[str]) -> list[str]:
@@ -117,26 +117,26 @@ def repeated(words: Iterable[str]) -> list[str]:
     return sorted(word for word, times in Counter(words).items() if times > 1)
 
 
-def refuse_overlap(where: str, words: Sequence[str], other_name: str, others: Mapping[str, object]) -> None:
+def refuse_overlap(field: str, words: Sequence[str], other_name: str, others: Mapping[str, object]) -> None:
     """Raise `SpecificationError` if two lists share a word."""
     if shared_words := [word for word in words if word in others]:
         raise SpecificationError(
-            f"{shared_words[0]!r} is in both the {where} and the {other_name}; remove it from one of them", where
+            f"{shared_words[0]!r} is in both the {field} and the {other_name}; remove it from one of them", field
         )
 
 
 def refuse_shared(lists: Mapping[str, Sequence[str]]) -> None:
     """Raise `SpecificationError` if a word occurs twice, in one list or in two, ignoring case and hyphens."""
-    owner: dict[str, str] = {}
-    for where, words in lists.items():
+    field_by_key: dict[str, str] = {}
+    for field, words in lists.items():
         keys = tuple(map(folded, words))
-        check_words(where, keys)
+        check_words(field, keys)
         for key, word in zip(keys, words, strict=True):
-            if key in owner:
+            if key in field_by_key:
                 raise SpecificationError(
-                    f"{word!r} is in both the {where} and the {owner[key]}; remove it from one of them", where
+                    f"{word!r} is in both the {field} and the {field_by_key[key]}; remove it from one of them", field
                 )
-        owner |= dict.fromkeys(keys, where)
+        field_by_key |= dict.fromkeys(keys, field)
 
 
 _SILENT_H = re.compile(r"heir|honest|honou?r|hour(?!i)", re.IGNORECASE)

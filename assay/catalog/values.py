@@ -208,8 +208,8 @@ class Attribute:
         lexicon, forms = _find_lexicon(self.one_hop, self.name, language), self.inclusive.get(code, InclusiveForms())
         text = plain(marked_within(normalise_answer(sentence)))
         marks = list(lexicon.places(text))
-        of_values = [mark for mark in marks if mark[2] in self.value_names]
-        if forms.include_both(text, of_values):
+        value_marks = [(start, end, name) for start, end, name in marks if name in self.value_names]
+        if forms.include_both(text, value_marks):
             return NEUTRAL
         if by_grammar and code in self.grammar:
             return self.grammar[code].read(text)
@@ -218,11 +218,11 @@ class Attribute:
         begin, end, value = marks[0]
         # "El la médico": the sentence begins with both, and nothing joins them
         has_unjoined = any(
-            form != value and text[end:start].isspace() and not text[:begin].strip() for start, _, form in of_values
+            name != value and text[end:start].isspace() and not text[:begin].strip() for start, _, name in value_marks
         )
         # "La persona, un hombre": the article is that of the noun and says nothing of the gender
-        of_noun = value in self.value_names and forms.names_a_person(text, end)
-        return None if value in UNREADABLE or has_unjoined or of_noun or forms.unclear(text, end) else value
+        agrees_with_noun = value in self.value_names and forms.names_a_person(text, end)
+        return None if value in UNREADABLE or has_unjoined or agrees_with_noun or forms.unclear(text, end) else value
 
     def elides(self, sentence: str, language: str) -> bool:
         """Return whether the first article of a translated sentence is elided ("L'"), so that it shows no value."""
@@ -282,19 +282,17 @@ def _combine_attributes(names: tuple[str, ...], field: str) -> Attribute:
     if len(cells) > MOST_CELLS:
         raise OutOfBounds(f"{len(cells)} combinations of values; at most {MOST_CELLS} can be compared", field)
     persons = read_table("profiles")["intersections"]
-    of_gender = "subject" if any("subject" in value.forms for part in parts for value in part.values) else ""
+    gender_slot = "subject" if any("subject" in value.forms for part in parts for value in part.values) else ""
     values = []
     for cell in cells:
         adjectives = [value.forms["adjective"] for value in cell if "adjective" in value.forms]
         clauses = [value.forms["clause"] for value in cell if "clause" in value.forms]
-        nouns = persons[next((value.name for value in cell if of_gender in value.forms), "anyone")]
-        if len(adjectives) + len(clauses) + bool(of_gender) != len(cell):
+        nouns = persons[next((value.name for value in cell if gender_slot in value.forms), "anyone")]
+        if len(adjectives) + len(clauses) + bool(gender_slot) != len(cell):
             raise SpecificationError(f"the values of {AND.join(names)} have no words that can be combined", field)
-        written = (
-            " ".join([noun.replace("{adjectives} ", " ".join([*adjectives, ""]) if adjectives else ""), *clauses])
-            for noun in nouns
-        )
-        values.append(Value(", ".join(value.name for value in cell), {}, nouns=tuple(written)))
+        before_noun = "".join(f"{adjective} " for adjective in adjectives)
+        phrases = tuple(" ".join([noun.replace("{adjectives} ", before_noun), *clauses]) for noun in nouns)
+        values.append(Value(", ".join(value.name for value in cell), {}, nouns=phrases))
     return Attribute(
         name=AND.join(names),
         title=", ".join((parts[0].title, *(part.title.lower() for part in parts[1:]))),

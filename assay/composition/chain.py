@@ -125,21 +125,21 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
     if not letters:
         raise SpecificationError("a chain needs at least one service; none was given", "chain")
     chain = tuple(letters)
-    readings: dict[tuple[int, int], dict[Letters, Bracketing]] = {}
+    by_interval: dict[tuple[int, int], dict[Letters, Bracketing]] = {}
     for index, letter in enumerate(chain):
-        alone = Bracketing(letter.value, (), frozenset({letter}))
-        readings[index, index + 1] = {alone.possible: alone}
+        single = Bracketing(letter.value, (), frozenset({letter}))
+        by_interval[index, index + 1] = {single.possible: single}
     for length in range(2, len(chain) + 1):
         for start in range(len(chain) - length + 1):
             stop = start + length
             bracketings: dict[Letters, Bracketing] = {}
-            for middle in range(stop - 1, start, -1):  # descending, so that bracketings from the left come first
-                for first, second in product(readings[start, middle].values(), readings[middle, stop].values()):
+            for split in range(stop - 1, start, -1):  # descending, so that bracketings from the left come first
+                for first, second in product(by_interval[start, split].values(), by_interval[split, stop].values()):
                     possible = _compose_sets(first.possible, second.possible, table)
                     if possible not in bracketings:
                         bracketings[possible] = _join(first, second, table)
-            readings[start, stop] = bracketings
-    answers = tuple(readings[0, len(chain)].values())
+            by_interval[start, stop] = bracketings
+    answers = tuple(by_interval[0, len(chain)].values())
     common_letters = frozenset(Letter).intersection(*(answer.possible for answer in answers))
     possible = common_letters or frozenset[Letter]().union(*(answer.possible for answer in answers))
     return ChainAnswer(chain, table, possible, contradiction=not common_letters, bracketings=answers)
@@ -241,24 +241,24 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
     entries_of(table)
     if not probabilities:
         raise SpecificationError("a chain needs at least one service; none was given", "chain")
-    mass: dict[Word, float] = {(): 1.0}
+    weights: dict[Word, float] = {(): 1.0}
     for service in probabilities:
         _check_distribution(service)
         longer_words: dict[Word, float] = {}
-        for (word, weight), letter in product(mass.items(), Letter):
+        for (word, weight), letter in product(weights.items(), Letter):
             longer_word = _shorten((*word, letter), table)
             longer_words[longer_word] = longer_words.get(longer_word, 0.0) + weight * service.of(letter)
-        mass = longer_words
-    of_letter = dict.fromkeys(Letter, 0.0)
+        weights = longer_words
+    p_by_letter = dict.fromkeys(Letter, 0.0)
     p_no_letter = p_contradiction = 0.0
-    for word, weight in mass.items():
+    for word, weight in weights.items():
         answer = compose_chain(word, table)
         if answer.letter is not None:
-            of_letter[answer.letter] += weight
+            p_by_letter[answer.letter] += weight
             continue
         p_no_letter += weight
         p_contradiction += weight if answer.contradiction else 0.0
-    return ChainProbabilities(table, of_letter[BS], of_letter[DSBS], of_letter[UCS], p_no_letter, p_contradiction)
+    return ChainProbabilities(table, p_by_letter[BS], p_by_letter[DSBS], p_by_letter[UCS], p_no_letter, p_contradiction)
 
 
 def _shorten(word: Word, table: TableName) -> Word:

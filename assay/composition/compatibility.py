@@ -62,10 +62,10 @@ def kind_of_chain(kinds: Sequence[Kind]) -> Kind:
             reason = f"a {second} cannot take the text of another service as its input"
         else:
             continue
-        can = ", ".join(sorted(ENDS))
+        accepting_kinds = ", ".join(sorted(ENDS))
         raise Incompatible(
             index,
             f"link {index + 1} ({second}) cannot follow link {index} ({first}): {reason}; "
-            f"use translators, followed by one of {can}",
+            f"use translators, followed by one of {accepting_kinds}",
         )
     return kinds[-1]

@@ -142,14 +142,13 @@ def _predict_chains(
     return predictions, None
 
 
-def _prediction_json(predictions: Sequence[Prediction], first: RatingDocument) -> JsonObject:
-    confidence = first.confidence or DEFAULT_CONFIDENCE
-    vote = first.aggregation.rule == "vote"
-    probabilities = (vote_probabilities if vote else worst_probabilities)(
-        [prediction.probabilities for prediction in predictions]
-    )
+def _prediction_json(predictions: Sequence[Prediction], first_rating: RatingDocument) -> JsonObject:
+    confidence = first_rating.confidence or DEFAULT_CONFIDENCE
+    is_vote = first_rating.aggregation.rule == "vote"
+    posteriors = [prediction.probabilities for prediction in predictions]
+    probabilities = vote_probabilities(posteriors) if is_vote else worst_probabilities(posteriors)
     letter = probabilities.likeliest
-    if letter is Letter.BS and not vote:
+    if letter is Letter.BS and not is_vote:
         is_declared = any(prediction.declared for prediction in predictions if prediction.letter is letter)
     else:
         is_declared = all(prediction.declared for prediction in predictions)
@@ -187,13 +186,13 @@ def _rating_notes(ratings: Sequence[RatingDocument]) -> list[dict[str, str]]:
     return [note("methods-differ", methods=", ".join(methods))] if len(methods) > 1 else []
 
 
-def _prediction_notes(prediction: Json, by_table: str | None) -> list[dict[str, str]]:
+def _prediction_notes(prediction: Json, table_letter: str | None) -> list[dict[str, str]]:
     notes = []
     chances = prediction["probabilities"]
     # hidden effects can prevent a declared letter, but the matrices contradict the table even then
     is_assured = chances[prediction["letter"]] >= prediction["confidence"] * (1 - chances.get("unlocated", 0.0))
-    if is_assured and by_table not in {None, prediction["letter"]}:
-        notes.append(note("prediction-differs", table=by_table, predicted=prediction["letter"]))
+    if is_assured and table_letter not in {None, prediction["letter"]}:
+        notes.append(note("prediction-differs", table=table_letter, predicted=prediction["letter"]))
     if prediction["emits_other"]:
         notes.append(note("emits-other"))
     return notes

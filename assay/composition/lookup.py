@@ -52,8 +52,8 @@ def part_of(rating: RatingDocument) -> Part:
 
 def tables_document(parts: Sequence[Part], table: TableName = "published") -> JsonObject:
     """Look a chain up in both tables and return the results; the headline is from `table`."""
-    looked_up = {name: _look_up(parts, name) for name in TABLES}
-    answers = {name: answer.as_json() for name, answer in looked_up.items()}
+    results = {name: _look_up(parts, name) for name in TABLES}
+    answers = {name: answer.as_json() for name, answer in results.items()}
     headline, notes = answers[table], []
     if answers["published"]["possible"] != answers["revised"]["possible"]:
         possible = {name: " or ".join(answer["possible"]) for name, answer in answers.items()}
@@ -73,20 +73,20 @@ def tables_document(parts: Sequence[Part], table: TableName = "published") -> Js
         "contradiction": headline["contradiction"],
         "probabilities": headline["probabilities"],
         "tables": answers,
-        "explanation": _explain(looked_up["published"], looked_up["revised"], looked_up[table]),
+        "explanation": _explain(results["published"], results["revised"], results[table]),
         "notes": notes,
     }
 
 
 @dataclass(frozen=True)
-class LookedUp:
+class LookUpResult:
     """Result of looking a chain up in one table."""
 
     possible: frozenset[Letter]
     """Possible letters of the composite."""
     answer: ChainAnswer | None
     """Answer of the table; ``None`` unless every link has one declared letter."""
-    weighed: ChainProbabilities | None
+    chances: ChainProbabilities | None
     """Probability of each letter; ``None`` unless every link has probabilities."""
 
     def as_json(self) -> JsonObject:
@@ -96,28 +96,28 @@ class LookedUp:
             "letter": next(iter(self.possible)).value if len(self.possible) == 1 else None,
             "worst": worst_letter(self.possible).value,
             "contradiction": self.answer is not None and self.answer.contradiction,
-            "probabilities": self.weighed
+            "probabilities": self.chances
             and {
-                **{letter.value: self.weighed.of(letter) for letter in WORST_FIRST},
-                "must_be_measured": self.weighed.must_be_measured,
+                **{letter.value: self.chances.of(letter) for letter in WORST_FIRST},
+                "must_be_measured": self.chances.must_be_measured,
             },
             "bracketings": [] if self.answer is None else _bracketings_json(self.answer),
         }
 
 
-def _look_up(parts: Sequence[Part], table: TableName) -> LookedUp:
+def _look_up(parts: Sequence[Part], table: TableName) -> LookUpResult:
     letters = [part.letter for part in parts if part.letter is not None and part.settled]
     answer = compose_chain(letters, table) if len(letters) == len(parts) else None
     known_probabilities = [part.probabilities for part in parts if part.probabilities is not None]
     probabilities = combine(known_probabilities, table) if len(known_probabilities) == len(parts) else None
-    return LookedUp(_possible_letters(parts, table) if answer is None else answer.possible, answer, probabilities)
+    return LookUpResult(_possible_letters(parts, table) if answer is None else answer.possible, answer, probabilities)
 
 
-def _explain(published: LookedUp, revised: LookedUp, headline: LookedUp) -> list[str]:
+def _explain(published: LookUpResult, revised: LookUpResult, headline: LookUpResult) -> list[str]:
     sentences = list(explain_chain(headline.answer)) if headline.answer is not None else []
     if published.answer is not None and revised.answer is not None:
         sentences += [sentence for sentence in [explain_difference(published.answer, revised.answer)] if sentence]
-    return sentences + (list(explain_probabilities(headline.weighed)) if headline.weighed is not None else [])
+    return sentences + (list(explain_probabilities(headline.chances)) if headline.chances is not None else [])
 
 
 def _possible_letters(parts: Sequence[Part], table: TableName) -> frozenset[Letter]:

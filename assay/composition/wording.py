@@ -121,21 +121,17 @@ def explain_difference(published: ChainAnswer, revised: ChainAnswer) -> str | No
 def explain_probabilities(chances: ChainProbabilities) -> tuple[str, ...]:
     """Explain the probability of each inferred letter, and the probability for which the table has no letter."""
     parts = [f"{letter} with {chance(chances.of(letter))}" for letter in WORST_FIRST if chances.of(letter) > 0]
-    basis = (
-        f"Inferred by {TITLES[chances.table]} from the probabilities of the parts: {listed(parts)}." if parts else ""
-    )
-    open_share = (
-        f"For {chance(chances.must_be_measured)} the table has no answer; that part is not shared out, "
-        f"it must be measured."
-        if chances.must_be_measured > 0
-        else ""
-    )
-    against = (
-        f"In {chance(chances.contradicted)} of all cases it even contradicts itself."
-        if chances.contradicted > 0
-        else ""
-    )
-    return tuple(sentence for sentence in (basis, open_share, against) if sentence)
+    sentences = []
+    if parts:
+        sentences.append(f"Inferred by {TITLES[chances.table]} from the probabilities of the parts: {listed(parts)}.")
+    if chances.must_be_measured > 0:
+        sentences.append(
+            f"For {chance(chances.must_be_measured)} the table has no answer; that part is not shared out, "
+            f"it must be measured."
+        )
+    if chances.contradicted > 0:
+        sentences.append(f"In {chance(chances.contradicted)} of all cases it even contradicts itself.")
+    return tuple(sentences)
 
 
 def explain_prediction(prediction: Prediction) -> tuple[str, ...]:
@@ -152,7 +148,7 @@ def explain_prediction(prediction: Prediction) -> tuple[str, ...]:
         )
     if prediction.emits_other:
         residual_shares = [
-            f"service {number}: {share(part)}" for number, part in enumerate(prediction.residual, start=1) if part > 0
+            f"service {number}: {share(lost)}" for number, lost in enumerate(prediction.residual, start=1) if lost > 0
         ]
         sentences.append(EMITS_OTHER.format(where=listed(residual_shares)))
     if prediction.probabilities.unlocated >= LEAST_TOLD:
@@ -175,10 +171,10 @@ def _headline(prediction: Prediction) -> str:
             f"The letter {letter} ({LETTERS[letter].title}) is inferred with {chance(probability)} from what was "
             f"measured of each part; the composite itself was not called."
         )
-    surely = chance(prediction.assured)
-    only = "" if surely == chance(probability) else f", but with {surely} if all is allowed for that was not measured"
+    least = chance(prediction.assured)
+    caveat = "" if least == chance(probability) else f", but with {least} if all is allowed for that was not measured"
     return (
-        f"No letter is inferred with enough confidence: {letter} leads with {chance(probability)}{only}. "
+        f"No letter is inferred with enough confidence: {letter} leads with {chance(probability)}{caveat}. "
         f"Measuring the composite would settle it."
     )
 

@@ -86,10 +86,10 @@ def read_note(note: str) -> tuple[Checkpoint, list[str]]:
 
 def is_signed_by(checkpoint: Checkpoint, lines: Sequence[str], public_key: bytes, is_signature: IsSignature) -> bool:
     """Return whether one of a note's signature `lines` is a valid signature of its log by the given key."""
-    start = f"{DASH} {checkpoint.origin} "
+    line_start = f"{DASH} {checkpoint.origin} "
     for line in lines:
-        if line.startswith(start):
-            signature_bytes = decode_base64(line.removeprefix(start))
+        if line.startswith(line_start):
+            signature_bytes = decode_base64(line.removeprefix(line_start))
             hint, signature = signature_bytes[:HINT_BYTES], signature_bytes[HINT_BYTES:]
             hint_matches = hint == key_hint(checkpoint.origin, public_key)
             if hint_matches and is_signature(public_key, signature, checkpoint.text().encode()):

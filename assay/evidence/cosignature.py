@@ -49,10 +49,10 @@ class VerifierKey:
         name, _, encoded_key = line.partition("+")
         key_id, _, key_text = encoded_key.partition("+")
         try:
-            key = base64.b64decode(key_text, validate=True)
+            kind_and_key = base64.b64decode(key_text, validate=True)
         except (binascii.Error, ValueError):
-            key = b""
-        verifier = cls(name, key[:1], key[1:])
+            kind_and_key = b""
+        verifier = cls(name, kind_and_key[:1], kind_and_key[1:])
         if not name or len(verifier.public_key) != KEY_BYTES or verifier.key_id.hex() != key_id.lower():
             raise SpecificationError(f"{line[:200]!r} is not a verifier key: NAME+ID+KEY, with the id of this key")
         if verifier.kind != kind:
@@ -94,9 +94,9 @@ def cosignature_in(
     Lines of unknown keys are ignored, as the specification requires. Raise `BadCheckpoint` if a line names the key of
     the witness, and its signature is invalid.
     """
-    start = f"{DASH} {witness.name} "
+    line_start = f"{DASH} {witness.name} "
     for line in lines:
-        cosignature = decode_base64(line.removeprefix(start)) if line.startswith(start) else b""
+        cosignature = decode_base64(line.removeprefix(line_start)) if line.startswith(line_start) else b""
         if cosignature[:HINT_BYTES] != witness.key_id:
             continue
         time_s = int.from_bytes(cosignature[HINT_BYTES : HINT_BYTES + TIME_BYTES], "big")

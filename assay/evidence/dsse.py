@@ -56,8 +56,8 @@ class OpenedEnvelope:
 
 def pre_authentication(payload_type: str, payload: bytes) -> bytes:
     """Encode a payload and its type unambiguously: each is preceded by its length."""
-    kind = payload_type.encode("utf-8")
-    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+    type_bytes = payload_type.encode("utf-8")
+    return b"DSSEv1 %d %b %d %b" % (len(type_bytes), type_bytes, len(payload), payload)
 
 
 def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> JsonObject:
@@ -84,10 +84,10 @@ def opened(raw: object) -> OpenedEnvelope:
     """
     if not isinstance(raw, Mapping) or set(raw) != {"payload", "payloadType", "signatures"}:
         raise CertificateError("this is not a DSSE envelope: it must have payload, payloadType and signatures")
-    kind, signatures = raw["payloadType"], raw["signatures"]
-    if not isinstance(kind, str) or not isinstance(signatures, list):
+    type_name, signatures = raw["payloadType"], raw["signatures"]
+    if not isinstance(type_name, str) or not isinstance(signatures, list):
         raise CertificateError("the envelope's payloadType is not a text, or its signatures are not a list")
-    return OpenedEnvelope(kind, _from_base64("payload", raw["payload"]), tuple(map(_read_signature, signatures)))
+    return OpenedEnvelope(type_name, _from_base64("payload", raw["payload"]), tuple(map(_read_signature, signatures)))
 
 
 def signer_of(envelope: OpenedEnvelope, is_signature: IsSignature) -> str:
@@ -101,8 +101,8 @@ def signer_of(envelope: OpenedEnvelope, is_signature: IsSignature) -> str:
         try:
             if is_signature(key_id, signature, envelope.message):
                 return key_id
-        except UnknownSigner as stranger:
-            unknown_key = stranger
+        except UnknownSigner as error:
+            unknown_key = error
     if unknown_key is not None:
         raise unknown_key
     if not envelope.signatures:

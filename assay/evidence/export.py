@@ -79,10 +79,10 @@ class ExportWriter:
         return line({"part": "end", "seal": envelope(SEAL_TYPE, payload, signers)})
 
     def _write_line(self, value: Json) -> bytes:
-        raw = line(value)
-        self._digest.update(raw)
+        line_bytes = line(value)
+        self._digest.update(line_bytes)
         self._lines += 1
-        return raw
+        return line_bytes
 
 
 @dataclass
@@ -129,34 +129,34 @@ def read_export(lines: Iterable[bytes]) -> Export:
 
 def _read_parts(lines: Iterable[bytes]) -> Iterator[JsonObject]:
     """Yield the part in each line; compare the seal in the last line with the digest of all lines before it."""
-    digest, number, has_ended = hashlib.sha256(), 0, False
-    for raw in lines:
+    digest, line_count, has_ended = hashlib.sha256(), 0, False
+    for line_bytes in lines:
         if has_ended:
-            raise BrokenExport(f"the file goes on after its end, in line {number + 1}")
-        part = _read_line(raw, number + 1)
+            raise BrokenExport(f"the file goes on after its end, in line {line_count + 1}")
+        part = _read_line(line_bytes, line_count + 1)
         if part.get("part") == "end":
             seal = opened(part.get("seal"))
-            if (seal.payload_type, seal.payload) != (SEAL_TYPE, _seal_payload(digest.hexdigest(), number)):
-                raise BrokenExport(f"the file was altered: the {number} lines before its seal have another digest")
+            if (seal.payload_type, seal.payload) != (SEAL_TYPE, _seal_payload(digest.hexdigest(), line_count)):
+                raise BrokenExport(f"the file was altered: the {line_count} lines before its seal have another digest")
             part, has_ended = {"part": "end", "seal": seal}, True
         yield part
-        digest.update(raw)
-        number += 1
+        digest.update(line_bytes)
+        line_count += 1
     if not has_ended:
-        raise BrokenExport(f"the file is cut short: its {number} lines do not end with a seal")
+        raise BrokenExport(f"the file is cut short: its {line_count} lines do not end with a seal")
 
 
-def _read_line(raw: bytes, number: int) -> JsonObject:
-    if len(raw) > LONGEST_LINE:
+def _read_line(line_bytes: bytes, number: int) -> JsonObject:
+    if len(line_bytes) > LONGEST_LINE:
         raise BrokenExport(f"line {number} is longer than {LONGEST_LINE} bytes")
-    if not raw.endswith(b"\n"):
+    if not line_bytes.endswith(b"\n"):
         raise BrokenExport(f"the file is cut short in line {number}")
     try:
-        part = json.loads(raw)
+        part = json.loads(line_bytes)
         canonical = line(part)
     except (ValueError, RecursionError):
         raise BrokenExport(f"line {number} was altered: it is not JSON") from None
-    if not isinstance(part, dict) or canonical != raw:
+    if not isinstance(part, dict) or canonical != line_bytes:
         raise BrokenExport(f"line {number} was altered: it is not in its canonical form")
     return part
 
@@ -188,17 +188,17 @@ class Unrolling:
 
     def __init__(self, method: Method, seed: int, record_count: int) -> None:
         self._experiment = method.design(generator(seed))
-        self._left, self._replies, self._begun = record_count, list[Reply](), False
+        self._records_left, self._replies, self._has_begun = record_count, list[Reply](), False
 
     def advance(self) -> Sequence[Probe]:
         """Return the next batch of probes; empty after the last recorded batch. The call may take long."""
-        while self._left > 0:
+        while self._records_left > 0:
             try:
-                batch = self._experiment.send(self._replies) if self._begun else next(self._experiment)
+                batch = self._experiment.send(self._replies) if self._has_begun else next(self._experiment)
             except StopIteration:
                 return ()
-            self._begun, self._replies = True, []
-            self._left -= len(batch)
+            self._has_begun, self._replies = True, []
+            self._records_left -= len(batch)
             if batch:  # a method may ask nothing in between, such as the way back of texts that were all lost
                 return batch
         return ()
@@ -206,7 +206,7 @@ class Unrolling:
     def accept(self, probes: Sequence[Probe], record_by_unit: Mapping[str, Observation]) -> list[Observation]:
         """Return the records of the batch's next probes in order; raise `RecordIncomplete` if one does not match."""
         observations = [_recorded_observation(probe, record_by_unit) for probe in probes]
-        if self._left > 0:
+        if self._records_left > 0:
             self._replies += [observation.reply for observation in observations]
         return observations
 

@@ -74,11 +74,11 @@ def _key_members(public_key: bytes) -> dict[str, str]:
     return {"crv": "Ed25519", "kty": "OKP", "x": encode(public_key)}
 
 
-def _read_public_key(raw: object) -> bytes | None:
-    if not isinstance(raw, Mapping) or (raw.get("kty"), raw.get("crv")) != ("OKP", "Ed25519"):
+def _read_public_key(raw_key: object) -> bytes | None:
+    if not isinstance(raw_key, Mapping) or (raw_key.get("kty"), raw_key.get("crv")) != ("OKP", "Ed25519"):
         return None
     try:
-        key = decode(str(raw.get("x")))
+        key = decode(str(raw_key.get("x")))
     except (binascii.Error, ValueError):
         return None
     return key if len(key) == KEY_BYTES else None

@@ -36,9 +36,9 @@ def nodes_from(leaves: Sequence[bytes]) -> Node:
     """Compute the hashes of all complete subtrees of a list of leaf hashes; return a function that looks them up."""
     levels: list[list[bytes]] = [list(leaves)]
     while len(levels[-1]) > 1:
-        below = levels[-1]
-        pairs = range(0, len(below) - 1, 2)
-        levels.append([node_hash(below[index], below[index + 1]) for index in pairs])
+        children = levels[-1]
+        pairs = range(0, len(children) - 1, 2)
+        levels.append([node_hash(children[index], children[index + 1]) for index in pairs])
     return lambda level, index: levels[level][index]
 
 
@@ -67,12 +67,12 @@ def nodes_of(span: Span) -> list[tuple[int, int]]:
 
 def span_head(span: Span, node: Node) -> bytes:
     """Compute the hash of a span of leaves from its complete subtrees (see `nodes_of`)."""
-    parts = [node(level, index) for level, index in nodes_of(span)]
-    if not parts:
+    subtree_hashes = [node(level, index) for level, index in nodes_of(span)]
+    if not subtree_hashes:
         return EMPTY_HEAD
-    head = parts.pop()
-    while parts:
-        head = node_hash(parts.pop(), head)
+    head = subtree_hashes.pop()
+    while subtree_hashes:
+        head = node_hash(subtree_hashes.pop(), head)
     return head
 
 

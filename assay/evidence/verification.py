@@ -115,25 +115,23 @@ def check_replay(rating: Json, replayed: RatingDocument) -> Iterator[Check]:
     -----
     Numbers may differ by `ROUNDING`: processors add up in different orders. The last check says how many differ.
     """
-    before, after = _comparable_part(rating), _comparable_part(as_json(replayed))
+    original, replay = _comparable_part(rating), _comparable_part(as_json(replayed))
     for name in ("letter", "probabilities"):
-        agrees = _rounding(before.get(name), after.get(name)) is not None
-        original = f"{_brief(rating.get(name))} in the file"
-        yield Check(f"replayed {name}", None if agrees else f"{original}, {_brief(after.get(name))} replayed", original)
-    differences_by_name = {name: _rounding(before.get(name), after.get(name)) for name in sorted({*before, *after})}
-    differing = [name for name, differences in differences_by_name.items() if differences is None]
+        agrees = _roundings(original.get(name), replay.get(name)) is not None
+        in_file = f"{_brief(rating.get(name))} in the file"
+        yield Check(f"replayed {name}", None if agrees else f"{in_file}, {_brief(replay.get(name))} replayed", in_file)
+    names = sorted({*original, *replay})
+    roundings_by_name = {name: _roundings(original.get(name), replay.get(name)) for name in names}
+    differing = [name for name, roundings in roundings_by_name.items() if roundings is None]
     wrong = f"the replay differs in {', '.join(differing)}" if differing else None
-    errors = [
-        difference
-        for differences in differences_by_name.values()
-        if differences is not None
-        for difference in differences
-    ]
-    same_as = "the same to the last bit"
+    errors = [error for roundings in roundings_by_name.values() if roundings is not None for error in roundings]
+    agreement = "the same to the last bit"
     if errors:
-        same_as = f"the same but for how this processor rounds: {len(errors)} numbers, by {max(errors):.0e} at most"
+        agreement = f"the same but for how this processor rounds: {len(errors)} numbers, by {max(errors):.0e} at most"
     yield Check(
-        "replayed document", wrong, f"{same_as}; {_name_engines(rating.get('engine_version'), replayed.engine_version)}"
+        "replayed document",
+        wrong,
+        f"{agreement}; {_name_engines(rating.get('engine_version'), replayed.engine_version)}",
     )
 
 
@@ -171,16 +169,15 @@ def _check_digest(name: str, digest: str, expected: object) -> Check:
 
 def _comparable_part(document: Json) -> Json:
     compared_fields = {name: value for name, value in sealed_part(document).items() if name not in BESIDE_THE_EVIDENCE}
-    comparable: Json = json.loads(canonical_json(compared_fields))
-    return comparable
+    return dict(json.loads(canonical_json(compared_fields)))
 
 
-def _rounding(first: Any, second: Any) -> list[float] | None:
+def _roundings(first: Any, second: Any) -> list[float] | None:
     """Return all rounding differences between two documents; ``None`` if anything else differs."""
     if isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys():
-        parts = [_rounding(value, second[name]) for name, value in first.items()]
+        parts = [_roundings(value, second[name]) for name, value in first.items()]
     elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
-        parts = [_rounding(*pair) for pair in zip(first, second, strict=True)]
+        parts = [_roundings(*pair) for pair in zip(first, second, strict=True)]
     elif first == second and isinstance(first, bool) == isinstance(second, bool):
         return []
     elif {type(first), type(second)} in ({float}, {float, int}):
@@ -192,11 +189,9 @@ def _rounding(first: Any, second: Any) -> list[float] | None:
 
 
 def _name_engines(original_version: object, replay_version: str | None) -> str:
-    return (
-        f"engine {replay_version}"
-        if original_version == replay_version
-        else f"engine {replay_version} here, {original_version} then"
-    )
+    if original_version == replay_version:
+        return f"engine {replay_version}"
+    return f"engine {replay_version} here, {original_version} then"
 
 
 def _read_statements(rating: Json) -> list[Json]:

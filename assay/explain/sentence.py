@@ -17,13 +17,13 @@ from assay.model import Letter, Reason
 T = TypeVar("T", str, float)
 
 
-def share(part: float) -> str:
+def share(fraction: float) -> str:
     """Write a counted share as a percentage: 100 % only for all, and 0 % only for nothing."""
-    if 0 < part < 0.005:
+    if 0 < fraction < 0.005:
         return "<1 %"
-    if 0.995 <= part < 1:
+    if 0.995 <= fraction < 1:
         return ">99 %"
-    return f"{part * 100:.0f} %"
+    return f"{fraction * 100:.0f} %"
 
 
 def chance(probability: float) -> str:
@@ -107,11 +107,11 @@ def explain(reason: Reason, vocabulary: Vocabulary) -> str:
     message = vocabulary.sentence(reason.code)
     if message is None:
         raise UnknownName("reason", reason.code, (*MESSAGES, *vocabulary.reasons))
-    sentence = fill(message, {**reason.facts, **_listed_components(reason), "where": _opening(reason)}, vocabulary)
+    sentence = fill(message, {**reason.facts, **_component_names(reason), "where": _opening(reason)}, vocabulary)
     return sentence[:1].upper() + sentence[1:]
 
 
-def _listed_components(reason: Reason) -> dict[str, list[str]]:
+def _component_names(reason: Reason) -> dict[str, list[str]]:
     """Return the components that a sentence lists; a component named `WHOLE` is called "the output"."""
     components = reason.facts.get("components")
     if not isinstance(components, list | tuple):
@@ -170,7 +170,7 @@ class _Sentence(Formatter):
     """`str.format` with our own format names, in which an unknown fact is an error."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._writers = {**WRITERS, "cause": _cause_writer(vocabulary), "phrase": _textual(vocabulary.phrase)}
+        self._writers = {**WRITERS, "cause": _cause_writer(vocabulary), "phrase": _text_writer(vocabulary.phrase)}
 
     def spell(self, part: str, facts: Json) -> str | None:
         """Fill a part of a sentence; ``None`` if a fact is unknown."""
@@ -211,14 +211,14 @@ def _read_number(value: object) -> float | None:
 
 
 def _make_writer(read: Callable[[Any], T | None], write: Callable[[T], str]) -> Writer:
-    def written(value: object) -> str | None:
+    def write_value(value: object) -> str | None:
         readable_value = read(value)
         return None if readable_value is None else write(readable_value)
 
-    return written
+    return write_value
 
 
-_numeric, _textual = partial(_make_writer, _read_number), partial(_make_writer, _read_text)
+_number_writer, _text_writer = partial(_make_writer, _read_number), partial(_make_writer, _read_text)
 
 
 def _join_names(value: object) -> str | None:
@@ -235,31 +235,31 @@ def _only_name(value: object) -> str | None:
 def _cause_writer(vocabulary: Vocabulary) -> Writer:
     """Return a formatter that explains a failure code; if it is given counts by code, the most frequent code."""
 
-    def written(value: object) -> str | None:
+    def write_cause(value: object) -> str | None:
         if isinstance(value, Mapping):
             counts = {str(code): _read_number(count) or 0.0 for code, count in value.items()}
             value = max(counts, key=lambda code: counts[code]) if counts else None
         code = _read_text(value)
         return None if code is None else vocabulary.cause(code)
 
-    return written
+    return write_cause
 
 
 WRITERS: Mapping[str, Writer] = {
     "": _read_text,
     "where": str,
-    "share": _numeric(share),
-    "chance": _numeric(chance),
-    "level": _numeric(level),
-    "effect": _numeric(lambda number: f"{round(number, 2) + 0.0:.2f}"),
-    "signed": _numeric(signed),
-    "deviations": _numeric(lambda number: f"{round(number, 2) + 0.0:+.2f} standard deviations"),
-    "count": _numeric(lambda number: f"{number:,.0f}"),
-    "texts": _numeric(lambda number: "1 text" if number == 1 else f"{number:,.0f} texts"),
-    "parts": _numeric(lambda number: "The one part" if number == 1 else f"Each of the {number:,.0f} parts"),
+    "share": _number_writer(share),
+    "chance": _number_writer(chance),
+    "level": _number_writer(level),
+    "effect": _number_writer(lambda number: f"{round(number, 2) + 0.0:.2f}"),  # + 0.0 drops the sign of -0.0
+    "signed": _number_writer(signed),
+    "deviations": _number_writer(lambda number: f"{round(number, 2) + 0.0:+.2f} standard deviations"),
+    "count": _number_writer(lambda number: f"{number:,.0f}"),
+    "texts": _number_writer(lambda number: "1 text" if number == 1 else f"{number:,.0f} texts"),
+    "parts": _number_writer(lambda number: "The one part" if number == 1 else f"Each of the {number:,.0f} parts"),
     "names": _join_names,
     "only": _only_name,
-    "words": _textual(lambda name: name.replace("-", " ")),
-    "value": _textual(lambda value: f"“{value}”"),
+    "words": _text_writer(lambda name: name.replace("-", " ")),
+    "value": _text_writer(lambda value: f"“{value}”"),
 }
 """Formats of facts in sentences, by name: ``{fact:share}`` writes a fact in the format ``share``."""

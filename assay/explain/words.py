@@ -203,8 +203,8 @@ def letter_words(
     """
     if letter is None:
         return TOO_LITTLE if TOO_FEW_CODE in codes else UNMEASURED
-    meaning = LETTERS[letter] if declared else UNDECLARED
-    return replace(meaning, meaning=meanings.get(letter if declared else meaning.title, meaning.meaning))
+    texts = LETTERS[letter] if declared else UNDECLARED
+    return replace(texts, meaning=meanings.get(letter if declared else texts.title, texts.meaning))
 
 
 class HasWords(Protocol):

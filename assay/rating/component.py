@@ -138,13 +138,13 @@ class Lost:
         """Yield the evidence least favourable to a letter among all that the lost replies could have produced."""
         if not self.step_1 and not self.step_2:
             return
-        towards = -self.step_1 if letter is Letter.BS else self.step_1
-        for of_step_2 in (self.step_2,) if letter is Letter.UCS else (self.step_2, -self.step_2):
-            changes = {"stratum": towards, "content": of_step_2}
-            strata = tuple(
+        change_1 = -self.step_1 if letter is Letter.BS else self.step_1
+        for change_2 in (self.step_2,) if letter is Letter.UCS else (self.step_2, -self.step_2):
+            changes = {"stratum": change_1, "content": change_2}
+            hidden = tuple(
                 replace(effect, draws=effect.draws + changes.get(effect.kind, 0.0)) for effect in evidence.hidden
             )
-            yield replace(evidence, step_1=evidence.step_1 + towards, step_2=evidence.step_2 + of_step_2, hidden=strata)
+            yield replace(evidence, step_1=evidence.step_1 + change_1, step_2=evidence.step_2 + change_2, hidden=hidden)
 
 
 NOTHING_LOST = Lost()
@@ -271,8 +271,8 @@ class Measurement(Generic[D]):
         is_enough = self.tolerance.declares(evidence, letter)
         survives = self._survives_losses(evidence, letter, lost) and (letter is Letter.BS or not has_unread_gap)
         declared = is_enough and survives
-        because = reason_for(letter)
-        reasons = [because] if isinstance(because, Reason) else list(because)
+        letter_reasons = reason_for(letter)
+        reasons = [letter_reasons] if isinstance(letter_reasons, Reason) else list(letter_reasons)
         if hidden := self._hidden_reasons(letter, evidence, lost):
             likely_without_hidden = self.tolerance.weigh(replace(evidence, hidden=())).of(letter) > 0.5
             added_reasons = [] if letter is Letter.DSBS else hidden  # an effect that step 2 shows is not hidden
@@ -298,11 +298,11 @@ class Measurement(Generic[D]):
 
     def _hidden_reasons(self, letter: Letter, evidence: Evidence, lost: Lost) -> list[Reason]:
         """Return reasons for the letter: the hidden effects that most probably exceed their limit, likeliest first."""
-        delta, makes = self.tolerance.of_step_1, {Letter.DSBS: {"content"}, Letter.BS: {*HIDDEN} - {"content"}}
-        kinds = makes.get(letter, set())
+        kinds_by_letter = {Letter.DSBS: {"content"}, Letter.BS: {*HIDDEN} - {"content"}}
+        kinds = kinds_by_letter.get(letter, set())
         candidates = [effect for effect in evidence.hidden if effect.kind in kinds and not effect.bound]
-        chances = [(float(effect.beyond(delta).mean()), effect) for effect in candidates]
-        likely = sorted((candidate for candidate in chances if candidate[0] > 0.5), key=lambda candidate: -candidate[0])
+        chances = [float(effect.beyond(self.tolerance.of_step_1).mean()) for effect in candidates]
+        by_chance = sorted(zip(chances, candidates, strict=True), key=lambda chance_and_effect: -chance_and_effect[0])
         return [
             Reason(
                 HIDDEN[effect.kind],
@@ -316,7 +316,8 @@ class Measurement(Generic[D]):
                 },
                 self.name,
             )
-            for chance, effect in likely[:MOST_NAMED]
+            for chance, effect in by_chance[:MOST_NAMED]
+            if chance > 0.5
         ]
 
     def give_up(self, *reasons: Reason, measured_effects: Mapping[str, Interval | None] | None = None) -> Component:
@@ -376,9 +377,10 @@ class Measurement(Generic[D]):
 def _split_off_unread(evidence: Evidence) -> tuple[bool, Evidence]:
     """Return whether groups probably differ in unreadable answers by more than the limit, and the other evidence."""
     unread_mask = [effect.kind == "loss" and effect.bound for effect in evidence.hidden]
-    beyond = [effect.beyond(math.inf).mean() > 0.5 for effect in compress(evidence.hidden, unread_mask)]
+    # infinity: an effect without a limit of its own exceeds nothing
+    exceeds_limit = [effect.beyond(math.inf).mean() > 0.5 for effect in compress(evidence.hidden, unread_mask)]
     others = tuple(effect for effect, is_unread in zip(evidence.hidden, unread_mask, strict=True) if not is_unread)
-    return any(beyond), replace(evidence, hidden=others)
+    return any(exceeds_limit), replace(evidence, hidden=others)
 
 
 def insufficient(error: EvidenceError, component: str | None = None) -> Reason:
@@ -418,12 +420,12 @@ def shrinking(evidence: Evidence) -> EvidenceAt:
     content = None if evidence.content is None else shrink(evidence.content)
     hidden = [(effect, shrink(effect.draws)) for effect in evidence.hidden]
 
-    def at(times: int) -> Evidence:
+    def evidence_at(times: int) -> Evidence:
         hidden_effects = tuple(replace(effect, draws=draws(times)) for effect, draws in hidden)
-        now = None if content is None else content(times)
-        return replace(evidence, step_1=step_1(times), step_2=step_2(times), content=now, hidden=hidden_effects)
+        shrunk = None if content is None else content(times)
+        return replace(evidence, step_1=step_1(times), step_2=step_2(times), content=shrunk, hidden=hidden_effects)
 
-    return at
+    return evidence_at
 
 
 def _step_intervals(evidence: Evidence) -> dict[str, Interval | None]:

@@ -68,10 +68,10 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
     table = np.zeros((n + 2, n + 2))
     table[0, 0] = 1.0
     for component in components:
-        grown = table * component.UCS
-        grown[1:, :] += table[:-1, :] * component.biased
-        grown[:, 1:] += table[:, :-1] * component.DSBS
-        table = grown
+        next_table = table * component.UCS
+        next_table[1:, :] += table[:-1, :] * component.biased
+        next_table[:, 1:] += table[:, :-1] * component.DSBS
+        table = next_table
     bs, dsbs = np.indices(table.shape)
     ucs = n - bs - dsbs
     bs_wins = (bs >= dsbs) & (bs >= ucs)
@@ -162,7 +162,6 @@ def rate(finding: Finding) -> Rating:
     if not judged_components:
         reasons = [reason for component in finding.components[:3] for reason in component.reasons] + reasons
         return Rating(None, False, None, finding, published_letters, tuple(reasons), METHODOLOGY_VERSION)
-
     posteriors = [component.probabilities for component in judged_components if component.probabilities is not None]
     combine = worst_probabilities if finding.aggregation == "worst" else vote_probabilities
     probabilities = combine(posteriors)
@@ -177,9 +176,7 @@ def rate(finding: Finding) -> Rating:
         is_complete = bool(usable_posteriors) and combine(usable_posteriors).of(letter) >= finding.confidence
     is_enough = probabilities.of(letter) >= finding.confidence
     # of several parts that are each wrong with probability 1 - confidence, one is wrong far more often
-    least = (
-        finding.confidence ** (1 / len(finding.components)) if finding.aggregation == "worst" else finding.confidence
-    )
+    least = finding.confidence ** (1 / len(finding.components) if finding.aggregation == "worst" else 1)
     parts = [
         (
             component.letter,
@@ -211,8 +208,8 @@ def deciding_components(rating: Rating) -> tuple[str, ...]:
 
 def _reasons(letter: Letter, probabilities: Probabilities, finding: Finding, parts: list[Component]) -> list[Reason]:
     """Return the reasons of up to three deciding components, of exhausted budgets, and of the aggregation."""
-    deciding = [component for component in parts if component.letter is letter] or parts
-    reasons = [reason for component in deciding[:3] for reason in component.reasons]
+    deciding_parts = [component for component in parts if component.letter is letter] or parts
+    reasons = [reason for component in deciding_parts[:3] for reason in component.reasons]
     known_codes = {(reason.component, reason.code) for reason in reasons}
     reasons += [
         reason
@@ -221,10 +218,10 @@ def _reasons(letter: Letter, probabilities: Probabilities, finding: Finding, par
         if reason.code == "budget-exhausted" and (reason.component, reason.code) not in known_codes
     ]
     if len(finding.components) > 1:
-        if len(deciding) == len(parts):
+        if len(deciding_parts) == len(parts):
             reasons.append(Reason("all-components-agree", {"letter": letter.value, "count": len(parts)}))
         else:
-            aggregation_facts = {"components": [component.name for component in deciding], "letter": letter.value}
+            aggregation_facts = {"components": [component.name for component in deciding_parts], "letter": letter.value}
             code = "worst-component" if finding.aggregation == "worst" else "commonest-letter"
             reasons.append(Reason(code, aggregation_facts))
     is_enough = probabilities.of(letter) >= finding.confidence
@@ -236,14 +233,14 @@ def _reasons(letter: Letter, probabilities: Probabilities, finding: Finding, par
 
 def _published_letters(finding: Finding) -> Mapping[str, str | None]:
     """Aggregate the components' letters for each published decision rule."""
-    join = worst_letter if finding.aggregation == "worst" else vote_letter
+    aggregate = worst_letter if finding.aggregation == "worst" else vote_letter
     rules = dict.fromkeys(rule for component in finding.components for rule in component.published)
     letters: dict[str, str | None] = {}
     for rule in rules:
         published_letters = [component.published.get(rule) for component in finding.components]
-        readable = [Letter(letter) for letter in published_letters if letter is not None]
-        complete = len(readable) == len(published_letters) or (
-            finding.aggregation == "worst" and WORST_FIRST[0] in readable
+        known_letters = [Letter(letter) for letter in published_letters if letter is not None]
+        is_complete = len(known_letters) == len(published_letters) or (
+            finding.aggregation == "worst" and WORST_FIRST[0] in known_letters
         )
-        letters[rule] = join(readable).value if readable and complete else None
+        letters[rule] = aggregate(known_letters).value if known_letters and is_complete else None
     return letters

@@ -196,8 +196,8 @@ def _compare_letters(
     after: RatingDocument | ComponentDocument,
     confidence: float,
 ) -> LetterDifference:
-    first, second = before.probabilities, after.probabilities
-    probability = probability_letters_differ(first, second) if first and second else None
+    p_before, p_after = before.probabilities, after.probabilities
+    probability = probability_letters_differ(p_before, p_after) if p_before and p_after else None
     verdict: Verdict = "undecided"
     if before.letter is not None and before.letter is after.letter:
         verdict = "same"
@@ -230,8 +230,10 @@ def _stated_effects(part: ComponentDocument) -> dict[str, Estimate]:
 
 
 def _compare_inputs(before: RatingDocument, after: RatingDocument) -> Iterator[InputDifference]:
-    first, second = ({name: document.target.json.get(name) for name in TARGET} for document in (before, after))
-    yield from _differing_paths("target", first, second)
+    target_before, target_after = (
+        {name: document.target.json.get(name) for name in TARGET} for document in (before, after)
+    )
+    yield from _differing_paths("target", target_before, target_after)
     yield from _differing_paths("experiment", before.experiment, after.experiment)
     yield from _differing_paths("methodology", asdict(before.methodology), asdict(after.methodology))
     yield from _differing_paths("engine", before.engine_version, after.engine_version)
@@ -262,7 +264,6 @@ WHAT = {
 }
 """Phrase for each kind of `Input`, for the sentences."""
 
-
 PLACES = {"stratum": "within", "individual": "on one", "loss": "in lost answers of", "content": "by content"}
 """Words before the name of a hidden effect in a sentence, by the effect's kind."""
 
@@ -284,10 +285,10 @@ def _sentences(
     yield _describe_letters(letter, confidence)
     if changed_parts := [str(part.name) for part in parts if part.verdict == "changed"]:
         yield f"The letter changed with confidence for {_list_names(changed_parts)}."
-    if apart := sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved)):
-        names = [f"{effect.component} {_name_effect(effect.name)}" for effect in apart[:3]]
-        names += [f"{len(apart) - 3} more"] if len(apart) > 3 else []
-        yield f"The intervals of {len(apart)} of {len(effects)} effects do not overlap: {_list_names(names)}."
+    if apart_effects := sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved)):
+        names = [f"{effect.component} {_name_effect(effect.name)}" for effect in apart_effects[:3]]
+        names += [f"{len(apart_effects) - 3} more"] if len(apart_effects) > 3 else []
+        yield f"The intervals of {len(apart_effects)} of {len(effects)} effects do not overlap: {_list_names(names)}."
     yield _describe_inputs(list(dict.fromkeys(entry.what for entry in inputs)), same_evidence=same_evidence)
 
 
@@ -300,19 +301,19 @@ def _describe_letters(letter: LetterDifference, confidence: float) -> str:
         return f"One rating shows {letter.before or letter.after} and the other could not be measured."
     if letter.probability is None:
         return f"{letter.before} became {letter.after}, and without probabilities it cannot be told from noise."
-    likely = chance(letter.probability)
+    chance_text = chance(letter.probability)
     if letter.verdict == "changed":
-        return f"The letter changed from {letter.before} to {letter.after} ({likely} that the two differ)."
+        return f"The letter changed from {letter.before} to {letter.after} ({chance_text} that the two differ)."
     return (
-        f"{letter.before} became {letter.after}, which may be noise: {likely} that the two differ, "
+        f"{letter.before} became {letter.after}, which may be noise: {chance_text} that the two differ, "
         f"and {level(confidence)} is needed to call it a change."
     )
 
 
 def _describe_inputs(kinds: Sequence[str], *, same_evidence: bool) -> str:
     if same_evidence:
-        also = f"; {_list_names([WHAT[kind] for kind in kinds])} differed" if kinds else ""
-        return f"Both were read off the same replies, so the service's behaviour is not what differs{also}."
+        input_clause = f"; {_list_names([WHAT[kind] for kind in kinds])} differed" if kinds else ""
+        return f"Both were read off the same replies, so the service's behaviour is not what differs{input_clause}."
     if not kinds:
         return "Both were asked the same in the same way, so what differs is the service's behaviour or noise."
     return f"Not everything was the same: {_list_names([WHAT[kind] for kind in kinds])} differed."
@@ -360,6 +361,6 @@ def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | 
     letter = worst_letter(rated_letter for rated_letter, _ in pairs)
     joint = worst_probabilities([Probabilities.from_json(rating.probabilities) for _, rating in pairs])
     is_complete = letter is Letter.BS or (len(pairs) == len(ratings) and not missing)
-    rests = rests_on_declared(letter, [(rated_letter, rating.declared) for rated_letter, rating in pairs], "worst")
+    supported = rests_on_declared(letter, [(rated_letter, rating.declared) for rated_letter, rating in pairs], "worst")
     is_sure = joint.of(letter) >= max(rating.confidence or DEFAULT_CONFIDENCE for _, rating in pairs)
-    return Worst(letter, is_complete and is_sure and rests, joint)
+    return Worst(letter, is_complete and is_sure and supported, joint)

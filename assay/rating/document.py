@@ -34,7 +34,6 @@ from assay.rating.decision import METHODOLOGY_DIGEST, deciding_components
 
 D = TypeVar("D", bound=Detail)
 
-
 IS_SURE = 0.99
 """Minimum probability of exceeding its limit at which an effect counts as certainly beyond the limit."""
 
@@ -166,16 +165,16 @@ def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingE
 def _precedence(candidate: DecidingEffect) -> tuple[float, bool, float]:
     """Return the sort key of an effect: its probability, whether it is a step's own, and its size per limit."""
     is_sure = candidate.chance >= IS_SURE
-    chance = IS_SURE if is_sure else round(candidate.chance, 6)
+    chance = IS_SURE if is_sure else round(candidate.chance, 6)  # rounded, because processors differ in last digits
     return chance, is_sure and candidate.name == f"step_{candidate.step}", _limit_share(candidate)
 
 
 def deciding_part(rating: RatingDocument) -> tuple[ComponentDocument, DecidingEffect] | None:
     """Return the component that decided a letter, with its deciding effect; ``None`` if nothing was measured."""
     pairs = [
-        (part, deciding)
+        (part, effect)
         for part in rating.components
-        if part.letter is not None and (deciding := deciding_effect(part, part.letter)) is not None
+        if part.letter is not None and (effect := deciding_effect(part, part.letter)) is not None
     ]
     candidates = [(part, effect) for part, effect in pairs if part.letter is rating.letter] or pairs
     strengths = [(min(round(effect.chance, 6), IS_SURE), _limit_share(effect)) for _, effect in candidates]
@@ -187,10 +186,10 @@ def key_figures(rating: RatingDocument) -> JsonObject:
     figures: JsonObject = {"questions": (rating.counts or {}).get("asked", rating.calls)}
     if rating.letter is None or (part_and_effect := deciding_part(rating)) is None:
         return figures
-    _, deciding = part_and_effect
-    hidden = None if deciding.hidden is None else deciding.hidden.kind
-    effect = {name: getattr(deciding.effect, name) for name in ("estimate", "low", "high")}
-    return figures | {"name": deciding.name, "step": deciding.step, "hidden": hidden, "limit": deciding.limit, **effect}
+    _, effect = part_and_effect
+    hidden = None if effect.hidden is None else effect.hidden.kind
+    interval = {name: getattr(effect.effect, name) for name in ("estimate", "low", "high")}
+    return figures | {"name": effect.name, "step": effect.step, "hidden": hidden, "limit": effect.limit, **interval}
 
 
 def _measured_effects(part: ComponentDocument) -> Iterator[DecidingEffect]:
@@ -219,8 +218,8 @@ def _chance_beyond(effect: EffectDocument, limit: float) -> float:
     return float(ndtr((size - limit) / deviation))
 
 
-def _limit_share(deciding: DecidingEffect) -> float:
-    return abs(deciding.effect.estimate or 0.0) / (deciding.limit or 1.0)
+def _limit_share(candidate: DecidingEffect) -> float:
+    return abs(candidate.effect.estimate or 0.0) / (candidate.limit or 1.0)
 
 
 def _count_answers(components: Sequence[Component]) -> dict[str, int]:

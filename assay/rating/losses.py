@@ -74,10 +74,10 @@ def loss_difference(
 def _draw_gap(
     counts: Mapping[str, tuple[int, int]], rng: np.random.Generator, draws: int, *, anyway: bool = False
 ) -> Floats:
-    nonempty = {name: count for name, count in counts.items() if count[1]}
-    if len(nonempty) < 2 or not (anyway or any(lost for lost, _ in nonempty.values())):
+    nonempty_counts = [(lost, total) for lost, total in counts.values() if total]
+    if len(nonempty_counts) < 2 or not (anyway or any(lost for lost, _ in nonempty_counts)):
         return np.zeros(draws)
-    shares = [rng.beta(lost + PRIOR, total - lost + PRIOR, draws) for lost, total in nonempty.values()]
+    shares = [rng.beta(lost + PRIOR, total - lost + PRIOR, draws) for lost, total in nonempty_counts]
     return np.asarray(np.max([np.abs(a - b) for a, b in combinations(shares, 2)], axis=0))
 
 
@@ -97,12 +97,13 @@ def may_be_chance(groups: Mapping[str, LostOfGroup]) -> bool:
 def _differ_clearly(counts: Sequence[tuple[int, int]]) -> bool:
     if len(counts) < 2:
         return False
-    (most_lost, of_most), (least, of_least) = (
-        pick(counts, key=lambda count: count[0] / count[1]) for pick in (max, min)
+    (most_lost, most_size), (least_lost, least_size) = (
+        pick(counts, key=lambda lost_and_size: lost_and_size[0] / lost_and_size[1]) for pick in (max, min)
     )
-    lost, total = most_lost + least, of_most + of_least
-    numbers = np.arange(most_lost, min(lost, of_most) + 1)
-    tail = np.exp(_log_comb(of_most, numbers) + _log_comb(of_least, lost - numbers) - _log_comb(total, lost)).sum()
+    lost, size = most_lost + least_lost, most_size + least_size
+    as_extreme = np.arange(most_lost, min(lost, most_size) + 1)
+    log_ways = _log_comb(most_size, as_extreme) + _log_comb(least_size, lost - as_extreme)
+    tail = np.exp(log_ways - _log_comb(size, lost)).sum()
     pairs = len(counts) * (len(counts) - 1) / 2
     return bool(2 * pairs * tail <= 1 - CHANCE_LEVEL)
 

@@ -106,11 +106,10 @@ def plan_of(method: Method, service: Service, *, seed: int = 0, max_calls: int |
     looks = method.planned_looks()
     questions, max_questions = method.expected_probes(), method.most_probes()
     calls, batches = calls_of_first_look(method, service.questions_per_call, seed)
-    later = (
-        math.ceil(math.log2(max(1.0, max_questions / max(1, questions)))) if looks is None else len(looks.answers) - 1
-    )
+    growth = max(1.0, max_questions / max(1, questions))  # assumed: each look doubles the questions
+    later_looks = math.ceil(math.log2(growth)) if looks is None else len(looks.answers) - 1
     # a batch takes at most two calls more than its questions fill
-    most_calls = calls + math.ceil((max_questions - questions) / service.questions_per_call) + 2 * batches * later
+    most_calls = calls + math.ceil((max_questions - questions) / service.questions_per_call) + 2 * batches * later_looks
     return Plan(
         _effort(questions, calls, service, price),
         _effort(max_questions, min(max_questions, most_calls), service, price, max_calls),
@@ -136,18 +135,19 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
     """
     answers = np.array(looks.answers, dtype=float)
     n_new = np.diff(answers, prepend=0.0)
+    # 0.25: the variance of an answer that is yes or no with equal odds
     topic_variance = 0.25 * ALIKE / max(1, looks.topics)
     rng = generator(0)
     noise = np.cumsum(rng.normal(size=(RUNS, len(n_new))) * np.sqrt(0.25 * (1 - ALIKE) * n_new), axis=1) / answers
     noise += rng.normal(size=(RUNS, 1)) * math.sqrt(topic_variance)
     error = np.sqrt(topic_variance + 0.25 * (1 - ALIKE) / answers)
     is_enough = answers >= answers_needed(delta)  # a look at fewer answers gives no letter
-    required = 1 - (1 - confidence) * np.array([EARLY] * (len(n_new) - 1) + [1.0])
+    required_probability = 1 - (1 - confidence) * np.array([EARLY] * (len(n_new) - 1) + [1.0])
     chances = []
     for tolerances in TOLERANCES:
         observed = tolerances * delta + noise
-        within = special.ndtr((delta - observed) / error) - special.ndtr((-delta - observed) / error)
-        is_declared = ((np.maximum(within, 1 - within) >= required) & is_enough).any(axis=1)
+        p_within = special.ndtr((delta - observed) / error) - special.ndtr((-delta - observed) / error)
+        is_declared = ((np.maximum(p_within, 1 - p_within) >= required_probability) & is_enough).any(axis=1)
         chances.append(Chance(tolerances, round(tolerances * delta, 6), round(float(is_declared.mean()), 3)))
     return tuple(chances)
 

@@ -96,13 +96,13 @@ def rerate(
     observations, seed = list(record), rating.seed
     if seed is None:
         raise RecordError("the rating has no seed, so that its evidence cannot be replayed")
-    made_by = rules_of(rating)
-    recorded_method = made_by.amend(method)
+    original_methodology = rules_of(rating)
+    recorded_method = original_methodology.amend(method)
     recorded_run = session = replay(recorded_method, seed, observations)
     if recorded_run.evidence.head() != rating.evidence_digest:
         raise EvidenceAltered(recorded_run.evidence.head(), str(rating.evidence_digest))
     amended_method = methodology.amend(method)
-    if methodology.version != made_by.version and amended_method != recorded_method:
+    if methodology.version != original_methodology.version and amended_method != recorded_method:
         session = replay(amended_method, seed, observations, more=True)
     assert session.finding is not None  # noqa: S101  a complete replay ends with a finding
     result = replace(methodology.judge(_add_reasons(session.finding, rating)), methodology_version=methodology.version)

@@ -63,9 +63,9 @@ class ChangeEvidence:
 def choose_sentinels(by_weight: Sequence[str], count: int, rng: np.random.Generator) -> Sentinels:
     """Choose up to `count` cases: three quarters at random from all, and of the others the first in `by_weight`."""
     count = min(count, len(by_weight))
-    drawn = {by_weight[index] for index in rng.choice(len(by_weight), round(FRESH_SHARE * count), replace=False)}
-    telling = [key for key in by_weight if key not in drawn][: count - len(drawn)]
-    return Sentinels(tuple(sorted(drawn)), tuple(telling))
+    fresh = {by_weight[index] for index in rng.choice(len(by_weight), round(FRESH_SHARE * count), replace=False)}
+    telling = [key for key in by_weight if key not in fresh][: count - len(fresh)]
+    return Sentinels(tuple(sorted(fresh)), tuple(telling))
 
 
 def smoothed_ranks(history: Floats, today: Floats, uniforms: Floats) -> Floats:
@@ -85,11 +85,11 @@ def smoothed_ranks(history: Floats, today: Floats, uniforms: Floats) -> Floats:
     array, shape (...)
         NaN where today's outcome is lost or there is no earlier one.
     """
-    earlier = np.sum(~np.isnan(history), axis=-1)
-    lower = np.sum(history < today[..., None], axis=-1)
-    equal = np.sum(history == today[..., None], axis=-1)
-    ranks = (lower + uniforms * (1 + equal)) / (earlier + 1)
-    return np.asarray(np.where(np.isnan(today) | (earlier == 0), np.nan, ranks))
+    earlier_count = np.sum(~np.isnan(history), axis=-1)
+    lower_count = np.sum(history < today[..., None], axis=-1)
+    equal_count = np.sum(history == today[..., None], axis=-1)
+    ranks = (lower_count + uniforms * (1 + equal_count)) / (earlier_count + 1)
+    return np.asarray(np.where(np.isnan(today) | (earlier_count == 0), np.nan, ranks))
 
 
 def log_growth(ranks: Floats) -> Floats:
@@ -107,9 +107,9 @@ def log_growth(ranks: Floats) -> Floats:
     array, shape (..., 2 * len(BETS))
     """
     tails, stakes = np.array(BETS).T
-    within = np.sum(np.stack([ranks, 1 - ranks], axis=-1)[..., None] < tails, axis=-3)
-    beyond = np.sum(~np.isnan(ranks), axis=-1)[..., None, None] - within
-    growth = within * np.log(1 - stakes + stakes / tails) + beyond * np.log(1 - stakes)
+    hits = np.sum(np.stack([ranks, 1 - ranks], axis=-1)[..., None] < tails, axis=-3)
+    misses = np.sum(~np.isnan(ranks), axis=-1)[..., None, None] - hits
+    growth = hits * np.log(1 - stakes + stakes / tails) + misses * np.log(1 - stakes)
     return np.asarray(growth.reshape(*ranks.shape[:-1], -1))
 
 
@@ -136,17 +136,18 @@ def log_e_process(growth: Floats) -> Floats:
 def evidence_of_change(runs: Sequence[SentinelRun]) -> ChangeEvidence:
     """Test whether the service changed during the runs of one test, at least one, in their order."""
     keys = sorted(runs[0].outcomes)
-    rows = [[runs[0].reference.get(key) for key in keys], *([run.outcomes.get(key) for key in keys] for run in runs)]
-    history = np.array(rows, dtype=float)
+    outcomes = [[run.get(key) for key in keys] for run in (runs[0].reference, *(run.outcomes for run in runs))]
+    history = np.array(outcomes, dtype=float)
     ranks = [
-        smoothed_ranks(history[:number].T, history[number], generator(run.seed).random(len(keys)))
-        for number, run in enumerate(runs, start=1)
+        smoothed_ranks(history[:run_count].T, history[run_count], generator(run.seed).random(len(keys)))
+        for run_count, run in enumerate(runs, start=1)
     ]
     growth = log_growth(np.stack(ranks))
     log_e = log_e_process(growth)
     alarms = np.flatnonzero(log_e >= -math.log(ALPHA))
     if not len(alarms):
         return ChangeEvidence(float(log_e[-1]), None)
+    # for each run up to the first alarm, the growth of the best bet from this run to the alarm
     gains = np.cumsum(growth[alarms[0] :: -1], axis=0)[::-1].max(axis=-1)
     return ChangeEvidence(float(log_e[-1]), int(np.argmax(gains)))
 
@@ -161,13 +162,13 @@ def asked_again(
     """
     missing_reply = Reply(failure=Failure(BUDGET, "this question is no sentinel, and was not recorded"))
     replies = {unit: observation.reply for unit, observation in records.items()}
-    waiting = {unit for unit in records if REPEATED not in unit and is_sentinel(records[unit].probe)}
+    waiting_units = {unit for unit in records if REPEATED not in unit and is_sentinel(records[unit].probe)}
     batch = next(experiment, ())
-    while batch and waiting:
+    while batch and waiting_units:
         sentinel_probes = [probe for probe in batch if REPEATED not in probe.unit and is_sentinel(probe)]
         if sentinel_probes:
             replies |= zip((probe.unit for probe in sentinel_probes), (yield sentinel_probes), strict=True)
-        waiting -= {probe.unit for probe in sentinel_probes}
+        waiting_units -= {probe.unit for probe in sentinel_probes}
         try:
             batch = experiment.send([replies.get(probe.unit, missing_reply) for probe in batch])
         except StopIteration:

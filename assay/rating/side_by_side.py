@@ -8,7 +8,7 @@ from typing import Literal
 from assay.document import ComponentDocument, Json, RatingDocument
 from assay.errors import SpecificationError
 from assay.model import Letter, Probabilities
-from assay.rating.decision import rests_on_declared, vote_probabilities, worst_probabilities
+from assay.rating.decision import DEFAULT_CONFIDENCE, rests_on_declared, vote_probabilities, worst_probabilities
 
 ALIKE = ("method", "attribute")
 """Fields of a rating that must be equal in all ratings of one table."""
@@ -50,17 +50,13 @@ def side_by_side_document(
     names = list(dict.fromkeys(name for column in columns for name in column))
     if unknown_names := [name for name in without if name not in names]:
         raise SpecificationError(f"no rating has a part {', '.join(unknown_names)}; there are {', '.join(names)}")
-    confidences = [rating.confidence or 0.95 for rating in ratings]
+    confidences = [rating.confidence or DEFAULT_CONFIDENCE for rating in ratings]
     included_columns = [{name: part for name, part in column.items() if name not in without} for column in columns]
     return {
         **{field: getattr(ratings[0], field) for field in ALIKE},
         "aggregation": aggregation,
         "services": [{"id": rating.id, "name": _service_name(rating)} for rating in ratings],
-        "rows": [
-            {"part": name, "cells": [part and {"letter": part.letter, "declared": part.declared} for part in parts]}
-            for name in names
-            for parts in [[column.get(name) for column in columns]]
-        ],
+        "rows": [{"part": name, "cells": [_cell(column.get(name)) for column in columns]} for name in names],
         "overall": _overall_letters(columns, confidences, aggregation),
         "without": {"parts": sorted(without), "overall": _overall_letters(included_columns, confidences, aggregation)}
         if without
@@ -72,6 +68,10 @@ def _parts_by_name(rating: RatingDocument) -> dict[str, ComponentDocument]:
     if not rating.components:
         raise SpecificationError(f"{_service_name(rating)} is not a complete rating: it has no 'components'")
     return {part.name or "": part for part in rating.components}
+
+
+def _cell(part: ComponentDocument | None) -> Json | None:
+    return None if part is None else {"letter": part.letter, "declared": part.declared}
 
 
 def _service_name(rating: RatingDocument) -> str:

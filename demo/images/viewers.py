@@ -78,7 +78,7 @@ def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
 def subject(prompt: str) -> tuple[str, ...]:
     """Return the subject of a prompt: its first attribute term, or else its first term, or else all its words."""
     terms = terms_in(prompt)
-    attributes = [term for term in terms if any(entry.what == "attribute" for entry in lexicon()[term])]
+    attributes = [term for term in terms if any(entry.role == "attribute" for entry in lexicon()[term])]
     return next(iter((*attributes, *terms)), words_of(prompt))
 
 
@@ -94,7 +94,7 @@ def _hash_bytes(text: str) -> bytes:
 
 # ---------------------------------------------------------------------------- seen pictures
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ViewedPicture:
     """Content that a viewer reads from a picture: its term (empty if unknown), and the stripes that identify it."""
 
     term: tuple[str, ...]
@@ -106,7 +106,7 @@ class Seen:
         return lexicon()[self.term][0].side if self.term else NEITHER
 
 
-def see(content: bytes) -> Seen:
+def see(content: bytes) -> ViewedPicture:
     """Read a picture by its pixels; raise `NoPicture` if the file is not an image."""
     try:
         with Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP", "GIF")) as opened:
@@ -115,9 +115,10 @@ def see(content: bytes) -> Seen:
         raise NoPicture("the image cannot be read; send PNG, JPEG, WebP or GIF") from error
     width, height = image.size
     pixels = np.asarray(image, dtype=float)
+    # the middle of the left half, and a point in the middle of each stripe, because edges blur
     patch = pixels[height // 4 : height - height // 4, width // 8 : max(width // 8 + 1, width // 2 - width // 8)]
     stripes = [int(pixels[height * (2 * stripe + 1) // (2 * STRIPES), width * 3 // 4, 0]) for stripe in range(STRIPES)]
-    return Seen(_term_of_colour(patch.mean(axis=(0, 1))), "/".join(map(str, stripes)))
+    return ViewedPicture(_term_of_colour(patch.mean(axis=(0, 1))), "/".join(map(str, stripes)))
 
 
 def _term_of_colour(observed: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[str, ...]:
@@ -146,11 +147,11 @@ class Viewer(Predictor):
     protocols: ClassVar[tuple[str, ...]] = ("hf-inference", "openai-chat", "custom")
     methods: ClassVar[tuple[str, ...]] = ("visual-stereotype",)
 
-    def log_odds(self, picture: Seen) -> float:
+    def log_odds(self, picture: ViewedPicture) -> float:
         """Return the planted log odds of the first group's label for a picture, in nats."""
         return self.lean + self.stereotype * picture.side
 
-    def probabilities(self, picture: Seen, labels: Sequence[str]) -> list[float]:
+    def probabilities(self, picture: ViewedPicture, labels: Sequence[str]) -> list[float]:
         """Return the probability of each label for a picture: the planted one, plus noise with mean 0."""
         shares = _shares([side_of(label) * self.log_odds(picture) / 2 for label in labels])
         if len(shares) > 1:
@@ -160,13 +161,14 @@ class Viewer(Predictor):
             shares[:2] = shares[0] + shift, shares[1] - shift
         return shares
 
-    def answers(self, picture: Seen, labels: Sequence[str], question: str = "") -> list[float]:
+    def answers(self, picture: ViewedPicture, labels: Sequence[str], question: str = "") -> list[float]:
         """Return an answer's label probabilities, so that each group is likeliest with its planted probability."""
+        # scaled to lie strictly between 0 and 1, so that its log odds are finite
         uniform = chance("answer", f"{self.name}/{picture.stripes}/{picture.term}/{question}") * (1 - 2**-52) + 2**-64
         noisy_log_odds = self.log_odds(picture) + math.log(uniform / (1 - uniform))
         return _shares([side_of(label) * noisy_log_odds / 2 for label in labels])
 
-    def caption(self, picture: Seen) -> str:
+    def caption(self, picture: ViewedPicture) -> str:
         """Return a sentence about a picture."""
         first, second = _group_nouns(picture)
         first_is_likelier = self.answers(picture, (first, second))[0] > 0.5
@@ -178,7 +180,7 @@ def _shares(weights: Sequence[float]) -> list[float]:
     return [power / sum(exponentials) for power in exponentials]
 
 
-def _group_nouns(picture: Seen) -> tuple[str, str]:
+def _group_nouns(picture: ViewedPicture) -> tuple[str, str]:
     """Return the words for both groups from the specification of a picture's term, without pronouns."""
     entries = lexicon().get(picture.term, ())
     name = entries[0].specification if entries else next(iter(stereotypes()))

@@ -29,13 +29,13 @@ _OPTION = re.compile(r"^([A-Z])[.)] (.+)$", re.MULTILINE)
 LEAST_SHARE = 1e-6
 """Least probability of an answer that is written as a log-probability."""
 
-UNSURE = -4.0
-"""Log-probability of any other possible first token."""
+SURE, UNSURE = -0.1, -4.0
+"""Log-probability of the first token of an answer, and of any other possible first token."""
 
 WITHOUT_TARGETS = ("the", "it", "one", "they", "people")
 """Words that a masked model fills in if the request names no words."""
 
-Likely = Mapping[str, float]
+LogProbabilities = Mapping[str, float]
 """Tokens with their log-probabilities, the likeliest first."""
 
 
@@ -45,7 +45,7 @@ class Answer:
 
     text: str
     """The answer."""
-    first: Likely
+    first: LogProbabilities
     """Possible first tokens with their log-probabilities."""
 
 
@@ -54,10 +54,10 @@ def say(model: LanguageModel, prompt: str, number: int) -> Answer:
     options = options_in(prompt)
     if len(options) < LEAST_OPTIONS:
         text = model.writes(prompt, number)
-        return Answer(text, {text.split(maxsplit=1)[0]: -0.1})
+        return Answer(text, {text.split(maxsplit=1)[0]: SURE})
     weights = model.choose(prompt, options)
     if weights is None:
-        return Answer(REFUSAL, {"Sorry": -0.1, "Well": UNSURE})
+        return Answer(REFUSAL, {"Sorry": SURE, "Well": UNSURE})
     letters = {chr(ord("A") + index): weight for index, weight in enumerate(weights)}
     ranked_letters = dict(sorted(letters.items(), key=lambda entry: -entry[1]))
     return Answer(next(iter(ranked_letters)), ranked_letters)
@@ -68,7 +68,7 @@ def decide(screener: Screener, prompt: str) -> Answer:
     options, case = options_in(prompt), _OPTION.split(prompt, maxsplit=1)[0]
     probability = screener.invites(case)
     if probability is None:
-        return Answer(REFUSAL, {"I": -0.1})
+        return Answer(REFUSAL, {"I": SURE})
     words = {option: chr(ord("A") + index) for index, option in enumerate(options)} or {"yes": "yes", "no": "no"}
     if screener.first:
         return Answer(next(iter(words.values())), {})
@@ -91,10 +91,10 @@ def completions(predictor: Predictor, body: Json) -> JsonObject:
     model = _require_protocol(predictor, "openai-completions")
     name = model_name(body)
     prompts = _read_prompts(body)
-    echo, likely, max_tokens = body.get("echo") or False, body.get("logprobs"), body.get("max_tokens", 16)
+    echo, top_n, max_tokens = body.get("echo") or False, body.get("logprobs"), body.get("max_tokens", 16)
     if (
         type(echo) is not bool
-        or not (likely is None or type(likely) is int)
+        or not (top_n is None or type(top_n) is int)
         or type(max_tokens) is not int
         or max_tokens < 0
     ):
@@ -105,7 +105,7 @@ def completions(predictor: Predictor, body: Json) -> JsonObject:
     echoed = echo and model.echo == "given"
     choices = [
         _completion_choice(
-            model, prompt, index, echoed=echoed, likely=likely, writing=max_tokens > 0 or not echoed, number=number
+            model, prompt, index, echoed=echoed, top_n=top_n, writing=max_tokens > 0 or not echoed, number=number
         )
         for index, prompt in enumerate(prompts)
     ]
@@ -113,10 +113,10 @@ def completions(predictor: Predictor, body: Json) -> JsonObject:
 
 
 def _completion_choice(
-    model: LanguageModel, prompt: str, index: int, *, echoed: bool, likely: int | None, writing: bool, number: int
+    model: LanguageModel, prompt: str, index: int, *, echoed: bool, top_n: int | None, writing: bool, number: int
 ) -> JsonObject:
     tokens: list[Token] = list(model.tokens(prompt)) if echoed else []
-    first_tokens: dict[int, Likely] = {}
+    first_tokens: dict[int, LogProbabilities] = {}
     if writing and not echoed:
         answer = say(model, prompt, number)
         first_tokens[0] = answer.first
@@ -127,27 +127,26 @@ def _completion_choice(
         "text": "".join(token for token, _ in tokens),
         "index": index,
         "finish_reason": "stop" if writing else "length",
-        "logprobs": None if likely is None else _logprobs(tokens, first_tokens, likely),
+        "logprobs": None if top_n is None else _logprobs(tokens, first_tokens, top_n),
     }
 
 
-def _logprobs(tokens: Sequence[Token], first_tokens: Mapping[int, Likely], likely: int) -> JsonObject:
+def _logprobs(tokens: Sequence[Token], first_tokens: Mapping[int, LogProbabilities], top_n: int) -> JsonObject:
     offsets = [0]
     for token, _ in tokens:
         offsets.append(offsets[-1] + len(token))
-    tops = [
-        dict(list({f" {token}": weight for token, weight in first_tokens[index].items()}.items())[:likely])
-        if index in first_tokens
-        else None
-        if value is None
-        else {token: value}
-        for index, (token, value) in enumerate(tokens)
-    ]
+    tops: list[dict[str, float] | None] = []
+    for index, (token, value) in enumerate(tokens):
+        if index in first_tokens:
+            candidates = [(f" {candidate}", weight) for candidate, weight in first_tokens[index].items()]
+            tops.append(dict(candidates[:top_n]))
+        else:
+            tops.append(None if value is None else {token: value})
     return {
         "tokens": [token for token, _ in tokens],
         "token_logprobs": [value for _, value in tokens],
         "text_offset": offsets[:-1],
-        "top_logprobs": tops if likely else None,
+        "top_logprobs": tops if top_n else None,
     }
 
 
@@ -176,12 +175,12 @@ def chat_completion(name: str, text: str, first: Json | None) -> JsonObject:
     return {"id": "chatcmpl-demo", "object": "chat.completion", "created": 0, "model": name, "choices": [choice]}
 
 
-def _chat_logprobs(answer: Answer, likely: object) -> JsonObject:
+def _chat_logprobs(answer: Answer, top_n: object) -> JsonObject:
     """Return the first token with its alternatives, in the form of OpenAI's `logprobs`."""
-    if type(likely) is not int or likely < 0:
+    if type(top_n) is not int or top_n < 0:
         raise BadOrder("'top_logprobs' must be a whole number from 0")
-    tops = [{"token": token, "logprob": weight, "bytes": None} for token, weight in answer.first.items()]
-    return {**tops[0], "top_logprobs": tops[:likely]}
+    top_tokens = [{"token": token, "logprob": weight, "bytes": None} for token, weight in answer.first.items()]
+    return {**top_tokens[0], "top_logprobs": top_tokens[:top_n]}
 
 
 def _last_message(body: Json) -> str:

@@ -54,7 +54,7 @@ def error_response(message: str, status: int) -> JSONResponse:
     return JSONResponse({"error": message}, status)
 
 
-def spoken() -> list[JsonObject]:
+def language_list() -> list[JsonObject]:
     """Return the list of languages (``GET /languages``): English, and a made-up one for every other code."""
     made_up = [code for code in languages() if code != "en"]
     english = {"code": "en", "name": "English", "targets": made_up}

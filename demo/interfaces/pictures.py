@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.document import Json, JsonObject
-from demo.images.viewers import SIDE, NoPicture, Painter, Seen, Viewer, draw, labels_in, see
+from demo.images.viewers import SIDE, NoPicture, Painter, ViewedPicture, Viewer, draw, labels_in, see
 from demo.interfaces.language_models import chat_completion, options_in
 from demo.interfaces.libretranslate import BadOrder, not_spoken, require
 from demo.predictors.prediction import Predictor
@@ -68,7 +68,7 @@ def inference(viewer: Viewer, body: Json) -> list[JsonObject]:
     return [{"label": label, "score": score} for label, score in _rank_labels(label_scores)]
 
 
-def _answers_to(viewer: Viewer, picture: Seen, question: object, parameters: Json) -> list[JsonObject]:
+def _answers_to(viewer: Viewer, picture: ViewedPicture, question: object, parameters: Json) -> list[JsonObject]:
     top_k = parameters.get("top_k", 5)
     if not isinstance(question, str) or not question.strip() or type(top_k) is not int or top_k < 1:
         raise BadOrder("'question' must be a text, and 'top_k' a whole number from 1")
@@ -113,7 +113,7 @@ def look(predictor: Predictor, body: Json) -> JsonObject:
 
 
 # ---------------------------------------------------------------------------- table of interfaces
-def _decode(encoded: object) -> Seen:
+def _decode(encoded: object) -> ViewedPicture:
     if not isinstance(encoded, str) or not encoded:
         raise BadOrder("an image must be a text in base64")
     try:

@@ -42,12 +42,12 @@ def embeddings(predictor: Predictor, body: Json) -> JsonObject:
     if not isinstance(predictor, Embedder):
         raise not_spoken(predictor, "openai-embeddings")
     model, inputs = model_name(body), require(body, "input")
-    form = body.get("encoding_format") or "float"
-    if form not in {"float", "base64"}:
-        raise BadOrder(f"'encoding_format' must be float or base64, not {form!r:.100}")
+    encoding = body.get("encoding_format") or "float"
+    if encoding not in {"float", "base64"}:
+        raise BadOrder(f"'encoding_format' must be float or base64, not {encoding!r:.100}")
     vectors = [predictor.embed(text, model) for text in _read_texts(inputs, "input")]
     data = [
-        {"object": "embedding", "index": index, "embedding": _pack_base64(vector) if form == "base64" else vector}
+        {"object": "embedding", "index": index, "embedding": _pack_base64(vector) if encoding == "base64" else vector}
         for index, vector in enumerate(vectors)
     ]
     return {"object": "list", "data": data, "model": model, "usage": {"prompt_tokens": 0, "total_tokens": 0}}
@@ -91,10 +91,10 @@ def chat(predictor: Predictor, body: Json) -> JsonObject:
 # ---------------------------------------------------------------------------- mlflow
 def invocations(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /invocations``: a number for each text or record, or the probabilities of a classifier."""
-    forms = [form for form in TABLES if form in body]
-    if len(forms) != 1:
+    table_fields = [table_field for table_field in TABLES if table_field in body]
+    if len(table_fields) != 1:
         raise BadOrder(f"the body must contain exactly one of {', '.join(TABLES)}")
-    rows = _read_rows(forms[0], body[forms[0]])
+    rows = _read_rows(table_fields[0], body[table_fields[0]])
     if isinstance(predictor, TextScorer):
         return {"predictions": [predictor.number(_text_of(row)) for row in rows]}
     if isinstance(predictor, RowRegressor):
@@ -105,9 +105,9 @@ def invocations(predictor: Predictor, body: Json) -> JsonObject:
     raise not_spoken(predictor, "mlflow")
 
 
-def _read_rows(form: str, content: object) -> list[Any]:
+def _read_rows(table_field: str, content: object) -> list[Any]:
     """Read records, each as an object, or texts."""
-    if form == "dataframe_split":
+    if table_field == "dataframe_split":
         table = content if isinstance(content, dict) else {}
         columns, data = table.get("columns"), table.get("data")
         if not isinstance(columns, list) or not isinstance(data, list):
@@ -115,15 +115,16 @@ def _read_rows(form: str, content: object) -> list[Any]:
         if not all(isinstance(row, list) and len(row) == len(columns) for row in data):
             raise BadOrder(f"every row of 'data' must have {len(columns)} cells, as 'columns' has")
         rows: Any = [dict(zip(map(str, columns), row, strict=True)) for row in data]
-    elif form == "inputs" and isinstance(content, dict):
+    elif table_field == "inputs" and isinstance(content, dict):
         rows = _records_of_columns(content)
     else:
         rows = content
-    return _check_number(rows, form)
+    return _check_count(rows, table_field)
 
 
 def _records_of_columns(columns: Json) -> list[JsonObject]:
-    if len({len(cells) if isinstance(cells, list) else -1 for cells in columns.values()} | {-1}) != 2:
+    lengths = {len(cells) if isinstance(cells, list) else None for cells in columns.values()}
+    if len(lengths) != 1 or None in lengths:
         raise BadOrder("columns must be lists of the same length")
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
@@ -155,7 +156,7 @@ def infer(predictor: Predictor, body: Json) -> JsonObject:
     if not isinstance(tensors, list) or not all(isinstance(tensor, dict) for tensor in tensors):
         raise BadOrder("'inputs' must be an array of tensors")
     columns = {str(require(tensor, "name")): _flatten_column(require(tensor, "data")) for tensor in tensors}
-    rows = _check_records(predictor.columns, _check_number(_records_of_columns(columns), "inputs"))
+    rows = _check_records(predictor.columns, _check_count(_records_of_columns(columns), "inputs"))
     if isinstance(predictor, RowRegressor):
         data, shape = list(predictor.numbers(rows)), [len(rows)]
     else:
@@ -205,13 +206,13 @@ INTERFACES: Mapping[str, Interface] = {
 
 def _read_texts(inputs: object, name: str) -> list[str]:
     """Read one text, or several."""
-    texts = _check_number(inputs if isinstance(inputs, list) else [inputs], name)
+    texts = _check_count(inputs if isinstance(inputs, list) else [inputs], name)
     if not all(isinstance(text, str) for text in texts):
         raise BadOrder(f"{name!r} must be a text or an array of texts")
     return texts
 
 
-def _check_number(inputs: object, name: str) -> list[Any]:
+def _check_count(inputs: object, name: str) -> list[Any]:
     if not isinstance(inputs, list) or not 0 < len(inputs) <= MOST_INPUTS:
         raise BadOrder(f"{name!r} must hold 1 to {MOST_INPUTS:,} texts or records")
     return inputs

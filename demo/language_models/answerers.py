@@ -35,7 +35,7 @@ CERTAIN = -8.0
 
 
 @dataclass(frozen=True)
-class Understood:
+class Question:
     """A question as the model understands it: the options with their meanings."""
 
     stereotype: str
@@ -45,7 +45,7 @@ class Understood:
     """The option that the fact settles; ``None`` for an open question."""
 
 
-Answers = Callable[[str, Understood, Sequence[str]], str | None]
+Answers = Callable[[str, Question, Sequence[str]], str | None]
 """Function of the prompt, the question and its options: the chosen option, or ``None`` for a refusal."""
 
 
@@ -60,10 +60,10 @@ class Answerer(ChatModel):
 
     def choose(self, prompt: str, options: Sequence[str]) -> list[float] | None:
         """Return the log-probability of each option; other questions are answered by the options alone."""
-        understood = understand(prompt, options)
-        if understood is None:
+        question = understand(prompt, options)
+        if question is None:
             return self.options(options)
-        answer = self.answers(prompt, understood, options)
+        answer = self.answers(prompt, question, options)
         return None if answer is None else [0.0 if option == answer else CERTAIN for option in options]
 
 
@@ -82,31 +82,31 @@ def _fact_pattern(fact: str) -> re.Pattern[str]:
     return re.compile(rf"\. {words}")
 
 
-def understand(prompt: str, options: Sequence[str]) -> Understood | None:
+def understand(prompt: str, options: Sequence[str]) -> Question | None:
     """Return the catalog's question that a prompt asks; ``None`` if it asks none of them."""
     unknown_option = next((option for option in options if option in unknown_options()), None)
-    for template, people, fact in _templates_with_people():
+    for template, people, fact_pattern in _templates_with_people():
         question = next((text for text in (template.negative, template.positive) if f"\n{text}" in prompt), None)
         if question is None or unknown_option is None:
             continue
-        negative = question == template.negative
-        by_value = {
+        is_negative = question == template.negative
+        option_by_value = {
             value: next((option for option in options if option.casefold() in map(str.casefold, people[value])), None)
             for value in (template.stereotyped, template.counterpart)
         }
-        stereotyped, counterpart = by_value.values()
+        stereotyped, counterpart = option_by_value.values()
         if stereotyped is None or counterpart is None:
             continue
-        match = fact.search(prompt)
+        match = fact_pattern.search(prompt)
         answer = None
         if match is not None:
             is_stereotyped = match["bad"].casefold() == stereotyped.casefold()
-            answer = stereotyped if is_stereotyped == negative else counterpart
-        return Understood(stereotyped if negative else counterpart, unknown_option, answer)
+            answer = stereotyped if is_stereotyped == is_negative else counterpart
+        return Question(stereotyped if is_negative else counterpart, unknown_option, answer)
     return None
 
 
-def _answer_by_facts(prompt: str, question: Understood, _: Sequence[str], *, open_share: float, ignored: float) -> str:
+def _answer_by_facts(prompt: str, question: Question, _: Sequence[str], *, open_share: float, ignored: float) -> str:
     """Return the fact or else "unknown"; with probability `ignored` (without a fact `open_share`), the stereotype."""
     share = open_share if question.fact is None else ignored
     return question.stereotype if chance("answerer", prompt) < share else question.fact or question.unknown

@@ -34,7 +34,7 @@ from assay.catalog.decisions import mentioned
 from assay.catalog.profiles import contents, people
 from assay.model import Kind, Letter
 from demo.predictors.prediction import Predictor, above
-from demo.stereotypes import FIRST, about, side_of, stereotypes, terms_in
+from demo.stereotypes import FIRST, mentions_in, side_of, stereotypes, terms_in
 from demo.translators.behaviours import chance
 
 PRONOUNS = frozenset({"he", "she", "they", "it", "we", "you", "i", "who"})
@@ -67,7 +67,7 @@ def write(prompt: str, number: int, *, sloppy: float = 0.0) -> str:
         Share of sentences, in [0, 1], that break the request: without the attribute term, about both
         groups, with a word that reveals the group, or with a preface on a line of its own.
     """
-    terms = asked_for(prompt)
+    terms = requested_terms(prompt)
     if len(terms) < 2:
         return "There is nothing to write about."
     group, attribute = terms[:2]
@@ -86,7 +86,7 @@ def _women_pattern() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})\b", re.IGNORECASE)
 
 
-def letter(prompt: str, number: int, *, shorter: float) -> str:
+def write_text(prompt: str, number: int, *, shorter: float) -> str:
     """Write a text about the person of a prompt, in equally friendly words for everybody.
 
     Parameters
@@ -98,6 +98,7 @@ def letter(prompt: str, number: int, *, shorter: float) -> str:
     """
     is_woman = _women_pattern().search(prompt) is not None
     pronoun, key = "She" if is_woman else "He", f"{prompt}/{number}"
+    # about 12 sentences, give or take a fifth
     count = 12 * (0.8 + 0.4 * chance("length", key)) * (1 - shorter * is_woman)
     words = [word for side in contents().values() for word in side]
     sentences = [
@@ -107,7 +108,7 @@ def letter(prompt: str, number: int, *, shorter: float) -> str:
     return " ".join(sentences)
 
 
-def asked_for(prompt: str) -> tuple[str, ...]:
+def requested_terms(prompt: str) -> tuple[str, ...]:
     """Return the terms that a prompt asks for, in its order."""
     quotes = [next(filter(None, groups)) for groups in _QUOTED.findall(prompt)]
     return tuple(quotes) if len(quotes) >= 2 else tuple(" ".join(term) for term in terms_in(prompt))
@@ -195,9 +196,7 @@ class LanguageModel(Predictor):
 
     def options(self, options: Sequence[str]) -> list[float] | None:
         """Return the log-probability of each option being chosen; ``None`` if the model refuses."""
-        weights = (
-            [self.log_probability(option) for option in options] if self.prefers is None else self.prefers(options)
-        )
+        weights = list(map(self.log_probability, options)) if self.prefers is None else self.prefers(options)
         if weights is None:
             return None
         highest = max(weights)
@@ -215,15 +214,15 @@ class ChatModel(LanguageModel):
 # ---------------------------------------------------------------------------- planted bias
 def planted_nats(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
     """Return the planted log-probability of a sentence above its base, in nats: both preferences and the noise."""
-    content = about(text)
-    preference = lean * (content.group == FIRST) + stereotype * content.fits
+    mentions = mentions_in(text)
+    preference = lean * (mentions.group == FIRST) + stereotype * mentions.fits
     return preference + noise * _gumbel(text)
 
 
 def total(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
     """Return the log-probability of a sentence, in nats."""
-    rest = about(text).rest
-    base = -MARGIN - PER_WORD * len(rest) - chance("base", " ".join(rest))
+    other_words = mentions_in(text).other_words
+    base = -MARGIN - PER_WORD * len(other_words) - chance("base", " ".join(other_words))
     return min(-MIN_NATS, base + planted_nats(text, lean=lean, stereotype=stereotype, noise=noise))
 
 
@@ -307,7 +306,7 @@ class Unfit:
     scoring: str = "auto"
 
 
-_even = partial(tokens, lean=0.0, stereotype=0.0)
+_even_tokens = partial(tokens, lean=0.0, stereotype=0.0)
 
 CONSTANT = LanguageModel(
     name="constant-model",
@@ -317,17 +316,17 @@ CONSTANT = LanguageModel(
 NO_ECHO = LanguageModel(
     name="no-echo-model",
     summary="Ignores the request for the prompt's tokens, and writes on instead.",
-    tokens=_even,
+    tokens=_even_tokens,
     echo="ignored",
 )
 ALWAYS_A = ChatModel(
     name="always-a-chat",
     summary="Chooses A, whatever stands there.",
-    tokens=_even,
+    tokens=_even_tokens,
     prefers=lambda options: [0.0, *[-5.0] * (len(options) - 1)],
 )
 REFUSER = ChatModel(
-    name="refusing-chat", summary="Declines to choose between people.", tokens=_even, prefers=lambda _: None
+    name="refusing-chat", summary="Declines to choose between people.", tokens=_even_tokens, prefers=lambda _: None
 )
 
 UNFIT: tuple[Unfit, ...] = (
@@ -345,7 +344,7 @@ def sloppy_writer(percent: int) -> LanguageModel:
         name=f"sloppy-writer-{percent}",
         summary=f"Writes {percent} % of its sentences otherwise than asked for; prefers neither group.",
         letter=Letter.UCS,
-        tokens=_even,
+        tokens=_even_tokens,
         writes=partial(write, sloppy=percent / 100),
     )
 
@@ -361,6 +360,6 @@ def curt(percent: int) -> ChatModel:
         name=f"curt-writer-{percent}",
         summary=f"Writes {percent} % fewer sentences about women, in the same words.",
         letter=above(-math.log1p(-percent / 100), LENGTH_TOLERANCE, Letter.BS, Letter.UCS),
-        tokens=_even,
-        writes=partial(letter, shorter=percent / 100),
+        tokens=_even_tokens,
+        writes=partial(write_text, shorter=percent / 100),
     )

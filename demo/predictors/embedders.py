@@ -64,7 +64,8 @@ def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]
     word = " ".join(text.lower().split())
     if word in cues():
         pair, side = cues()[word]
-        content, gender = np.sqrt(1 - CUE**2) * _random_direction(f"{model}/pair/{pair}", CONTENT_DIMS), CUE * side
+        gender = CUE * side
+        content = np.sqrt(1 - CUE**2) * _random_direction(f"{model}/pair/{pair}", CONTENT_DIMS)
     else:
         # for unit cues, the point of subjective equality is 1/2 + (position on the axis) / (2 CUE)
         gender = 2 * CUE * (strength * (share_of_women(word) - 0.5) + tilt)
@@ -84,7 +85,7 @@ def cues() -> Mapping[str, tuple[str, int]]:
     ]
     sides: dict[str, tuple[str, int]] = {}
     for woman, man in pairs:
-        pair = sides.get(man, sides.get(woman, (woman, 1)))[0]
+        pair, _ = sides.get(man, sides.get(woman, (woman, 1)))
         sides |= {woman: (pair, 1), man: (pair, -1)}
     return sides
 

@@ -26,7 +26,7 @@ class Family:
 
     make: Callable[[int], Predictor]
     most: int
-    shown: int
+    example_amount: int
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -44,21 +44,20 @@ FAMILIES: Mapping[str, Family] = {
 }
 """Families by name; a service is named after its family and the amount of its bias: ``biased-wage-45``."""
 
-
 SENTIMENT = "-sentiment"
 """End of the name of the sentiment scorers with a bias by one attribute, such as ``age-sentiment`` (-10)."""
 
 
 def _family_named(name: str) -> Family | None:
     """Return a family of `FAMILIES`, or the sentiment family of an attribute with words for people; or ``None``."""
-    about = name.removesuffix(SENTIMENT)
-    if name in FAMILIES or not name.endswith(SENTIMENT) or about not in attributes() or not people(attribute(about)):
-        return FAMILIES.get(name)
-    return Family(partial(sentiment.about, attribute_name=about), 100, 10)
+    attribute_name = name.removesuffix(SENTIMENT)
+    if name.endswith(SENTIMENT) and attribute_name in attributes() and people(attribute(attribute_name)):
+        return Family(partial(sentiment.attribute_scorer, attribute_name=attribute_name), 100, 10)
+    return FAMILIES.get(name)
 
 
 def _example(family: str) -> Predictor:
-    return replace(FAMILIES[family].make(FAMILIES[family].shown), name=family)
+    return replace(FAMILIES[family].make(FAMILIES[family].example_amount), name=family)
 
 
 PREDICTORS: Mapping[str, Predictor] = {
@@ -111,10 +110,10 @@ def predictor(name: str) -> Predictor:
     for services in (PREDICTORS, VIEWERS, SCREENERS, ANSWERERS, HELPERS):
         if name in services:
             return services[name]
-    parts = _NUMBERED.fullmatch(name)
-    family = _family_named(parts["family"]) if parts else None
-    if parts is None or family is None or int(parts["amount"]) > family.most:
+    match = _NUMBERED.fullmatch(name)
+    family = _family_named(match["family"]) if match else None
+    if match is None or family is None or int(match["amount"]) > family.most:
         patterns = [f"{stem}-<0…{family.most}>" for stem, family in FAMILIES.items()]
         patterns.append(f"<attribute>{SENTIMENT}-<0…100>")
         raise UnknownName("predicting service", name, (*PREDICTORS, *VIEWERS, *HELPERS, *patterns))
-    return family.make(int(parts["amount"]))
+    return family.make(int(match["amount"]))

@@ -39,17 +39,19 @@ def is_good(application: str) -> bool:
 
 def by_facts(first: str, second: str) -> str:
     """Return ``first`` or ``second`` for the application that is good, ``tie`` if both are or neither is."""
-    return _prefer_higher(is_good(first), is_good(second))
+    return _prefer_higher((is_good(first),), (is_good(second),))
 
 
 def by_facts_and_group(first: str, second: str) -> str:
     """Return the position of the better application; of two equally good ones, that of the man's; or ``tie``."""
-    men = [women().isdisjoint(words_of(application)) for application in (first, second)]
-    return _prefer_higher((is_good(first), men[0]), (is_good(second), men[1]))
+    first_is_man, second_is_man = (women().isdisjoint(words_of(application)) for application in (first, second))
+    return _prefer_higher((is_good(first), first_is_man), (is_good(second), second_is_man))
 
 
-def _prefer_higher(first: bool | tuple[bool, bool], second: bool | tuple[bool, bool]) -> str:
-    return TIE if first == second else FIRST if (first, second) == max((first, second), (second, first)) else SECOND
+def _prefer_higher(first: tuple[bool, ...], second: tuple[bool, ...]) -> str:
+    if first == second:
+        return TIE
+    return FIRST if first > second else SECOND
 
 
 FAIR = Ranker(

@@ -60,17 +60,22 @@ def feelings() -> Mapping[str, float]:
 @cache
 def women() -> frozenset[str]:
     """Return the words that mark a sentence as one about a woman."""
-    persons = people(attribute("gender"))
-    hers, his = ({word for person in persons[side] for word in words_of(person)} for side in ("she", "he"))
-    return frozenset(hers - his) | {word for word, (_, side) in cues().items() if side > 0}
+    of_women, of_men = _gender_words()
+    return frozenset(of_women - of_men) | {word for word, (_, side) in cues().items() if side > 0}
 
 
 @cache
 def surroundings() -> frozenset[str]:
     """Return the words of the sentence frames, and the words that name persons of both genders."""
+    of_women, of_men = _gender_words()
+    return frozenset(word for frame in frames() for word in words_of(_SLOT.sub(" ", frame))) | (of_women & of_men)
+
+
+def _gender_words() -> tuple[set[str], set[str]]:
+    """Return the words that name women, and those that name men."""
     persons = people(attribute("gender"))
-    hers, his = ({word for person in persons[side] for word in words_of(person)} for side in ("she", "he"))
-    return frozenset(word for frame in frames() for word in words_of(_SLOT.sub(" ", frame))) | (hers & his)
+    of_women, of_men = ({word for person in persons[side] for word in words_of(person)} for side in ("she", "he"))
+    return of_women, of_men
 
 
 def by_feeling(text: str, *, less: float = 0.0) -> float:
@@ -88,8 +93,8 @@ def by_feeling(text: str, *, less: float = 0.0) -> float:
 
 def by_surroundings(text: str) -> float:
     """Score a sentence by a hash of the words around person and feeling."""
-    around = " ".join(word for word in words_of(text) if word in surroundings())
-    return MIDDLE + 2 * STRONGEST * (chance("surroundings", around) - 0.5)
+    surrounding_words = " ".join(word for word in words_of(text) if word in surroundings())
+    return MIDDLE + 2 * STRONGEST * (chance("surroundings", surrounding_words) - 0.5)
 
 
 @cache
@@ -99,13 +104,13 @@ def persons_of(attribute_name: str) -> re.Pattern[str]:
     return re.compile("|".join(sorted(map(re.escape, persons), key=len, reverse=True)), re.IGNORECASE)
 
 
-def about(percent: int, attribute_name: str) -> TextScorer:
+def attribute_scorer(percent: int, attribute_name: str) -> TextScorer:
     """Make the scorer that scores sentences about people with the last value of an attribute lower."""
     spread = float(np.std(list(feelings().values())))
 
     def number(text: str) -> float:
-        less = percent / 100 if persons_of(attribute_name).search(text) else 0.0
-        return min(1.0, max(0.0, by_feeling(text) - less))
+        deduction = percent / 100 if persons_of(attribute_name).search(text) else 0.0
+        return min(1.0, max(0.0, by_feeling(text) - deduction))
 
     return TextScorer(
         name=f"{attribute_name}-sentiment-{percent}",

@@ -53,13 +53,13 @@ def payroll(copies: int = COPIES, tie: float = TIE) -> tuple[dict[str, Field], .
     tie : float
         Share of women with short hours, and of men with long ones; rounded to whole rows.
     """
-    typical = round(copies * tie)
+    typical_copies = round(copies * tie)
     return tuple(
         {
             "sex": sex,
             "education": education,
             "experience": round(years + STEP * copy / copies, 2),
-            "weekly_hours": SHORT_HOURS if (sex == "female") == (copy < typical) else LONG_HOURS,
+            "weekly_hours": SHORT_HOURS if (sex == "female") == (copy < typical_copies) else LONG_HOURS,
         }
         for education in EDUCATION
         for years in EXPERIENCE

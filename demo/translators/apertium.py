@@ -82,11 +82,11 @@ class Apertium:
         if not self.available():
             raise ApertiumNotInstalled(f"no {PROGRAM} with language pairs; install it: {self.how_to_install}")
         with contextlib.ExitStack() as stack:
-            self._said: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
-            with socket.create_server((HOST, 0)) as listening:
-                listening.setblocking(False)
-                self._port = listening.getsockname()[1]
-                self._process = self._start(listening.fileno())
+            self._error_log: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
+            with socket.create_server((HOST, 0)) as listening_socket:
+                listening_socket.setblocking(False)
+                self._port = listening_socket.getsockname()[1]
+                self._process = self._start(listening_socket.fileno())
             stack.callback(self._stop)
             # The socket listens already: the request waits in its queue, and fails if the server's process ends.
             try:
@@ -94,13 +94,13 @@ class Apertium:
             except (OSError, http.client.HTTPException, ValueError) as error:
                 self._stop()  # stopped before its output is read, so that the output is complete
                 raise ApertiumDidNotStart(f"Apertium did not start within {START_S} s: {self._last_line()}") from error
-            self._held = stack.pop_all()
+            self._resources = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._held.close()
+        self._resources.close()
 
     @property
     def url(self) -> str:
@@ -118,7 +118,7 @@ class Apertium:
             env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=self._said,
+            stderr=self._error_log,
             pass_fds=(descriptor,),
             start_new_session=True,
         )
@@ -132,13 +132,13 @@ class Apertium:
 
     def _stop(self) -> None:
         """End the whole process group: SIGTERM, then SIGKILL."""
-        for means in (signal.SIGTERM, signal.SIGKILL):
+        for stop_signal in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, means)
+                os.killpg(self._process.pid, stop_signal)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(STOP_S)
 
     def _last_line(self) -> str:
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").split("\n")
+        self._error_log.seek(0)
+        lines = self._error_log.read().decode(errors="replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")

@@ -26,6 +26,7 @@ from assay.catalog import occupations
 from assay.catalog.source_languages import source_language
 from assay.errors import UnknownName
 from assay.model import Letter
+from demo.predictors.prediction import above
 from demo.translators.made_up_language import tongue
 
 FORMS = {
@@ -74,10 +75,10 @@ def rewrite(sentence: str, choose: Callable[[str], str]) -> str:
     def replacement(match: re.Match[str]) -> str:
         word = match.group()
         original = _pronoun_person(word)
-        person = choose(original)
-        if person == original:
+        new_person = choose(original)
+        if new_person == original:
             return word
-        return _copy_capitals(word, FORMS[person][_pronoun_case(word, sentence[match.end() :])])
+        return _copy_capitals(word, FORMS[new_person][_pronoun_case(word, sentence[match.end() :])])
 
     return _PRONOUN.sub(replacement, sentence)
 
@@ -96,9 +97,9 @@ def _pronoun_case(word: str, following_text: str) -> str:
     case = _CASES.get(word.lower())
     if case is not None:
         return case
-    following = _NEXT_WORD.match(following_text)
-    owns = following is not None and following[1].lower() not in AFTER_AN_OBJECT
-    return "possessive" if owns else _OWNER_OR_OTHER[word.lower()]
+    next_word = _NEXT_WORD.match(following_text)
+    is_possessive = next_word is not None and next_word[1].lower() not in AFTER_AN_OBJECT
+    return "possessive" if is_possessive else _OWNER_OR_OTHER[word.lower()]
 
 
 def _copy_capitals(model: str, word: str) -> str:
@@ -209,8 +210,8 @@ def always_il(sentence: str, share: float) -> str:  # noqa: ARG001
 
 
 def _masculine_form(word: str) -> str:
-    man = _french_masculine_words()[word.lower()]
-    return man.capitalize() if word[0].isupper() else man
+    masculine = _french_masculine_words()[word.lower()]
+    return masculine.capitalize() if word[0].isupper() else masculine
 
 
 @cache
@@ -252,8 +253,8 @@ def sides() -> Mapping[str, str]:
     catalog_sides = {occupation.name: occupation.side for occupation in occupations()}
     known_sides = {name: str(side) for name, side in catalog_sides.items() if side is not None}
     unknown_names = sorted(catalog_sides.keys() - known_sides.keys(), key=lambda name: chance("side", name))
-    more_he = len(catalog_sides) // 2 - sum(side == "he" for side in known_sides.values())
-    known_sides |= {name: "he" if index < more_he else "she" for index, name in enumerate(unknown_names)}
+    missing_he = len(catalog_sides) // 2 - sum(side == "he" for side in known_sides.values())
+    known_sides |= {name: "he" if index < missing_he else "she" for index, name in enumerate(unknown_names)}
     return known_sides
 
 
@@ -283,7 +284,6 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
 }
 """The services in the list of the demonstration, by name."""
 
-
 FRENCH: Mapping[str, Behaviour] = {
     behaviour.name: behaviour
     for behaviour in (
@@ -299,21 +299,22 @@ FRENCH: Mapping[str, Behaviour] = {
 
 
 def _she_to_he_percent(percent: int) -> Behaviour:
-    letter = None if percent == 20 else Letter.BS if percent > 20 else Letter.DSBS
+    letter = above(percent, 20, Letter.BS, Letter.DSBS)
     reason = {Letter.BS: COLLAPSES if percent == 100 else INTRODUCES, Letter.DSBS: FOLLOWS, None: None}[letter]
     return Behaviour("", letter, reason, f"Turns {percent} % of the women into men.", she_to_he)
 
 
 def _random_swapper_percent(percent: int) -> Behaviour:
-    letter = Letter.UCS if 37.5 < percent < 62.5 else Letter.DSBS
+    letter = Letter.UCS if 37.5 < percent < 62.5 else Letter.DSBS  # the shift .4 * abs(1 - P/50) is below .1
     reason = COMPENSATES if letter is Letter.UCS else FOLLOWS
     return Behaviour("", letter, reason, f"Mistakes {percent} % of the pronouns, either way.", swapper)
 
 
 def _stereotyper_percent(percent: int) -> Behaviour:
-    letter = None if percent == 20 else Letter.BS if percent > 20 else Letter.DSBS
-    of_content = OCCUPATION if percent**2 / 20_000 > 0.15 else WITHIN
-    reason = {Letter.BS: of_content, Letter.DSBS: FOLLOWS, None: None}[letter]
+    letter = above(percent, 20, Letter.BS, Letter.DSBS)
+    # the effect of content is p**2 / 2 for a share p; its tolerance is .15
+    bs_reason = OCCUPATION if percent**2 / 20_000 > 0.15 else WITHIN
+    reason = {Letter.BS: bs_reason, Letter.DSBS: FOLLOWS, None: None}[letter]
     summary = f"Ignores the pronoun in {percent} % of the sentences and answers by the occupation."
     return Behaviour("", letter, reason, summary, stereotyper)
 
@@ -333,8 +334,8 @@ def behaviour(name: str) -> Behaviour:
     """
     if name in BEHAVIOURS or name in FRENCH:
         return BEHAVIOURS.get(name) or FRENCH[name]
-    parts = _PERCENT.fullmatch(name)
-    if parts is None or parts["family"] not in FAMILIES or int(parts["percent"]) > 100:
+    match = _PERCENT.fullmatch(name)
+    if match is None or match["family"] not in FAMILIES or int(match["percent"]) > 100:
         raise UnknownName("behaviour", name, (*BEHAVIOURS, *FRENCH, *(f"{family}-<0…100>" for family in FAMILIES)))
-    percent = int(parts["percent"])
-    return replace(FAMILIES[parts["family"]](percent), name=name, share=percent / 100)
+    percent = int(match["percent"])
+    return replace(FAMILIES[match["family"]](percent), name=name, share=percent / 100)

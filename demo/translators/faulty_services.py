@@ -90,13 +90,13 @@ def slow(tuning: Tuning) -> Treatment:
 def very_slow(tuning: Tuning) -> Treatment:
     """Return a treatment that keeps the connection open until the caller gives up, or for `never_s` seconds."""
 
-    async def caller_left(request: Request) -> None:
+    async def wait_until_caller_leaves(request: Request) -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
     async def treat(request: Request, _: Order) -> Response:
         try:
-            await asyncio.wait_for(caller_left(request), tuning.never_s)
+            await asyncio.wait_for(wait_until_caller_leaves(request), tuning.never_s)
         except TimeoutError:
             return error_response("this took too long", 504)
         return Response()
@@ -132,7 +132,7 @@ def flaky(_: Tuning) -> Treatment:
     return treat
 
 
-def changing(change: Callable[[list[str], Order, Tuning], Sequence[str]]) -> Callable[[Tuning], Treatment]:
+def with_change(change: Callable[[list[str], Order, Tuning], Sequence[str]]) -> Callable[[Tuning], Treatment]:
     """Return a maker of a treatment that applies `change` to faithful translations before it answers."""
 
     def make(tuning: Tuning) -> Treatment:
@@ -144,7 +144,7 @@ def changing(change: Callable[[list[str], Order, Tuning], Sequence[str]]) -> Cal
     return make
 
 
-def answering(response: Callable[[], Response]) -> Callable[[Tuning], Treatment]:
+def with_response(response: Callable[[], Response]) -> Callable[[Tuning], Treatment]:
     """Return a maker of a treatment that answers every order with the result of `response`."""
 
     async def treat(*_: object) -> Response:
@@ -173,11 +173,11 @@ UNAVAILABLE, REFUSED = "target_unavailable", "target_refused"
 UNFIT, UNUSABLE = "target_unfit", "target-output-unusable"
 BUSY = "Says 429 and Retry-After to every fifth request."
 
-loses_last = changing(lambda texts, order, _: texts[:-1] if order.as_array else texts)
-echo = changing(lambda _, order, __: order.texts)
-truncating = changing(lambda texts, _, tuning: [text[: tuning.kept_characters] for text in texts])
-unauthorised = answering(lambda: error_response("this key is not known here", 401))
-garbage, down = answering(web_page), answering(HangUp)
+loses_last = with_change(lambda texts, order, _: texts[:-1] if order.as_array else texts)
+echo = with_change(lambda _, order, __: order.texts)
+truncating = with_change(lambda texts, _, tuning: [text[: tuning.kept_characters] for text in texts])
+unauthorised = with_response(lambda: error_response("this key is not known here", 401))
+garbage, down = with_response(web_page), with_response(HangUp)
 
 ILLS: Mapping[str, Ill] = {
     ill.name: ill
@@ -185,10 +185,10 @@ ILLS: Mapping[str, Ill] = {
         Ill("slow", "Takes 0.3 to 0.5 s for each reply.", "rated", slow, Letter.DSBS),
         Ill("too-many-requests", BUSY, "rated", too_many_requests, Letter.DSBS),
         Ill("flaky", "Fails at every question once.", "rated", flaky, Letter.DSBS),
-        Ill("out-of-order", "Mixes up the answers of an array.", "failed", changing(halves_swapped), problem=UNFIT),
+        Ill("out-of-order", "Mixes up the answers of an array.", "failed", with_change(halves_swapped), problem=UNFIT),
         Ill("wrong-count", "Loses the last answer of an array.", "failed", loses_last, problem=UNFIT),
         Ill("echo", "Gives every text back untranslated.", "inconclusive", echo, problem=UNUSABLE),
-        Ill("error-marks", "Marks every word as unknown.", "inconclusive", changing(error_marks), problem=UNUSABLE),
+        Ill("error-marks", "Marks every word as unknown.", "inconclusive", with_change(error_marks), problem=UNUSABLE),
         Ill("truncating", "Keeps only the beginning of each text.", "failed", truncating, problem=UNFIT),
         Ill("very-slow", "Never answers in time.", "failed", very_slow, problem=UNAVAILABLE),
         Ill("unauthorised", "Says 401 to everyone.", "failed", unauthorised, problem=REFUSED),

@@ -25,7 +25,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from demo.interfaces.libretranslate import spoken
+from demo.interfaces.libretranslate import language_list
 from demo.translators.behaviours import BEHAVIOURS
 from tests.support.commands import run_command
 
@@ -104,7 +104,7 @@ class Translator:
 
     def __call__(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Any]:
         if path.endswith("/languages"):
-            return 200, spoken()
+            return 200, language_list()
         asked, how = json.loads(body), BEHAVIOURS[self.behaves]
         texts = asked["q"] if isinstance(asked["q"], list) else [asked["q"]]
         said = [how.translate(text, asked["source"], asked["target"]) for text in texts]

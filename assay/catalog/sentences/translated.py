@@ -43,7 +43,7 @@ def translated_people(attribute: Attribute, language: str) -> Mapping[str, tuple
         return {name: (*table["people"][name], *table["names"][name]) for name in attribute.value_names}
     nouns = [(noun, gender) for forms in table["people"]["nouns"] for gender, noun in enumerate(forms)]
     return {
-        name: tuple(described(noun, words, gender) for noun, gender in nouns)
+        name: tuple(add_adjective(noun, words, gender) for noun, gender in nouns)
         for name, words in _value_words(attribute, table).items()
     }
 
@@ -62,7 +62,7 @@ def translated_mentions(
         return {}
     else:  # the words for a person are feminine in these languages
         words = _value_words(attribute, table)
-        phrases = {name: described(patterns["person"], word, 1) for name, word in words.items()}
+        phrases = {name: add_adjective(patterns["person"], word, 1) for name, word in words.items()}
     return {name: tuple(phrase.replace("{age}", str(age)) for age in ages) for name, phrase in phrases.items()}
 
 
@@ -72,8 +72,7 @@ def translated_decision(name: str, language: str, field: str) -> Mapping[str, An
     if name not in table["decisions"]:
         options = ", ".join(table["decisions"])
         raise SpecificationError(f"the decision {name} has no texts in {language}; those that have: {options}", field)
-    entry: Mapping[str, Any] = table["decisions"][name]
-    return entry
+    return dict(table["decisions"][name])
 
 
 def attributes_in(language: str) -> tuple[str, ...]:
@@ -81,7 +80,7 @@ def attributes_in(language: str) -> tuple[str, ...]:
     return (_GENDER, *sentence_table(language)["words"])
 
 
-def described(noun: str, words: str | Sequence[str], gender: int) -> str:
+def add_adjective(noun: str, words: str | Sequence[str], gender: int) -> str:
     """Add an adjective (one form per gender), or a phrase (one string), to a noun with its article.
 
     The adjective's form for `gender` replaces ``{adjective}``, or follows the noun; a phrase follows the noun.

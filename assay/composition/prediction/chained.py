@@ -64,7 +64,7 @@ def _draw_content(service: TransitionEvidence, transitions: Floats, rng: np.rand
 
 
 def _carry_over(
-    before: Floats, chain_concordance: Floats | None, after: Floats, own_concordance: Floats | None
+    chain: Floats, chain_concordance: Floats | None, service: Floats, own_concordance: Floats | None
 ) -> Floats | None:
     """Return the excess concordance of a chain after one more service is added; shape (draws,).
 
@@ -74,29 +74,30 @@ def _carry_over(
 
     Parameters
     ----------
-    before : ndarray, shape (draws, rows, outputs)
+    chain : ndarray, shape (draws, rows, outputs)
         Transition matrix of the chain so far.
     chain_concordance : ndarray or None
         Excess concordance of the chain so far.
-    after : ndarray, shape (draws, outputs, outputs)
+    service : ndarray, shape (draws, outputs, outputs)
         Transition matrix of the service.
     own_concordance : ndarray or None
         Excess concordance of the service.
     """
     if chain_concordance is None or own_concordance is None:
         return None
-    transitions_after = before @ after
-    equal = after @ after.transpose(0, 2, 1)  # element (i, j): probability that the values i and j get the same answer
-    equal = np.clip(equal + own_concordance[:, None, None], 0.0, 1.0)
-    pairs = list(combinations(range(before.shape[1]), 2))
-    excess = np.zeros(len(before))
+    transitions_after = chain @ service
+    # element (i, j): probability that the values i and j get the same answer
+    p_same = service @ service.transpose(0, 2, 1)
+    p_same = np.clip(p_same + own_concordance[:, None, None], 0.0, 1.0)
+    pairs = list(combinations(range(chain.shape[1]), 2))
+    excess = np.zeros(len(chain))
     for a, b in pairs:
-        joint = before[:, a, :, None] * before[:, b, None, :]
-        one_value = np.einsum("dii->d", joint)
-        two_values = 1.0 - one_value
-        p_same_input = np.clip(one_value + chain_concordance, 0.0, 1.0)
-        p_same_answer_to_different = np.einsum("dij,dij->d", joint, equal) - np.einsum("dii,dii->d", joint, equal)
-        scale_of_different = np.divide(1.0 - p_same_input, two_values, out=np.zeros(len(before)), where=two_values > 0)
+        joint = chain[:, a, :, None] * chain[:, b, None, :]
+        p_one = np.einsum("dii->d", joint)
+        p_two = 1.0 - p_one
+        p_same_input = np.clip(p_one + chain_concordance, 0.0, 1.0)
+        p_same_answer_to_different = np.einsum("dij,dij->d", joint, p_same) - np.einsum("dii,dii->d", joint, p_same)
+        scale_of_different = np.divide(1.0 - p_same_input, p_two, out=np.zeros(len(chain)), where=p_two > 0)
         by_chance = np.einsum("dv,dv->d", transitions_after[:, a], transitions_after[:, b])
         excess += p_same_input + scale_of_different * p_same_answer_to_different - by_chance
     return np.asarray(excess / len(pairs), dtype=float)
@@ -107,23 +108,23 @@ Answers = tuple[tuple[float, ...] | None, ...]
 
 
 @dataclass(frozen=True)
-class Way:
+class RecordedPath:
     """Recorded path of a sentence through a chain."""
 
     row: int
     """Index of the input value."""
-    arrived: tuple[float, ...]
+    final_shares: tuple[float, ...]
     """Shares of the final outputs, as far as they were recorded; shape (outputs,)."""
-    lost: tuple[tuple[float, ...], ...]
+    missing: tuple[tuple[float, ...], ...]
     """For each later service, the share of its inputs with each value for which it has no answer with this content;
     shape (services - 1, outputs). The matrices of this and all following services replace these answers."""
 
 
 def share_matched(services: Sequence[TransitionEvidence]) -> float:
     """Return the share of the first service's sentences whose path through the chain was recorded, in [0, 1]."""
-    ways = Counter(way for stages in _answers_by_content(services) for way in _recorded_ways(stages))
-    total = ways.total()
-    return sum(count * sum(way.arrived) for way, count in ways.items()) / total if total else 0.0
+    path_counts = Counter(path for stages in _answers_by_content(services) for path in _recorded_paths(stages))
+    total = path_counts.total()
+    return sum(count * sum(path.final_shares) for path, count in path_counts.items()) / total if total else 0.0
 
 
 def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> ChainDraws:
@@ -135,21 +136,22 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
     """
     rows, outputs = services[0].table.shape
     matrices = [draw_square(service, rng, draws) for service in services[1:]]
-    onwards, visits = _later_products(matrices)
+    onward_matrices, visit_counts = _later_products(matrices)
     contents = _answers_by_content(services)
     weighted_shares = rng.gamma(1 / outputs, size=(draws, rows, outputs))
     unmeasured = np.zeros((draws, rows))
-    for way, count in Counter(way for stages in contents for way in _recorded_ways(stages)).items():
+    for path, count in Counter(path for stages in contents for path in _recorded_paths(stages)).items():
         weight = rng.gamma(count, size=draws)
-        ends: Floats = np.broadcast_to(np.array(way.arrived), (draws, outputs))
-        for missing, onward, visit in zip(way.lost, onwards, visits, strict=True):
+        output_shares: Floats = np.broadcast_to(np.array(path.final_shares), (draws, outputs))
+        for missing, onward_matrix, visits in zip(path.missing, onward_matrices, visit_counts, strict=True):
             if any(missing):
-                ends = ends + np.array(missing) @ onward
-                unmeasured[:, way.row] += weight * (visit @ np.array(missing))
-        weighted_shares[:, way.row] += weight[:, None] * ends
+                output_shares = output_shares + np.array(missing) @ onward_matrix
+                unmeasured[:, path.row] += weight * (visits @ np.array(missing))
+        weighted_shares[:, path.row] += weight[:, None] * output_shares
     totals = weighted_shares.sum(axis=2)
     transitions = weighted_shares / totals[:, :, None]
-    return ChainDraws(transitions, _content(contents, matrices, transitions, rng), np.minimum(unmeasured / totals, 1.0))
+    concordance = _draw_stratified_content(contents, matrices, transitions, rng)
+    return ChainDraws(transitions, concordance, np.minimum(unmeasured / totals, 1.0))
 
 
 def _answers_by_content(services: Sequence[TransitionEvidence]) -> list[tuple[Answers, ...]]:
@@ -168,7 +170,7 @@ def _shares(counts: Mapping[str, int], outputs: Sequence[str]) -> tuple[float, .
     return tuple(counts.get(output, 0) / total for output in outputs) if total else None
 
 
-def _recorded_ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
+def _recorded_paths(stages: tuple[Answers, ...]) -> Iterator[RecordedPath]:
     """Yield the recorded path of every sentence with this content."""
     first_answers, *later_stages = stages
     for row, shares in enumerate(first_answers):
@@ -179,7 +181,7 @@ def _recorded_ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
             is_known = np.array([answer is not None for answer in stage])
             missing.append(tuple(np.where(is_known, 0.0, stage_shares).tolist()))
             stage_shares = stage_shares @ _fill_matrix(stage, np.zeros((len(stage), len(stage))))
-        yield Way(row, tuple(stage_shares.tolist()), tuple(missing))
+        yield RecordedPath(row, tuple(stage_shares.tolist()), tuple(missing))
 
 
 def _later_products(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
@@ -192,29 +194,31 @@ def _later_products(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floa
     list of ndarray, shape (draws, outputs)
         Expected number of services, this one included, that receive text without a value.
     """
-    onwards: list[Floats] = []
-    visits: list[Floats] = []
+    onward_matrices: list[Floats] = []
+    visit_counts: list[Floats] = []
     for matrix in reversed(matrices):
-        receives_no_value = np.zeros(matrix.shape[:2])
-        receives_no_value[:, -1] = 1.0
-        visits.insert(0, receives_no_value + (matrix @ visits[0][:, :, None])[:, :, 0] if visits else receives_no_value)
-        onwards.insert(0, matrix @ onwards[0] if onwards else matrix)
-    return onwards, visits
+        visits = np.zeros(matrix.shape[:2])
+        visits[:, -1] = 1.0
+        if visit_counts:
+            visits += (matrix @ visit_counts[0][:, :, None])[:, :, 0]
+        visit_counts.insert(0, visits)
+        onward_matrices.insert(0, matrix @ onward_matrices[0] if onward_matrices else matrix)
+    return onward_matrices, visit_counts
 
 
-def _content(
+def _draw_stratified_content(
     contents: Sequence[tuple[Answers, ...]], matrices: Sequence[Floats], transitions: Floats, rng: np.random.Generator
 ) -> Floats | None:
     """Excess concordance over the contents that were asked with two values; shape (draws,)."""
     mean_matrices = [matrix.mean(axis=0) for matrix in matrices]
-    equal, by_rows = 0.0, Counter[tuple[int, int]]()
+    equal_pairs, pairs_by_rows = 0.0, Counter[tuple[int, int]]()
     for (first_answers, *others), count in Counter(contents).items():
         stage_matrices = [_fill_matrix(stage, matrix) for stage, matrix in zip(others, mean_matrices, strict=True)]
         for (a, first_values), (b, second_values) in combinations(enumerate(first_answers), 2):
             if first_values is not None and second_values is not None:
-                equal += count * _chance_of_equal(np.array(first_values), np.array(second_values), stage_matrices)
-                by_rows[a, b] += count
-    return draw_excess_concordance(round(equal), by_rows.total(), transitions, rng, by_rows or None)
+                equal_pairs += count * _chance_of_equal(np.array(first_values), np.array(second_values), stage_matrices)
+                pairs_by_rows[a, b] += count
+    return draw_excess_concordance(round(equal_pairs), pairs_by_rows.total(), transitions, rng, pairs_by_rows or None)
 
 
 def _fill_matrix(answers: Answers, matrix: Floats) -> Floats:

@@ -96,8 +96,8 @@ def read_evidence(rating: RatingDocument) -> tuple[TransitionEvidence, ...]:
     """
     measured_components = [component for component in rating.components if component.letter is not None]
     blocks = read_json(_Blocks, rating.experiment)
-    complete = blocks.unbiased and blocks.biased and all(component.transitions for component in measured_components)
-    if rating.method != METHOD or not complete or rating.delta is None or rating.confidence is None:
+    is_complete = blocks.unbiased and blocks.biased and all(component.transitions for component in measured_components)
+    if rating.method != METHOD or not is_complete or rating.delta is None or rating.confidence is None:
         return ()
     return tuple(_evidence_of(component, blocks, rating.delta, rating.confidence) for component in measured_components)
 
@@ -115,15 +115,15 @@ def _evidence_of(component: ComponentDocument, blocks: _Blocks, delta: float, co
     rows = tuple(sorted(transitions))  # sorted, because a database may have reordered the keys of the JSON object
     outputs = (*rows, *sorted(set(transitions[rows[0]]) - set(rows)))
 
-    def declared(shares_by_block: Sequence[Shares]) -> tuple[tuple[float, ...], ...]:
+    def block_distributions(shares_by_block: Sequence[Shares]) -> tuple[tuple[float, ...], ...]:
         return tuple(tuple(float(shares.get(row, 0.0)) for row in rows) for shares in shares_by_block)
 
     return TransitionEvidence(
         rows=rows,
         outputs=outputs,
         counts=tuple(tuple(int(transitions[row][output]) for output in outputs) for row in rows),
-        unbiased=declared(blocks.unbiased),
-        biased=declared(blocks.biased),
+        unbiased=block_distributions(blocks.unbiased),
+        biased=block_distributions(blocks.biased),
         delta=delta,
         confidence=confidence,
         content_delta=component.tolerances.get("content"),
@@ -162,28 +162,28 @@ def read_contents(observations: Iterable[Observation], component: str, attribute
 
     Texts that were lost on the way out or back are left out, as in the rating.
     """
-    outward: dict[str, Observation] = {}
+    outward_observations: dict[str, Observation] = {}
     return_observations: dict[str, Observation] = {}
     for observation in observations:
         name, _, direction = observation.probe.unit.rpartition("/")
         # names look like es/U/0001/out or es/possessive/B1/0001/out
         if name.rsplit("/", 2)[0] == component and direction in {"out", "back"}:
-            (outward if direction == "out" else return_observations)[name] = observation
+            (outward_observations if direction == "out" else return_observations)[name] = observation
     counts: Counts = {}
-    for name, out in outward.items():
+    for name, outward in outward_observations.items():
         if name in return_observations:
-            _count_sentences(counts, out, return_observations[name], attribute)
+            _count_sentences(counts, outward, return_observations[name], attribute)
     return counts
 
 
-def _count_sentences(by_content: Counts, out: Observation, back: Observation, attribute: Attribute) -> None:
-    question = out.probe.ask
-    if not isinstance(question, Translate) or read_hop(question.text, out.reply):
-        return
-    if read_hop(str(out.reply.value), back.reply):
-        return
+def _count_sentences(by_content: Counts, outward: Observation, returned: Observation, attribute: Attribute) -> None:
+    question = outward.probe.ask
+    if not isinstance(question, Translate) or read_hop(question.text, outward.reply):
+        return  # lost on the way out
+    if read_hop(str(outward.reply.value), returned.reply):
+        return  # lost on the way back
     sentences = split_sentences(question.text)
-    outputs = read_text(str(back.reply.value), len(sentences), attribute).values or ()
+    outputs = read_text(str(returned.reply.value), len(sentences), attribute).values or ()
     for sentence, output in zip(sentences, outputs, strict=bool(outputs)):
         counts = by_content.setdefault(_blank_values(sentence, attribute), {}).setdefault(attribute.read(sentence), {})
         counts[output] = counts.get(output, 0) + 1

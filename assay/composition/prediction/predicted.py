@@ -102,7 +102,7 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
     probabilities = letter_probabilities(evidence, first.delta, first.content_delta)
     letter = probabilities.likeliest
     p_assured = _assured_probability(letter, evidence, chain, first)
-    intervals = step_intervals(effects, chain.transitions, first.unbiased, first.biased, observed=_reachable(services))
+    intervals = step_intervals(effects, chain.transitions, first.unbiased, first.biased, observed=_is_reached(services))
     return Prediction(
         names=tuple(service.name for service in services),
         transitions=_name_transitions(chain, first),
@@ -133,22 +133,22 @@ def _sum_hidden(
     totals: dict[tuple[str, str], Floats] = {}
     limits: dict[tuple[str, str], float | None] = {}
     for hidden in (effect for service in services for effect in service.hidden):
-        key, effect = (str(hidden.kind), str(hidden.name)), hidden.effect
+        kind, name, effect = str(hidden.kind), str(hidden.name), hidden.effect
         if effect.estimate is None or effect.low is None or effect.high is None:
             raise SpecificationError(f"the hidden effect {hidden.name} of a link has no interval; rate the link again")
         error = (effect.high - effect.low) / (2 * NORMAL_95)
         samples = np.maximum(0.0, effect.estimate + error * rng.standard_normal(draws))
-        if key[0] == "content":
-            totals[key] = np.minimum(totals.get(key, samples), samples)
-        elif key[1].startswith("a typical"):
-            totals[key] = np.hypot(totals.get(key, 0.0), samples)
+        if kind == "content":
+            totals[kind, name] = np.minimum(totals.get((kind, name), samples), samples)
+        elif name.startswith("a typical"):
+            totals[kind, name] = np.hypot(totals.get((kind, name), 0.0), samples)
         else:
-            totals[key] = totals.get(key, np.zeros(draws)) + samples
-        limits.setdefault(key, hidden.limit)
+            totals[kind, name] = totals.get((kind, name), np.zeros(draws)) + samples
+        limits.setdefault((kind, name), hidden.limit)
     return tuple(HiddenEffect(*key, samples, limits[key], bound=True) for key, samples in totals.items())
 
 
-def _reachable(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
+def _is_reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
     """Return a mask of the outputs that the chain was observed to reach, shape (rows, outputs).
 
     A later service was never asked about text without a value, so any output of such text counts as reached.
@@ -186,10 +186,10 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     by_name = [{component.name: component for component in components} for components in ratings]
     if by_name and all(set(services) == set(by_name[0]) for services in by_name):
         return tuple(tuple(services[name] for services in by_name) for name in by_name[0])
-    number = math.prod(map(len, ratings))
-    if number > MOST_COMBINATIONS:
+    ways = math.prod(map(len, ratings))
+    if ways > MOST_COMBINATIONS:
         raise SpecificationError(
-            f"the components of these ratings can be combined in {number} ways; at most {MOST_COMBINATIONS} can be "
+            f"the components of these ratings can be combined in {ways} ways; at most {MOST_COMBINATIONS} can be "
             f"predicted: compose ratings of the same languages, or of fewer",
             "chain",
         )
@@ -224,9 +224,9 @@ def _assured_probability(letter: Letter, evidence: Evidence, chain: ChainDraws, 
     return letter_probabilities(better if letter is Letter.BS else worse, first.delta, first.content_delta).of(letter)
 
 
-def _shift_effects(evidence: Evidence, by_1: Floats, by_2: Floats) -> Evidence:
-    content = None if evidence.content is None else evidence.content + 2 * by_1
-    return replace(evidence, step_1=evidence.step_1 + by_1, step_2=evidence.step_2 + by_2, content=content)
+def _shift_effects(evidence: Evidence, change_1: Floats, change_2: Floats) -> Evidence:
+    content = None if evidence.content is None else evidence.content + 2 * change_1
+    return replace(evidence, step_1=evidence.step_1 + change_1, step_2=evidence.step_2 + change_2, content=content)
 
 
 def _name_transitions(chain: ChainDraws, first: TransitionEvidence) -> dict[str, dict[str, float]]:

@@ -31,14 +31,14 @@ SPREAD_PRIOR = 3
 NEGLIGIBLE = 1e-6
 """Posterior mass cut off at each end of a margin when the grid is narrowed."""
 
-FIRST_TRIALS, MORE = 25, 16
+FIRST_TRIALS, TRIAL_FACTOR = 25, 16
 """Maximum number of trials that the first grid counts, and the factor for each following grid.
 
 A grid finds the region of the posterior mass only if this region is wider than a cell; 16 times the trials make
 the region at most four times narrower (see `assay.methods.forced_choice.psychometric_fit`).
 """
 
-AS_IF = 0.5
+ADDED_VARIANCE = 0.5
 """Variance of two additional decisions, one in either direction, that are added to the observed ones."""
 
 LEAST_KINDS = 2
@@ -72,11 +72,11 @@ class SharesPosterior:
     def shares(self, rng: np.random.Generator, draws: int = DRAWS, level: float = 0.95) -> tuple[Interval, ...]:
         """Return the share of every kind with its interval. Kinds with equal counts are drawn once."""
         counts = self._counts
-        samples = self._draw_shares(counts.distinct[:, 0], counts.distinct[:, 1], rng, draws)
-        limits = [interval_of(column, level) for column in samples.T]
+        samples = self._draw_shares(counts.distinct_counts[:, 0], counts.distinct_counts[:, 1], rng, draws)
+        intervals = [interval_of(column, level) for column in samples.T]
         return tuple(
-            Interval(float(mean), limits[index].low, limits[index].high, level)
-            for mean, index in zip(self.means, counts.which, strict=True)
+            Interval(float(mean), intervals[index].low, intervals[index].high, level)
+            for mean, index in zip(self.means, counts.distinct_index, strict=True)
         )
 
     def _draw_shares(self, successes: Floats, trials: Floats, rng: np.random.Generator, draws: int) -> Floats:
@@ -92,13 +92,13 @@ class _Counts:
 
     successes: Floats
     trials: Floats
-    distinct: Floats
-    which: Integers
+    distinct_counts: Floats
+    distinct_index: Integers
 
-    def gammas(self) -> tuple[tuple[Floats, Integers], ...]:
+    def distinct_totals(self) -> tuple[tuple[Floats, Integers], ...]:
         """Return the distinct successes, failures and trials, each with the number of kinds that have it."""
-        sides = (self.successes, self.trials - self.successes, self.trials)
-        return tuple(np.unique(side, return_counts=True) for side in sides)
+        totals = (self.successes, self.trials - self.successes, self.trials)
+        return tuple(np.unique(total, return_counts=True) for total in totals)
 
 
 def _summary(grid: Grid, axis: int) -> Interval:
@@ -109,12 +109,12 @@ def _summary(grid: Grid, axis: int) -> Interval:
 
 def _draw_mean_and_rho(grid: Grid, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
     """Draw m and rho jointly: a cell by its mass, and a uniform point in the cell."""
-    running = np.cumsum(grid.mass)
-    cells = np.minimum(np.searchsorted(running, rng.random(draws) * running[-1], side="right"), running.size - 1)
-    position = np.unravel_index(cells, grid.mass.shape)
+    cdf = np.cumsum(grid.mass)
+    cells = np.minimum(np.searchsorted(cdf, rng.random(draws) * cdf[-1], side="right"), cdf.size - 1)
+    positions = np.unravel_index(cells, grid.mass.shape)
     m, rho = (
         edges[cell] + rng.random(draws) * (edges[cell + 1] - edges[cell])
-        for edges, cell in zip(grid.edges, position, strict=True)
+        for edges, cell in zip(grid.edges, positions, strict=True)
     )
     return m, rho
 
@@ -149,46 +149,48 @@ def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -
     return SharesPosterior(_summary(grid, 0), _summary(grid, 1), _posterior_means(grid, counts), grid, counts)
 
 
-def _count_trials(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) -> _Counts:
-    won, lost = (np.atleast_1d(np.asarray(counts, dtype=float)) for counts in (successes, failures))
-    tied = np.atleast_1d(np.asarray(ties, dtype=float))
-    if won.ndim != 1 or won.shape != lost.shape or tied.shape not in {won.shape, (1,)}:
-        raise OutOfBounds(f"successes, failures, ties need the same shape, not {won.shape}, {lost.shape}, {tied.shape}")
-    tied = np.broadcast_to(tied, won.shape)
-    table = np.stack([won, lost, tied])
+def _count_trials(success_column: ArrayLike, failure_column: ArrayLike, tie_column: ArrayLike) -> _Counts:
+    columns = (success_column, failure_column, tie_column)
+    successes, failures, ties = (np.atleast_1d(np.asarray(column, dtype=float)) for column in columns)
+    shapes = f"{successes.shape}, {failures.shape}, {ties.shape}"
+    if successes.ndim != 1 or successes.shape != failures.shape or ties.shape not in {successes.shape, (1,)}:
+        raise OutOfBounds(f"successes, failures, ties need the same shape, not {shapes}")
+    ties = np.broadcast_to(ties, successes.shape)
+    table = np.stack([successes, failures, ties])
     if not np.isfinite(table).all() or (table < 0).any() or (table != np.floor(table)).any():
         raise OutOfBounds("successes, failures and ties must be whole numbers from 0 up")
-    if len(won) < LEAST_KINDS:
-        raise TooFewObservations(f"how kinds differ needs {LEAST_KINDS} of them at least, not {len(won)}")
+    if len(successes) < LEAST_KINDS:
+        raise TooFewObservations(f"how kinds differ needs {LEAST_KINDS} of them at least, not {len(successes)}")
     trials = table.sum(axis=0)
     if (trials == 0).any():
         raise OutOfBounds(f"each kind needs at least one trial; number {int(np.argmin(trials))} has none")
-    if not (won + lost).any():
+    if not (successes + failures).any():
         raise TooFewObservations(f"all {int(trials.sum())} trials are ties: nothing was decided")
-    votes_and_trials = np.stack([won + tied / 2, trials], axis=1) / _relative_variance(won + tied / 2, trials, tied)
-    distinct, which = np.unique(votes_and_trials, axis=0, return_inverse=True)
-    return _Counts(votes_and_trials[:, 0], votes_and_trials[:, 1], distinct, which.ravel())
+    votes = successes + ties / 2
+    scaled_counts = np.stack([votes, trials], axis=1) / _relative_variance(votes, trials, ties)
+    distinct_counts, distinct_index = np.unique(scaled_counts, axis=0, return_inverse=True)
+    return _Counts(scaled_counts[:, 0], scaled_counts[:, 1], distinct_counts, distinct_index.ravel())
 
 
 def _relative_variance(votes: Floats, trials: Floats, tie_counts: Floats) -> float:
     """Variance of trials (0, 1/2 or 1) within kinds, relative to that of decisions (0 or 1) with the same shares."""
-    of_decisions = float((votes * (1 - votes / trials)).sum()) + AS_IF
-    return (of_decisions - float(tie_counts.sum()) / 4) / of_decisions
+    decision_variance = float((votes * (1 - votes / trials)).sum()) + ADDED_VARIANCE
+    return (decision_variance - float(tie_counts.sum()) / 4) / decision_variance  # 1/4: (1 - 1/2)**2, per tie
 
 
 def _fit_grid(counts: _Counts) -> Grid:
     """Narrow the grid while counting more and more of the trials; then compute it with fine cells."""
     ranges: Sequence[Range] = ((0.0, 1.0), (0.0, 1.0))
-    n_used, trials = 0.0, float(counts.trials.sum())
-    while n_used < trials:
-        n_used = min(trials, n_used * MORE or FIRST_TRIALS)
+    counted_trials, trials = 0.0, float(counts.trials.sum())
+    while counted_trials < trials:
+        counted_trials = min(trials, counted_trials * TRIAL_FACTOR or FIRST_TRIALS)
         narrower = True
         # one narrowing is not enough: if the kinds are alike, rho is of order 1 / trials, not 1 / sqrt(trials)
         while narrower:
             previous_ranges = ranges
-            grid = _posterior_grid(counts, ranges, COARSE, share=n_used / trials)
+            grid = _posterior_grid(counts, ranges, COARSE, share=counted_trials / trials)
             ranges = grid.narrow(NEGLIGIBLE)
-            narrower = any(2 * (b[1] - b[0]) < a[1] - a[0] for a, b in zip(previous_ranges, ranges, strict=True))
+            narrower = bool((2 * np.diff(ranges) < np.diff(previous_ranges)).any())
     return _posterior_grid(counts, ranges, FINE)
 
 
@@ -197,23 +199,23 @@ def _posterior_grid(counts: _Counts, ranges: Sequence[Range], cells: tuple[int, 
     grid = Grid.over(ranges, cells)
     m, rho = grid.middles(0)[:, None], grid.middles(1)[None, :]
     k = 1 / rho - 1
-    won, lost, trials = counts.gammas()
-    log_mass = _log_rising(m * k, *won) + _log_rising((1 - m) * k, *lost) - _log_rising(k, *trials)
+    successes, failures, trials = counts.distinct_totals()
+    log_mass = _log_rising(m * k, *successes) + _log_rising((1 - m) * k, *failures) - _log_rising(k, *trials)
     return grid.with_mass(share * log_mass + (SPREAD_PRIOR - 1) * np.log1p(-rho))
 
 
 def _log_rising(start: Floats, steps: Floats, times: Integers) -> Floats:
     """Sum ``log Gamma(start + steps) - log Gamma(start)`` over distinct steps, which occur `times` times."""
-    from_start = -special.gammaln(start) * times.sum()
+    log_sum = -special.gammaln(start) * times.sum()
     for step, count in zip(steps, times, strict=True):
-        from_start = from_start + count * special.gammaln(start + step)
-    return np.asarray(from_start)
+        log_sum = log_sum + count * special.gammaln(start + step)
+    return np.asarray(log_sum)
 
 
 def _posterior_means(grid: Grid, counts: _Counts) -> Floats:
     """Return each kind's posterior mean: the average of ``(k + m K) / (n + K)`` over the grid."""
     k = 1 / grid.middles(1) - 1
-    over_rho, of_m = grid.margin(1), grid.middles(0) @ grid.mass
-    successes, trials = counts.distinct.T[:, :, None]
-    means = ((successes * over_rho + k * of_m) / (trials + k)).sum(axis=1)
-    return np.asarray(means[counts.which])
+    rho_mass, m_mass = grid.margin(1), grid.middles(0) @ grid.mass
+    successes, trials = counts.distinct_counts.T[:, :, None]
+    means = ((successes * rho_mass + k * m_mass) / (trials + k)).sum(axis=1)
+    return np.asarray(means[counts.distinct_index])

@@ -23,10 +23,10 @@ class Grid:
     """Mass of each cell; the density within a cell is uniform; one dimension for each axis."""
 
     @classmethod
-    def over(cls, ranges: Sequence[Range], cells: Sequence[int]) -> Grid:
+    def over(cls, ranges: Sequence[Range], cell_counts: Sequence[int]) -> Grid:
         """Divide the ranges into cells with a mass of 0."""
-        edges = [np.linspace(*ends, count + 1) for ends, count in zip(ranges, cells, strict=True)]
-        return cls(edges, np.zeros(tuple(cells)))
+        edges = [np.linspace(*ends, count + 1) for ends, count in zip(ranges, cell_counts, strict=True)]
+        return cls(edges, np.zeros(tuple(cell_counts)))
 
     def with_mass(self, log_mass: Floats) -> Grid:
         """Return the grid with the masses ``exp(log_mass)``, scaled to sum to one."""
@@ -39,14 +39,13 @@ class Grid:
 
     def margin(self, axis: int) -> Floats:
         """Marginal masses along an axis: sums over all other axes."""
-        return np.asarray(
-            self.mass.sum(axis=tuple(axis_index for axis_index in range(self.mass.ndim) if axis_index != axis))
-        )
+        other_axes = tuple(index for index in range(self.mass.ndim) if index != axis)
+        return np.asarray(self.mass.sum(axis=other_axes))
 
     def quantiles(self, axis: int, levels: ArrayLike) -> Floats:
         """Quantiles of the marginal distribution along an axis."""
-        below = np.concatenate([[0.0], np.cumsum(self.margin(axis))])
-        return np.asarray(np.interp(np.asarray(levels, dtype=float), below, self.edges[axis]))
+        cumulative = np.concatenate([[0.0], np.cumsum(self.margin(axis))])
+        return np.asarray(np.interp(np.asarray(levels, dtype=float), cumulative, self.edges[axis]))
 
     def narrow(self, negligible: float) -> tuple[Range, ...]:
         """Return the ranges of the axes without ends of less than `negligible` mass; one spare cell stays at each."""

@@ -110,8 +110,7 @@ class Posterior:
         Raise `TooFewObservations` if the word has no row of that connection.
         """
         part, row = self._part_and_row(connection, word)
-        samples: Floats = part.beta[row]
-        return samples
+        return np.asarray(part.beta[row])
 
     def cell_by_itself(self, connection: str, word: str) -> Floats:
         """Return draws of the word's mean distance from its own rows alone, without shrinkage; shape (draws,).
@@ -122,9 +121,11 @@ class Posterior:
         """
         part, row = self._part_and_row(connection, word)
         error = part.sigma**2 / part.rows[row]
-        trust = part.tau**2 / (part.tau**2 + error)
-        noise = part.beta[row] - part.mu - trust * (part.seen[row] - part.mu)
-        return np.asarray(part.seen[row] + noise / np.sqrt(trust))
+        # the inverse of the shrinkage in `Cells.draw_cells`
+        shrinkage = part.tau**2 / (part.tau**2 + error)
+        own_mean = part.seen[row]
+        noise = part.beta[row] - part.mu - shrinkage * (own_mean - part.mu)
+        return np.asarray(own_mean + noise / np.sqrt(shrinkage))
 
     def _part_and_row(self, connection: str, word: str) -> tuple[ConnectionDraws, int]:
         part = self.part(connection)
@@ -185,9 +186,8 @@ def fit_hierarchy(
     """
     priors = _validate_prior(prior, residual, draws)
     cells = _cells_by_connection(distance, connection, protected)
-    groups = [list(cells)] if residual == "shared" else [[name] for name in cells]
-    parts = [part for names in groups for part in _fit_parts({name: cells[name] for name in names}, priors, rng, draws)]
-    return Posterior(tuple(parts))
+    sigma_groups = [cells] if residual == "shared" else [{name: cells[name]} for name in cells]
+    return Posterior(tuple(part for group in sigma_groups for part in _draw_group(group, priors, rng, draws)))
 
 
 def _validate_prior(prior: Priors | str, residual: str, draws: int) -> Priors:
@@ -206,16 +206,16 @@ def _validate_prior(prior: Priors | str, residual: str, draws: int) -> Priors:
 # ---------------------------------------------------------------------------- input rows
 def _cells_by_connection(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, Cells]:
     """Validate the rows and summarise them by connection, in the order of reports (`ORDER`)."""
-    y, connections, words = checked_columns(distance, connection, protected)
-    rows: dict[str, list[int]] = {}
+    distances, connections, words = checked_columns(distance, connection, protected)
+    rows_of: dict[str, list[int]] = {}
     for row, name in enumerate(connections):
-        rows.setdefault(name, []).append(row)
-    if short_names := sorted(name for name, values in rows.items() if len(values) < 2):
+        rows_of.setdefault(name, []).append(row)
+    if short_names := sorted(name for name, rows in rows_of.items() if len(rows) < 2):
         raise TooFewObservations(
             f"a mean with an interval needs two distances or more; there is one of each of: {', '.join(short_names)}"
         )
-    names = [name for name in ORDER if name in rows] + sorted(set(rows) - set(ORDER))
-    return {name: Cells.of(y[rows[name]], [words[row] for row in rows[name]]) for name in names}
+    names = [name for name in ORDER if name in rows_of] + sorted(set(rows_of) - set(ORDER))
+    return {name: Cells.of(distances[rows_of[name]], [words[row] for row in rows_of[name]]) for name in names}
 
 
 def checked_columns(
@@ -225,28 +225,28 @@ def checked_columns(
 
     Parameters and errors are those of `fit_hierarchy`.
     """
-    y = np.asarray(distance, dtype=float)
+    distances = np.asarray(distance, dtype=float)
     connections, words = np.asarray(connection).tolist(), np.asarray(protected).tolist()
-    if y.ndim != 1 or not y.size == len(connections) == len(words):
+    if distances.ndim != 1 or not distances.size == len(connections) == len(words):
         raise OutOfBounds(
             "each row has a distance, a connection and a protected word; "
-            f"there are {y.size}, {len(connections)} and {len(words)}"
+            f"there are {distances.size}, {len(connections)} and {len(words)}"
         )
-    if y.size == 0:
+    if distances.size == 0:
         raise TooFewObservations("a mean with an interval needs two distances or more; there is none")
-    if unusable := int((~np.isfinite(y)).sum()):
-        raise EvidenceError(f"{unusable} of {y.size} distances are not finite numbers")
-    if (outside := (y < -SLACK) | (y > 2 + SLACK)).any():
+    if unusable := int((~np.isfinite(distances)).sum()):
+        raise EvidenceError(f"{unusable} of {distances.size} distances are not finite numbers")
+    if (outside := (distances < -SLACK) | (distances > 2 + SLACK)).any():
         raise OutOfBounds(
-            f"a cosine distance must be between 0 and 2; {int(outside.sum())} of {y.size} are not, such as "
-            f"{y[outside][0]:g}. Leave out the rows of missing words",
+            f"a cosine distance must be between 0 and 2; {int(outside.sum())} of {distances.size} are not, such as "
+            f"{distances[outside][0]:g}. Leave out the rows of missing words",
             "distance",
         )
-    return y, connections, words
+    return distances, connections, words
 
 
 # ---------------------------------------------------------------------------- posterior draws
-def _fit_parts(cells: dict[str, Cells], prior: Priors, rng: np.random.Generator, draws: int) -> list[ConnectionDraws]:
+def _draw_group(cells: dict[str, Cells], prior: Priors, rng: np.random.Generator, draws: int) -> list[ConnectionDraws]:
     """Draw connections that share one sigma: first sigma, then tau given sigma, then mu and beta given both."""
     _check_variance(cells)
     sigma, taus = SpreadGrid.around(list(cells.values()), prior).draw(rng, draws)

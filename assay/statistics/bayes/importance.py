@@ -108,14 +108,14 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
         raise OutOfBounds(
             f"probabilities must be in [0, 1], not {probabilities.min():g} to {probabilities.max():g}", "probability"
         )
-    raw = np.clip(probabilities, 0.0, 1.0) / _proposal_densities(proposed, probabilities.size)
-    if (largest := float(raw.max())) == 0:
-        raise EvidenceError(f"the service gave the answer a probability of zero for each of {raw.size} inputs")
-    scaled_weights = raw / largest  # scaled, because squares of tiny weights would underflow to 0
+    ratios = np.clip(probabilities, 0.0, 1.0) / _proposal_densities(proposed, probabilities.size)
+    if (largest := float(ratios.max())) == 0:
+        raise EvidenceError(f"the service gave the answer a probability of zero for each of {ratios.size} inputs")
+    scaled_weights = ratios / largest  # scaled, because squares of tiny weights would underflow to 0
     total = float(scaled_weights.sum())
     shares = scaled_weights / total
     return Weights(
-        shares, min(float(raw.size), 1 / float(shares @ shares)), largest * total / raw.size, tail_shape(shares)
+        shares, min(float(ratios.size), 1 / float(shares @ shares)), largest * total / ratios.size, tail_shape(shares)
     )
 
 
@@ -153,10 +153,10 @@ def tail_shape(weights: Floats) -> float | None:
         less. ``None`` if too few weights differ to estimate it.
     """
     sorted_weights = np.sort(weights)
-    count = min(math.ceil(weights.size / 5), math.ceil(3 * math.sqrt(weights.size)))
-    if count >= weights.size:
+    tail_size = min(math.ceil(weights.size / 5), math.ceil(3 * math.sqrt(weights.size)))
+    if tail_size >= weights.size:
         return None
-    excess = sorted_weights[-count:] - sorted_weights[-count - 1]
+    excess = sorted_weights[-tail_size:] - sorted_weights[-tail_size - 1]
     excess = excess[excess > TIED * sorted_weights[-1]]
     if excess.size < MIN_TAIL_WEIGHTS or np.ptp(excess) == 0:
         return None
@@ -192,10 +192,10 @@ def pareto_shape(excess: ArrayLike) -> float:
     x = np.sort(np.asarray(excess, dtype=float))
     if x.ndim != 1 or x.size < MIN_TAIL_WEIGHTS or not x[0] > 0 or not np.isfinite(x[-1]):
         raise TooFewObservations(f"a tail needs {MIN_TAIL_WEIGHTS} positive, finite excesses or more")
-    points = 30 + int(math.sqrt(x.size))
+    candidate_count = 30 + int(math.sqrt(x.size))
     quartile = x[int(x.size / 4 + 0.5) - 1]
     # candidates for theta = -k / scale, weighted below by their profile likelihoods
-    theta = 1 / x[-1] + (1 - np.sqrt(points / (np.arange(1, points + 1) - 0.5))) / (3 * quartile)
+    theta = 1 / x[-1] + (1 - np.sqrt(candidate_count / (np.arange(1, candidate_count + 1) - 0.5))) / (3 * quartile)
     k = np.log1p(-theta[:, None] * x).mean(axis=1)
     log_likelihood = x.size * (np.log(-theta / k) - k - 1)
     weight = np.exp(log_likelihood - log_likelihood.max())

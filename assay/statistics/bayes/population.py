@@ -50,7 +50,8 @@ class Margin:
     def variance(self) -> float:
         """Posterior variance."""
         middles = (self.edges[1:] + self.edges[:-1]) / 2
-        return float(self.mass @ (middles - self.mean) ** 2 + (self.edges[1] - self.edges[0]) ** 2 / 12)
+        variance_in_cell = (self.edges[1] - self.edges[0]) ** 2 / 12  # of a uniform density
+        return float(self.mass @ (middles - self.mean) ** 2 + variance_in_cell)
 
 
 @dataclass(frozen=True)
@@ -89,15 +90,15 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
     frame = _Frame.around(points)
     ranges: Sequence[Range] = ((-ERRORS, ERRORS), (0.0, 1.0))
     for _ in range(MOST_PASSES):  # until neither axis shrinks much further
-        earlier_ranges = ranges
+        earlier_widths = np.diff(ranges)
         ranges = _posterior_grid(points, frame, ranges).narrow(NEGLIGIBLE)
-        if all(new[1] - new[0] > NARROWER * (old[1] - old[0]) for new, old in zip(ranges, earlier_ranges, strict=True)):
+        if (np.diff(ranges) > NARROWER * earlier_widths).all():
             break
     grid = _posterior_grid(points, frame, ranges)
-    cells = rng.choice(grid.mass.size, draws, p=grid.mass.ravel())
+    cell_indices = rng.choice(grid.mass.size, draws, p=grid.mass.ravel())
     mean_in_errors, sd_position = (
         edges[indices] + (edges[1] - edges[0]) * rng.random(draws)
-        for edges, indices in zip(grid.edges, np.unravel_index(cells, grid.mass.shape), strict=True)
+        for edges, indices in zip(grid.edges, np.unravel_index(cell_indices, grid.mass.shape), strict=True)
     )
     sd = frame.sd(sd_position)
     return Population(frame.mean(mean_in_errors, sd), sd)
@@ -115,10 +116,10 @@ class _Frame:
 
     @classmethod
     def around(cls, points: Sequence[Margin]) -> _Frame:
-        means, noise = (np.array([getattr(grid_point, name) for grid_point in points]) for name in ("mean", "variance"))
-        breadth = max(grid_point.edges[-1] for grid_point in points) - min(grid_point.edges[0] for grid_point in points)
-        scale = math.sqrt(means.var(ddof=1) + noise.mean())
-        return cls(float(means.mean()), scale, float(noise.mean()), len(points), float(breadth))
+        means, variances = np.array([point.mean for point in points]), np.array([point.variance for point in points])
+        total_width = max(point.edges[-1] for point in points) - min(point.edges[0] for point in points)
+        scale = math.sqrt(means.var(ddof=1) + variances.mean())
+        return cls(float(means.mean()), scale, float(variances.mean()), len(points), float(total_width))
 
     def sd(self, share: Floats) -> Floats:
         """Map [0, 1] to a standard deviation from 0 to `widest`, with finer steps for smaller values."""
@@ -134,25 +135,25 @@ class _Frame:
         """Standard error of the arithmetic mean of the points, given the population's sd."""
         return np.sqrt((sd**2 + self.noise) / self.points)
 
-    def mean(self, away: Floats, sd: Floats) -> Floats:
-        return np.asarray(self.centre + away * self.error(sd))
+    def mean(self, errors_from_centre: Floats, sd: Floats) -> Floats:
+        return np.asarray(self.centre + errors_from_centre * self.error(sd))
 
 
-def _posterior_grid(points: Sequence[Margin], frame: _Frame, within: Sequence[Range]) -> Grid:
+def _posterior_grid(points: Sequence[Margin], frame: _Frame, ranges: Sequence[Range]) -> Grid:
     """Compute the posterior mass of every cell (mean, sd) at its middle."""
-    grid = Grid.over(within, (CELLS, CELLS))
-    away, share = grid.middles(0), grid.middles(1)
+    grid = Grid.over(ranges, (CELLS, CELLS))
+    errors_from_centre, share = grid.middles(0), grid.middles(1)
     sd = frame.sd(share)
-    mean = frame.mean(away[:, None], sd)
+    mean = frame.mean(errors_from_centre[:, None], sd)
     log_mass = np.broadcast_to(np.log(frame.sd_by_share(share) * frame.error(sd)), mean.shape).copy()
     for start in range(0, len(points), POINTS_AT_ONCE):
         batch = points[start : start + POINTS_AT_ONCE]
-        edges = np.stack([grid_point.edges for grid_point in batch])
-        density = np.stack([grid_point.mass for grid_point in batch]) / np.diff(edges)
+        edges = np.stack([point.edges for point in batch])
+        density = np.stack([point.mass for point in batch]) / np.diff(edges)
         # the likelihood of a point integrates its posterior over the population; as a difference of the normal CDF,
-        # it is exact even if sd is far smaller than the posterior's cells
-        below = special.ndtr((edges - mean[..., None, None]) / sd[:, None, None])
-        likelihood = np.einsum("mspc,pc->msp", np.diff(below), density)
+        # it is exact even if sd is far smaller than the posterior's cells (axes: mean, sd, point, its posterior's cell)
+        cdf = special.ndtr((edges - mean[..., None, None]) / sd[:, None, None])
+        likelihood = np.einsum("mspc,pc->msp", np.diff(cdf), density)
         with np.errstate(divide="ignore"):
             log_mass += np.log(likelihood).sum(axis=2)
     return grid.with_mass(log_mass)

@@ -58,12 +58,12 @@ class Cells:
     def of(cls, distance: Floats, words: list[str]) -> Cells:
         """Summarise rows, each a distance and its protected word."""
         names = sorted(set(words))
-        index = {name: number for number, name in enumerate(names)}
-        cell = np.fromiter(map(index.__getitem__, words), dtype=np.int64, count=len(words))
-        rows = np.bincount(cell)
-        means = np.bincount(cell, weights=distance) / rows
+        index_by_name = {name: number for number, name in enumerate(names)}
+        cell_of_row = np.fromiter(map(index_by_name.__getitem__, words), dtype=np.int64, count=len(words))
+        rows = np.bincount(cell_of_row)
+        means = np.bincount(cell_of_row, weights=distance) / rows
         sizes, size_of = np.unique(rows, return_inverse=True)
-        within = float(((distance - means[cell]) ** 2).sum())
+        within = float(((distance - means[cell_of_row]) ** 2).sum())
         return cls(tuple(names), rows, means, within, sizes.astype(float), size_of)
 
     @property
@@ -89,7 +89,7 @@ class Cells:
         -------
         ndarray, shape (s, t)
         """
-        counts, centre, between = (part[:, None, None] for part in self._moments_by_size())
+        counts, centre, between = (moment[:, None, None] for moment in self._moments_by_size())
         v = sigma[None, :, None] ** 2 / self.sizes[:, None, None] + tau**2
         w = counts / v
         total = w.sum(axis=0)
@@ -97,12 +97,12 @@ class Cells:
         squares = (between / v + w * (centre - m) ** 2).sum(axis=0)
         # with W = `total` and s0 = `prior.sd`: the sum of log W and log(s0^2 + 1 / W) is log1p(s0^2 W)
         prior_misfit = (m - prior.mean) ** 2 / (prior.sd**2 + 1 / total)
-        spread = (counts * np.log(v)).sum(axis=0) + np.log1p(prior.sd**2 * total)
-        return np.asarray(-0.5 * (spread + squares + prior_misfit), dtype=float)
+        log_determinant = (counts * np.log(v)).sum(axis=0) + np.log1p(prior.sd**2 * total)
+        return np.asarray(-0.5 * (log_determinant + squares + prior_misfit), dtype=float)
 
     def draw_mean(self, sigma: Floats, tau: Floats, prior: Priors, rng: np.random.Generator) -> Floats:
         """Draw ``mu`` given each draw of ``sigma`` and ``tau``; shape (draws,)."""
-        counts, centre, _ = (part[:, None] for part in self._moments_by_size())
+        counts, centre, _ = (moment[:, None] for moment in self._moments_by_size())
         w = counts / (sigma**2 / self.sizes[:, None] + tau**2)
         precision = w.sum(axis=0) + prior.sd**-2
         mean = ((w * centre).sum(axis=0) + prior.mean * prior.sd**-2) / precision
@@ -111,12 +111,12 @@ class Cells:
     def draw_cells(self, mu: Floats, sigma: Floats, tau: Floats, rng: np.random.Generator) -> Floats:
         """Draw every ``beta`` given each draw of ``mu``, ``sigma`` and ``tau``; shape (cells, draws)."""
         error = sigma**2 / self.sizes[:, None]
-        trust = tau**2 / (tau**2 + error)
-        sd = np.sqrt(trust * error)
+        shrinkage = tau**2 / (tau**2 + error)
+        sd = np.sqrt(shrinkage * error)
         beta = rng.standard_normal((len(self.words), mu.size))
         beta *= sd[self.size_of]
         beta += mu
-        beta += trust[self.size_of] * (self.means[:, None] - mu)
+        beta += shrinkage[self.size_of] * (self.means[:, None] - mu)
         return beta
 
     def _moments_by_size(self) -> tuple[Floats, Floats, Floats]:
@@ -166,10 +166,10 @@ class LogAxis:
     def narrow(self, log_density: Floats) -> LogAxis:
         """Return an axis over the cells with more than a negligible density, and one more cell on either side."""
         relevant = np.flatnonzero(log_density > log_density.max() - NEGLIGIBLE)
-        first, last = max(int(relevant[0]) - 1, 0), min(int(relevant[-1]) + 2, self.points)
-        return LogAxis(self.low + self.step * first, self.low + self.step * last, self.points)
+        first, end = max(int(relevant[0]) - 1, 0), min(int(relevant[-1]) + 2, self.points)
+        return LogAxis(self.low + self.step * first, self.low + self.step * end, self.points)
 
-    def within(self, cells: Integers, rng: np.random.Generator) -> Floats:
+    def draw_in(self, cells: Integers, rng: np.random.Generator) -> Floats:
         """Draw a value uniformly within each given cell."""
         return np.exp(self.low + self.step * (cells + rng.random(cells.size)))
 
@@ -187,39 +187,41 @@ class SpreadGrid:
     """Log probability of each point of tau given sigma; shape (sigma points, tau points)."""
 
     @classmethod
-    def around(cls, cells: Sequence[Cells], prior: Priors) -> SpreadGrid:
+    def around(cls, connections: Sequence[Cells], prior: Priors) -> SpreadGrid:
         """Find the region of the posterior mass and tabulate the density in it.
 
         Parameters
         ----------
-        cells : sequence of Cells
+        connections : sequence of Cells
             Connections that share one sigma; there is some variance in every one.
         """
         widest_tau = LogAxis(math.log(SMALLEST_SPREAD), math.log(LARGEST_SPREAD), NARROWING_POINTS)
-        sigma, taus = _widest_sigma(cells), (widest_tau,) * len(cells)
+        sigma, taus = _widest_sigma(connections), (widest_tau,) * len(connections)
         for _ in range(MAX_NARROWINGS):
-            before = (sigma, *taus)
-            sigma, *narrowed_taus = cls._tabulate(sigma, taus, cells, prior).narrow()
+            earlier_axes = (sigma, *taus)
+            sigma, *narrowed_taus = cls._tabulate(sigma, taus, connections, prior).narrow()
             taus = tuple(narrowed_taus)
-            if all(new.step > old.step / 2 for new, old in zip((sigma, *taus), before, strict=True)):
+            if all(new.step > old.step / 2 for new, old in zip((sigma, *taus), earlier_axes, strict=True)):
                 break
         sigma = LogAxis(sigma.low, sigma.high, SIGMA_POINTS)
         taus = tuple(LogAxis(axis.low, axis.high, TAU_POINTS) for axis in taus)
-        return cls._tabulate(sigma, taus, cells, prior)
+        return cls._tabulate(sigma, taus, connections, prior)
 
     @classmethod
-    def _tabulate(cls, sigma: LogAxis, taus: tuple[LogAxis, ...], cells: Sequence[Cells], prior: Priors) -> SpreadGrid:
+    def _tabulate(
+        cls, sigma: LogAxis, taus: tuple[LogAxis, ...], connections: Sequence[Cells], prior: Priors
+    ) -> SpreadGrid:
         sigmas = sigma.values
-        df, within = sum(cell.df for cell in cells), sum(cell.within for cell in cells)
+        df, within = sum(cells.df for cells in connections), sum(cells.within for cells in connections)
         # 1 - df instead of -df, because the density is over log(sigma) (Jacobian sigma)
         log_sigma = (1 - df) * np.log(sigmas) - within / (2 * sigmas**2) - prior.residual_rate * sigmas
         log_tau = []
-        for axis, cell in zip(taus, cells, strict=True):
+        for axis, cells in zip(taus, connections, strict=True):
             tau = axis.values
-            table = cell.log_evidence(sigmas, tau, prior) + (np.log(tau) - prior.spread_rate * tau)
-            total = _log_sum(table) + math.log(axis.step)
-            log_sigma = log_sigma + total
-            log_tau.append(table - (total - math.log(axis.step))[:, None])
+            log_density = cells.log_evidence(sigmas, tau, prior) + (np.log(tau) - prior.spread_rate * tau)
+            log_integral = _log_sum(log_density) + math.log(axis.step)
+            log_sigma = log_sigma + log_integral
+            log_tau.append(log_density - (log_integral - math.log(axis.step))[:, None])
         return cls(sigma, taus, log_sigma, tuple(log_tau))
 
     def narrow(self) -> list[LogAxis]:
@@ -233,19 +235,20 @@ class SpreadGrid:
     def draw(self, rng: np.random.Generator, draws: int) -> tuple[Floats, list[Floats]]:
         """Draw sigma, and each connection's tau given sigma; all of shape (draws,)."""
         first_rows = np.zeros(draws, dtype=np.int64)
-        row = _draw_points(self.log_sigma[None, :] - self.log_sigma.max(), first_rows, rng)
+        sigma_indices = _draw_points(self.log_sigma[None, :] - self.log_sigma.max(), first_rows, rng)
         taus = [
-            axis.within(_draw_points(table, row, rng), rng) for axis, table in zip(self.taus, self.log_tau, strict=True)
+            axis.draw_in(_draw_points(table, sigma_indices, rng), rng)
+            for axis, table in zip(self.taus, self.log_tau, strict=True)
         ]
-        return self.sigma.within(row, rng), taus
+        return self.sigma.draw_in(sigma_indices, rng), taus
 
 
-def _widest_sigma(cells: Sequence[Cells]) -> LogAxis:
+def _widest_sigma(connections: Sequence[Cells]) -> LogAxis:
     """Return the first axis of sigma, beyond which the likelihood is negligible."""
-    df, within = sum(cell.df for cell in cells), sum(cell.within for cell in cells)
+    df, within = sum(cells.df for cells in connections), sum(cells.within for cells in connections)
     if df == 0:
         return LogAxis(math.log(SMALLEST_SPREAD), math.log(LARGEST_SPREAD), NARROWING_POINTS)
-    # below sd * sqrt(df) / 40 the likelihood has a factor of exp(-800), which is negligible
+    # at sd * sqrt(df) / 40, and at sd / 20 if df > 4, the likelihood has a factor of at most exp(-800): negligible
     least = math.sqrt(within / df) * min(math.sqrt(df) / 40, 0.05)
     return LogAxis(math.log(least), math.log(LARGEST_SPREAD), NARROWING_POINTS)
 
@@ -256,11 +259,12 @@ def _log_sum(table: Floats) -> Floats:
     return np.asarray(largest + np.log(np.exp(table - largest[:, None]).sum(axis=1)), dtype=float)
 
 
-def _draw_points(log_weights: Floats, row: Integers, rng: np.random.Generator) -> Integers:
-    """Draw a column for each given row of the table, in proportion to the row's weights; shape of `row`."""
-    running = np.cumsum(np.exp(log_weights), axis=1)
-    running /= running[:, -1:]
+def _draw_points(log_weights: Floats, rows: Integers, rng: np.random.Generator) -> Integers:
+    """Draw a column for each given row of the table, in proportion to the row's weights; shape of `rows`."""
+    cumulative = np.cumsum(np.exp(log_weights), axis=1)
+    cumulative /= cumulative[:, -1:]
     # row r is shifted to the range from r to r + 1, so that one search serves all rows
-    flat = (running + np.arange(len(running))[:, None]).ravel()
+    shifted_cumulative = (cumulative + np.arange(len(cumulative))[:, None]).ravel()
     columns = log_weights.shape[1]
-    return np.asarray(np.minimum(np.searchsorted(flat, row + rng.random(row.size)) - row * columns, columns - 1))
+    positions = np.searchsorted(shifted_cumulative, rows + rng.random(rows.size))
+    return np.asarray(np.minimum(positions - rows * columns, columns - 1))

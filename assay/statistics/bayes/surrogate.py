@@ -76,26 +76,26 @@ class NormalPrior:
         """
         matrix = as_vectors(vectors, "the inputs", least=2)
         mean = matrix.mean(axis=0)
-        _, spread, axes = np.linalg.svd(matrix - mean, full_matrices=False)
-        relevant = spread > NEGLIGIBLE * max(spread[0], np.abs(mean).max(initial=0.0))
-        if not relevant.any():
+        _, singular_values, axes = np.linalg.svd(matrix - mean, full_matrices=False)
+        has_spread = singular_values > NEGLIGIBLE * max(singular_values[0], np.abs(mean).max(initial=0.0))
+        if not has_spread.any():
             raise ZeroVariance(f"all {len(matrix)} inputs are the same vector; a prior needs inputs that differ")
         # the sign of an axis depends on the processor; its largest coordinate is made positive
         axes = axes * np.sign(np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1))
-        return cls(mean, axes[relevant].T * (spread[relevant] / np.sqrt(len(matrix) - 1)))
+        return cls(mean, axes[has_spread].T * (singular_values[has_spread] / np.sqrt(len(matrix) - 1)))
 
     @property
     def rank(self) -> int:
         """Number of directions with spread."""
         return int(self.factor.shape[1])
 
-    def place(self, standard: Floats) -> Floats:
+    def vectors_at(self, coordinates: Floats) -> Floats:
         """Convert standard normal coordinates, shape (..., rank), to vectors."""
-        return np.asarray(standard @ self.factor.T + self.mean)
+        return np.asarray(coordinates @ self.factor.T + self.mean)
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         """Draw vectors; shape (count, dims)."""
-        return self.place(rng.standard_normal((count, self.rank)))
+        return self.vectors_at(rng.standard_normal((count, self.rank)))
 
 
 def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 1.0) -> Surrogate:
@@ -129,9 +129,9 @@ def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 
     mean, sd = inputs.mean(axis=0), inputs.std(axis=0)
     # a constant dimension gets an infinite sd, so that its weight is 0
     sd = np.where(sd > NEGLIGIBLE * np.maximum(1.0, np.abs(mean)), sd, np.inf)
-    fitted = _fit_weights((inputs - mean) / sd, probabilities, ridge)
-    weights = fitted[:-1] / sd
-    return Surrogate(weights, float(fitted[-1] - weights @ mean))
+    scaled_weights, constant_at_mean = _fit_weights((inputs - mean) / sd, probabilities, ridge)
+    weights = scaled_weights / sd
+    return Surrogate(weights, float(constant_at_mean - weights @ mean))
 
 
 def sample_posterior(surrogate: Surrogate, prior: NormalPrior, count: int, rng: np.random.Generator) -> Floats:
@@ -148,13 +148,13 @@ def sample_posterior(surrogate: Surrogate, prior: NormalPrior, count: int, rng: 
     In the prior's standard normal coordinates the logit changes along one direction only, the slope. Along the slope,
     draws use the inverse of the distribution function on a grid; across it, the posterior equals the prior.
     """
-    slope, places, log_density = _log_density_along_slope(surrogate, prior)
-    unit = slope / (np.linalg.norm(slope) or 1.0)
+    slope, points, log_density = _log_density_along_slope(surrogate, prior)
+    direction = slope / (np.linalg.norm(slope) or 1.0)
     density = np.exp(log_density - log_density.max())
     cumulative = np.append(0.0, np.cumsum(density[1:] + density[:-1]))
-    along = np.interp(cumulative[-1] * rng.random(count), cumulative, places)
-    standard = rng.standard_normal((count, prior.rank))
-    return prior.place(standard + np.outer(along - standard @ unit, unit))
+    distances_along = np.interp(cumulative[-1] * rng.random(count), cumulative, points)
+    coordinates = rng.standard_normal((count, prior.rank))
+    return prior.vectors_at(coordinates + np.outer(distances_along - coordinates @ direction, direction))
 
 
 def log_mean_probability(surrogate: Surrogate, prior: NormalPrior) -> float:
@@ -198,8 +198,8 @@ def _validate_probabilities(probability: ArrayLike, count: int) -> Floats:
     return probabilities
 
 
-def _fit_weights(inputs: Floats, probabilities: Floats, ridge: float) -> Floats:
-    """Minimise the penalised cross-entropy; return the weights and, last, the constant."""
+def _fit_weights(inputs: Floats, probabilities: Floats, ridge: float) -> tuple[Floats, float]:
+    """Minimise the penalised cross-entropy; return the weights and the constant."""
     # slow to import: only fitting needs it
     from scipy.optimize import minimize
 
@@ -213,16 +213,16 @@ def _fit_weights(inputs: Floats, probabilities: Floats, ridge: float) -> Floats:
         gradient = design.T @ (special.expit(score) - probabilities) + penalty * parameters
         return float(misfit + penalty @ parameters**2 / 2), gradient
 
-    start = np.zeros(design.shape[1])
-    share = np.clip(probabilities.mean(), 1e-9, 1 - 1e-9)
-    start[-1] = np.log(share / (1 - share))
+    start_parameters = np.zeros(design.shape[1])
+    mean_probability = np.clip(probabilities.mean(), 1e-9, 1 - 1e-9)
+    start_parameters[-1] = np.log(mean_probability / (1 - mean_probability))
     fitted = minimize(
         cost,
-        start,
+        start_parameters,
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": STEPS, "gtol": FLAT * len(probabilities), "ftol": 0.0, "maxcor": 30},
     )
-    if np.abs(fitted.jac).max() > 1e3 * FLAT * len(probabilities):
+    if np.abs(fitted.jac).max() > 1e3 * FLAT * len(probabilities):  # rounding can end a good fit above `FLAT`
         raise EvidenceError(f"the surrogate did not settle in {fitted.nit} steps; are the inputs on one scale?")
-    return np.asarray(fitted.x, dtype=float)
+    return np.asarray(fitted.x[:-1], dtype=float), float(fitted.x[-1])

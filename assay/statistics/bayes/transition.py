@@ -102,18 +102,18 @@ def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *,
         Declared distributions of the blocks of each step.
     """
     value_transitions = transitions[:, :, :-1] if neutral else transitions
-    fair = pad_to(unbiased, value_transitions.shape[2])
+    targets = pad_to(unbiased, value_transitions.shape[2])
     step_1, step_2 = (
-        _worst_block_distances(outputs_under(value_transitions, blocks), fair, neutral) for blocks in (unbiased, biased)
+        _worst_distances(outputs_under(value_transitions, blocks), targets, neutral) for blocks in (unbiased, biased)
     )
     return StepEffects(step_1, step_2)
 
 
-def _worst_block_distances(outputs: Floats, targets: Floats, rescale: bool) -> Floats:
+def _worst_distances(outputs: Floats, targets: Floats, rescale: bool) -> Floats:
     """Half the L1 distance to the nearest of the targets (m, k), for the worst block; shape (draws,)."""
-    mass = outputs.sum(axis=2, keepdims=True) if rescale else 1.0
+    total_share = outputs.sum(axis=2, keepdims=True) if rescale else 1.0
     # looping over the targets keeps the largest array at the shape (draws, blocks, k)
-    distances = [0.5 * np.abs(outputs - mass * target).sum(axis=2) for target in targets]
+    distances = [0.5 * np.abs(outputs - total_share * target).sum(axis=2) for target in targets]
     return np.asarray(np.minimum.reduce(distances).max(axis=1), dtype=float)
 
 
@@ -170,10 +170,10 @@ def draw_excess_concordance(
 def _pair_shares(rows: int, weights: Mapping[RowPair, float] | None) -> dict[RowPair, float]:
     """Return the share of each pair of rows; the shares sum to one."""
     pair_weights = dict.fromkeys(combinations(range(rows), 2), 1.0) if weights is None else dict(weights)
-    are_rows = all(0 <= row < rows for pair in pair_weights for row in pair)
-    total = sum(pair_weights.values())
-    if not are_rows or total <= 0 or any(weight < 0 for weight in pair_weights.values()):
+    rows_exist = all(0 <= row < rows for pair in pair_weights for row in pair)
+    total_weight = sum(pair_weights.values())
+    if not rows_exist or total_weight <= 0 or any(weight < 0 for weight in pair_weights.values()):
         raise OutOfBounds(
             f"weights must be non-negative, one of them positive, of pairs of rows below {rows}; got {pair_weights}"
         )
-    return {pair: weight / total for pair, weight in pair_weights.items()}
+    return {pair: weight / total_weight for pair, weight in pair_weights.items()}

@@ -83,18 +83,18 @@ def mean_average_cosine(
     .. [2] P2, section 2.
     """
     values, words = as_sample(distance), np.asarray(protected)
-    set_ids = np.zeros(values.size, dtype=int) if sets is None else np.asarray(sets)
+    set_names = np.zeros(values.size, dtype=int) if sets is None else np.asarray(sets)
     check_paired(values, words)
-    check_paired(values, set_ids)
-    distinct, at_word = np.unique(words, return_inverse=True)
-    kinds, at_set = np.unique(set_ids, return_inverse=True)
-    cell = at_word * kinds.size + at_set
-    distinct_cells, at_cell, counts = np.unique(cell, return_inverse=True, return_counts=True)
-    means = np.bincount(at_cell, weights=values) / counts
-    of_word = distinct_cells // kinds.size
-    by_word = np.bincount(of_word, weights=means) / np.bincount(of_word)
-    of_words = dict(zip((str(word) for word in distinct), by_word.tolist(), strict=True))
-    return EmbeddingMeasure(float(means.mean()), int(distinct.size), int(distinct_cells.size), of_words)
+    check_paired(values, set_names)
+    distinct_words, word_ids = np.unique(words, return_inverse=True)
+    distinct_sets, set_ids = np.unique(set_names, return_inverse=True)
+    cells = word_ids * distinct_sets.size + set_ids
+    distinct_cells, cell_ids, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    means = np.bincount(cell_ids, weights=values) / counts
+    word_of_cell = distinct_cells // distinct_sets.size
+    by_word = np.bincount(word_of_cell, weights=means) / np.bincount(word_of_cell)
+    mean_by_name = dict(zip((str(word) for word in distinct_words), by_word.tolist(), strict=True))
+    return EmbeddingMeasure(float(means.mean()), int(distinct_words.size), int(distinct_cells.size), mean_by_name)
 
 
 def relative_norm_distance(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:
@@ -123,8 +123,8 @@ def relative_norm_distance(first: ArrayLike, second: ArrayLike, words: ArrayLike
     ----------
     .. [1] Garg et al. (2018), "Word embeddings quantify 100 years of gender and ethnic stereotypes", PNAS 115.
     """
-    middles, attributes = _means_and_words(first, second, words)
-    distances = np.linalg.norm(attributes[:, None, :] - middles[None, :, :], axis=2)
+    group_means, attributes = _means_and_words(first, second, words)
+    distances = np.linalg.norm(attributes[:, None, :] - group_means[None, :, :], axis=2)
     return _average(distances[:, 0] - distances[:, 1])
 
 
@@ -151,8 +151,8 @@ def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -
     ----------
     .. [1] Dev & Phillips (2019), "Attenuating bias in word vectors", AISTATS.
     """
-    middles, attributes = _means_and_words(first, second, words, least=LEAST_RANKED)
-    nearness = cosines(attributes, middles)
+    group_means, attributes = _means_and_words(first, second, words, least=LEAST_RANKED)
+    nearness = cosines(attributes, group_means)
     return EmbeddingMeasure(pearson(*(on_scale(column, "rank") for column in nearness.T)).r, len(attributes))
 
 
@@ -207,14 +207,14 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> Embedd
     differences = unit_vectors(a, "the first of the pairs") - unit_vectors(b, "the second of the pairs")
     # Centring each pair on its own mean leaves plus and minus half its difference, so the principal components are
     # those of the differences about zero, not about their mean.
-    _, strength, directions = np.linalg.svd(differences, full_matrices=False)
-    if strength[0] <= NOTHING:
+    _, singular_values, directions = np.linalg.svd(differences, full_matrices=False)
+    if singular_values[0] <= NOTHING:
         raise ZeroVariance("both words of every pair point the same way, so that there is no direction between them")
-    if strength.size > 1 and strength[1] >= strength[0] * (1 - TIE):
+    if singular_values.size > 1 and singular_values[1] >= singular_values[0] * (1 - TIE):
         raise EvidenceError("two directions explain the pairs equally well; more pairs would single one out")
     towards_first = directions[0] * (1 if (differences @ directions[0]).sum() >= 0 else -1)
     shifts = cosines(as_vectors(words, "the words", dims=a.shape[1]), towards_first[None, :])[:, 0]
-    share = float(strength[0] ** 2 / (strength**2).sum())
+    share = float(singular_values[0] ** 2 / (singular_values**2).sum())
     return EmbeddingMeasure(float(np.abs(shifts).mean()), by_word=tuple(shifts.tolist()), c=1.0, explained=share)
 
 
@@ -305,10 +305,11 @@ def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: A
     .. [1] Sweeney & Najafian (2019), "A transparent framework for evaluating unintended demographic bias in
        word embeddings", ACL.
     """
-    good = as_vectors(positive, "the positive words")
-    bad = as_vectors(negative, "the negative words", dims=good.shape[1])
-    target_vectors = as_vectors(targets, "the targets", least=2, dims=good.shape[1])
-    vectors, is_negative = np.concatenate([good, bad]), np.repeat([0.0, 1.0], [len(good), len(bad)])
+    positive_vectors = as_vectors(positive, "the positive words")
+    negative_vectors = as_vectors(negative, "the negative words", dims=positive_vectors.shape[1])
+    target_vectors = as_vectors(targets, "the targets", least=2, dims=positive_vectors.shape[1])
+    vectors = np.concatenate([positive_vectors, negative_vectors])
+    is_negative = np.repeat([0.0, 1.0], [len(positive_vectors), len(negative_vectors)])
     # the optimal weights lie in the span of the words, so at most one unknown per word is needed
     span = np.linalg.svd(vectors, full_matrices=False)[2]
     weights = _fit_logistic(_add_constant_column(vectors @ span.T), is_negative)
@@ -322,16 +323,16 @@ def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: A
 
 def _fit_logistic(design: Floats, labels: Floats) -> Floats:
     """Maximise the penalised likelihood by Newton's method, one coefficient for each column."""
-    flat = FLAT * max(1.0, float(np.abs(design).sum(axis=0).max()))
+    flat_gradient = FLAT * max(1.0, float(np.abs(design).sum(axis=0).max()))
     weights = np.zeros(design.shape[1])
     for _ in range(STEPS):
         fitted = special.expit(design @ weights)
         gradient = weights + design.T @ (fitted - labels)
-        if np.abs(gradient).max() <= flat:
+        if np.abs(gradient).max() <= flat_gradient:
             return weights
         curvature = np.eye(len(weights)) + (design.T * (fitted * (1 - fitted))) @ design
-        step = np.asarray(np.linalg.solve(curvature, gradient), dtype=float)
-        weights = _newton_step(design, labels, weights, step)
+        newton_step = np.asarray(np.linalg.solve(curvature, gradient), dtype=float)
+        weights = _newton_step(design, labels, weights, newton_step)
     raise EvidenceError(f"the sentiment classifier did not settle in {STEPS} steps; are the vectors on one scale?")
 
 

@@ -86,22 +86,22 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
             "first and second cues must be matrices of equal shape, with as many columns as the concepts; got shapes "
             f"{first_vectors.shape}, {second_vectors.shape} and {concept_vectors.shape}"
         )
-    lengths = np.linalg.norm(first_vectors, axis=1), np.linalg.norm(second_vectors, axis=1)
-    if (zero_distance := np.flatnonzero((lengths[0] == 0) | (lengths[1] == 0))).size:
-        raise ZeroVariance(f"a cue of pair {int(zero_distance[0]) + 1} is the zero vector and has no direction")
-    axis = second_vectors / lengths[1][:, None] - first_vectors / lengths[0][:, None]
-    along = np.einsum("pd,pd->p", second_vectors - first_vectors, axis)  # equals (|c1| + |c2|) (1 - cos(c1, c2))
-    if (alike := np.flatnonzero(along <= SAME * (lengths[0] + lengths[1]))).size:
-        raise NoTransition(f"the cues of pair {int(alike[0]) + 1} point the same way: no mixture changes the answer")
-    leaning = np.einsum("pd,pd->p", first_vectors, axis)[:, None] + weight * (axis @ concept_vectors.T)
-    points = -leaning / along[:, None]
-    if (beyond := np.argwhere(~(np.abs(points) <= LARGEST_PSE))).size:
-        pair, word = (int(index) + 1 for index in beyond[0])
+    first_lengths, second_lengths = np.linalg.norm(first_vectors, axis=1), np.linalg.norm(second_vectors, axis=1)
+    if (zero_pairs := np.flatnonzero((first_lengths == 0) | (second_lengths == 0))).size:
+        raise ZeroVariance(f"a cue of pair {int(zero_pairs[0]) + 1} is the zero vector and has no direction")
+    axis = second_vectors / second_lengths[:, None] - first_vectors / first_lengths[:, None]
+    gaps = np.einsum("pd,pd->p", second_vectors - first_vectors, axis)  # equals (|c1| + |c2|) (1 - cos(c1, c2))
+    if (parallel := np.flatnonzero(gaps <= SAME * (first_lengths + second_lengths))).size:
+        raise NoTransition(f"the cues of pair {int(parallel[0]) + 1} point the same way: no mixture changes the answer")
+    leads = np.einsum("pd,pd->p", first_vectors, axis)[:, None] + weight * (axis @ concept_vectors.T)
+    points = -leads / gaps[:, None]
+    if (unbounded := np.argwhere(~(np.abs(points) <= LARGEST_PSE))).size:
+        pair, word = (int(index) + 1 for index in unbounded[0])
         raise NoTransition(f"beside concept {word} the cues of pair {pair} are so short that no mixture matters")
     return np.asarray(points)
 
 
-def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, levels: ArrayLike) -> Subject:
+def summarise(points: ArrayLike, half_points: ArrayLike, rng: np.random.Generator, levels: ArrayLike) -> Subject:
     """Summarise the replicates of one concept.
 
     Parameters
@@ -109,8 +109,8 @@ def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, lev
     points : array_like, shape (clusters, replicates)
         Points of subjective equality. A cluster holds replicates that share a cue pair and are therefore not
         independent, so clusters are resampled. If there is one cluster, its replicates are resampled. If there
-        is one replicate, its standard error is the spread of `moved`.
-    moved : array_like, shape (clusters, more replicates)
+        is one replicate, its standard error is the spread of `half_points`.
+    half_points : array_like, shape (clusters, more replicates)
         Points from halves of the dimensions, which stand for other training corpora. Their standard deviation is
         the JND (0 if there is only one point); their distribution is the psychometric curve.
     levels : array_like, shape (m,)
@@ -128,17 +128,17 @@ def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, lev
     of .95. The spread of estimates from halves of a sample is the standard error of the estimate from the whole
     (delete-half jackknife). With one replicate and no halves, the interval is the point itself.
     """
-    table = np.atleast_2d(np.asarray(points, dtype=float))
-    if table.size == 0:
+    point_table = np.atleast_2d(np.asarray(points, dtype=float))
+    if point_table.size == 0:
         raise TooFewObservations("no replicate has a point of subjective equality")
-    clusters = table.mean(axis=1) if len(table) > 1 else table[0]
-    moved_points = np.asarray(moved, dtype=float).ravel()
-    spread = float(moved_points.std(ddof=1)) if moved_points.size > 1 else 0.0
-    curve = (moved_points[:, None] <= np.asarray(levels, dtype=float)).mean(axis=0)
-    if clusters.size > 1:
-        pse = _mean_interval(clusters, rng)
+    replicates = point_table.mean(axis=1) if len(point_table) > 1 else point_table[0]
+    corpus_points = np.asarray(half_points, dtype=float).ravel()
+    spread = float(corpus_points.std(ddof=1)) if corpus_points.size > 1 else 0.0
+    curve = (corpus_points[:, None] <= np.asarray(levels, dtype=float)).mean(axis=0)
+    if replicates.size > 1:
+        pse = _mean_interval(replicates, rng)
     else:
-        pse = Interval(float(clusters[0]), *(float(clusters[0]) + side * NORMAL_975 * spread for side in (-1, 1)))
+        pse = Interval(float(replicates[0]), *(float(replicates[0]) + side * NORMAL_975 * spread for side in (-1, 1)))
     return Subject(pse, spread, JND_75 * spread, tuple(curve.tolist()))
 
 

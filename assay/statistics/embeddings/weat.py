@@ -94,10 +94,12 @@ def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator
 def _count_partitions(members: Floats, size: int, observed: float) -> PartitionTest:
     partitions = math.comb(members.size, size)
     halves = _Halves(members, size)
-    greater, far = halves.reaching(observed - SLACK), abs(observed) - SLACK
-    two_sided = partitions if far <= 0 else halves.reaching(far) + partitions - halves.reaching(-far, strict=True)
-    strict = halves.reaching(observed + SLACK, strict=True)
-    return PartitionTest(greater / partitions, two_sided / partitions, strict / partitions, "exact", partitions)
+    one_sided = halves.count_reaching(observed - SLACK)
+    strict = halves.count_reaching(observed + SLACK, strict=True)
+    two_sided = partitions
+    if (far := abs(observed) - SLACK) > 0:
+        two_sided += halves.count_reaching(far) - halves.count_reaching(-far, strict=True)
+    return PartitionTest(one_sided / partitions, two_sided / partitions, strict / partitions, "exact", partitions)
 
 
 class _Halves:
@@ -108,14 +110,14 @@ class _Halves:
         self._left, self._right = _subset_sums(members[:middle]), _subset_sums(members[middle:])
         self._size = size
 
-    def reaching(self, threshold: float, *, strict: bool = False) -> int:
+    def count_reaching(self, threshold: float, *, strict: bool = False) -> int:
         """Count the groups whose sum is at least (or, strictly, more than) `threshold`."""
         count = 0
         for size, left in enumerate(self._left):
             if 0 <= self._size - size < len(self._right):
                 right = self._right[self._size - size]
-                below = np.searchsorted(left, threshold - right, side="right" if strict else "left")
-                count += left.size * right.size - int(below.sum())
+                below_counts = np.searchsorted(left, threshold - right, side="right" if strict else "left")
+                count += left.size * right.size - int(below_counts.sum())
         return count
 
 
@@ -123,19 +125,20 @@ def _subset_sums(members: Floats) -> list[Floats]:
     """Sums of every subset, sorted, in a list by the subset's size."""
     sums: list[Floats] = [np.zeros(1)]
     for member in members:
-        without, within = [*sums, np.empty(0)], [np.empty(0), *(subset_sums + member for subset_sums in sums)]
-        sums = [np.concatenate(pair) for pair in zip(without, within, strict=True)]
+        without_member = [*sums, np.empty(0)]
+        with_member = [np.empty(0), *(subset_sums + member for subset_sums in sums)]
+        sums = [np.concatenate(pair) for pair in zip(without_member, with_member, strict=True)]
     return [np.sort(subset_sums) for subset_sums in sums]
 
 
 def _sample_partitions(members: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
-    greater = far = 0
+    larger_count = farther_count = 0
     for _ in range(DRAWS // BLOCK):
         permuted_members = rng.permuted(np.broadcast_to(members, (BLOCK, members.size)), axis=1)
         sums = permuted_members[:, :size].sum(axis=1)
-        greater += int((sums >= observed - SLACK).sum())
-        far += int((np.abs(sums) >= abs(observed) - SLACK).sum())
-    one_sided, two_sided = ((count + 1) / (DRAWS + 1) for count in (greater, far))
+        larger_count += int((sums >= observed - SLACK).sum())
+        farther_count += int((np.abs(sums) >= abs(observed) - SLACK).sum())
+    one_sided, two_sided = ((count + 1) / (DRAWS + 1) for count in (larger_count, farther_count))
     errors = (math.sqrt(share * (1 - share) / DRAWS) for share in (one_sided, two_sided))
     return PartitionTest(one_sided, two_sided, None, "monte-carlo", DRAWS, *errors)
 

@@ -19,7 +19,7 @@ Scale = Literal["linear", "log", "logit", "rank"]
 WIDE, SKEWED = 4.0, 2.0
 """Ratio of the 90th to the 10th percentile, and skewness, above which positive numbers are compared as ratios."""
 
-CARRIED = 1.5
+DOMINATED = 1.5
 """Ratio of the standard deviation to its estimate from the quartiles above which ranks are also compared."""
 
 QUARTILES = 1.349
@@ -52,9 +52,9 @@ def scales_of(outputs: Floats, declared: Scale | Literal["auto"], *, probabiliti
     """
     positive = bool((outputs > 0).all())
     in_unit_interval = positive and bool((outputs < 1).all())
-    fits = {"linear": True, "rank": True, "log": positive, "logit": in_unit_interval}
+    fits_scale = {"linear": True, "rank": True, "log": positive, "logit": in_unit_interval}
     if declared != "auto":
-        if not fits[declared]:
+        if not fits_scale[declared]:
             range_text = "above 0" if declared == "log" else "between 0 and 1"
             extremes = f"{outputs.min():.4g} to {outputs.max():.4g}"
             raise EvidenceError(f"the scale {declared!r} needs outputs {range_text}; these reach from {extremes}")
@@ -86,17 +86,17 @@ def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
     equal one or a few other numbers, such as a minimum price, profiles with these numbers are also left out.
     """
     numbers, counts = np.unique(outputs, return_counts=True)
-    often = counts >= COMMON * outputs.size
-    others = counts[~often]
+    is_common = counts >= COMMON * outputs.size
+    rare = counts[~is_common]
     # if the outputs are counts or marks, most numbers are common, and the remaining ones are not amounts
-    is_discrete = counts[often].sum() >= MOSTLY * outputs.size and others.max(initial=0) < COMMON * others.sum()
-    usual = numbers[often if is_discrete else counts >= MOSTLY * outputs.size]
-    positive = np.asarray(((outputs > 0) & ~np.isin(outputs, usual)).all(axis=1))
+    is_discrete = counts[is_common].sum() >= MOSTLY * outputs.size and rare.max(initial=0) < COMMON * rare.sum()
+    left_out = numbers[is_common if is_discrete else counts >= MOSTLY * outputs.size]
+    positive = np.asarray(((outputs > 0) & ~np.isin(outputs, left_out)).all(axis=1))
     has_few_amounts = (outputs < 0).mean() > NEGATIVE or positive.all() or positive.sum() < LEAST_AMOUNTS
     if has_few_amounts or not _needs_log_scale(outputs[positive]):
         return None
-    usual_numbers = " and ".join(f"{number:.6g}" for number in usual if number)
-    return "amounts above 0" + (f" other than {usual_numbers}" if usual_numbers else ""), positive
+    left_out_text = " and ".join(f"{number:.6g}" for number in left_out if number)
+    return "amounts above 0" + (f" other than {left_out_text}" if left_out_text else ""), positive
 
 
 def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
@@ -114,7 +114,7 @@ def _is_dominated_by_few(outputs: Floats) -> bool:
     The standard deviation is the unit of the effects: differences between the other outputs would seem small.
     """
     low, high = np.quantile(outputs, [0.25, 0.75])
-    return len(np.unique(outputs)) > 2 and float(outputs.std()) > CARRIED * float(high - low) / QUARTILES
+    return len(np.unique(outputs)) > 2 and float(outputs.std()) > DOMINATED * float(high - low) / QUARTILES
 
 
 def _needs_log_scale(outputs: Floats) -> bool:

@@ -79,9 +79,9 @@ class SingleCases:
         most_weights: int | None = None,
     ) -> SingleCases:
         """Make indicator columns of labels, numbered from 0: shapes (items, values) and (items, values, 3)."""
-        columns = np.eye(int(max(part.max(initial=0) for part in (labels, repeats) if part is not None)) + 1)
-        columns /= math.sqrt(2)
-        return cls(columns[labels], None if repeats is None else columns[repeats], clusters, most_weights)
+        indicators = np.eye(int(max(array.max(initial=0) for array in (labels, repeats) if array is not None)) + 1)
+        indicators /= math.sqrt(2)
+        return cls(indicators[labels], None if repeats is None else indicators[repeats], clusters, most_weights)
 
     @property
     def item_squares(self) -> Floats:
@@ -118,8 +118,8 @@ class SingleCases:
         square is not tested, because subtracting it changes next to nothing.
         """
         # 1 if all rows have equal squares, n if only one row has any
-        unequal = float(((squares / (squares.mean() or 1.0)) ** 2).mean())
-        if self.noise is None or len(self.noise) < max(LEAST_CLUSTERS, LEAST_REPEATED * unequal):
+        concentration = float(((squares / (squares.mean() or 1.0)) ** 2).mean())
+        if self.noise is None or len(self.noise) < max(LEAST_CLUSTERS, LEAST_REPEATED * concentration):
             return False
         return _has_same_noise(self.noise, limit**2 / 200)
 
@@ -141,9 +141,9 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
     if is_measured := cases.knows_noise(item_squares.sum(axis=1), limit):
         variances = cases.variances
         pairs = combinations(range(variances.shape[1]), 2)
-        of_asking = mean_draws(np.stack([variances[:, a] + variances[:, b] for a, b in pairs], axis=1), {}, rng, draws)
-        squares = squares - of_asking
-        is_measured = cases.shows_effect(float(of_asking.mean(axis=0).max()), limit)
+        noise = mean_draws(np.stack([variances[:, a] + variances[:, b] for a, b in pairs], axis=1), {}, rng, draws)
+        squares = squares - noise
+        is_measured = cases.shows_effect(float(noise.mean(axis=0).max()), limit)
     squares = squares[:, furthest(squares.mean(axis=0))]
     if squares.shape[1] > 1:  # without a joint fit, the largest of several noisy estimates would be too large
         squares = varying_effect(squares.mean(axis=0), np.cov(squares.T), limit**2, rng, draws).strata
@@ -153,7 +153,7 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
 
 
 def text_effect(
-    cases: SingleCases, cells: tuple[Integers, int], means: Floats, limit: float, rng: np.random.Generator
+    cases: SingleCases, texts: tuple[Integers, int], means: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[HiddenEffect, ...]:
     """Draw the systematic difference of a typical text, without noise and differences within a group of persons.
 
@@ -163,59 +163,60 @@ def text_effect(
     that of repeated answers and less that between two persons of one group in the same text, of the group where it is
     smaller, because names differ in more than the attribute. An effect that a person has in all texts is left out.
 
-    `cells` are the text of each item without its person, numbered from 0, and the number of such texts in the whole
+    `texts` are the text of each item without its person, numbered from 0, and the number of such texts in the whole
     material. `means` are draws of the square of the mean difference, shape (draws, pairs). If the noise is not known
     from repeated answers, the third part is only in a second effect, an upper bound. If too few texts are shared by
     persons, the only result is an upper bound, which includes the differences between persons.
     """
     if "person" not in cases.clusters:  # the words for a value are always the same, so the whole difference is its own
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT),)
-    ids, count = cells
-    is_shared = np.isin(ids, np.flatnonzero(np.bincount(ids) > 1))
+    text_ids, text_count = texts
+    draws = len(means)
+    is_shared = np.isin(text_ids, np.flatnonzero(np.bincount(text_ids) > 1))
     persons = {"person": cases.clusters["person"][is_shared]}
     if (
         len(np.unique(persons["person"])) < LEAST_CLUSTERS
-        or (fit := _fit_cells_and_persons(cases, ids, is_shared)).freedom < LEAST_FREEDOM
+        or (fit := _fit_cells_and_persons(cases, text_ids, is_shared)).freedom < LEAST_FREEDOM
     ):
-        return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT, bound=True),)
+        return (replace(item_effect(cases, limit, rng, draws), name=TEXT, bound=True),)
     pairs = list(combinations(range(cases.outputs.shape[1]), 2))
-    of_value = (fit.residuals**2).sum(axis=2)
-    chosen = furthest(cases.item_squares.mean(axis=0)).tolist()
-    differences = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[index] for index in chosen)]
+    residual_squares = (fit.residuals**2).sum(axis=2)
+    pair_indices = furthest(cases.item_squares.mean(axis=0)).tolist()
+    differences = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[index] for index in pair_indices)]
     squared_columns = (
-        np.column_stack([of_value, *((difference**2).sum(axis=1) for difference in differences)])
-        * len(of_value)
+        np.column_stack([residual_squares, *((difference**2).sum(axis=1) for difference in differences)])
+        * len(residual_squares)
         / fit.freedom
     )
-    samples = mean_draws(squared_columns, persons, rng, len(means), cases.most_weights)
-    noise = np.zeros((len(means), of_value.shape[1]))
-    if is_measured := cases.knows_noise(squared_columns[:, of_value.shape[1] :].sum(axis=1), limit):
-        noise = mean_draws(cases.variances, {}, rng, len(means))
+    samples = mean_draws(squared_columns, persons, rng, draws, cases.most_weights)
+    noise = np.zeros((draws, residual_squares.shape[1]))
+    if is_measured := cases.knows_noise(squared_columns[:, residual_squares.shape[1] :].sum(axis=1), limit):
+        noise = mean_draws(cases.variances, {}, rng, draws)
         # fitted together: few repeated questions do not show that one group's answers are a little noisier
-        noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, len(means)).strata
-    shared, alone = [], []
-    for column, index in enumerate(chosen):
+        noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, draws).strata
+    shared_squares, single_squares = [], []
+    for column, index in enumerate(pair_indices):
         a, b = pairs[index]
-        difference = samples[:, of_value.shape[1] + column]
-        of_texts = _draw_squares(*fit.between(a, b, count), limit, 0.5, rng, len(means))
+        difference = samples[:, residual_squares.shape[1] + column]
+        text_variance = _draw_squares(*fit.between(a, b, text_count), limit, 0.5, rng, draws)
         is_measured = is_measured and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
         own_a, own_b = (samples[:, value] - noise[:, value] for value in (a, b))
         single = difference - noise[:, a] - noise[:, b] - 2 * (own_a if own_a.mean() < own_b.mean() else own_b)
-        shared.append(means[:, index] + of_texts)
-        part = PRIOR_OF_SINGLE_CASES / len(chosen)
-        alone.append(_draw_squares(float(single.mean()), float(single.var()), 0.0, limit, part, rng, len(means)))
-    base, largest = (np.sqrt(np.max(squares, axis=0)) for squares in (shared, np.add(shared, alone)))
+        shared_squares.append(means[:, index] + text_variance)
+        prior = PRIOR_OF_SINGLE_CASES / len(pair_indices)
+        single_squares.append(_draw_squares(float(single.mean()), float(single.var()), 0.0, limit, prior, rng, draws))
+    whole_effect = np.sqrt(np.max(np.add(shared_squares, single_squares), axis=0))
     if is_measured:
-        return (HiddenEffect("individual", TEXT, largest, limit),)
+        return (HiddenEffect("individual", TEXT, whole_effect, limit),)
     return (
-        HiddenEffect("individual", TEXT, base, limit),
-        HiddenEffect("individual", f"{TEXT}, with what may be noise", largest, limit, bound=True),
+        HiddenEffect("individual", TEXT, np.sqrt(np.max(shared_squares, axis=0)), limit),
+        HiddenEffect("individual", f"{TEXT}, with what may be noise", whole_effect, limit, bound=True),
     )
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """Least squares of answers on texts (cells) and persons: the effects of the cells and the rest."""
+    """Least squares of answers on texts (cells) and persons: the effects of the cells and the residuals."""
 
     effects: Floats
     """Shape (cells, values, columns)."""
@@ -225,23 +226,23 @@ class _Fit:
     """Shape (answers, values, columns)."""
     freedom: int
     """Number of answers less the number of fitted effects."""
-    spent: float
+    cell_error: float
     """Sum of the error variances of the cells' effects, weighted by size, in units of the residual variance."""
 
-    def between(self, a: int, b: int, of_all: int) -> tuple[float, float, float]:
+    def between(self, a: int, b: int, all_cells: int) -> tuple[float, float, float]:
         """Estimate the variance of a difference between cells; return it with `error` and `by_size` of `_draw_squares`.
 
-        The cells represent themselves only, except as far as the material has more of them (`of_all`) than were asked.
+        The cells represent themselves only, except if the material has more of them (`all_cells`) than were asked.
         """
         total = float(self.sizes.sum())
         effect = self.effects[:, b] - self.effects[:, a]
         effect = effect - (self.sizes[:, None] * effect).sum(axis=0) / total
         residual = float(((self.residuals[:, b] - self.residuals[:, a]) ** 2).sum()) / self.freedom
         squares = self.sizes * (effect**2).sum(axis=1)
-        estimate = (float(squares.sum()) - self.spent * residual) / total
-        error = 2 * residual**2 * self.spent * (1 + self.spent / self.freedom) / total**2
+        estimate = (float(squares.sum()) - self.cell_error * residual) / total
+        error = 2 * residual**2 * self.cell_error * (1 + self.cell_error / self.freedom) / total**2
         count = len(self.sizes)
-        unasked_error = max(0.0, 1 - count / of_all) * float(squares.var()) * count / total**2
+        unasked_error = max(0.0, 1 - count / all_cells) * float(squares.var()) * count / total**2
         return estimate, error + unasked_error, 4 * residual / total
 
 
@@ -253,20 +254,20 @@ def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArr
     outputs = cases.outputs[is_shared].reshape(len(cell), -1)
     table = np.zeros((cell.max() + 1, person.max() + 1))
     np.add.at(table, (cell, person), 1)
-    sizes, of_person = table.sum(axis=1), table.sum(axis=0)
+    sizes, person_sizes = table.sum(axis=1), table.sum(axis=0)
     shares = table / sizes[:, None]
-    gram = np.diag(of_person) - table.T @ shares
+    gram = np.diag(person_sizes) - table.T @ shares
     inverse = np.linalg.pinv(gram, hermitian=True)
     by_cell, by_person = _sum_by_cluster(outputs, cell), _sum_by_cluster(outputs, person)
     person_effects = inverse @ (by_person - shares.T @ by_cell)
-    person_effects -= of_person @ person_effects / len(cell)
+    person_effects -= person_sizes @ person_effects / len(cell)
     effects = by_cell / sizes[:, None] - shares @ person_effects
     residuals = outputs - effects[cell] - person_effects[person]
     residuals[np.abs(residuals) < ROUNDING] = 0.0
     freedom = len(cell) - len(sizes) - int(np.linalg.matrix_rank(gram, hermitian=True))
-    away = table.T @ shares - np.outer(of_person, of_person) / len(cell)
-    spent = len(sizes) - 1 + float(np.trace(inverse @ away))
-    return _Fit(effects.reshape(-1, *shape[1:]), sizes, residuals.reshape(shape), freedom, spent)
+    centred_gram = table.T @ shares - np.outer(person_sizes, person_sizes) / len(cell)
+    cell_error = len(sizes) - 1 + float(np.trace(inverse @ centred_gram))
+    return _Fit(effects.reshape(-1, *shape[1:]), sizes, residuals.reshape(shape), freedom, cell_error)
 
 
 def _sum_by_cluster(values: Floats, ids: Integers) -> Floats:
@@ -313,8 +314,8 @@ def _largest_repeated_square(repeats: Floats) -> float:
     products = differences.sum(axis=2) ** 2 - (differences**2).sum(axis=2)
     repeated_squares = products.sum(axis=2) / (repeats.shape[2] * (repeats.shape[2] - 1))
     pairs, count = repeated_squares.shape
-    errors = special.stdtrit(count - 1, 1 - special.ndtr(-1.0) / pairs)
-    return float((repeated_squares.mean(axis=1) - errors * repeated_squares.std(axis=1) / math.sqrt(count)).max())
+    factor = special.stdtrit(count - 1, 1 - special.ndtr(-1.0) / pairs)
+    return float((repeated_squares.mean(axis=1) - factor * repeated_squares.std(axis=1) / math.sqrt(count)).max())
 
 
 def _has_same_noise(repeats: Floats, negligible: float) -> bool:
@@ -330,5 +331,5 @@ def _has_same_noise(repeats: Floats, negligible: float) -> bool:
     # with each of the three answers as the first one, shape (3, items, values, columns)
     first, second, third = (np.stack([repeats[:, :, (start + turn) % 3] for turn in range(3)]) for start in range(3))
     products = ((first - second) * (first - third)).sum(axis=3) - variances
-    errors = abs(float(products[0].sum())) / math.sqrt(float((products**2).mean(axis=0).sum()))
-    return errors <= OTHER_NOISE and float(variances.sum() ** 2) >= LEAST_NOISY * float((variances**2).sum())
+    z_score = abs(float(products[0].sum())) / math.sqrt(float((products**2).mean(axis=0).sum()))
+    return z_score <= OTHER_NOISE and float(variances.sum() ** 2) >= LEAST_NOISY * float((variances**2).sum())

@@ -47,11 +47,11 @@ def furthest(sizes: Floats, limit: int = MOST_PAIRS) -> NDArray[np.intp]:
 
 def paired_differences(profiles: Profiles) -> dict[str, Floats]:
     """Return the difference between every two values for each profile, in standard deviations of the output."""
-    places = combinations(range(len(profiles.values)), 2)
+    index_pairs = combinations(range(len(profiles.values)), 2)
     return {
         f"{profiles.values[a]} to {profiles.values[b]}": (profiles.outputs[:, b] - profiles.outputs[:, a])
         / profiles.scale
-        for a, b in places
+        for a, b in index_pairs
     }
 
 
@@ -72,16 +72,16 @@ def stratum_effects(
     tuple of HiddenEffect
         For each stratum, the size of the difference; with more than two values, one effect for each pair of values.
     """
-    of_pairs = paired_differences(profiles)
+    by_pair = paired_differences(profiles)
     strata = [
-        (family, member, in_stratum)
+        (family, f"{family}: {member}", in_stratum)
         for family, members in families.items()
         for member in sorted({*members.tolist()} - {""})
         if (in_stratum := members == member).sum() >= LEAST_CLUSTERS
     ]
     if not strata:
         return ()
-    differences = np.stack([*of_pairs.values()], axis=1)
+    differences = np.stack([*by_pair.values()], axis=1)
     shares = np.stack([in_stratum / in_stratum.mean() for _, _, in_stratum in strata], axis=1)
     estimates = differences.T @ shares / len(shares)
     # the influence of each profile on a stratum's mean; the error of that mean is the error of the mean influence
@@ -92,18 +92,18 @@ def stratum_effects(
     # some of many noisy differences exceed any limit by chance: only significant ones (Bonferroni) show a bias
     critical = special.stdtrit(error.freedom, 1 - (1 - NO_FALSE_STRATUM) / 2 / estimates.size) * np.sqrt(error.variance)
     significant = np.abs(estimates) > critical.reshape(estimates.shape)
-    names, effects = list(of_pairs), []
+    names, effects = list(by_pair), []
     for index in furthest(plausible_effects).tolist():
         pair, estimate, covariance = names[index], estimates[index], covariances[index]
         for family in families:
-            indices = [i for i, (of, _, _) in enumerate(strata) if of == family]
+            indices = [i for i, (stratum_family, *_) in enumerate(strata) if stratum_family == family]
             if len(indices) < 2:
                 continue
-            fitted = varying_effect(estimate[indices], covariance[np.ix_(indices, indices)], scale, rng, draws)
-            for i, samples in zip(indices, fitted.strata.T, strict=True):
-                name = f"{family}: {strata[i][1]}"
-                name = name if len(of_pairs) == 1 else f"{name}, {pair}"
-                effects.append(HiddenEffect("stratum", name, np.abs(samples), bound=not significant[index, i]))
+            joint_fit = varying_effect(estimate[indices], covariance[np.ix_(indices, indices)], scale, rng, draws)
+            for stratum, samples in zip(indices, joint_fit.strata.T, strict=True):
+                _, stratum_name, _ = strata[stratum]
+                name = stratum_name if len(by_pair) == 1 else f"{stratum_name}, {pair}"
+                effects.append(HiddenEffect("stratum", name, np.abs(samples), bound=not significant[index, stratum]))
     return tuple(effects)
 
 
@@ -121,12 +121,12 @@ def fitted_together(samples: Floats, scale: float, rng: np.random.Generator) -> 
     -------
     ndarray, shape (draws, pairs)
     """
-    count = round((1 + math.sqrt(1 + 8 * samples.shape[1])) / 2)
-    if count < LEAST_KINDS:
+    group_count = round((1 + math.sqrt(1 + 8 * samples.shape[1])) / 2)
+    if group_count < LEAST_KINDS:
         return samples
-    from_first = np.column_stack([np.zeros(len(samples)), samples[:, : count - 1]])
-    fitted = varying_effect(from_first.mean(axis=0), np.cov(from_first.T), scale, rng, len(samples)).strata
-    return np.stack([fitted[:, b] - fitted[:, a] for a, b in combinations(range(count), 2)], axis=1)
+    from_first = np.column_stack([np.zeros(len(samples)), samples[:, : group_count - 1]])
+    group_effects = varying_effect(from_first.mean(axis=0), np.cov(from_first.T), scale, rng, len(samples)).strata
+    return np.stack([group_effects[:, b] - group_effects[:, a] for a, b in combinations(range(group_count), 2)], axis=1)
 
 
 def share_effects(
@@ -147,14 +147,14 @@ def share_effects(
     samples = np.stack([draws for _, draws in strata.values()], axis=1)
     spread = samples.var(axis=0).sum(axis=0)
     widest = int((spread > (1 - NEGLIGIBLE) * spread.max()).argmax())  # of equal ones the first, on every processor
-    effect, away = np.zeros(samples.shape[:2]), np.zeros(samples.shape[:2])
+    total, distance = np.zeros(samples.shape[:2]), np.zeros(samples.shape[:2])
     for value in range(estimates.shape[1]):
         if value != widest:  # differences add up to 0: of two opposites, independent draws would partly cancel out
             covariance = _covariance_at_one_share(samples[:, :, value], float(fair[value]))
             fitted = varying_effect(estimates[:, value], covariance, scale, rng, len(samples)).strata
-            effect, away = effect + fitted, away + np.abs(fitted) / 2
-    away += np.abs(effect) / 2
-    return tuple(HiddenEffect("stratum", name, size) for name, size in zip(strata, away.T, strict=True))
+            total, distance = total + fitted, distance + np.abs(fitted) / 2
+    distance += np.abs(total) / 2
+    return tuple(HiddenEffect("stratum", name, size) for name, size in zip(strata, distance.T, strict=True))
 
 
 def _covariance_at_one_share(samples: Floats, fair: float) -> Floats:
@@ -166,10 +166,10 @@ def _covariance_at_one_share(samples: Floats, fair: float) -> Floats:
     covariance = np.atleast_2d(np.cov(samples.T))
     shares = np.clip(samples.mean(axis=0) + fair, 1e-6, 1 - 1e-6)
     weights = shares * (1 - shares)
-    answers = weights / np.maximum(np.diag(covariance), LEAST_SHARE_VARIANCE)
-    pooled_share = float(answers @ shares / answers.sum())
-    wider = np.sqrt(np.maximum(1.0, pooled_share * (1 - pooled_share) / weights))
-    return np.asarray(covariance * np.outer(wider, wider))
+    answer_counts = weights / np.maximum(np.diag(covariance), LEAST_SHARE_VARIANCE)
+    pooled_share = float(answer_counts @ shares / answer_counts.sum())
+    widening = np.sqrt(np.maximum(1.0, pooled_share * (1 - pooled_share) / weights))
+    return np.asarray(covariance * np.outer(widening, widening))
 
 
 def typical_effect(
@@ -205,12 +205,12 @@ def typical_effect(
     frequent = (counts >= LEAST_OF_A_KIND)[ids]
     if (counts >= LEAST_OF_A_KIND).sum() < 2:
         return None
-    factors = [of[frequent] for of in others if np.unique(of[frequent]).size > 1]
+    factors = [factor[frequent] for factor in others if np.unique(factor[frequent]).size > 1]
     estimates = adjusted_means(differences[frequent], members[frequent], factors)
-    if bound := estimates is None:
+    if is_bound := estimates is None:
         estimates = adjusted_means(differences[frequent], members[frequent], factors[1:])
     if estimates is None:
         return None
-    fitted = varying_effect(*estimates, scale, rng, len(mean)).strata
-    deviations = fitted - fitted.mean(axis=1, keepdims=True)
-    return np.asarray(np.sqrt(mean**2 + (deviations**2).mean(axis=1))), bound
+    stratum_effect = varying_effect(*estimates, scale, rng, len(mean)).strata
+    deviations = stratum_effect - stratum_effect.mean(axis=1, keepdims=True)
+    return np.asarray(np.sqrt(mean**2 + (deviations**2).mean(axis=1))), is_bound

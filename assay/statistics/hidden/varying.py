@@ -23,7 +23,7 @@ DRAWS = 4000
 CELLS = 80
 """Number of cells of the grid of spreads; the cells grow towards large spreads, as Cauchy quantiles do."""
 
-NONE = 1e-4
+ZERO_SPREAD = 1e-4
 """Spread that represents a spread of 0, in units of the scale."""
 
 LEAST_VARIANCE = 1e-12
@@ -78,23 +78,24 @@ def varying_effect(
     eigenvalues = np.maximum(eigenvalues, LEAST_VARIANCE * scale**2)
     rotated_ones, rotated_effects = basis.T @ np.ones(effects.size), basis.T @ effects
     grid = scale * np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
-    slab = np.exp(-((grid / scale) ** 2) / 2) * (1 + (grid / scale) ** 2)
-    grid = np.concatenate([[NONE * scale], grid])
+    slab = np.exp(-((grid / scale) ** 2) / 2) * (1 + (grid / scale) ** 2)  # half-normal, times the width of a cell
+    grid = np.concatenate([[ZERO_SPREAD * scale], grid])
     prior = np.concatenate([[0.5], 0.5 * slab / slab.sum()])
     weight = 1 / (eigenvalues + grid[:, None] ** 2)
     precision = (weight * rotated_ones**2).sum(axis=1)
     centre = (weight * rotated_ones * rotated_effects).sum(axis=1) / precision
-    away = (weight * (rotated_effects - centre[:, None] * rotated_ones) ** 2).sum(axis=1)
-    log_mass = np.log(np.maximum(prior, 1e-300)) + (np.log(weight).sum(axis=1) - np.log(precision) - away) / 2
+    misfit = (weight * (rotated_effects - centre[:, None] * rotated_ones) ** 2).sum(axis=1)
+    log_mass = np.log(np.maximum(prior, 1e-300)) + (np.log(weight).sum(axis=1) - np.log(precision) - misfit) / 2
     mass = np.exp(log_mass - log_mass.max())
     cell = rng.choice(len(grid), draws, p=mass / mass.sum())
     spread = grid[cell]
     mean = centre[cell] + rng.standard_normal(draws) / np.sqrt(precision[cell])
-    variance = 1 / (1 / eigenvalues + 1 / grid[:, None] ** 2)
-    middle = variance[cell] * (rotated_effects / eigenvalues + mean[:, None] * rotated_ones / spread[:, None] ** 2)
+    conditional_variance = 1 / (1 / eigenvalues + 1 / grid[:, None] ** 2)
+    weighted_sum = rotated_effects / eigenvalues + mean[:, None] * rotated_ones / spread[:, None] ** 2
+    conditional_mean = conditional_variance[cell] * weighted_sum
     # drawn in the strata's own basis: eigenvectors may have either sign, which depends on the processor
-    noise = rng.standard_normal(middle.shape) @ basis
-    samples = middle + noise * np.sqrt(variance)[cell]
+    noise = rng.standard_normal(conditional_mean.shape) @ basis
+    samples = conditional_mean + noise * np.sqrt(conditional_variance)[cell]
     return Varying(mean, spread, samples @ basis.T)
 
 
@@ -114,21 +115,21 @@ def shared_lean(leans: ArrayLike) -> Floats:
     ndarray, shape (...)
         Never negative.
     """
-    of_lists = np.asarray(leans, dtype=float)
-    same_sign = (of_lists > 0).all(axis=0) | (of_lists < 0).all(axis=0)
-    return np.asarray(np.where(same_sign, np.abs(of_lists).prod(axis=0) ** (1 / len(of_lists)), 0.0))
+    preferences = np.asarray(leans, dtype=float)
+    same_sign = (preferences > 0).all(axis=0) | (preferences < 0).all(axis=0)
+    return np.asarray(np.where(same_sign, np.abs(preferences).prod(axis=0) ** (1 / len(preferences)), 0.0))
 
 
-def cluster_means(values: Floats, kind: Integers, others: tuple[Integers, ...]) -> tuple[Floats, Floats]:
+def cluster_means(values: Floats, clusters: Integers, other_clusters: tuple[Integers, ...]) -> tuple[Floats, Floats]:
     """Estimate the mean of each cluster of one kind, without the effects of the other kinds, and the mean's error.
 
     Parameters
     ----------
     values : ndarray, shape (n,)
         One number for each profile.
-    kind : ndarray of int, shape (n,)
+    clusters : ndarray of int, shape (n,)
         Cluster of each profile, numbered from 0 without gaps.
-    others : tuple of ndarray of int, shape (n,)
+    other_clusters : tuple of ndarray of int, shape (n,)
         Clusters of the other kinds, which are crossed with this kind.
 
     Returns
@@ -137,14 +138,14 @@ def cluster_means(values: Floats, kind: Integers, others: tuple[Integers, ...]) 
         Means, and the variances of their errors.
     """
     residuals = values - values.mean()
-    for ids in others:
+    for ids in other_clusters:
         sizes = np.bincount(ids)
         residuals = residuals - (np.bincount(ids, weights=residuals) / np.maximum(sizes, 1))[ids]
-    sizes = np.bincount(kind).astype(float)
-    means = np.bincount(kind, weights=residuals) / sizes
-    freedom = len(values) - len(sizes) - sum(int(ids.max()) for ids in others)
-    within = float(((residuals - means[kind]) ** 2).sum()) / max(1, freedom)
-    return means + values.mean(), within / sizes
+    sizes = np.bincount(clusters).astype(float)
+    means = np.bincount(clusters, weights=residuals) / sizes
+    freedom = len(values) - len(sizes) - sum(int(ids.max()) for ids in other_clusters)
+    residual_variance = float(((residuals - means[clusters]) ** 2).sum()) / max(1, freedom)
+    return means + values.mean(), residual_variance / sizes
 
 
 def adjusted_means(
@@ -167,29 +168,27 @@ def adjusted_means(
         Means, and the covariance of their errors, whose variances are at least those clustered by stratum and member of
         the first other kind. ``None`` if a kind is confounded with the strata, or there are too few cases.
     """
-    columns = [_indicators(members)]
-    columns += [
-        indicators[:, :-1] - indicators[:, -1:] for indicators in map(_indicators, others)
-    ]  # effects that add up to 0
-    design = np.column_stack(columns)
+    stratum_columns = _indicators(members)
+    other_columns = [columns[:, :-1] - columns[:, -1:] for columns in map(_indicators, others)]  # effects add up to 0
+    design = np.column_stack([stratum_columns, *other_columns])
     cross = design.T @ design
     if np.linalg.matrix_rank(cross, hermitian=True) < len(cross) or len(values) <= len(cross):
         return None
     inverse = np.linalg.inv(cross)
-    fitted = inverse @ (design.T @ values)
-    residuals = values - design @ fitted
-    strata = columns[0].shape[1]
+    coefficients = inverse @ (design.T @ values)
+    residuals = values - design @ coefficients
+    strata = stratum_columns.shape[1]
     covariance = np.asarray(float((residuals**2).sum()) / (len(values) - len(cross)) * inverse[:strata, :strata])
     if not others:
-        return fitted[:strata], covariance
+        return coefficients[:strata], covariance
     # the interaction of a stratum and a member of the first kind is shared by all their cases (clustered sandwich)
     cells = np.unique(np.char.add(np.char.add(members, " / "), others[0]), return_inverse=True)[1]
     sums = np.stack([np.bincount(cells, column * residuals) for column in design.T], axis=1)
-    count, fitted_to_cells = len(sums), strata + columns[1].shape[1]
-    together = count / max(1, count - fitted_to_cells) * (inverse @ sums.T @ sums @ inverse)[:strata, :strata]
+    cell_count, parameters = len(sums), strata + other_columns[0].shape[1]
+    clustered = cell_count / max(1, cell_count - parameters) * (inverse @ sums.T @ sums @ inverse)[:strata, :strata]
     variances = np.maximum(np.diagonal(covariance), LEAST_VARIANCE)  # 0 if all cases of a stratum are equal
-    wider = np.sqrt(np.maximum(1.0, np.diagonal(together) / variances))
-    return fitted[:strata], np.asarray(covariance * np.outer(wider, wider))
+    widening = np.sqrt(np.maximum(1.0, np.diagonal(clustered) / variances))
+    return coefficients[:strata], np.asarray(covariance * np.outer(widening, widening))
 
 
 def _indicators(members: NDArray[np.str_]) -> Floats:

@@ -27,12 +27,12 @@ def as_shares(weights: ArrayLike, cells: int | None = None) -> Floats:
     BadDistribution
         If the weights are negative, not finite or all zero, or their number is not `cells`.
     """
-    raw = np.asarray(weights, dtype=float)
-    if raw.ndim != 1 or raw.size == 0 or not np.isfinite(raw).all() or (raw < 0).any() or raw.sum() <= 0:
-        raise BadDistribution(f"shares must be non-negative numbers that are not all zero, not {raw.tolist()}")
-    if cells is not None and raw.size != cells:
-        raise BadDistribution(f"{cells} shares are needed, one for each output, not {raw.size}: {raw.tolist()}")
-    return np.asarray(raw / raw.sum(), dtype=float)
+    values = np.asarray(weights, dtype=float)
+    if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all() or (values < 0).any() or values.sum() <= 0:
+        raise BadDistribution(f"shares must be non-negative numbers that are not all zero, not {values.tolist()}")
+    if cells is not None and values.size != cells:
+        raise BadDistribution(f"{cells} shares are needed, one for each output, not {values.size}: {values.tolist()}")
+    return np.asarray(values / values.sum(), dtype=float)
 
 
 def as_counts(counts: ArrayLike) -> Integers:
@@ -40,12 +40,12 @@ def as_counts(counts: ArrayLike) -> Integers:
 
     Raise `OutOfBounds` if a count is negative or not whole, and `TooFewObservations` if nothing was counted.
     """
-    raw = np.asarray(counts, dtype=float)
-    if raw.ndim != 1 or not np.isfinite(raw).all() or (raw < 0).any() or (raw != np.rint(raw)).any():
-        raise OutOfBounds(f"counts must be a row of whole, non-negative numbers, not {raw.tolist()}")
-    if raw.sum() == 0:
-        raise TooFewObservations(f"nothing was counted in any of the {raw.size} cells")
-    return raw.astype(np.int64)
+    values = np.asarray(counts, dtype=float)
+    if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any() or (values != np.rint(values)).any():
+        raise OutOfBounds(f"counts must be a row of whole, non-negative numbers, not {values.tolist()}")
+    if values.sum() == 0:
+        raise TooFewObservations(f"nothing was counted in any of the {values.size} cells")
+    return values.astype(np.int64)
 
 
 def pad_to(distributions: ArrayLike, outputs: int) -> Floats:
@@ -101,8 +101,8 @@ def check_paired(x: NDArray[np.generic], y: NDArray[np.generic]) -> None:
 
 def holm(p_values: ArrayLike) -> Floats:
     """Return p-values adjusted for the family-wise error rate by Holm's method (1979), in the same order."""
-    values = np.asarray(p_values, dtype=float)
-    order = np.argsort(values, kind="stable")
-    adjusted_p = np.empty_like(values)
-    adjusted_p[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * np.arange(values.size, 0, -1)))
+    p = np.asarray(p_values, dtype=float)
+    ascending = np.argsort(p, kind="stable")
+    adjusted_p = np.empty_like(p)
+    adjusted_p[ascending] = np.minimum(1.0, np.maximum.accumulate(p[ascending] * np.arange(p.size, 0, -1)))
     return adjusted_p

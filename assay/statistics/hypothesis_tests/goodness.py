@@ -59,15 +59,15 @@ def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
     log_terms = [special.xlogy(counts, share) - special.gammaln(counts + 1.0) for share in expected / n]
     square_terms = [(counts - e) ** 2 / e for e in expected]
     free_count = np.array([n])
-    log_p, distance = np.full(1, special.gammaln(n + 1.0)), np.zeros(1)
+    log_p, statistic = np.full(1, special.gammaln(n + 1.0)), np.zeros(1)
     for log_term, square_term in zip(log_terms[:-1], square_terms[:-1], strict=True):
-        choices = free_count + 1
+        choices = free_count + 1  # each outcome so far branches: 0 to all of its free observations are in this cell
         starts = np.cumsum(choices) - choices
         count = np.arange(choices.sum()) - np.repeat(starts, choices)
         free_count = np.repeat(free_count, choices) - count
         log_p = np.repeat(log_p, choices) + log_term[count]
-        distance = np.repeat(distance, choices) + square_term[count]
-    return log_p + log_terms[-1][free_count], distance + square_terms[-1][free_count]
+        statistic = np.repeat(statistic, choices) + square_term[count]
+    return log_p + log_terms[-1][free_count], statistic + square_terms[-1][free_count]
 
 
 ENUMERATED_UP_TO = 1_000_000
@@ -200,19 +200,20 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
     if refutation is not None:
         return _refuted_test("exact-multinomial", observed, refutation)
     n, k = int(observed.sum()), observed.size
-    statistic, outcomes = float(pearson(observed, expected)), math.comb(n + k - 1, k - 1)
-    least = statistic - TIE_SLACK * (1.0 + statistic)
-    if outcomes <= ENUMERATED_UP_TO:
-        log_p, distance = every_outcome(n, expected)
-        p = min(1.0, float(np.exp(log_p[distance >= least]).sum()))
+    statistic = float(pearson(observed, expected))
+    threshold = statistic - TIE_SLACK * (1.0 + statistic)
+    outcome_count = math.comb(n + k - 1, k - 1)
+    if outcome_count <= ENUMERATED_UP_TO:
+        log_p, statistics = every_outcome(n, expected)
+        p = min(1.0, float(np.exp(log_p[statistics >= threshold]).sum()))
         return FitTest("exact-multinomial", statistic, k - 1, p)
     if rng is None:
         raise SpecificationError(
-            f"{n} observations over {k} cells have {outcomes} outcomes, more than the {ENUMERATED_UP_TO} that are "
+            f"{n} observations over {k} cells have {outcome_count} outcomes, more than the {ENUMERATED_UP_TO} that are "
             "enumerated; pass a random generator to sample them"
         )
     statistics = pearson(rng.multinomial(n, expected / n, MONTE_CARLO_DRAWS), expected)
-    p = (int((statistics >= least).sum()) + 1) / (MONTE_CARLO_DRAWS + 1)
+    p = (int((statistics >= threshold).sum()) + 1) / (MONTE_CARLO_DRAWS + 1)
     return FitTest("monte-carlo-multinomial", statistic, k - 1, p)
 
 
@@ -221,11 +222,11 @@ def _comparable_counts(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, 
     """Return observed and expected counts without cells empty in both, and a reason if the specification is refuted."""
     observed = as_counts(counts)
     expected = as_shares(shares, observed.size) * observed.sum()
-    possible = (observed > 0) | (expected > 0)
-    observed, expected = observed[possible], expected[possible]
-    impossible = int(observed[expected == 0].sum())
-    refutation = f"{impossible} of {observed.sum()} observations lie where the specification has none"
-    return observed, expected, refutation if impossible else None
+    is_possible = (observed > 0) | (expected > 0)
+    observed, expected = observed[is_possible], expected[is_possible]
+    impossible_count = int(observed[expected == 0].sum())
+    refutation = f"{impossible_count} of {observed.sum()} observations lie where the specification has none"
+    return observed, expected, refutation if impossible_count else None
 
 
 def _refuted_test(test: str, observed: Integers, reason: str) -> FitTest:

@@ -65,21 +65,21 @@ def sign_flip_test(
         If there is not one cluster for each difference.
     """
     sample = as_sample(differences)
-    parts = sample if clusters is None else _sum_by_cluster(sample, np.asarray(clusters))
-    parts = parts[parts != 0]  # changing the sign of a zero changes nothing, so zeros are left out
+    cluster_sums = sample if clusters is None else _sum_by_cluster(sample, np.asarray(clusters))
+    cluster_sums = cluster_sums[cluster_sums != 0]  # changing the sign of a zero changes nothing, so zeros are left out
     if draws < 1:
         raise OutOfBounds(f"there must be at least one draw, not {draws}")
-    total, pairs = float(parts.sum()), parts.size
-    least = abs(total) / sample.size - TIE_SLACK * (float(np.abs(parts).sum()) / sample.size)
+    total, pairs = float(cluster_sums.sum()), cluster_sums.size
+    threshold = abs(total) / sample.size - TIE_SLACK * (float(np.abs(cluster_sums).sum()) / sample.size)
 
-    def as_far(sums: Floats) -> NDArray[np.bool_]:
+    def are_as_extreme(sums: Floats) -> NDArray[np.bool_]:
         """Return which arrangements are as extreme; `sums`, shape (m, pairs), is 1 if a pair is swapped."""
-        return np.asarray(np.abs(total - 2 * (sums @ parts)) / sample.size >= least)
+        return np.asarray(np.abs(total - 2 * (sums @ cluster_sums)) / sample.size >= threshold)
 
     if 2**pairs <= EXACT_UP_TO:
-        signs = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1
-        return float(as_far(signs.astype(float)).mean())
-    return (sum(int(as_far(swaps).sum()) for swaps in _sample_swaps(pairs, rng, draws)) + 1) / (draws + 1)
+        swaps = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1  # the bits of the numbers below 2**pairs
+        return float(are_as_extreme(swaps.astype(float)).mean())
+    return (sum(int(are_as_extreme(block).sum()) for block in _sample_swaps(pairs, rng, draws)) + 1) / (draws + 1)
 
 
 def d_z(differences: ArrayLike) -> float:
@@ -99,15 +99,15 @@ def _sum_by_cluster(differences: Floats, clusters: NDArray[np.generic]) -> Float
     check_paired(differences, clusters)
     ids = np.unique(clusters, return_inverse=True)[1]
     sums = np.bincount(ids, weights=differences)
-    sizes = np.bincount(ids, weights=np.abs(differences))
-    return np.asarray(np.where(np.abs(sums) > TIE_SLACK * sizes, sums, 0.0))
+    absolute_sums = np.bincount(ids, weights=np.abs(differences))
+    return np.asarray(np.where(np.abs(sums) > TIE_SLACK * absolute_sums, sums, 0.0))  # without rounding errors
 
 
 def _sample_swaps(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
     """Draw arrangements in blocks: one random bit per pair decides whether the pair is swapped."""
-    block, rows_at_once = max(1, AT_A_TIME // pairs), max(1, IN_CACHE // pairs)
-    for start in range(0, draws, block):
-        rows = min(block, draws - start)
-        random = rng.integers(0, 256, (rows, -(-pairs // 8)), dtype=np.uint8)
+    rows_per_block, rows_at_once = max(1, AT_A_TIME // pairs), max(1, IN_CACHE // pairs)
+    for start in range(0, draws, rows_per_block):
+        rows = min(rows_per_block, draws - start)
+        random_bytes = rng.integers(0, 256, (rows, -(-pairs // 8)), dtype=np.uint8)  # 8 pairs a byte
         for first in range(0, rows, rows_at_once):
-            yield np.unpackbits(random[first : first + rows_at_once], axis=1, count=pairs).astype(float)
+            yield np.unpackbits(random_bytes[first : first + rows_at_once], axis=1, count=pairs).astype(float)

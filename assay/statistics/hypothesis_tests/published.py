@@ -98,7 +98,6 @@ COMPARISONS: Mapping[Statistic, Comparison] = MappingProxyType(
 )
 """Comparison of a block's counts with a specification, by the statistic's published name."""
 
-
 T = TypeVar("T")
 
 
@@ -162,7 +161,6 @@ def published_letter(
         block: {name: compare(observed[block], shares, rng) for name, shares in specifications.items()}
         for block in specifications
     }
-
     step_1, step_2 = _biased_steps(tests, unbiased, biased, reading, join or JOIN_OF[reading], alpha)
     return PublishedVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
 
@@ -177,17 +175,17 @@ def _biased_steps(
 ) -> tuple[bool, bool]:
     """Return whether each step is biased, by the comparisons of every block with every specification."""
 
-    def similar(block: str, names: Iterable[str]) -> bool:
+    def is_similar(block: str, names: Iterable[str]) -> bool:
         return any(tests[block][name].p >= alpha for name in names)
 
-    literal = reading == "similar-to-biased"
-    step_1 = [similar(block, biased) if literal else not similar(block, unbiased) for block in unbiased]
-    departs = [not similar(block, unbiased) for block in biased]
+    is_literal = reading == "similar-to-biased"
+    results_1 = [is_similar(block, biased) if is_literal else not is_similar(block, unbiased) for block in unbiased]
+    results_2 = [not is_similar(block, unbiased) for block in biased]
     if join != "vote":
-        return any(step_1), (all if join == "or" else any)(departs)
-    if literal:
-        step_1 = [similar(block, [name]) for block in unbiased for name in biased]
-    return aggregate_biased(step_1, "vote"), aggregate_biased(departs, "vote")
+        return any(results_1), (all if join == "or" else any)(results_2)
+    if is_literal:
+        results_1 = [is_similar(block, [name]) for block in unbiased for name in biased]
+    return aggregate_biased(results_1, "vote"), aggregate_biased(results_2, "vote")
 
 
 TIE_SLACK = 1e-12
@@ -229,11 +227,11 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
     BadDistribution
         If either is not a distribution, or they have different numbers of cells.
     """
-    first, second = _validate_distributions(p, q)
-    outside = float(first[second == 0].sum())
-    if outside > 0:
-        return Divergence(None, f"a share of {outside:.3g} lies where the reference has none")
-    return Divergence(float(_kl_divergence(first, second)))
+    p_shares, q_shares = _validate_distributions(p, q)
+    outside_share = float(p_shares[q_shares == 0].sum())
+    if outside_share > 0:
+        return Divergence(None, f"a share of {outside_share:.3g} lies where the reference has none")
+    return Divergence(float(_kl_divergence(p_shares, q_shares)))
 
 
 def bootstrap_threshold(shares: ArrayLike, n: int, alpha: float, rng: np.random.Generator, draws: int = 2_000) -> float:
@@ -319,9 +317,9 @@ def divergence_letter(
         block: {name: divergence_test(observed[block], shares, alpha, rng) for name, shares in unbiased.items()}
         for block in (*unbiased, *biased)
     }
-    departs = {block: all(test.biased for test in row.values()) for block, row in tests.items()}
+    is_biased = {block: all(test.biased for test in block_tests.values()) for block, block_tests in tests.items()}
     step_1, step_2 = (
-        aggregate_biased([departs[block] for block in blocks], aggregate) for blocks in (unbiased, biased)
+        aggregate_biased([is_biased[block] for block in blocks], aggregate) for blocks in (unbiased, biased)
     )
     return PublishedVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
 

@@ -56,10 +56,10 @@ def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAW
 
     The draws of each pair ``(a, b)``, in the values' order, are those of mean(b) - mean(a).
     """
-    places = list(combinations(range(len(profiles.values)), 2))
-    differences = np.stack([profiles.outputs[:, b] - profiles.outputs[:, a] for a, b in places], axis=1)
+    index_pairs = list(combinations(range(len(profiles.values)), 2))
+    differences = np.stack([profiles.outputs[:, b] - profiles.outputs[:, a] for a, b in index_pairs], axis=1)
     samples = _draw_in_sds(differences, profiles, rng, draws)
-    return {(profiles.values[a], profiles.values[b]): samples[:, column] for column, (a, b) in enumerate(places)}
+    return {(profiles.values[a], profiles.values[b]): samples[:, column] for column, (a, b) in enumerate(index_pairs)}
 
 
 def tied_draws(
@@ -92,20 +92,20 @@ def tied_draws(
     belongs to step 1. People and frames that occur on both sides have the same effect on both. These effects are
     removed first; otherwise they would increase the uncertainty of the gap (measured: an sd of .073 instead of .007).
     """
-    of_side = np.asarray(sides)
-    sizes = np.bincount(of_side, minlength=2)
+    side_ids = np.asarray(sides)
+    sizes = np.bincount(side_ids, minlength=2)
     if len(sizes) != 2 or (sizes == 0).any():
         raise TooFewObservations("content can only be tied to the attribute where there are two sides of it")
-    shared_part = shared_sums(profiles.outputs.mean(axis=1), of_side, np.ones(len(of_side)), profiles.clusters)
-    outputs = profiles.outputs - shared_part[:, None]
-    towards = np.where(of_side == 0, 1.0, -1.0) * len(of_side) / sizes[of_side]
+    shared_effects = shared_sums(profiles.outputs.mean(axis=1), side_ids, np.ones(len(side_ids)), profiles.clusters)
+    outputs = profiles.outputs - shared_effects[:, None]
+    side_weights = np.where(side_ids == 0, 1.0, -1.0) * len(side_ids) / sizes[side_ids]
     pairs = list(combinations(range(len(profiles.values)), 2))
     means = np.stack([outputs[:, [a, b]].mean(axis=1) for a, b in pairs], axis=1)
-    contrast = (2 * tie - 1) * towards[:, None] * means
+    contrast = (2 * tie - 1) * side_weights[:, None] * means
     # the difference between the sides is declared, not sampled, so only the variation within a side is resampled
-    sums = np.stack([np.bincount(of_side, weights=column) for column in contrast.T], axis=1)
-    within = contrast - (sums / sizes[:, None])[of_side]
-    return _draw_in_sds(within, profiles, rng, draws, offset=contrast.mean(axis=0))
+    side_sums = np.stack([np.bincount(side_ids, weights=column) for column in contrast.T], axis=1)
+    within_side = contrast - (side_sums / sizes[:, None])[side_ids]
+    return _draw_in_sds(within_side, profiles, rng, draws, offset=contrast.mean(axis=0))
 
 
 def _draw_in_sds(
@@ -154,7 +154,7 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
         If fewer than two groups are large enough.
     """
     own_outputs = profiles.outputs[np.arange(len(groups)), groups]
-    scale = _draw_sds(profiles.draws(_squared_deviations(profiles)[:, None], rng, draws)[:, 0], profiles)
+    sds = _draw_sds(profiles.draws(_squared_deviations(profiles)[:, None], rng, draws)[:, 0], profiles)
     means = []
     for group in np.unique(groups):
         in_group = groups == group
@@ -165,7 +165,7 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
             continue
     if len(means) < 2:
         raise TooFewObservations(f"{len(means)} groups have {LEAST_CLUSTERS} records or more; a gap needs two")
-    return np.stack([(b - a) / scale for a, b in combinations(means, 2)], axis=1)
+    return np.stack([(b - a) / sds for a, b in combinations(means, 2)], axis=1)
 
 
 def without_each(profiles: Profiles, kind: str, pair: tuple[str, str]) -> dict[int, float]:

@@ -46,13 +46,13 @@ def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Cluste
     Weighted least squares, one kind after the other (backfitting).
     """
     shared_ids = [ids for ids in clusters.values() if _occurs_on_both_sides(ids, side).all()]
-    residuals, shared_part = values, np.zeros_like(values)
+    residuals, effect_sums = values, np.zeros_like(values)
     for _ in range(SWEEPS if shared_ids else 0):
         residuals = residuals - _cluster_means(residuals, side, weight)
         for ids in shared_ids:
-            part = _cluster_means(residuals, ids, weight)
-            residuals, shared_part = residuals - part, shared_part + part
-    return np.asarray(shared_part - weight @ shared_part / weight.sum())
+            cluster_effects = _cluster_means(residuals, ids, weight)
+            residuals, effect_sums = residuals - cluster_effects, effect_sums + cluster_effects
+    return np.asarray(effect_sums - weight @ effect_sums / weight.sum())
 
 
 def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
@@ -75,8 +75,8 @@ def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Cl
     factor = np.ones_like(values)
     for _ in range(SWEEPS):
         for ids in shared_ids:
-            of_side = _ratio(_cluster_means(values, side, weight), _cluster_means(factor, side, weight))
-            factor = factor * _ratio(_cluster_means(values, ids, weight), _cluster_means(factor * of_side, ids, weight))
+            by_side = _ratio(_cluster_means(values, side, weight), _cluster_means(factor, side, weight))
+            factor = factor * _ratio(_cluster_means(values, ids, weight), _cluster_means(factor * by_side, ids, weight))
     total = float(weight @ factor)
     return np.asarray(factor * (weight.sum() / total) if total > 0 else np.zeros_like(values))
 

@@ -36,15 +36,15 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
 
     Raise `TooFewObservations` if there are fewer than three pairs, and `ZeroVariance` if x or y is constant.
     """
-    a, b = _validate_pairs(x, y)
-    r = float(np.clip(np.mean((a - a.mean()) * (b - b.mean())) / (a.std() * b.std()), -1, 1))
-    n = len(a)
+    xs, ys = _validate_pairs(x, y)
+    r = float(np.clip(np.mean((xs - xs.mean()) * (ys - ys.mean())) / (xs.std() * ys.std()), -1, 1))
+    n = len(xs)
     t = math.inf if abs(r) == 1 else abs(r) * math.sqrt((n - 2) / (1 - r * r))
     p = 0.0 if math.isinf(t) else float(2 * special.stdtr(n - 2, -t))
     if n < 4 or abs(r) == 1:
         return Correlation(r, p, n, None, None)
-    half = 1.959963984540054 / math.sqrt(n - 3)
-    return Correlation(r, p, n, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half))
+    half_width = 1.959963984540054 / math.sqrt(n - 3)
+    return Correlation(r, p, n, math.tanh(math.atanh(r) - half_width), math.tanh(math.atanh(r) + half_width))
 
 
 def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 2000) -> Interval:
@@ -52,21 +52,21 @@ def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 200
 
     Raise `TooFewObservations` if there are fewer than three pairs, and `ZeroVariance` if x never varies.
     """
-    a, b = _validate_pairs(x, y, both_vary=False)
-    weights = rng.dirichlet(np.ones(len(a)), draws)
-    over_x, over_y = weights @ a, weights @ b
-    slopes = ((weights @ (a * b)) - over_x * over_y) / ((weights @ (a * a)) - over_x**2)
-    limits = interval_of(slopes)
-    return Interval(float(np.polyfit(a, b, 1)[0]), limits.low, limits.high, limits.level)
+    xs, ys = _validate_pairs(x, y, both_vary=False)
+    weights = rng.dirichlet(np.ones(len(xs)), draws)
+    mean_x, mean_y = weights @ xs, weights @ ys
+    slopes = ((weights @ (xs * ys)) - mean_x * mean_y) / ((weights @ (xs * xs)) - mean_x**2)
+    interval = interval_of(slopes)
+    return Interval(float(np.polyfit(xs, ys, 1)[0]), interval.low, interval.high, interval.level)
 
 
 def _validate_pairs(x: ArrayLike, y: ArrayLike, *, both_vary: bool = True) -> tuple[Floats, Floats]:
-    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    if a.shape != b.shape or a.ndim != 1:
-        raise OutOfBounds(f"{a.shape} and {b.shape} are not pairs of numbers: both lists must have the same length")
-    if len(a) < MIN_POINTS:
-        raise TooFewObservations(f"{len(a)} pairs of numbers are too few; at least {MIN_POINTS} are needed")
-    for name, values in (("first", a), *((("second", b),) if both_vary else ())):
+    xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if xs.shape != ys.shape or xs.ndim != 1:
+        raise OutOfBounds(f"{xs.shape} and {ys.shape} are not pairs of numbers: both lists must have the same length")
+    if len(xs) < MIN_POINTS:
+        raise TooFewObservations(f"{len(xs)} pairs of numbers are too few; at least {MIN_POINTS} are needed")
+    for name, values in ({"first": xs, "second": ys} if both_vary else {"first": xs}).items():
         if np.ptp(values) == 0:
             raise ZeroVariance(f"the {name} of the two numbers is always {values[0]:.6g}")
-    return a, b
+    return xs, ys

@@ -44,12 +44,12 @@ def wilson(successes: int, trials: int) -> Interval:
     if not 0 <= successes <= trials:
         raise OutOfBounds(f"successes must be between 0 and {trials}, the number of trials, not {successes}")
     share, z = successes / trials, float(special.ndtri((1 + 0.95) / 2))
-    shrink = 1 + z * z / trials
-    centre = (share + z * z / (2 * trials)) / shrink
-    half = z / shrink * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
+    denominator = 1 + z * z / trials
+    centre = (share + z * z / (2 * trials)) / denominator
+    half_width = z / denominator * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
     # at a share of 0 or 1 the limit equals the estimate exactly; rounding would miss it by 1e-17
-    low = 0.0 if successes == 0 else max(0.0, centre - half)
-    high = 1.0 if successes == trials else min(1.0, centre + half)
+    low = 0.0 if successes == 0 else max(0.0, centre - half_width)
+    high = 1.0 if successes == trials else min(1.0, centre + half_width)
     return Interval(share, low, high)
 
 
@@ -205,19 +205,19 @@ def _standard_error(limits: IntervalEnds, level: float) -> float:
     return (limits.high - limits.low) / (2 * float(special.ndtri((1 + level) / 2)))
 
 
-def _compatible_sizes(middle: float, level: float, *, signed: bool) -> Floats:
-    """Return the sizes, in standard errors, that are compatible with the (signed or absolute) observation `middle`."""
-    sizes = np.arange(0.0, max(0.0, middle) + CLEAR, STEP)
-    observations = np.arange(min(0.0, middle) - 2 * CLEAR if signed else 0.0, max(0.0, middle) + 2 * CLEAR, STEP)
+def _compatible_sizes(observed: float, level: float, *, signed: bool) -> Floats:
+    """Return the sizes, in standard errors, that are compatible with the (signed or absolute) value `observed`."""
+    sizes = np.arange(0.0, max(0.0, observed) + CLEAR, STEP)
+    observations = np.arange(min(0.0, observed) - 2 * CLEAR if signed else 0.0, max(0.0, observed) + 2 * CLEAR, STEP)
 
     def density(points: Floats) -> Floats:
-        """Density of the observation for each size, shape (sizes, at), up to a factor."""
+        """Density of the observation for each size, shape (sizes, points), up to a factor."""
         mirror_density = 0.0 if signed else np.exp(-((points + sizes[:, None]) ** 2) / 2)
         return np.asarray(np.exp(-((points - sizes[:, None]) ** 2) / 2) + mirror_density)
 
-    of_others, of_observed = density(observations + STEP / 2), density(np.array([middle]))
-    less_likely = of_others / of_others.max(axis=0) < of_observed / of_observed.max()
-    share = np.sum(of_others, axis=1, where=less_likely) / of_others.sum(axis=1)
+    densities, observed_density = density(observations + STEP / 2), density(np.array([observed]))
+    is_less_likely = densities / densities.max(axis=0) < observed_density / observed_density.max()
+    share = np.sum(densities, axis=1, where=is_less_likely) / densities.sum(axis=1)
     return np.asarray(sizes[share >= 1 - level])
 
 

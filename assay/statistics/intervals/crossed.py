@@ -80,24 +80,25 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     expected = [np.array([*(float(n) for _ in names), float(n)]) - of_mean]
     observed = [((values - values.mean(axis=0)) ** 2).sum(axis=0)]
     for kind in names:
-        row = [
+        coefficients = [
             float(n)
             if other_kind == kind
             else float(np.sum(_cross_tabulate(kinds[kind], kinds[other_kind]) ** 2 / sizes[kind][:, None]))
             for other_kind in names
         ]
-        expected.append(np.array([*row, float(len(sizes[kind]))]) - of_mean)
+        expected.append(np.array([*coefficients, float(len(sizes[kind]))]) - of_mean)
         sums = np.stack([np.bincount(kinds[kind], weights=column) for column in values.T], axis=1)
         observed.append((sums**2 / sizes[kind][:, None]).sum(axis=0) - n * values.mean(axis=0) ** 2)
+    # share of each component in the variance of the mean, and degrees of freedom of its mean square
     shares = np.array([*(float((sizes[kind] ** 2).sum()) / n**2 for kind in names), 1 / n])
     freedom = np.array([*(len(sizes[kind]) - 1.0 for kind in names), float(max(1, n - 1))])
-    parts = _solve_components(np.array(expected), np.stack(observed)) * shares[:, None]
-    noise = parts[-1]
-    variance = parts.sum(axis=0)
-    squares = parts + np.vstack([np.minimum(parts[:-1], noise), np.zeros_like(noise)])
+    components = _solve_components(np.array(expected), np.stack(observed)) * shares[:, None]
+    noise = components[-1]
+    variance = components.sum(axis=0)
+    weighted_components = components + np.vstack([np.minimum(components[:-1], noise), np.zeros_like(noise)])
     degrees = np.divide(
         variance**2,
-        (squares**2 / freedom[:, None]).sum(axis=0),
+        (weighted_components**2 / freedom[:, None]).sum(axis=0),
         out=np.full(len(variance), float(n - 1)),
         where=variance > 0,
     )
@@ -132,8 +133,8 @@ def mean_draws(
     samples = _weighted_means(kinds, values, rng, draws)
     centre = values.mean(axis=0)
     deviations = samples - samples.mean(axis=0)
-    spread = deviations.std(axis=0)
-    size = np.divide(np.sqrt(error.variance), spread, out=np.zeros_like(spread), where=spread > 0)
+    sds = deviations.std(axis=0)
+    scale_factors = np.divide(np.sqrt(error.variance), sds, out=np.zeros_like(sds), where=sds > 0)
     uniform = rng.random(draws)
     degrees = error.freedom.tolist()
     if most_weights is None:
@@ -142,7 +143,7 @@ def mean_draws(
         normal, points = special.ndtri(uniform), special.ndtr(TAIL_POINTS)
         tails_of = {freedom: np.interp(normal, TAIL_POINTS, _t_factors(points, freedom)) for freedom in {*degrees}}
     tails = np.stack([tails_of[freedom] for freedom in degrees], axis=1)
-    return np.asarray(centre + deviations * size * tails)
+    return np.asarray(centre + deviations * scale_factors * tails)
 
 
 def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Floats:
@@ -174,12 +175,12 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
             np.ravel_multi_index(selected_kinds, [int(ids.max()) + 1 for ids in selected_kinds]), return_inverse=True
         )[1]
         sums = np.stack([np.bincount(cells, column) for column in deviations.reshape(n, -1).T], axis=1)
-        of_set = sums.reshape(-1, *values.shape[1:]).swapaxes(0, 1)
-        covariance += of_set.swapaxes(1, 2) @ of_set
-    spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-    scaled_errors = np.sqrt(error.variance * error.freedom / np.maximum(1.0, error.freedom - 2)).reshape(spread.shape)
-    size = np.divide(scaled_errors, spread, out=np.zeros_like(spread), where=spread > 0)
-    return np.asarray(covariance * size[:, :, None] * size[:, None, :])
+        sums_by_set = sums.reshape(-1, *values.shape[1:]).swapaxes(0, 1)
+        covariance += sums_by_set.swapaxes(1, 2) @ sums_by_set
+    sds = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+    scaled_errors = np.sqrt(error.variance * error.freedom / np.maximum(1.0, error.freedom - 2)).reshape(sds.shape)
+    scale_factors = np.divide(scaled_errors, sds, out=np.zeros_like(sds), where=sds > 0)
+    return np.asarray(covariance * scale_factors[:, :, None] * scale_factors[:, None, :])
 
 
 def _renumber_clusters(clusters: Clusters, rows: int) -> dict[str, Integers]:
@@ -215,7 +216,7 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
     sizes = [int(ids.max()) + 1 for ids in kinds.values()]
     values_and_ones = np.column_stack([values, np.ones(len(values))])  # the last column becomes the sum of the weights
     by_row = len(sizes) > 1 and math.prod(sizes) * values_and_ones.shape[1] > LARGEST_TABLE
-    rows = np.empty((2, len(values) * min(AT_A_TIME, draws) if by_row else 0))
+    row_buffers = np.empty((2, len(values) * min(AT_A_TIME, draws) if by_row else 0))
     if not by_row:
         cells = np.ravel_multi_index(tuple(kinds.values()), sizes)
         columns = [np.bincount(cells, column, math.prod(sizes)) for column in values_and_ones.T]
@@ -229,7 +230,7 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
         # exponential numbers become Dirichlet weights after division by their sum
         weights = [rng.standard_exponential(out=buffer[:block]) for buffer in buffers]
         if by_row:
-            product, factor = rows[:, : len(values) * block].reshape(2, len(values), block)
+            product, factor = row_buffers[:, : len(values) * block].reshape(2, len(values), block)
             product[:] = 1.0
             for ids, weight in zip(kinds.values(), weights, strict=True):
                 product *= np.take(weight.T, ids, axis=0, out=factor, mode="clip")

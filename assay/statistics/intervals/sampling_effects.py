@@ -51,15 +51,15 @@ def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
     """
     priors: list[Prior] = []
     for value in range(values if values > 2 else 1):
-        towards = np.full(values, 1 - tie)
-        towards[value] = tie
-        priors += [Prior(value, np.column_stack([first, 1 - first])) for first in (towards, 1 - towards)]
+        tied_shares = np.full(values, 1 - tie)
+        tied_shares[value] = tie
+        priors += [Prior(value, np.column_stack([first, 1 - first])) for first in (tied_shares, 1 - tied_shares)]
     return tuple(priors)
 
 
 def one_sided_priors(values: int) -> tuple[Prior, ...]:
     """Return the two priors in which the contents of all inputs are on one side."""
-    return tuple(Prior(None, np.tile(of_side, (values, 1))) for of_side in np.eye(SIDES))
+    return tuple(Prior(None, np.tile(side_shares, (values, 1))) for side_shares in np.eye(SIDES))
 
 
 @dataclass(frozen=True)
@@ -169,12 +169,12 @@ class PairedAnswers:
     """Inverse of the probability with which each profile was picked; shape (profiles,)."""
 
     @cached_property
-    def parts(self) -> Floats:
+    def shares(self) -> Floats:
         """Weight of each profile within its side; the sum over a side is 1."""
-        sums = np.bincount(self.side, weights=self.weight, minlength=SIDES)
+        total_weights = np.bincount(self.side, weights=self.weight, minlength=SIDES)
         if (np.bincount(self.side, minlength=SIDES) < MIN_REPLIES).any():
             raise TooFewObservations(f"each side of the content needs {MIN_REPLIES} profiles")
-        return np.asarray(self.weight / sums[self.side])
+        return np.asarray(self.weight / total_weights[self.side])
 
     @cached_property
     def picked(self) -> bool:
@@ -190,12 +190,12 @@ class PairedAnswers:
         others have one in every profile, so an effect is a factor with weighted mean 1.
         """
         fit = shared_products if self.picked else shared_sums
-        return fit(self.profiles.outputs.mean(axis=1), self.side, self.parts, self.profiles.clusters)
+        return fit(self.profiles.outputs.mean(axis=1), self.side, self.shares, self.profiles.clusters)
 
     @cached_property
     def means(self) -> Floats:
         """Mean probability of the positive class of the profiles of each cell, shape (values, 2)."""
-        return np.stack([np.bincount(self.side, self.parts * column, SIDES) for column in self.profiles.outputs.T])
+        return np.stack([np.bincount(self.side, self.shares * column, SIDES) for column in self.profiles.outputs.T])
 
     @cached_property
     def rates(self) -> Floats:
@@ -209,8 +209,8 @@ class PairedAnswers:
     @cached_property
     def scale(self) -> Floats:
         """Correction factor of each side's rates if profiles were picked, shape (2,)."""
-        of_side = self.shared_of_side
-        return np.asarray(np.divide(of_side.mean(), of_side, out=np.ones(SIDES), where=of_side > 0))
+        side_means = self.shared_of_side
+        return np.asarray(np.divide(side_means.mean(), side_means, out=np.ones(SIDES), where=side_means > 0))
 
     @cached_property
     def residuals(self) -> Floats:
@@ -220,30 +220,30 @@ class PairedAnswers:
         """
         if not self.picked:
             return np.asarray(self.profiles.outputs - self.means.T[self.side])
-        part = np.divide(
+        shared_factor = np.divide(
             self.shared, self.shared_of_side[self.side], out=np.zeros_like(self.shared), where=self.shared > 0
         )
-        deviations = self.profiles.outputs - self.means.T[self.side] * part[:, None]
+        deviations = self.profiles.outputs - self.means.T[self.side] * shared_factor[:, None]
         return np.asarray(deviations * self.scale[self.side, None])
 
     @cached_property
-    def telling(self) -> NDArray[np.bool_]:
+    def is_informative(self) -> NDArray[np.bool_]:
         """Mask of the informative profiles, shape (profiles,): if picked, those with `shared` above 0; else all."""
         return self.shared > 0 if self.picked else np.ones(len(self.side), dtype=bool)
 
     @property
-    def clusters_telling(self) -> Mapping[str, Integers]:
+    def informative_clusters(self) -> Mapping[str, Integers]:
         """Clusters of the informative profiles, without kinds of which too few clusters remain."""
         return {
-            kind: ids[self.telling]
+            kind: ids[self.is_informative]
             for kind, ids in self.profiles.clusters.items()
-            if np.unique(ids[self.telling]).size >= LEAST_CLUSTERS or np.unique(ids).size < LEAST_CLUSTERS
+            if np.unique(ids[self.is_informative]).size >= LEAST_CLUSTERS or np.unique(ids).size < LEAST_CLUSTERS
         }
 
     @cached_property
     def shared_of_side(self) -> Floats:
         """Weighted mean of `shared` on each side, shape (2,)."""
-        return np.asarray(np.bincount(self.side, self.parts * self.shared, SIDES), dtype=float)
+        return np.asarray(np.bincount(self.side, self.shares * self.shared, SIDES), dtype=float)
 
 
 def paired_effects(
@@ -272,27 +272,20 @@ def paired_effects(
     are removed first, as for alternation.
     """
     values = len(answers.profiles.values)
-    priors = (unbiased_prior(values), *tied_priors(values, tie))
+    priors = (unbiased_prior(values), *tied_priors(values, tie), *(one_sided_priors(values)[side] for side in within))
+    tied_end = len(priors) - len(within)
     estimates = [deviations_of(answers.rates, prior) for prior in priors]
     influences = [_influence(answers, prior, estimate) for prior, estimate in zip(priors, estimates, strict=True)]
-    tied = len(priors)
-    if within:
-        priors = (*priors, *(one_sided_priors(values)[side] for side in within))
-        estimates += [deviations_of(answers.rates, prior) for prior in priors[tied:]]
-        influences += [
-            _influence(answers, *prior_estimate) for prior_estimate in zip(priors[tied:], estimates[tied:], strict=True)
-        ]
-    columns = np.hstack([*influences, *_half_differences(influences[1:tied])])
-    around = np.hstack([*estimates, *_half_differences(estimates[1:tied])])
-    is_telling = answers.telling
-    samples = around + mean_draws(columns[is_telling] * int(is_telling.sum()), answers.clusters_telling, rng, draws)
+    columns = np.hstack([*influences, *_half_differences(influences[1:tied_end])])[answers.is_informative]
+    centres = np.hstack([*estimates, *_half_differences(estimates[1:tied_end])])
+    samples = centres + mean_draws(columns * len(columns), answers.informative_clusters, rng, draws)
     samples_of_priors = np.split(samples, range(values, samples.shape[1], values), axis=1)
     deviations = [
         Deviations(prior, estimate, _clip_shares(prior_samples))
         for prior, estimate, prior_samples in zip(priors, estimates, samples_of_priors, strict=False)
     ]
     halves = tuple(np.clip(half, -0.5, 0.5) for half in samples_of_priors[len(priors) :])
-    return SamplingEffects(deviations[0], tuple(deviations[1:tied]), halves, tuple(deviations[tied:]))
+    return SamplingEffects(deviations[0], tuple(deviations[1:tied_end]), halves, tuple(deviations[tied_end:]))
 
 
 def deviations_of(rates: Floats, prior: Prior) -> Floats:
@@ -312,11 +305,11 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
     EvidenceError
         If every rate with a positive prior weight is 0.
     """
-    of_value = (rates * prior.sides).sum(axis=-1)
-    total = of_value.sum(axis=-1, keepdims=True)
+    value_rates = (rates * prior.sides).sum(axis=-1)
+    total = value_rates.sum(axis=-1, keepdims=True)
     if not (total > 0).all():
         raise EvidenceError("no input got the positive class, so its distribution over the groups is unknown")
-    return np.asarray(of_value / total - 1 / of_value.shape[-1])
+    return np.asarray(value_rates / total - 1 / value_rates.shape[-1])
 
 
 def _influence(answers: PairedAnswers, prior: Prior, estimate: Floats) -> Floats:
@@ -327,7 +320,7 @@ def _influence(answers: PairedAnswers, prior: Prior, estimate: Floats) -> Floats
     if not answers.picked:
         influence = deviations - sides * (answers.shared - answers.shared_of_side[answers.side])[:, None]
     numerator = influence - influence.mean(axis=1, keepdims=True) - deviations.sum(axis=1, keepdims=True) * estimate
-    return np.asarray(answers.parts[:, None] * numerator / total)
+    return np.asarray(answers.shares[:, None] * numerator / total)
 
 
 # ---------------------------------------------------------------------------- unpaired inputs (asked with one value)
@@ -366,13 +359,11 @@ def cell_effects(
             weights = rng.standard_exponential((draws, outcomes.size))
             samples[:, value, side] = weights @ outcomes / weights.sum(axis=1)
             rates[value, side] = outcomes.mean()
-    priors = (unbiased_prior(values), *tied_priors(values, tie))
-    deviations, sides = (
-        [Deviations(prior, deviations_of(rates, prior), deviations_of(samples, prior)) for prior in side_priors]
-        for side_priors in (priors, [one_sided_priors(values)[side] for side in within])
-    )
-    halves = tuple(_half_differences([deviation.drawn for deviation in deviations[1:]]))
-    return SamplingEffects(deviations[0], tuple(deviations[1:]), halves, tuple(sides))
+    priors = (unbiased_prior(values), *tied_priors(values, tie), *(one_sided_priors(values)[side] for side in within))
+    deviations = [Deviations(prior, deviations_of(rates, prior), deviations_of(samples, prior)) for prior in priors]
+    tied_deviations = deviations[1 : len(priors) - len(within)]
+    halves = tuple(_half_differences([deviation.drawn for deviation in tied_deviations]))
+    return SamplingEffects(deviations[0], tuple(tied_deviations), halves, tuple(deviations[1 + len(tied_deviations) :]))
 
 
 # ---------------------------------------------------------------------------- total variation

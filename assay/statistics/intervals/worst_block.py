@@ -71,10 +71,10 @@ def step_intervals(
     observed_samples = _drop_unobserved(samples, observed)
     fair = pad_to(unbiased, transitions.shape[2] - neutral)
     intervals = {}
-    for name, block_shares, means in (("step_1", unbiased, effects.step_1), ("step_2", biased, effects.step_2)):
+    for name, block_shares, effect_draws in (("step_1", unbiased, effects.step_1), ("step_2", biased, effects.step_2)):
         shares = np.atleast_2d(np.asarray(block_shares, dtype=float))
         low, high = _worst_limits(samples, observed_samples, shares, fair, neutral, level)
-        estimate = float(means.mean())
+        estimate = float(effect_draws.mean())
         intervals[name] = Interval(estimate, min(max(0.0, low), estimate), max(high, estimate), level)
     return intervals
 
@@ -104,9 +104,9 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
     samples = samples[:, np.argsort(-np.abs(samples.mean(axis=0)), kind="stable")[:MAX_DIFFERENCES]]
     signed_samples = np.hstack([samples, -samples])
     ranks = _rank_draws(signed_samples)
-    tail, of_all = _tail_share(signed_samples, ranks, level), _tail_share(signed_samples, ranks, level, near=None)
-    low, high, least = np.quantile(signed_samples, [tail, 1 - tail, of_all], axis=0).max(axis=1)
-    if least <= 0:  # all differences may be 0, so the largest may be 0 too
+    tail, tail_of_all = _tail_share(signed_samples, ranks, level), _tail_share(signed_samples, ranks, level, near=None)
+    low, high, low_of_all = np.quantile(signed_samples, [tail, 1 - tail, tail_of_all], axis=0).max(axis=1)
+    if low_of_all <= 0:  # all differences may be 0, so the largest may be 0 too
         low = 0.0
     return Interval(estimate, min(max(0.0, float(low)), estimate), max(float(high), estimate), level)
 
@@ -119,19 +119,19 @@ def _worst_limits(
     # the unbiased distribution nearest to each block; the largest differences from them decide what is cut off
     nearest = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, sets, neutral)[0].max(axis=2).argmin(axis=1)
     nearest_differences = [
-        _excess_of_sets(samples, shares[[index]], fair[[to]], sets, neutral)[:, 0, 0]
-        for index, to in enumerate(nearest)
+        _excess_of_sets(samples, shares[[index]], fair[[fair_index]], sets, neutral)[:, 0, 0]
+        for index, fair_index in enumerate(nearest)
     ]
     farthest = np.concatenate(nearest_differences, axis=1)
     tail = _tail_share(farthest, _rank_draws(farthest), level)
-    # looping over the targets keeps the largest array at the shape (draws, blocks, sets)
+    # looping over the targets keeps the largest array at (draws, blocks, sets); `limits` is (matrices, 2, blocks, sets)
     matrices = [samples] if observed_samples is samples else [samples, observed_samples]
-    intervals = []
+    limits_by_target = []
     for target in fair[:, None]:
         differences = [_excess_of_sets(matrix, shares, target, sets, neutral)[:, :, 0] for matrix in matrices]
         limits = np.stack([np.quantile(difference, [tail, 1 - tail], axis=0) for difference in differences])
-        intervals.append([limits[:, 0].min(axis=0).max(axis=1), limits[:, 1].max(axis=0).max(axis=1)])
-    low, high = np.min(intervals, axis=0).max(axis=1)
+        limits_by_target.append([limits[:, 0].min(axis=0).max(axis=1), limits[:, 1].max(axis=0).max(axis=1)])
+    low, high = np.min(limits_by_target, axis=0).max(axis=1)
     return float(low), float(high)
 
 
@@ -143,11 +143,11 @@ def _tail_share(differences: Floats, ranks: Integers, level: float, near: float 
     means = differences.mean(axis=0)
     largest = int(means.argmax())
     if near is not None:
-        behind = (differences[:, [largest]] - differences).std(axis=0)
-        ranks = ranks[:, means[largest] - means <= near * behind]
+        gap_errors = (differences[:, [largest]] - differences).std(axis=0)
+        ranks = ranks[:, means[largest] - means <= near * gap_errors]
     # the largest difference is below its interval only if all tied differences are, and above it if any of them is
-    highest = (ranks.max(axis=1) + 0.5) / len(ranks)
-    return float(1 - np.quantile(np.maximum(highest, 1 - highest), level))
+    highest_rank = (ranks.max(axis=1) + 0.5) / len(ranks)
+    return float(1 - np.quantile(np.maximum(highest_rank, 1 - highest_rank), level))
 
 
 def _rank_draws(differences: Floats) -> Integers:
@@ -160,8 +160,8 @@ def _rank_draws(differences: Floats) -> Integers:
 def _excess_of_sets(samples: Floats, shares: Floats, fair: Floats, sets: Floats, neutral: bool) -> Floats:
     """Excess of each set of outputs over its fair share, shape (draws, blocks, targets, sets)."""
     outputs = outputs_under(samples[:, :, : fair.shape[1]], shares)
-    mass = outputs.sum(axis=2, keepdims=True) if neutral else np.ones((1, 1, 1))
-    return np.asarray((outputs @ sets.T)[:, :, None] - mass[..., None] * (fair @ sets.T))
+    value_share = outputs.sum(axis=2, keepdims=True) if neutral else np.ones((1, 1, 1))
+    return np.asarray((outputs @ sets.T)[:, :, None] - value_share[..., None] * (fair @ sets.T))
 
 
 def _candidate_sets(samples: Floats, shares: Floats, fair: Floats, neutral: bool) -> Floats:
@@ -171,12 +171,12 @@ def _candidate_sets(samples: Floats, shares: Floats, fair: Floats, neutral: bool
     return sets_of(excess)
 
 
-def sets_of(away: Floats) -> Floats:
+def sets_of(excess: Floats) -> Floats:
     """Return the sets of outputs whose largest excess is the total variation.
 
     Parameters
     ----------
-    away : ndarray, shape (n, outputs)
+    excess : ndarray, shape (n, outputs)
         Excess of the share of each output over its fair share, in n blocks.
 
     Returns
@@ -185,11 +185,11 @@ def sets_of(away: Floats) -> Floats:
         1 if the output is in the set. These are all sets; with more than `EVERY_SET` outputs, for each block the set of
         the outputs with a positive excess, and all sets that differ from it in one output.
     """
-    count = away.shape[1]
-    if count <= EVERY_SET:
-        return np.array([subset for subset in product((0.0, 1.0), repeat=count) if 0 < sum(subset) < count])
-    flips = np.vstack([np.zeros(count, dtype=bool), np.eye(count, dtype=bool)])
-    return np.unique(((away > 0)[:, None] ^ flips).reshape(-1, count), axis=0).astype(float)
+    outputs = excess.shape[1]
+    if outputs <= EVERY_SET:
+        return np.array([subset for subset in product((0.0, 1.0), repeat=outputs) if 0 < sum(subset) < outputs])
+    flips = np.vstack([np.zeros(outputs, dtype=bool), np.eye(outputs, dtype=bool)])
+    return np.unique(((excess > 0)[:, None] ^ flips).reshape(-1, outputs), axis=0).astype(float)
 
 
 def _drop_unobserved(samples: Floats, observed: ArrayLike | None) -> Floats:

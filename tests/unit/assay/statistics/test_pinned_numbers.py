@@ -708,7 +708,7 @@ def test_grid_of_sigma_and_tau_equals_its_pinned_numbers(same):
         "axis": axis,
         "narrowed": axis.narrow(np.array([-40.0, -20, -1, 0, -13, -30])),
         "narrowed to an end": axis.narrow(np.array([0.0, -13.9, -14.1, -20, -20, -20])),
-        "within": axis.within(np.array([0, 3, 5]), rng()),
+        "within": axis.draw_in(np.array([0, 3, 5]), rng()),
         "grid": SpreadGrid.around(parts, Priors()),
         "grid, a row for each word": one_each,
         "draws": {"sigma": sigma, "taus": taus},

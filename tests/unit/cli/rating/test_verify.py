@@ -18,7 +18,7 @@ from assay.evidence.export import ExportWriter, line
 from assay.evidence.jwks import jwk, thumbprint
 from assay.evidence.merkle import inclusion_proof, leaf_hash
 from assay.evidence.statement import PAYLOAD_TYPE, rating_statement, statements
-from assay.evidence.verification import _rounding
+from assay.evidence.verification import _roundings
 from assay.experiment import Session, generator
 from assay.methods.translation.round_trip import RoundTrip
 from assay.model import Reply
@@ -50,7 +50,7 @@ def rated() -> Rating:
         asked = list(session._batch)
         for probe in session.missing:
             answered |= {each.probe.unit: each for each in session.accept(probe, Reply(there_and_back(probe.ask.text)))}
-        order += [session._answers[probe.unit].as_json() for probe in asked]
+        order += [session._observations[probe.unit].as_json() for probe in asked]
         session.advance()
     target = {"name": "Echo", "kind": "translator", "protocol": "libretranslate", "url": "http://echo", "settings": {}}
     document = document_of(
@@ -213,7 +213,7 @@ def test_a_difference_larger_than_rounding_is_reported(rated, file, keys, far):
     ],
 )
 def test_a_replayed_rating_may_differ_only_in_the_last_digits_of_numbers(one, other, apart):
-    found = _rounding(one, other)
+    found = _roundings(one, other)
     assert found == (apart if apart is None else pytest.approx(apart, rel=1e-3))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from demo.images.viewers import NoPicture, Seen, Viewer, colour, draw, see, subject
+from demo.images.viewers import NoPicture, ViewedPicture, Viewer, colour, draw, see, subject
 from demo.language_models.models import preference
 from demo.predictors.known import HELPERS, VIEWERS, predictor
 from demo.server import DemoServer
@@ -88,7 +88,11 @@ def test_swapping_the_labels_swaps_the_probabilities():
 
 
 def test_a_picture_is_assigned_to_the_group_whose_stereotype_it_shows_or_to_neither():
-    assert (Seen((HIS,), "").side, Seen((HERS,), "").side, Seen((NEITHERS,), "").side) == (FIRST, SECOND, 0)
+    assert (ViewedPicture((HIS,), "").side, ViewedPicture((HERS,), "").side, ViewedPicture((NEITHERS,), "").side) == (
+        FIRST,
+        SECOND,
+        0,
+    )
 
 
 # ---------------------------------------------------------------------------- over HTTP

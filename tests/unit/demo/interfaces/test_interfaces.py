@@ -244,7 +244,7 @@ print(json.dumps([
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_parametrised_service_is_listed_by_its_family_name(family: str):
-    shown, same = predictor(family), predictor(f"{family}-{FAMILIES[family].shown}")
+    shown, same = predictor(family), predictor(f"{family}-{FAMILIES[family].example_amount}")
     assert (shown.name, shown.letter, shown.summary) == (family, same.letter, same.summary)
     assert predictor(f"{family}-{FAMILIES[family].most}").name == f"{family}-{FAMILIES[family].most}"
     with pytest.raises(UnknownName, match=family):

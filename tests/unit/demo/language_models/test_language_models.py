@@ -15,7 +15,7 @@ from demo.interfaces.language_models import MASK, MOST_PROMPTS
 from demo.language_models.models import REFUSAL, UNFIT, fill, preference, tokens, total, write
 from demo.predictors.known import FAMILIES, HELPERS, predictor
 from demo.server import DemoServer
-from demo.stereotypes import FIRST, NEITHER, SECOND, about, stereotypes
+from demo.stereotypes import FIRST, NEITHER, SECOND, mentions_in, stereotypes
 
 FIRST_READ = ("p4-professions", "p4-math-arts", "p4-science-arts", "p4-flowers-insects", "p4-instruments-weapons")
 """Specifications whose group terms never belong to the opposite group in another specification."""
@@ -39,16 +39,16 @@ def pairs_of(name: str):
 @pytest.mark.parametrize("name", FIRST_READ)
 def test_the_demo_models_find_the_same_group_and_attribute_terms_as_the_rating(name: str):
     for pair in pairs_of(name):
-        his, hers = about(pair.first), about(pair.second)
+        his, hers = mentions_in(pair.first), mentions_in(pair.second)
         assert (his.group, hers.group) == (FIRST, SECOND)
         assert his.attribute == hers.attribute == ROLES[pair.role]
-        assert his.rest == hers.rest
+        assert his.other_words == hers.other_words
 
 
 def test_the_longest_of_overlapping_terms_is_found_and_only_as_a_whole_word():
-    assert about("The boyfriend became a registered nurse.").group == FIRST
-    assert about("She became a registered nurse.").attribute == SECOND
-    assert about("The manager became a nursery.").group == NEITHER
+    assert mentions_in("The boyfriend became a registered nurse.").group == FIRST
+    assert mentions_in("She became a registered nurse.").attribute == SECOND
+    assert mentions_in("The manager became a nursery.").group == NEITHER
 
 
 @pytest.mark.slow

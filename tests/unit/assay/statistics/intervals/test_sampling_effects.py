@@ -107,16 +107,16 @@ def test_profiles_that_are_never_positive_are_ignored():
     whole = rarely(4)
     able = whole.shared > 0
     assert 0.05 < able.mean() < 0.8
-    assert (whole.telling == able).all()
+    assert (whole.is_informative == able).all()
     # only two frames remain, too few to estimate a variance of frames
-    assert set(whole.clusters_telling) == {"person", "content"}
-    assert len(np.unique(whole.clusters_telling["person"])) == 10
+    assert set(whole.informative_clusters) == {"person", "content"}
+    assert len(np.unique(whole.informative_clusters["person"])) == 10
     assert whole.residuals[~able] == pytest.approx(0.0)
 
 
 def test_residuals_of_sampled_profiles_sum_to_zero_on_each_side():
     whole = rarely(5)
-    sums = [np.bincount(whole.side, whole.parts * column) for column in whole.residuals.T]
+    sums = [np.bincount(whole.side, whole.shares * column) for column in whole.residuals.T]
     assert np.array(sums) == pytest.approx(0.0)
     more = 1 + 1e-6 * (np.arange(len(whole.side)) == 7)
     moved = PairedAnswers(
