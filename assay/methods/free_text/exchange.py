@@ -61,15 +61,16 @@ class Exchange:
         traits = given_names()
         value_parts = set(after.split(", "))
         genders = value_parts & {"he", "she"}
-        race = next(iter(value_parts & {of_name for _, of_name in traits.values() if of_name is not None}), None)
-        order: dict[str, int] = {}
+        race = next(iter(value_parts & {name_race for _, name_race in traits.values() if name_race is not None}), None)
+        name_numbers: dict[str, int] = {}
 
         def other_name(match: re.Match[str]) -> str:
             if match[0] in person_words:
                 return match[0]
-            gender = next(iter(genders), traits[match[0]][0])
-            chosen = [name for name, row in traits.items() if name not in person_words and row == (gender, race)]
-            return chosen[(turn + order.setdefault(match[0], len(order))) % len(chosen)]
+            own_gender, _ = traits[match[0]]
+            fitting_traits = (next(iter(genders), own_gender), race)
+            names = [name for name in traits if name not in person_words and traits[name] == fitting_traits]
+            return names[(turn + name_numbers.setdefault(match[0], len(name_numbers))) % len(names)]
 
         return re.sub(rf"(?<![\w-])(?:{'|'.join(traits)})(?![\w-])", other_name, text)
 
@@ -80,8 +81,8 @@ class Exchange:
         by_slot = targets.get(mention) or targets.get(mention.lower()) or targets[mention[:1].lower() + mention[1:]]
         word = next(iter(by_slot.values()))
         if POSSESSIVE in by_slot and OBJECT in by_slot:
-            following = re.match(r"\s+(\w+)", match.string[match.end() :])
-            is_possessive = following is not None and not no_possessive_before(following[1].lower())
+            next_word = re.match(r"\s+(\w+)", match.string[match.end() :])
+            is_possessive = next_word is not None and not no_possessive_before(next_word[1].lower())
             word = by_slot[POSSESSIVE if is_possessive else OBJECT]
         if mention.isupper() and len(mention) > 1:
             return word.upper()
@@ -90,23 +91,21 @@ class Exchange:
     @cached_property
     def _slots_by_value(self) -> Mapping[str, Sequence[tuple[str, str]]]:
         """(Slot, word) pairs by value: the whole person, the words in which persons differ, and the group words."""
-        split = {value: person.split() for value, person in self.persons.items()}
-        length = len(next(iter(split.values())))
-        single: list[int] = []
-        if all(len(words) == length for words in split.values()) and length > 1:
-            different = [index for index in range(length) if len({words[index] for words in split.values()}) > 1]
-            single = [
-                index
-                for index in different
-                if all(len(words[index].strip(",")) >= LEAST_LETTERS for words in split.values())
-            ]
+        person_words = {value: person.split() for value, person in self.persons.items()}
+        lengths = {len(words) for words in person_words.values()}
+        can_pair_words = len(lengths) == 1 and lengths != {1}  # with one word, that is the whole person
+        exchanged_indices: list[int] = []
+        for index in range(lengths.pop() if can_pair_words else 0):
+            words = {words[index] for words in person_words.values()}
+            if len(words) > 1 and all(len(word.strip(",")) >= LEAST_LETTERS for word in words):
+                exchanged_indices.append(index)
         return {
             value: (
                 ("person", self.persons[value]),
-                *((f"person {index}", split[value][index].strip(",")) for index in single),
+                *((f"person {index}", words[index].strip(",")) for index in exchanged_indices),
                 *self.words.get(value, ()),
             )
-            for value in self.persons
+            for value, words in person_words.items()
         }
 
     @cached_property
@@ -126,11 +125,11 @@ class Exchange:
         patterns = {}
         for value, rows in self._slots_by_value.items():
             words = sorted({word for _, word in rows}, key=len, reverse=True)
-            either = [
+            alternatives = [
                 re.escape(word)
                 if word[:1].isupper()
                 else f"(?:[{word[0]}{word[0].upper()}]{re.escape(word[1:])}|{re.escape(word.upper())})"
                 for word in words
             ]
-            patterns[value] = re.compile(rf"(?<!\w)(?:{'|'.join(either)})(?!\w)")
+            patterns[value] = re.compile(rf"(?<!\w)(?:{'|'.join(alternatives)})(?!\w)")
         return patterns

@@ -176,7 +176,7 @@ class StimulusSampling(Bounded, Method):
                 outcome = answered_texts(reply_log.answers(profiles, self.values), weights, label)
             child_rng = analysis_rng.spawn(1)[0]
             route = "weights" if picker is None else "surrogate"
-            complete_count = len(reply_log.answers(profiles, self.values).whole)
+            complete_count = len(reply_log.answers(profiles, self.values).complete_indices)
             component = self._judge(
                 reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=is_last
             )

@@ -126,7 +126,7 @@ class AnsweredTexts:
 def answered_texts(answers: Answers, taken: Floats, requested_label: str | None) -> AnsweredTexts | Reason:
     """Convert answers to probabilities of the positive class; return a reason if too few can be used."""
     answers.complete_top_labels()
-    complete_indices = answers.whole
+    complete_indices = answers.complete_indices
     if too_few(answers, len(complete_indices)):
         return lost_reason(answers, len(complete_indices))
     label = choose_label(list(answers.replies.values()), requested_label)

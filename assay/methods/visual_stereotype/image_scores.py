@@ -287,7 +287,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         causes = Counter(drawing.failed) + Counter(drawing.refused)
         return [self.reason("author-did-not-draw", {**facts, "why": dict(causes)})]
 
-    def asked_how(self) -> list[Reason]:
+    def scoring_reasons(self) -> list[Reason]:
         """Return a reason that states the scale of the scores; empty without answers."""
         answers, names = self.tally.results, self.names()
         if not answers:

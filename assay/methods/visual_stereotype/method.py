@@ -21,7 +21,7 @@ from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError
 from assay.methods.shared.answers.tally import Asking
 from assay.methods.shared.detail import ModelScores, TermsAggregation
-from assay.methods.shared.terms.design import MOST_ITEMS, Asked, TermsDesign
+from assay.methods.shared.terms.design import MOST_ITEMS, ExperimentPart, TermsDesign
 from assay.methods.shared.terms.items import SortedItems
 from assay.methods.visual_stereotype import words as spoken
 from assay.methods.visual_stereotype.detail import PictureComponent
@@ -125,7 +125,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
                     )
         return [tuple(items.values())]
 
-    def asked_for(self) -> tuple[AuthoredItems, ...]:
+    def author_tasks(self) -> tuple[AuthoredItems, ...]:
         """List the pictures to ask an author for, of the terms of all specifications."""
         assert self.drawing is not None  # noqa: S101  only called with an author
         names = ", ".join(words.name for words in self.known_words)
@@ -165,16 +165,16 @@ class VisualStereotype(TermsDesign[VisualWords]):
         """Find the terms of the pictures."""
         return sort(items, words)
 
-    def request_items(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> Asked[DrawnPictures]:  # noqa: ARG002
+    def request_items(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> ExperimentPart[DrawnPictures]:  # noqa: ARG002
         """Have the missing pictures drawn."""
         assert self.drawing is not None  # noqa: S101  only called with an author
         return (yield from draw_pictures(words, self.pictures, self.drawing, f"{prefix}/draw"))
 
-    def scores_of(self, words: VisualWords, sources: PictureComponent, scoring: object) -> Sightings:  # noqa: ARG002
+    def scores_of(self, words: VisualWords, detail: PictureComponent, scoring: object) -> Sightings:  # noqa: ARG002
         """Return empty scores."""
         # unclear answers count 1/2 where neither is judged
         tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)
-        return Sightings(words, tally, sources, self.answers, strata=self.strata, delta_loss=self.delta_loss)
+        return Sightings(words, tally, detail, self.answers, strata=self.strata, delta_loss=self.delta_loss)
 
     def ask(self, scores: Sightings, rounds: Sequence[Sequence[UsablePicture]], first: int, prefix: str) -> Asking:
         """Ask about the pictures of `rounds`, in both orders of labels; in later looks only if answers changed.

@@ -58,21 +58,21 @@ def ask_in_batches(questions: Iterable[tuple[I, Sequence[Probe]]], take: Callabl
 
     `questions` is read batch by batch, so that it can end when the budget is used up.
     """
-    waiting: list[tuple[I, Sequence[Probe]]] = []
+    batch: list[tuple[I, Sequence[Probe]]] = []
     size = 0
-    for question in questions:
-        waiting.append(question)
-        size += len(question[1])
+    for item, probes in questions:
+        batch.append((item, probes))
+        size += len(probes)
         if size >= BATCH:
-            yield from _ask_batch(waiting, take)
-            waiting, size = [], 0
-    if waiting:
-        yield from _ask_batch(waiting, take)
+            yield from _ask_batch(batch, take)
+            batch, size = [], 0
+    if batch:
+        yield from _ask_batch(batch, take)
 
 
 def _ask_batch(questions: Sequence[tuple[I, Sequence[Probe]]], take: Callable[[I, list[Reply]], object]) -> Asking:
-    batch = [probe for _, probes in questions for probe in probes]
-    replies = iter((yield batch) if batch else ())
+    all_probes = [probe for _, probes in questions for probe in probes]
+    replies = iter((yield all_probes) if all_probes else ())
     for item, probes in questions:
         take(item, list(islice(replies, len(probes))))
 
@@ -155,9 +155,9 @@ class AnswerTally(Tally, Generic[I, R]):
 
         If the budget did not allow all, no reply about the item is counted.
         """
-        cut = sum(reply.failure is not None and reply.failure.code == BUDGET for reply in replies)
-        self.unasked += cut
-        if cut:
+        unasked = sum(reply.failure is not None and reply.failure.code == BUDGET for reply in replies)
+        self.unasked += unasked
+        if unasked:
             return False
         self.items_asked += 1
         reply_groups = repeat(None, len(replies)) if groups is None else groups
