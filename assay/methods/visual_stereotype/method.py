@@ -120,9 +120,8 @@ class VisualStereotype(TermsDesign[VisualWords]):
                 prompt = observation.probe.ask.prompt
                 image, term = image_of(observation.reply.value), terms.get(prompt)
                 if image is not None and term is not None:
-                    items.setdefault(
-                        image, CorpusItem(image=image, term=term, id=observation.probe.unit, prompt=prompt)
-                    )
+                    item = CorpusItem(image=image, term=term, id=observation.probe.unit, prompt=prompt)
+                    items.setdefault(image, item)
         return [tuple(items.values())]
 
     def author_tasks(self) -> tuple[AuthoredItems, ...]:
@@ -138,9 +137,9 @@ class VisualStereotype(TermsDesign[VisualWords]):
     def _add_corpus(self, corpus: LoadedCorpus) -> Self:
         try:
             return self.changed(corpus=corpus.reference, pictures=(*self.pictures, *map(picture_of, corpus.items)))
-        except SpecificationError as refused:
-            if refused.field == "pictures" and not self.pictures:
-                refused.field = "corpus"  # the caller gave no pictures, so the invalid ones come from the corpus
+        except SpecificationError as error:
+            if error.field == "pictures" and not self.pictures:
+                error.field = "corpus"  # the caller gave no pictures, so the invalid ones come from the corpus
             raise
 
     def with_drawn(self, items: Sequence[CorpusItem]) -> Self:
@@ -198,14 +197,15 @@ class VisualStereotype(TermsDesign[VisualWords]):
         """
 
         def score_all() -> ModelScores:
-            tied_sightings = [
-                sightings for sightings in results if any(picture.role in TIED for picture in sightings.tally.results)
-            ]
-            rows = [(sightings, *sightings.towards(*TIED)) for sightings in tied_sightings]
-            by_image = np.concatenate([scores for _, scores, _ in rows]) if rows else np.zeros(0)
-            terms = [f"{sightings.words.name}/{term}" for sightings, _, of in rows for term in of]
-            score = score_images(by_image, terms)
-            by_bias = {sightings.words.name: float(scores.mean()) for sightings, scores, _ in rows}
+            by_image, all_terms = [np.zeros(0)], list[str]()
+            by_bias = {}
+            for sightings in results:
+                scores, terms = sightings.picture_scores(*TIED)
+                if terms:
+                    by_image.append(scores)
+                    all_terms += [f"{sightings.words.name}/{term}" for term in terms]
+                    by_bias[sightings.words.name] = float(scores.mean())
+            score = score_images(np.concatenate(by_image), all_terms)
             return ModelScores(**vars(over_images(score)), by_bias=by_bias)
 
         return result_or_why(ModelScores, score_all)
