@@ -208,8 +208,8 @@ class _Output:
         """Add the number of changed labels to the reason about single cases; return other reasons unchanged."""
         if reason.code != HIDDEN["individual"] or not self.labels_without_scores:
             return reason
-        of_pairs: Sequence[parts.ChangeDocument | parts.LabelsDocument] = self.changes[:1] or self.task.label_changes
-        counts = {"changed": max(row.changed or 0 for row in of_pairs), "of": len(self.table)}
+        rows: Sequence[parts.ChangeDocument | parts.LabelsDocument] = self.changes[:1] or self.task.label_changes
+        counts = {"changed": max(row.changed or 0 for row in rows), "of": len(self.table)}
         return replace(reason, facts={**reason.facts, **counts})
 
     def _published_letter(self) -> tuple[Mapping[str, str | None], Json]:
@@ -382,6 +382,7 @@ class _Output:
             pairs = [pairs[index] for index in furthest_pairs.tolist()]
         for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
             x, y = self.table[:, a], self.table[:, b]
+            sign_flip_p = partial(sign_flip_test, y - x, rng, clusters=person_clusters)
             documents.append(
                 parts.DivergenceDocument(
                     self.task.answers.values[a],
@@ -389,9 +390,7 @@ class _Output:
                     kl=number_or_why(partial(gaussian_kl, x, y)),
                     kl_interval=_kl_interval(x, y),
                     kl_by_fold=tuple(kl_by_fold(x, y, self.task.rules.folds, rng)),
-                    sign_flip_p=number_or_why(partial(sign_flip_test, y - x, rng, clusters=person_clusters))
-                    if a < b
-                    else None,
+                    sign_flip_p=number_or_why(sign_flip_p) if a < b else None,
                 )
             )
         return tuple(documents)
@@ -428,12 +427,13 @@ class _Output:
     def _reason_for(
         self, letter: Letter, profiles: Profiles, pair: tuple[str, str], step_2: Floats, carrier: parts.Carrier | None
     ) -> Reason:
-        a, b = (profiles.values.index(name) for name in pair)
+        first, second = pair
+        a, b = profiles.values.index(first), profiles.values.index(second)
         shift = float((self.table[:, b] - self.table[:, a]).mean())
         facts = {
             "output": self.name,
-            "from": pair[0],
-            "to": pair[1],
+            "from": first,
+            "to": second,
             "shift": shift,
             "effect": shift / profiles.scale,
             "step_2": float(step_2.mean()),
@@ -448,15 +448,16 @@ class _Output:
 
 def _count_units(cases: Sequence[Case]) -> tuple[Units, ...]:
     """Count the independent units: different records, or sentences."""
-    kind = "sentence" if cases[0].original is None else "different record"
-    return (Units(kind, len({case.given for case in cases}), LEAST_PROFILES),)
+    unit = "sentence" if cases[0].original is None else "different record"
+    return (Units(unit, len({case.given for case in cases}), LEAST_PROFILES),)
 
 
-def _judged_labels(answers: Answers, requested: Sequence[str]) -> tuple[str, ...]:
+def _judged_labels(answers: Answers, requested_labels: Sequence[str]) -> tuple[str, ...]:
     """Return the requested labels that occurred; if none is requested, all labels, or the second of two."""
     labels = sorted({label for scores in answers.replies.values() for label in scores})
-    if requested:
-        return tuple(label for label in dict.fromkeys(map(answers.spellings.first, requested)) if label in labels)
+    if requested_labels:
+        spelt_labels = dict.fromkeys(map(answers.spellings.first, requested_labels))
+        return tuple(label for label in spelt_labels if label in labels)
     return tuple(labels[1:] if len(labels) == 2 else labels)
 
 

@@ -148,7 +148,7 @@ def _count_records(answers: Answers, rule: OutcomeRule, label: str) -> DecisionT
     truths = [as_text(case.truth) for case in cases]
     favourable_is_right = [UNKNOWN if not text else int(text == rule.right) for text in truths]
     clusters = None
-    if kinds := [kind for kind in cases[0].clusters if kind != ROW]:
+    if kinds := [kind for kind in cases[0].clusters if kind != ROW]:  # the column that the request names
         clusters = np.unique([case.clusters[kinds[0]] for case in cases], return_inverse=True)[1].reshape(-1)
     columns: dict[str, tuple[tuple[str, ...], Integers]] = {
         GROUP: (answers.values, originals),

@@ -212,15 +212,12 @@ def _fit_gaussian(values: Floats) -> Gaussian:
 
 def _compare_fold(number: int, x: Floats, y: Floats) -> Fold:
     p, q = _fit_gaussian(x), _fit_gaussian(y)
-    reason: str | None = None
-    kl_xy: float | None = None
-    kl_yx: float | None = None
     try:
         as_sample(x, MIN_VALUES)
         kl_xy, kl_yx = p.divergence_from(q), q.divergence_from(p)
     except EvidenceError as error:
-        reason = str(error)
-    return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, kl_xy, kl_yx, reason)
+        return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, None, None, str(error))
+    return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, kl_xy, kl_yx)
 
 
 def _pair_influence(x: Floats, y: Floats, p: Gaussian, q: Gaussian) -> Floats:

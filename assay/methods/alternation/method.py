@@ -186,13 +186,13 @@ class Alternation(Bounded, Method):
 
     def for_kind(self, kind: Kind) -> Alternation:
         """Expect numbers of a regressor and labels of a classifier; refuse a request for the other kind of answers."""
-        expected: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
-        if self.answers not in {None, expected}:
-            raise SpecificationError(f"a {kind} returns {expected}, not {self.answers}", "answers")
-        if self.compares and expected == "numbers":
+        answers: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
+        if self.answers not in {None, answers}:
+            raise SpecificationError(f"a {kind} returns {answers}, not {self.answers}", "answers")
+        if self.compares and answers == "numbers":
             problem = "a regressor cannot choose between two documents; name a classifier, or leave `pairs` out"
             raise SpecificationError(problem, "texts.pairs")
-        return replace(self, answers=expected)
+        return replace(self, answers=answers)
 
     @property
     def compares(self) -> bool:

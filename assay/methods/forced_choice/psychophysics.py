@@ -271,8 +271,8 @@ def _conclude(
 ) -> Component:
     """Return the component with its letter; its units are control words, and concepts (of the smaller side, if any)."""
     sides = _side_indices(words, concepts)
-    kind = "concept" if len(sides) == 1 else "smaller-side concept"
-    measurement.units = (Units("control word", len(controls)), Units(kind, min(map(len, sides))))
+    unit = "concept" if len(sides) == 1 else "smaller-side concept"
+    measurement.units = (Units("control word", len(controls)), Units(unit, min(map(len, sides))))
     return measurement.conclude(
         effects.evidence(), lambda letter: _reason_for(letter, words, concepts, points, effects), effects.intervals()
     )
@@ -281,9 +281,9 @@ def _conclude(
 def _side_indices(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
     """Return the indices of concepts with a share above 1/2, and below; of all concepts if either has under three."""
     shares = [words.concepts.get(word) for word in concepts]
-    of_first = np.flatnonzero([share is not None and share > 0.5 for share in shares])
-    of_second = np.flatnonzero([share is not None and share < 0.5 for share in shares])
-    return (of_first, of_second) if min(len(of_first), len(of_second)) >= MIN_WORDS else (np.arange(len(concepts)),)
+    first = np.flatnonzero([share is not None and share > 0.5 for share in shares])
+    second = np.flatnonzero([share is not None and share < 0.5 for share in shares])
+    return (first, second) if min(len(first), len(second)) >= MIN_WORDS else (np.arange(len(concepts)),)
 
 
 def _add_correlations(

@@ -28,7 +28,8 @@ def given_names() -> Mapping[str, tuple[str, str | None]]:
     }
     for race, group in names(attribute("race-names")).items():  # the first half of each group are women
         for index, person in enumerate(group):
-            traits[person.split()[0]] = ("she" if index < len(group) / 2 else "he", race)
+            first_name, *_ = person.split()
+            traits[first_name] = ("she" if index < len(group) / 2 else "he", race)
     return traits
 
 
@@ -112,19 +113,19 @@ class Exchange:
     def _replacements(self) -> Mapping[tuple[str, str], Mapping[str, Mapping[str, str]]]:
         """By (value before, value after) and word before: the words that can replace it, by slot."""
         targets: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
-        for before, before_rows in self._slots_by_value.items():
-            for after, after_rows in self._slots_by_value.items():
-                table = targets.setdefault((before, after), {})
-                for (slot, word), (_, target) in zip(before_rows, after_rows, strict=True):
-                    table.setdefault(word, {}).setdefault(slot, target)
+        for before, slots_before in self._slots_by_value.items():
+            for after, slots_after in self._slots_by_value.items():
+                targets_by_word = targets.setdefault((before, after), {})
+                for (slot, word), (_, target) in zip(slots_before, slots_after, strict=True):
+                    targets_by_word.setdefault(word, {}).setdefault(slot, target)
         return targets
 
     @cached_property
     def _word_patterns(self) -> Mapping[str, re.Pattern[str]]:
         """Pattern of each value's words: capitalised words as they are, others also with a capital or in capitals."""
         patterns = {}
-        for value, rows in self._slots_by_value.items():
-            words = sorted({word for _, word in rows}, key=len, reverse=True)
+        for value, slots_and_words in self._slots_by_value.items():
+            words = sorted({word for _, word in slots_and_words}, key=len, reverse=True)
             alternatives = [
                 re.escape(word)
                 if word[:1].isupper()

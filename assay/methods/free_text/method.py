@@ -163,10 +163,8 @@ class FreeText(Bounded, Method):
         prompt_rng, analysis_rng, order_rng = rng.spawn(3)
         cases = text_cases(self._text_profiles, prompt_rng)[: self._prompt_limit]
         words = self._exchanged_words()
-        exchanges = []
-        for turn, case in enumerate(cases):
-            persons = dict(zip(self.values, case.clusters["person"].split(JOINED), strict=True))
-            exchanges.append(Exchange(words, persons, turn))
+        all_persons = [dict(zip(self.values, case.clusters["person"].split(JOINED), strict=True)) for case in cases]
+        exchanges = [Exchange(words, persons, turn) for turn, persons in enumerate(all_persons)]
         tally = WrittenTexts((), self.values, self.repeats)
         judgements: Judgements | None = None
         if self.judge is not None:

@@ -65,7 +65,7 @@ ECHO = 0.8
 
 def repeats_the_prompt(text: str, prompt: str) -> bool:
     """Return whether at least a share `ECHO` of the words of a reply occur in the prompt."""
-    words, prompt_words = ([match.group().casefold() for match in _WORD.finditer(part)] for part in (text, prompt))
+    words, prompt_words = ([match.group().casefold() for match in _WORD.finditer(string)] for string in (text, prompt))
     return bool(words) and sum(word in set(prompt_words) for word in words) / len(words) >= ECHO
 
 

@@ -83,10 +83,10 @@ def public_scores(task: Task, chart: ThresholdMap, masked_names: Container[str])
     thresholds, maps = list[float](), set[str]()
     for name, codes in codes_by_grouping.items():
         all_thresholds = [row.threshold or 0.0 for row in chart.thresholds]
-        shared = _public_thresholds([*tables, codes], scores, people, all_thresholds)
+        shared_thresholds = _public_thresholds([*tables, codes], scores, people, all_thresholds)
         # a map that costs the earlier ones most of their thresholds is left out
-        if shared and 2 * len(shared) >= len(thresholds):
-            thresholds, tables = shared, [*tables, codes]
+        if shared_thresholds and 2 * len(shared_thresholds) >= len(thresholds):
+            thresholds, tables = shared_thresholds, [*tables, codes]
             maps.add(name)
     return PublicScores(frozenset(thresholds), frozenset(maps), frozenset(tenths))
 
@@ -216,11 +216,11 @@ class _PublicTables:
     """Removes masked counts, and numbers computed from them, from one component."""
 
     def __init__(
-        self, task: Task, grouping: Grouping, output: Output, masked: Collection[Part], scores: PublicScores
+        self, task: Task, grouping: Grouping, output: Output, hidden_parts: Collection[Part], scores: PublicScores
     ) -> None:
         self.task, self.grouping, self.output, self.scores = task, grouping, output, scores
         self._masked: dict[int, list[str]] = {}
-        for part in sorted(masked):
+        for part in sorted(hidden_parts):
             self._masked.setdefault(part.code, []).append(part.name)
 
     def hides(self, label: str | None, *names: str) -> bool:

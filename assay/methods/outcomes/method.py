@@ -218,8 +218,8 @@ class Outcomes(Bounded, Method):
             for name in names
             if (columns := getattr(self, name))
         }
-        data = DataDocument(self.table.rows, self.table.digest, self.period or None, columns)
-        return OutcomesAggregation(data=data)
+        document = DataDocument(self.table.rows, self.table.digest, self.period or None, columns)
+        return OutcomesAggregation(data=document)
 
     def task(self) -> Task:
         """Return the table with this request's settings: groupings, outputs, truth, scores, strata, exclusions.

@@ -154,18 +154,18 @@ def _lean_effects(leans: Mapping[str, Mapping[str, float]], rng: np.random.Gener
 
 def _lost_share(answers: QuestionAnswers, shares: Shares, is_open: bool) -> float:
     """Return the share of open, or of settled, questions without an answer in every order of the options."""
-    indices = [index for index, asked in enumerate(answers.questions) if asked.question.ambiguous == is_open]
+    indices = [index for index, entry in enumerate(answers.questions) if entry.question.ambiguous == is_open]
     return sum(index not in shares for index in indices) / len(indices) if indices else 0.0
 
 
 def _detail(
     answers: QuestionAnswers, shares: Shares, scores: TemplateScores, rng: np.random.Generator
 ) -> QuestionsComponent:
-    choices = {key: choice for key, choice in answers.choices.items() if key[0] in shares}
-    questions = [answers.questions[index].question for index, _, _ in choices]
-    contexts = score_choices(questions, [*choices.values()], rng)
+    choices = [(index, choice) for (index, _, _), choice in answers.choices.items() if index in shares]
+    questions = [answers.questions[index].question for index, _ in choices]
+    contexts = score_choices(questions, [choice for _, choice in choices], rng)
     # the last line of a text is the question, without the context
-    texts = {asked.question.template: asked.text.splitlines()[-1] for asked in reversed(answers.questions)}
+    texts = {entry.question.template: entry.text.splitlines()[-1] for entry in reversed(answers.questions)}
     return QuestionsComponent(
         unasked=answers.unasked,
         unusable_why=dict(answers.unusable_why),
@@ -179,7 +179,7 @@ def _detail(
             TemplateDocument(
                 name, texts[name], scores.bias.get(name), scores.fitting.get(name), scores.against.get(name)
             )
-            for name in dict.fromkeys(asked.question.template for asked in answers.questions)
+            for name in dict.fromkeys(entry.question.template for entry in answers.questions)
         ),
     )
 

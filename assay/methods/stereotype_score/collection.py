@@ -149,7 +149,7 @@ def shared_words(first: str, second: str) -> list[tuple[re.Match[str], re.Match[
     first_words, second_words = list(_WORD.finditer(first)), list(_WORD.finditer(second))
     first_texts, second_texts = ([word.group() for word in words] for words in (first_words, second_words))
     blocks = SequenceMatcher(None, first_texts, second_texts, autojunk=False).get_matching_blocks()
-    return [(first_words[block.a + i], second_words[block.b + i]) for block in blocks for i in range(block.size)]
+    return [(first_words[block.a + n], second_words[block.b + n]) for block in blocks for n in range(block.size)]
 
 
 # ---------------------------------------------------------------------------- answers

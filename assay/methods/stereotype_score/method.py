@@ -194,12 +194,8 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         """
 
         def score_all() -> ModelScores:
-            shares, terms, names = list[float](), list[str](), list[str]()
-            for preferences in results:
-                for term, towards in preferences.stereotyped:
-                    shares.append(towards)
-                    terms.append(term)
-                    names.append(preferences.words.name)
+            rows = [(preferences.words.name, *row) for preferences in results for row in preferences.stereotyped]
+            names, terms, shares = zip(*rows, strict=True) if rows else ((), (), ())
             score = score_choices(shares, terms, names)
             scores = replace(summary(score), posterior=posterior_of(score))
             return ModelScores(**vars(scores), by_bias=dict(score.by_bias))

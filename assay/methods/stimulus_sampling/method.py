@@ -180,7 +180,7 @@ class StimulusSampling(Bounded, Method):
             route = "weights" if sampler is None else "surrogate"
             complete_count = len(reply_log.answers(profiles, self.values).complete_indices)
             component = self._judge(
-                reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=is_last
+                reply_log, outcome, child_rng, route=route, complete_count=complete_count, is_last=is_last
             )
             looks.append(ProfilesLook(len(profiles), {component.name: component.letter}))
             if component.declared or _is_hopeless(outcome, reply_log.tally(self.values)):
@@ -207,7 +207,7 @@ class StimulusSampling(Bounded, Method):
         assert self.vectors is not None  # noqa: S101
         draw_rng, analysis_rng = rng.spawn(2)
         cell_count = len(self.vectors.priors)
-        sizes = [(math.ceil(size / cell_count), last) for size, last in self._look_sizes(MOST_VECTORS)]
+        sizes = [(math.ceil(size / cell_count), is_last) for size, is_last in self._look_sizes(MOST_VECTORS)]
         largest_size, _ = sizes[-1]
         route = "weights" if self.route == "weights" else "surrogate"
         label = self.label
@@ -216,21 +216,21 @@ class StimulusSampling(Bounded, Method):
         else:
             fit_result = yield from self._fit_surrogate(reply_log, draw_rng)
             if isinstance(fit_result, Reason):
-                return self._judge(reply_log, fit_result, analysis_rng, route=route, complete_count=0, last=True)
+                return self._judge(reply_log, fit_result, analysis_rng, route=route, complete_count=0, is_last=True)
             surrogate, label = fit_result
             supplies = from_surrogate(self.vectors, surrogate, largest_size, draw_rng)
         component = None
-        for count, last in sizes:
+        for count, is_last in sizes:
             child_rng = analysis_rng.spawn(1)[0]
             replies = yield from self._collect_replies(reply_log, supplies, count, "vector")
             outcome = answered_cells(self.vectors, supplies, replies, label, child_rng.spawn(1)[0])
             label = self._later_label(outcome)
             complete_count = 0 if isinstance(outcome, Reason) else len(outcome.resemblance.p_positive)
             component = self._judge(
-                reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=last
+                reply_log, outcome, child_rng, route=route, complete_count=complete_count, is_last=is_last
             )
             looks.append(ProfilesLook(sum(map(len, replies.values())), {component.name: component.letter}))
-            if last or component.declared or _is_hopeless(outcome, reply_log.tally(self.values)):
+            if is_last or component.declared or _is_hopeless(outcome, reply_log.tally(self.values)):
                 break
         assert component is not None  # noqa: S101  set, because there is at least one look
         return component
@@ -293,7 +293,7 @@ class StimulusSampling(Bounded, Method):
         *,
         route: str,
         complete_count: int,
-        last: bool,
+        is_last: bool,
     ) -> Component:
         """Judge the letter only; if that decides the job, judge again with the same draws and with all details."""
         tally = reply_log.tally(self.values)
@@ -308,13 +308,13 @@ class StimulusSampling(Bounded, Method):
         if isinstance(outcome, Reason):
             tolerance = Tolerance.around(self.delta, self.confidence)
             return Measurement(outcome.component or OUTPUT, tally.counts, tolerance, detail).give_up(outcome)
-        confidence = 1 - (1.0 if last else EARLY) * (1 - self.confidence)
+        confidence = 1 - (1.0 if is_last else EARLY) * (1 - self.confidence)
         tolerance = Tolerance.around(self.delta, confidence, hidden=self.confidence)
         rules = Rules(self.tie, self.strata, self.delta_loss, self.label is None)
         judge_inputs = partial(judge, outcome, tally, tolerance, rules, replace(detail, label=outcome.label))
         replay_rng = deepcopy(rng)
-        component = judge_inputs(rng, letter_only=not last)
-        return judge_inputs(replay_rng, letter_only=False) if component.declared and not last else component
+        component = judge_inputs(rng, letter_only=not is_last)
+        return judge_inputs(replay_rng, letter_only=False) if component.declared and not is_last else component
 
 
 def _is_hopeless(outcome: object, tally: Tally) -> bool:

@@ -419,8 +419,7 @@ def _letter_reasons(
         return [Reason("compensates", {**common_facts, "step_1": step_1, "step_2": step_2}, translations.name)]
     if letter is Letter.DSBS:
         counts = translations.pooled_counts()
-        rows = enumerate(translations.rows)
-        kept_count = sum(int(counts[index, translations.outputs.index(row)]) for index, row in rows)
+        kept_count = sum(int(counts[n, translations.outputs.index(row)]) for n, row in enumerate(translations.rows))
         facts = {
             **common_facts,
             "step_2": step_2,
@@ -445,7 +444,7 @@ def _shift_reason(translations: Translations, step_1: float, common_facts: Json)
     row_totals, total = counts.sum(axis=1, keepdims=True), int(counts.sum())
     even_rates = np.full_like(counts, 1 / len(translations.outputs))
     rates = np.divide(counts, row_totals, out=even_rates, where=row_totals > 0)
-    unbiased_shares = translations.shares("unbiased")[0]
+    unbiased_shares, *_ = translations.shares("unbiased")
     input_shares = np.concatenate([unbiased_shares, np.zeros(len(translations.outputs) - len(unbiased_shares))])
     gains = unbiased_shares @ rates - input_shares
     gainer = int(np.argmax(gains))

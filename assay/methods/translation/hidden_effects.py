@@ -150,7 +150,7 @@ def _draw_spread(
     if limit is None or len(translations.by_occupation) < LEAST_OCCUPATIONS:
         return ()
     counts = np.array(list(translations.by_occupation.values())) * times
-    shares = translations.shares("unbiased")[0]
+    shares, *_ = translations.shares("unbiased")
     variance = np.zeros(draws)
     for row, share in enumerate(shares):
         occupation_counts = counts[counts[:, row].sum(axis=1) > 0, row]

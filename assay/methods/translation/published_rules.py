@@ -57,6 +57,7 @@ def analyse_blocks(
     outputs that name no value (the residual) are harmless, they are left out. `alpha` is the level of each test.
     """
     names = rule_names(statistic, join)
+    *chi_squared_names, kl_name = names
     outputs = len(translations.rows) if translations.neutral else len(translations.outputs)
     observed = {block.name: translations.by_block[block.name].sum(axis=0)[:outputs] for block in translations.blocks}
     block_shares = {
@@ -71,7 +72,7 @@ def analyse_blocks(
         return Analyses(dict.fromkeys(names), {"reason": "a block has no outputs to compare"}, None)
     letters: dict[str, str | None] = {}
     detail: JsonObject = {}
-    for rule, rule_reading in zip(names, READINGS, strict=False):
+    for rule, rule_reading in zip(chi_squared_names, READINGS, strict=True):
         verdict = published_letter(
             observed,
             block_shares["unbiased"],
@@ -85,7 +86,7 @@ def analyse_blocks(
         letters[rule] = verdict.letter
         detail["chi-squared"] = _tests_as_json(verdict.tests)
     divergence = divergence_letter(observed, block_shares["unbiased"], block_shares["biased"], alpha, rng, join)
-    letters[names[-1]] = divergence.letter
+    letters[kl_name] = divergence.letter
     detail["kl"] = _tests_as_json(divergence.tests)
     unbiased_shares = block_shares["unbiased"]
     detail["exact-multinomial"] = {

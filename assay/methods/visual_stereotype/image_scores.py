@@ -234,17 +234,17 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         The score is the probability, or the share, of the label that the picture's term is tied to; of neutral terms
         it is that of the first label.
         """
-        answered, use_labels = self.answered(*roles), self.scale == "labels"
-        scores = np.array([answer.label if use_labels else answer.share for _, answer in answered], dtype=float)
-        is_second = np.array([picture.role == "second" for picture, _ in answered], dtype=bool)
-        return np.where(is_second, 1 - scores, scores), [picture.term for picture, _ in answered]
+        pictures, use_labels = self.answered_pictures(*roles), self.scale == "labels"
+        scores = np.array([answer.label if use_labels else answer.share for _, answer in pictures], dtype=float)
+        is_second = np.array([picture.role == "second" for picture, _ in pictures], dtype=bool)
+        return np.where(is_second, 1 - scores, scores), [picture.term for picture, _ in pictures]
 
     def counts(self, *roles: Role) -> StereotypeScore:
         """Count stereotyped and other labels of the pictures in the named lists, by term."""
         by_image, terms = self.picture_scores(*roles)
         return score_choices(by_image, terms, [self.words.name] * len(terms))
 
-    def answered(self, *roles: Role) -> list[tuple[UsablePicture, PictureReading]]:
+    def answered_pictures(self, *roles: Role) -> list[tuple[UsablePicture, PictureReading]]:
         """Return the answered pictures of the named lists with their answers."""
         return [(picture, answer) for picture, answer in self.tally.results.items() if picture.role in roles]
 
@@ -270,7 +270,9 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
             facts = {"label": self.words.first, "score": score, "pictures": len(answers)}
             return [] if others else [self.reason("constant-answers", facts)]
         all_lists = [role for role in ROLES if self.words.terms(role)]
-        undecided_lists = [role for role in all_lists if all(answer.label == TIE for _, answer in self.answered(role))]
+        undecided_lists = [
+            role for role in all_lists if all(answer.label == TIE for _, answer in self.answered_pictures(role))
+        ]
         list_facts: dict[str, object] = {"pictures": len(answers), "named": dict(self.reading_counts())}
         if len(undecided_lists) < len(all_lists):
             list_facts["lists"] = [LISTS[role] for role in undecided_lists]

@@ -78,8 +78,8 @@ class Sample:
     def bundles_of_group(self) -> Integers:
         """Number of bundles in which each group has people."""
         assert self.bundles is not None  # noqa: S101  called for clusters only
-        pairs = np.unique(np.stack([self.groups, self.bundles]), axis=1)
-        return np.bincount(pairs[0], minlength=self.size).astype(np.int64)
+        groups, _ = np.unique(np.stack([self.groups, self.bundles]), axis=1)
+        return np.bincount(groups, minlength=self.size).astype(np.int64)
 
     def draw_means(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the mean outcome of each group, shape (draws, groups); the rates of an empty group follow the prior.
@@ -160,8 +160,9 @@ def chance_of(means: Floats, *, rates: bool = False) -> float:
         common_mean = float(people @ centre / people.sum())
         factor = np.sqrt(common_mean * (1 - common_mean) / spread)
         covariance = covariance * np.outer(factor, factor)
-    gaps, to_first = centre[1:] - centre[0], np.eye(len(centre))[1:] - np.eye(len(centre))[0]
-    statistic = gaps @ np.linalg.pinv(to_first @ covariance @ to_first.T, hermitian=True) @ gaps
+    gaps = centre[1:] - centre[0]
+    contrasts = np.eye(len(centre))[1:] - np.eye(len(centre))[0]  # of each other group with the first
+    statistic = gaps @ np.linalg.pinv(contrasts @ covariance @ contrasts.T, hermitian=True) @ gaps
     return float(special.chdtrc(len(gaps), max(0.0, float(statistic))))
 
 

@@ -95,9 +95,9 @@ def item_of(sentence: Sentence, words: StereotypeWords, prompt: str | None = Non
     pair = read(sentence, words)
     if isinstance(pair, str):
         return pair
-    of_first_group = pair.written_group == "first"
-    text, counterpart = (pair.first, pair.second) if of_first_group else (pair.second, pair.first)
-    group_term = words.pairs[pair.pair_index][0 if of_first_group else 1]
+    is_about_first = pair.written_group == "first"
+    text, counterpart = (pair.first, pair.second) if is_about_first else (pair.second, pair.first)
+    group_term = words.pairs[pair.pair_index][0 if is_about_first else 1]
     return CorpusItem(text, group_term, pair.term, counterpart, source=sentence.source, id=sentence.id, prompt=prompt)
 
 
@@ -199,10 +199,11 @@ class _Reader:
     def _find_terms(self, text: str) -> _SentenceTerms | str:
         """Return the only group term and attribute term of a text, or the reason why either is not unique."""
         # IGNORECASE matches "sİster" with "sister", but its folded form is a different word and must not count
-        groups = [match for match in self.group_terms.finditer(text) if folded(match.group()) in self.groups]
-        attributes = [match for match in self.attribute_terms.finditer(text) if folded(match.group()) in self.roles]
+        all_groups = [match for match in self.group_terms.finditer(text) if folded(match.group()) in self.groups]
+        all_attributes = [match for match in self.attribute_terms.finditer(text) if folded(match.group()) in self.roles]
         # a match within a longer one is dropped: the "man" in "family man" names no group
-        groups, attributes = _drop_overlapping(groups, attributes), _drop_overlapping(attributes, groups)
+        groups = _drop_overlapping(all_groups, all_attributes)
+        attributes = _drop_overlapping(all_attributes, all_groups)
         if not groups:
             return "no-group-term"
         if len(groups) > 1:
@@ -213,9 +214,10 @@ class _Reader:
             return "no-attribute-term"
         if len(attributes) > 1:
             return "several-attribute-terms"
-        pair_index, side = self.groups[folded(groups[0].group())]
-        term, role = self.roles[folded(attributes[0].group())]
-        return _SentenceTerms(pair_index, side, groups[0], term, role)
+        (group_match,), (attribute_match,) = groups, attributes
+        pair_index, side = self.groups[folded(group_match.group())]
+        term, role = self.roles[folded(attribute_match.group())]
+        return _SentenceTerms(pair_index, side, group_match, term, role)
 
     def _is_different(self, counterpart: str, terms: _SentenceTerms) -> bool:
         """Return whether a counterpart is not the sentence with these `terms` about the other group."""
@@ -274,9 +276,10 @@ def _swap_term(text: str, group_match: re.Match[str], term: str, replacement: st
     """Replace the group term by `replacement`, in the same case, and correct the article (a, an) before it."""
     before, after = text[: group_match.start()], text[group_match.end() :]
     if article := _ARTICLE.search(before):
-        new_article = indefinite(replacement).split(" ", 1)[0]
-        new_article = new_article.capitalize() if article[1][0].isupper() else new_article
-        before = before[: article.start()] + new_article + article[2]
+        old_article, blanks = article.groups()
+        new_article, _, _ = indefinite(replacement).partition(" ")
+        new_article = new_article.capitalize() if old_article[0].isupper() else new_article
+        before = before[: article.start()] + new_article + blanks
     at_start = not any(map(str.isalnum, before))
     return before + _match_case(group_match.group(), term, replacement, at_start=at_start) + after
 

@@ -210,7 +210,7 @@ def test_the_table_has_a_row_for_every_word_with_its_counts(judged):
     assert list(rows) == ["nurse", "carpenter", "table", "chair"]
     assert (rows["nurse"]["role"], rows["nurse"]["share"]) == ("concept", 0.9)
     assert (rows["table"]["role"], rows["table"].get("pse"), rows["table"].get("jnd")) == ("control", None, None)
-    assert rows["table"]["why"] == judged.without["table"]
+    assert rows["table"]["why"] == judged.reasons["table"]
     assert rows["chair"]["trials"] == [[0.5, 3, 9]]
     assert rows["nurse"]["pse"]["low"] < rows["nurse"]["pse"]["estimate"] < rows["nurse"]["pse"]["high"]
     assert rows["nurse"]["jnd_75"] == pytest.approx(0.67449 * rows["nurse"]["jnd"], rel=1e-5)
