@@ -70,6 +70,7 @@ def _paired_differences(answers: Answers) -> Floats:
 
 
 def _standard_error(answers: Answers, *, labels: bool) -> float:
+    """Return the standard error of the share that changed, or of the mean square, over questions (rows)."""
     differences = _paired_differences(answers).reshape(len(answers), -1)
     question_means = ((differences != 0) if labels else differences**2).mean(axis=1)
     return float(question_means.std() / math.sqrt(len(answers)))

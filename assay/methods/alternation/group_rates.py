@@ -100,11 +100,11 @@ def disparate_impact(
     TooFewObservations
         If fewer than two groups have records, or no record is positive.
     """
-    is_positive, group = np.asarray(positive, dtype=bool), np.asarray(groups)
-    rates = [
-        RateDocument(name, int((group == index).sum()), int(is_positive[group == index].sum()))
-        for index, name in enumerate(values)
-    ]
+    is_positive, group_indices = np.asarray(positive, dtype=bool), np.asarray(groups)
+    rates = []
+    for index, name in enumerate(values):
+        in_group = group_indices == index
+        rates.append(RateDocument(name, int(in_group.sum()), int(is_positive[in_group].sum())))
     present_values = [rate.value for rate in rates if rate.records]
     if len(present_values) < 2:
         raise TooFewObservations(f"base rates of two groups are needed; records are of {present_values or 'none'} only")
@@ -115,10 +115,8 @@ def disparate_impact(
     counts = [(rate.records or 0, rate.positives or 0) for rate in rates]
     draws_by_group = [rng.beta(yes + 0.5, records - yes + 0.5, RATIO_DRAWS) for records, yes in counts]
     ratios = []
-    groups_with_draws = zip(values, counts, draws_by_group, strict=True)
-    for (group, (records, positives), draws), (other, (other_records, other_positives), other_draws) in permutations(
-        groups_with_draws, 2
-    ):
+    pairs = permutations(zip(values, counts, draws_by_group, strict=True), 2)
+    for (group, (records, positives), draws), (other, (other_records, other_positives), other_draws) in pairs:
         if not records or not other_records:
             ratios.append(RatioDocument(group, other, why=f"no record is of {(other if records else group)!r}"))
         elif not other_positives:

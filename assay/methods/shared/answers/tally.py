@@ -132,8 +132,9 @@ class Tally:
             self.unasked += 1
             return None
         if code is not None:
-            (self.unusable_why if code in UNREADABLE or code == DECLINED else self.failed_why)[code] += 1
-            outcome = "refused" if refuses(code) else "unread" if code in UNREAD else "failed"
+            reasons = self.unusable_why if code in UNREADABLE or code == DECLINED else self.failed_why
+            reasons[code] += 1
+            outcome = "refused" if refuses(code) else ("unread" if code in UNREAD else "failed")
         elif why_unusable is not None:
             self.unusable_why[why_unusable] += 1
             outcome = "refused" if why_unusable in REFUSALS else "unread"

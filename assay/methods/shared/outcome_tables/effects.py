@@ -155,10 +155,10 @@ def chance_of(means: Floats, *, rates: bool = False) -> float:
     """
     centre, covariance = means.mean(axis=0), np.atleast_2d(np.cov(means.T))
     if rates:
-        spread = np.clip(centre * (1 - centre), 1e-6, None)
-        people = spread / np.maximum(np.diag(covariance), 1e-12)
+        binomial_variance = np.clip(centre * (1 - centre), 1e-6, None)  # never 0, by which the factor divides
+        people = binomial_variance / np.maximum(np.diag(covariance), 1e-12)
         common_mean = float(people @ centre / people.sum())
-        factor = np.sqrt(common_mean * (1 - common_mean) / spread)
+        factor = np.sqrt(common_mean * (1 - common_mean) / binomial_variance)
         covariance = covariance * np.outer(factor, factor)
     gaps = centre[1:] - centre[0]
     contrasts = np.eye(len(centre))[1:] - np.eye(len(centre))[0]  # of each other group with the first

@@ -204,7 +204,7 @@ class _TableCounts:
         sample = self.sample()
         if sample.bundles is None:
             return sample.effective
-        rates = np.clip(np.nan_to_num(sample.means), 0.01, 0.99)
+        rates = np.clip(np.nan_to_num(sample.means), 0.01, 0.99)  # at 0 or 1, the binomial variance would be 0
         variance = np.maximum(means.var(axis=0), 1e-12)
         return np.asarray(np.minimum(sample.per_group(sample.people), np.maximum(1.0, rates * (1 - rates) / variance)))
 
