@@ -166,7 +166,8 @@ def answered_cells(
     scale = np.concatenate([supplies[cell].scale[: len(cell_replies)] for cell, cell_replies in replies.items()])
     cell_ids = np.repeat(np.arange(len(replies)), [len(cell_replies) for cell_replies in replies.values()])
     is_usable = np.isfinite(p_positive)
-    vectors, scale, cell_ids, p_positive = (array[is_usable] for array in (vectors, scale, cell_ids, p_positive))
+    vectors, scale = vectors[is_usable], scale[is_usable]
+    cell_ids, p_positive = cell_ids[is_usable], p_positive[is_usable]
     weighted_positives = p_positive * scale
     input_shares = weighted_positives / np.bincount(cell_ids, minlength=len(replies))[cell_ids]
     prior = [(value, cell_prior.draw(PRIOR_VECTORS, rng)) for (value, _), cell_prior in stimuli.priors.items()]

@@ -157,8 +157,8 @@ def _draw_spread(
         if len(occupation_counts) < LEAST_OCCUPATIONS:
             return ()
         kept_counts = occupation_counts[:, translations.outputs.index(translations.rows[row])]
-        kept_shares = fit_shares(kept_counts, occupation_counts.sum(axis=1) - kept_counts)
-        variance += share**2 * kept_shares.draw_variance(rng, draws)
+        posterior = fit_shares(kept_counts, occupation_counts.sum(axis=1) - kept_counts)
+        variance += share**2 * posterior.draw_variance(rng, draws)
     complete_cases = counts[(counts.sum(axis=2) > 0).all(axis=1)]
     if len(complete_cases) >= LEAST_OCCUPATIONS:
         output_shares = complete_cases / complete_cases.sum(axis=2, keepdims=True)
