@@ -217,8 +217,8 @@ class _Output:
         rules = self.task.rules
         if rules.alpha is None or self.letter_only:
             return {}, NO_ENTRIES
-        side = np.unique([str(case.side) for case in self.task.cases], return_inverse=True)[1]
-        blocks = Blocks(self.table, self.task.answers.values, self.task.groups, side, rules.tie)
+        side_indices = np.unique([str(case.side) for case in self.task.cases], return_inverse=True)[1]
+        blocks = Blocks(self.table, self.task.answers.values, self.task.groups, side_indices, rules.tie)
         return kolmogorov_smirnov_letter(blocks, rules.alpha, rules.join)
 
     # -------------------------------------------------------------------- effects

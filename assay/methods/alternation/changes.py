@@ -98,13 +98,14 @@ def names_reason(
         _changed_share(row_by_comparison.get(comparison), unit) for comparison in (SWAPPED, ASKED_AGAIN, ANOTHER_PERSON)
     )
     swap_row, person_row = row_by_comparison[SWAPPED], row_by_comparison[ANOTHER_PERSON]
-    limit, is_label = float(single_case_effects[0].limit or 0), swap_row.size is None
+    is_label = swap_row.size is None
+    limit = float(single_case_effects[0].limit or 0) ** (1 if is_label else 2)  # changes of numbers are mean squares
     is_within_limit = all(float(np.median(effect.draws)) <= float(effect.limit or 0) for effect in single_case_effects)
     repeat_row = row_by_comparison.get(ASKED_AGAIN)
     repeat_error = 0.0 if repeat_row is None else (repeat_row.error or 0.0) / (1.0 if is_label else unit**2)
     if (
         not is_within_limit
-        or swap_change - repeat_change - CLEAR_DIFFERENCE_SE * repeat_error <= (limit if is_label else limit**2)
+        or swap_change - repeat_change - CLEAR_DIFFERENCE_SE * repeat_error <= limit
         or person_change - repeat_change < AS_MUCH * (swap_change - repeat_change)
     ):
         return ()

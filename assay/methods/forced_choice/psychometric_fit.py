@@ -161,9 +161,9 @@ def _weigh_grid(
     for start in range(0, len(levels), LEVELS_AT_ONCE):
         block = slice(start, start + LEVELS_AT_ONCE)
         z = (levels[block] - mu[:, None, None]) / sigma[:, None]  # shape (mu, sigma, levels)
-        above, below = ndtr(z), ndtr(-z)
+        p_second, p_first = ndtr(z), ndtr(-z)
         for index, rate in enumerate(lapse):  # every lapse rate is above 0, so both logarithms are finite
-            log_second, log_first = (np.log(rate / 2 + (1 - rate) * side) for side in (above, below))
+            log_second, log_first = (np.log(rate / 2 + (1 - rate) * p) for p in (p_second, p_first))
             grid.mass[:, :, index] += log_second @ second_counts[block] + log_first @ first_counts[block]
     # the axis is the root of the lapse rate, which is finer near 0, where lapse rates mostly lie; the density on this
     # axis is the prior's density times twice the root

@@ -238,14 +238,14 @@ def answers_differ(first: PictureReading, second: PictureReading) -> bool:
 
 def merge_orders(answers: Sequence[PictureReading]) -> PictureReading:
     """Merge the answers to both orders of labels: mean probability, and their label if it is the same in both."""
-    reading = answers[0]
+    first_answer = answers[0]
     if len(answers) == 1:
-        return reading
+        return first_answer
     shares = [answer.share for answer in answers if answer.share is not None]
     share = math.fsum(shares) / len(shares) if len(shares) == len(answers) else None
-    if any(answer.label != reading.label for answer in answers):
-        return PictureReading(TIE, "with-the-order", share, reading.text)
-    return PictureReading(reading.label, reading.names, share, reading.text)
+    if any(answer.label != first_answer.label for answer in answers):
+        return PictureReading(TIE, "with-the-order", share, first_answer.text)
+    return PictureReading(first_answer.label, first_answer.names, share, first_answer.text)
 
 
 def _first_share(scores: Json, labels: Sequence[str]) -> float | None:

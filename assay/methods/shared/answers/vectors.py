@@ -101,9 +101,8 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
         else:
             vectors[text] = vector
 
-    yield from ask_in_batches(
-        ((text, [Probe(f"{prefix}/{text}", Embed(text, model))]) for text in distinct_texts), take
-    )
+    probes = ((text, [Probe(f"{prefix}/{text}", Embed(text, model))]) for text in distinct_texts)
+    yield from ask_in_batches(probes, take)
     sizes = Counter(vector.size for vector in vectors.values())
     dims = max(sizes, key=sizes.__getitem__, default=0)
     for text, vector in list(vectors.items()):

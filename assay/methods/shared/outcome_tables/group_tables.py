@@ -74,34 +74,36 @@ def outcome_table(
         A group is suspicious if its ratio is below four fifths with at least this probability.
     """
     table_counts = _TableCounts(table, grouping, outcomes)
-    groups = [table_counts.row(index) for index in range(len(grouping.labels))]
-    groups = [replace(row, excluded=exclusions.get(row.group or "")) for row in groups]
-    indices = [index for index, row in enumerate(groups) if row.people and row.excluded is None]
+    rows = [table_counts.row(index) for index in range(len(grouping.labels))]
+    rows = [replace(row, excluded=exclusions.get(row.group or "")) for row in rows]
+    indices = [index for index, row in enumerate(rows) if row.people and row.excluded is None]  # of compared groups
     unknown_row = table_counts.row(-1)
     if not indices:
-        return OutcomeTable(tuple(groups), unknown_row)
-    reference = max(indices, key=lambda index: (groups[index].rate.estimate or 0.0, groups[index].people or 0))
+        return OutcomeTable(tuple(rows), unknown_row)
+    reference = max(indices, key=lambda index: (rows[index].rate.estimate or 0.0, rows[index].people or 0))
     sample = table_counts.sample()
     means = sample.draw_means(rng.spawn(1)[0], DRAWS)
     effective_people = table_counts.effective_people(means)
-    fitted = np.zeros_like(means)
-    fitted[:, indices] = fitted_rates(means[:, indices], rng.spawn(1)[0])
+    fitted_means = np.zeros_like(means)
+    fitted_means[:, indices] = fitted_rates(means[:, indices], rng.spawn(1)[0])
     level = _adjusted_level(means[:, indices])
     for index in indices:
-        draws_of_both = [(draws[:, index], draws[:, reference]) for draws in (means, fitted)]
-        groups[index] = _compare_row(groups[index], groups[reference], draws_of_both, level)
+        draws_of_both = [(draws[:, index], draws[:, reference]) for draws in (means, fitted_means)]
+        rows[index] = _compare_row(rows[index], rows[reference], draws_of_both, level)
         if index != reference and not table.weights and not table.bundles:  # the tests need independent people
-            groups[index] = _add_test(groups[index], groups[reference])
+            rows[index] = _add_test(rows[index], rows[reference])
     if len(indices) > 1:
-        chances = below_four_fifths(fitted[:, indices])
+        chances = below_four_fifths(fitted_means[:, indices])
         for index, chance in zip(indices, chances.tolist(), strict=True):
-            groups[index] = replace(groups[index], below_four_fifths=chance, suspicious=chance >= confidence)
-        p_values = {index: p for index in indices if (p := groups[index].p) is not None}
+            rows[index] = replace(rows[index], below_four_fifths=chance, suspicious=chance >= confidence)
+        p_values = {index: p for index in indices if (p := rows[index].p) is not None}
         for index, p in zip(p_values, holm([*p_values.values()]).tolist(), strict=True):
-            groups[index] = replace(groups[index], holm=p)
-    rate = float(np.nansum(sample.means[indices] * sample.totals[indices]) / sample.totals[indices].sum())
-    even_flagged = flagged_by_chance(effective_people[indices], rate, rng.spawn(1)[0]) if len(indices) > 1 else None
-    return OutcomeTable(tuple(groups), unknown_row, groups[reference].group, even_flagged)
+            rows[index] = replace(rows[index], holm=p)
+    totals = sample.totals[indices]
+    pooled_rate = float(np.nansum(sample.means[indices] * totals) / totals.sum())
+    sizes = effective_people[indices]
+    even_flagged = flagged_by_chance(sizes, pooled_rate, rng.spawn(1)[0]) if len(indices) > 1 else None
+    return OutcomeTable(tuple(rows), unknown_row, rows[reference].group, even_flagged)
 
 
 def _adjusted_level(means: Floats) -> float:
