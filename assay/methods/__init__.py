@@ -106,9 +106,9 @@ PROMISED = ("__dataclass_fields__", "method", "kinds", "summary", "paper", "desi
 """Attributes that every method's class must have."""
 
 
-def method_name(kind: type[AnyMethod]) -> str:
+def method_name(method_class: type[AnyMethod]) -> str:
     """Return the name of a method in requests (the default of its ``method`` field)."""
-    return str(kind.method)
+    return str(method_class.method)
 
 
 def method_of(document: Json) -> type[Method]:
@@ -130,8 +130,8 @@ def usual_method(kind: Kind) -> str | None:
 def check_kind(method: AnyMethod, kind: Kind) -> None:
     """Raise `SpecificationError` that names the field ``kind`` if a method cannot rate services of this kind."""
     if kind not in method.kinds:
-        can = " or a ".join(sorted(method.kinds))
-        raise SpecificationError(f"{method.method} rates a {can}, and this target is a {kind}", "kind")
+        rated_kinds = " or a ".join(sorted(method.kinds))
+        raise SpecificationError(f"{method.method} rates a {rated_kinds}, and this target is a {kind}", "kind")
 
 
 CHOSEN = frozenset(
@@ -145,13 +145,13 @@ CHOSEN = frozenset(
 
 def is_default(method: AnyMethod, kind: Kind) -> bool:
     """Return whether a method has its defaults in all fields except `CHOSEN`: no words, texts or limits of its own."""
-    names = {entry.name for entry in fields(method)}
-    required = {entry.name for entry in fields(method) if entry.default is MISSING and entry.default_factory is MISSING}
+    names = {field.name for field in fields(method)}
+    required = {field.name for field in fields(method) if field.default is MISSING and field.default_factory is MISSING}
     if not required <= CHOSEN:  # a method of a plug-in, whose requester must say what to ask
         return False
-    chosen = {name: getattr(method, name) for name in CHOSEN & names}
+    chosen_fields = {name: getattr(method, name) for name in CHOSEN & names}
     try:
-        return fit_to(type(method)(**chosen), kind) == method
+        return fit_to(type(method)(**chosen_fields), kind) == method
     except SpecificationError:  # the method has no defaults, such as records; or the specification is a tenant's own
         return False
 
@@ -160,9 +160,9 @@ def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:
     """Return whether a method uses only a shipped, public list of words, to which a service could be tuned."""
     if not isinstance(method, Association | ForcedChoice) or (isinstance(method, ForcedChoice) and method.trials):
         return False
-    chosen = {name: getattr(method, name) for name in ("attribute", "specification") if hasattr(method, name)}
+    chosen_fields = {name: getattr(method, name) for name in ("attribute", "specification") if hasattr(method, name)}
     try:
-        default_method = fit_to(type(method)(**chosen), kind)
+        default_method = fit_to(type(method)(**chosen_fields), kind)
     except SpecificationError:  # the specification is a tenant's own
         return False
     return isinstance(default_method, Association | ForcedChoice) and default_method.words == method.words

@@ -146,7 +146,7 @@ def describe_reading(options: Audited, table: DecisionTable) -> Iterator[str]:
     }
     for part, columns in parts.items():
         for name in columns:
-            yield f"  {part} {name}: {table.named_back(name)}"
+            yield f"  {part} {name}: {table.frequent_values(name)}"
     if options.score:
         known_scores = [score for score in table.scores if score is not None]
         missing = sum(count for score, count in zip(table.scores, table.counts, strict=True) if score is None)

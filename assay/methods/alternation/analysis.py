@@ -18,7 +18,7 @@ from assay.methods.alternation.changes import changes, names_reason
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
 from assay.methods.alternation.group_rates import disparate_impact, impact_ratios, refused_group
 from assay.methods.alternation.influence import Leverage
-from assay.methods.alternation.judged import Judged, number_or_why
+from assay.methods.alternation.judged import JudgingTask, number_or_why
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
 from assay.methods.shared.answers.of_profiles import Answers, lost_reason, too_few, too_many_labels
 from assay.methods.shared.detail import Profiles as ProfilesDocument
@@ -51,69 +51,70 @@ LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
 """Share of labels without scores that may change with the attribute, if `delta_individual` has its default .25."""
 
 
-def judge_answers(task: Judged, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
+def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
     """Return a component for each output: the number of a regressor, or the score of each label."""
     answers = task.answers
     answers.complete_top_labels()
     task.repeated_answers.complete_top_labels()
-    complete = task.whole
-    labels: dict[str, str | None] = (
+    complete_indices = task.complete_indices
+    label_by_output: dict[str, str | None] = (
         {"output": None} if answers.numbers else {label: label for label in _judged_labels(answers, task.rules.labels)}
     )
-    detail = _common_detail(answers, complete, task.not_within)
-    if not labels or not complete or too_few(answers, len(complete)):
+    detail = _common_detail(answers, complete_indices, task.not_within)
+    if not label_by_output or not complete_indices or too_few(answers, len(complete_indices)):
         measurement = Measurement("output", answers.counts, tolerance, detail)
         refused_rates = refused_group(task, measurement, tolerance, rng)
-        return [refused_rates or measurement.give_up(lost_reason(answers, len(complete)))]
-    if (reason := too_many_labels(labels)) is not None:
+        return [refused_rates or measurement.give_up(lost_reason(answers, len(complete_indices)))]
+    if (reason := too_many_labels(label_by_output)) is not None:
         return [Measurement("output", answers.counts, tolerance, detail).give_up(reason)]
     confidence, hidden = tolerance.confidence, tolerance.hidden_confidence
-    exponent = 1 / len(labels)
+    exponent = 1 / len(label_by_output)  # so that all letters together have the confidence
     tolerance = replace(
         tolerance, confidence=confidence**exponent, hidden_confidence=None if hidden is None else hidden**exponent
     )
-    components = []
-    for (name, label), output_rng in zip(labels.items(), rng.spawn(len(labels)), strict=True):
-        components.append(_judge_output(name, label, task, tolerance, detail, output_rng, len(labels)))
-    return components
+    rngs = rng.spawn(len(label_by_output))
+    return [
+        _judge_output(name, label, task, tolerance, detail, output_rng, len(label_by_output))
+        for (name, label), output_rng in zip(label_by_output.items(), rngs, strict=True)
+    ]
 
 
 def _judge_output(
     name: str,
     label: str | None,
-    task: Judged,
+    task: JudgingTask,
     tolerance: Tolerance,
     detail: parts.AlternationComponent,
     rng: np.random.Generator,
-    outputs: int,
+    output_count: int,
 ) -> Component:
-    """Judge one of the service's `outputs` outputs; withhold its letter if suitable scales declare different ones."""
-    everything = task.table(task.answers, label)
-    table = everything[task.whole]
+    """Judge one of `output_count` outputs; withhold its letter if suitable scales declare different ones."""
+    raw_table = task.table(task.answers, label)
+    table = raw_table[task.complete_indices]
     measurement = Measurement(name, task.answers.counts, tolerance, detail)
     try:
         scales = scales_of(table, task.rules.scale, probabilities=not task.answers.numbers)
     except EvidenceError as error:
         return measurement.impossible(error)
-    has_many_pairs = task.rules.most_weights is not None and outputs * math.comb(table.shape[1], 2) > MOST_PAIRS
+    has_many_pairs = task.rules.most_weights is not None and output_count * math.comb(table.shape[1], 2) > MOST_PAIRS
     draws = DRAWS // 2 if has_many_pairs else DRAWS
-    first, *alternatives = (
-        _Output(name, on_scale(table, scale), task, scale, label, everything, task.letter_only, outputs, draws)
+    main_output, *alternative_outputs = (
+        _Output(name, on_scale(table, scale), task, scale, label, raw_table, task.letter_only, output_count, draws)
         for scale in scales
     )
-    component = first.judge(tolerance, detail, rng)
+    component = main_output.judge(tolerance, detail, rng)
     if task.letter_only and not component.declared:  # other scales can only withdraw a declared letter
         return component
-    letter_only_outputs = [replace(output, letter_only=True, draws=draws // 2) for output in alternatives]
+    letter_only_outputs = [replace(output, letter_only=True, draws=draws // 2) for output in alternative_outputs]
     variants = [output.judge(tolerance, detail, rng.spawn(1)[0]) for output in letter_only_outputs]
     return component if len(scales) == 1 else _add_scale_letters(component, variants, scales)
 
 
-def _add_scale_letters(component: Component, others: Sequence[Component], scales: Sequence[Scale]) -> Component:
+def _add_scale_letters(component: Component, variants: Sequence[Component], scales: Sequence[Scale]) -> Component:
     """Add the letters on the other scales to a component; if two declared letters differ, none is declared."""
     rows = tuple(
         parts.ScaleDocument(scale, variant.letter, variant.declared)
-        for scale, variant in zip(scales, (component, *others), strict=True)
+        for scale, variant in zip(scales, (component, *variants), strict=True)
     )
     if isinstance(component.detail, parts.AlternationComponent):
         component = replace(component, detail=replace(component.detail, scales=rows))
@@ -128,18 +129,18 @@ def _add_scale_letters(component: Component, others: Sequence[Component], scales
 class _Output:
     """One output on one scale: `table` has a row for each completely answered profile, a column for each value.
 
-    `everything` holds the original outputs of all profiles, with NaN for missing answers. A letter on another scale,
-    which is only compared, is `letter_only` and has half as many `draws`. `outputs` is the service's number of outputs.
+    `raw_table` holds the original outputs of all profiles, with NaN for missing answers. A letter on another scale,
+    which is only compared, is `letter_only` and has half as many `draws`. `output_count` is the number of outputs.
     """
 
     name: str
     table: Floats
-    task: Judged
+    task: JudgingTask
     scale: Scale
     label: str | None
-    everything: Floats
+    raw_table: Floats
     letter_only: bool
-    outputs: int
+    output_count: int
     draws: int
 
     def judge(self, tolerance: Tolerance, detail: parts.AlternationComponent, rng: np.random.Generator) -> Component:
@@ -151,8 +152,8 @@ class _Output:
             pairs = paired_draws(profiles, pair_rng, self.draws)
             gaps = {"step_1": np.stack([*pairs.values()], axis=1), "step_2": self._draw_group_gaps(profiles, gap_rng)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
-            noise = task.rules.most_weights is not None and may_be_chance(gaps["step_1"], NO_FALSE_STRATUM)
-            hidden = self._draw_hidden(profiles, pairs, tolerance, rng.spawn(1)[0], noise=noise)
+            maybe_noise = task.rules.most_weights is not None and may_be_chance(gaps["step_1"], NO_FALSE_STRATUM)
+            hidden = self._draw_hidden(profiles, pairs, tolerance, rng.spawn(1)[0], maybe_noise=maybe_noise)
         except EvidenceError as error:
             return measurement.impossible(error)
         letters, tests = self._published_letter()
@@ -187,7 +188,7 @@ class _Output:
             largest["step_1"],
             largest["step_2"],
             hidden=hidden,
-            bound=noise,
+            bound=maybe_noise,
             chance_1=may_be_chance(gaps["step_1"]),
             chance_2=may_be_chance(gaps["step_2"]),
         )
@@ -205,10 +206,10 @@ class _Output:
 
     def _add_label_changes(self, reason: Reason) -> Reason:
         """Add the number of changed labels to the reason about single cases; return other reasons unchanged."""
-        if reason.code != HIDDEN["individual"] or not self.bare:
+        if reason.code != HIDDEN["individual"] or not self.labels_without_scores:
             return reason
-        of_pairs: Sequence[parts.ChangeDocument | parts.LabelsDocument] = self.changes[:1] or self.task.label_changes
-        counts = {"changed": max(row.changed or 0 for row in of_pairs), "of": len(self.table)}
+        rows: Sequence[parts.ChangeDocument | parts.LabelsDocument] = self.changes[:1] or self.task.label_changes
+        counts = {"changed": max(row.changed or 0 for row in rows), "of": len(self.table)}
         return replace(reason, facts={**reason.facts, **counts})
 
     def _published_letter(self) -> tuple[Mapping[str, str | None], Json]:
@@ -216,8 +217,8 @@ class _Output:
         rules = self.task.rules
         if rules.alpha is None or self.letter_only:
             return {}, NO_ENTRIES
-        side = np.unique([str(case.side) for case in self.task.cases], return_inverse=True)[1]
-        blocks = Blocks(self.table, self.task.answers.values, self.task.groups, side, rules.tie)
+        side_indices = np.unique([str(case.side) for case in self.task.cases], return_inverse=True)[1]
+        blocks = Blocks(self.table, self.task.answers.values, self.task.groups, side_indices, rules.tie)
         return kolmogorov_smirnov_letter(blocks, rules.alpha, rules.join)
 
     # -------------------------------------------------------------------- effects
@@ -228,8 +229,8 @@ class _Output:
         limits = {"step_1": tolerance.of_step_1, "step_2": tolerance.delta}
         if self.task.rules.most_weights is None:
             return dict(gaps)
-        fits = ("step_1",) if self.task.groups is None else ("step_1", "step_2")
-        return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fits}}
+        fitted_steps = ("step_1",) if self.task.groups is None else ("step_1", "step_2")
+        return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fitted_steps}}
 
     def _draw_group_gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
         """Draw step-2 gaps between groups: of sentences with content tied by `tie`, of records by original value."""
@@ -240,8 +241,8 @@ class _Output:
                 raise TooFewObservations(f"all records have the value {profiles.values[codes[0]]!r}; groups need two")
             return group_draws(profiles, groups, rng, self.draws)
         sides = sorted({str(case.side) for case in self.task.cases})
-        places = [sides.index(str(case.side)) for case in self.task.cases]
-        return tied_draws(profiles, places, self.task.rules.tie, rng, self.draws)
+        side_indices = [sides.index(str(case.side)) for case in self.task.cases]
+        return tied_draws(profiles, side_indices, self.task.rules.tie, rng, self.draws)
 
     def _draw_hidden(
         self,
@@ -250,28 +251,28 @@ class _Output:
         tolerance: Tolerance,
         rng: np.random.Generator,
         *,
-        noise: bool,
+        maybe_noise: bool,
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effects that the mean can hide; `noise` states that the mean may be due to chance alone."""
-        complete = np.array(self.task.whole)
-        families = {family: members[complete] for family, members in self.task.families.items()}
+        """Draw the effects that the mean can hide; if `maybe_noise`, the mean may be due to chance alone."""
+        complete_indices = np.array(self.task.complete_indices)
+        families = {family: strata[complete_indices] for family, strata in self.task.families.items()}
         rules = self.task.rules
         hidden = (
             *stratum_effects(profiles, families, tolerance.of_step_1, rng, self.draws),
             *loss_effect(self.task.answers.by_group, rules.delta_loss, tolerance.confidence, rng, self.draws),
         )
-        outputs = self.everything[complete]  # original outputs: a change of amounts counts on every scale
+        outputs = self.raw_table[complete_indices]  # original outputs: a change of amounts counts on every scale
         if rules.scale == "auto" and (amount_rows := amounts(outputs)) is not None:
             name, is_amount = amount_rows
             clusters = {kind: ids[is_amount] for kind, ids in profiles.clusters.items()}
-            amount = Profiles(np.log(outputs[is_amount]), profiles.values, clusters, rules.most_weights)
-            limit = limit_on("log", tolerance.delta, amount.scale) or tolerance.delta
-            gaps = np.stack([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()], axis=1)
+            amount_profiles = Profiles(np.log(outputs[is_amount]), profiles.values, clusters, rules.most_weights)
+            limit = limit_on("log", tolerance.delta, amount_profiles.scale) or tolerance.delta
+            gaps = np.stack([*paired_draws(amount_profiles, rng.spawn(1)[0], self.draws).values()], axis=1)
             samples = np.abs(fitted_together(gaps, limit, rng)).max(axis=1)
             hidden += (HiddenEffect("stratum", name, samples, limit, bound=may_be_chance(gaps, NO_FALSE_STRATUM)),)
         if rules.delta_individual is None:
             return hidden
-        return (*hidden, *self._draw_individual(profiles, pairs, rules.delta_individual, rng, noise=noise))
+        return (*hidden, *self._draw_individual(profiles, pairs, rules.delta_individual, rng, maybe_noise=maybe_noise))
 
     def _draw_individual(
         self,
@@ -280,28 +281,28 @@ class _Output:
         limit: float,
         rng: np.random.Generator,
         *,
-        noise: bool,
+        maybe_noise: bool,
     ) -> tuple[HiddenEffect, ...]:
         """Draw the effect on a typical profile; of labels without scores, the share of profiles whose label changes."""
         task = self.task
-        if self.bare and noise in task.of_any_label:
-            return task.of_any_label[noise]
-        if self.bare:
-            limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT
+        if self.labels_without_scores and maybe_noise in task.any_label_effects:
+            return task.any_label_effects[maybe_noise]
+        if self.labels_without_scores:
+            limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT  # the draws are roots of shares, squared below
             cases = SingleCases.of_labels(*task.label_numbers, profiles.clusters, profiles.most_weights)
         else:
             cases = SingleCases.of_numbers(profiles, self._repeated_outputs())
         if task.groups is not None:
             effects: tuple[HiddenEffect, ...] = (item_effect(cases, limit, rng, self.draws),)
         else:
-            means = np.stack([*pairs.values()], axis=1) ** 2
-            if self.bare:  # of several labels, each has a mean difference
-                means = cases.squared_means(rng, self.draws)
-            means = np.zeros_like(means) if noise else means
-            effects = text_effect(cases, task.cells, means, limit, rng)
-        if not self.bare:
+            squared_means = np.stack([*pairs.values()], axis=1) ** 2
+            if self.labels_without_scores:  # of several labels, each has a mean difference
+                squared_means = cases.squared_means(rng, self.draws)
+            squared_means = np.zeros_like(squared_means) if maybe_noise else squared_means
+            effects = text_effect(cases, task.sentence_cells, squared_means, limit, rng)
+        if not self.labels_without_scores:
             return effects
-        task.of_any_label[noise] = tuple(
+        task.any_label_effects[maybe_noise] = tuple(
             replace(
                 effect,
                 name=LABELS + effect.name.removeprefix(TEXT).removeprefix(RECORD),
@@ -310,7 +311,7 @@ class _Output:
             )
             for effect in effects
         )
-        return task.of_any_label[noise]
+        return task.any_label_effects[maybe_noise]
 
     @cached_property
     def changes(self) -> tuple[parts.ChangeDocument, ...]:
@@ -318,43 +319,45 @@ class _Output:
         task = self.task
         if self.letter_only or task.rules.delta_individual is None or task.groups is not None:
             return ()
-        if self.bare:
-            labels, repeats = task.label_numbers
-            return changes(labels, task.answers.values, repeats, task.cells[0], labels=True)
-        return changes(self.table, task.answers.values, self._repeated_outputs(), task.cells[0], labels=False)
+        is_label = self.labels_without_scores
+        outputs, repeats = task.label_numbers if is_label else (self.table, self._repeated_outputs())
+        sentence_numbers, _ = task.sentence_cells
+        return changes(outputs, task.answers.values, repeats, sentence_numbers, labels=is_label)
 
     @cached_property
-    def bare(self) -> bool:
+    def labels_without_scores(self) -> bool:
         """Whether the answers are labels without scores."""
         return not self.task.answers.numbers and bool(np.isin(self.table, (0.0, 1.0)).all())
 
     def _repeated_outputs(self) -> Floats | None:
         """Return the outputs of profiles that were asked about several times, shape (profiles, values, times)."""
-        if self.scale == "rank" or not self.task.repeated:
+        if self.scale == "rank" or not self.task.repeated_indices:
             return None
         with np.errstate(all="ignore"):  # repeated answers may be outside the range of the scale: not compared
-            outputs = on_scale(self.task.times(lambda of, places: self.task.table(of, self.label)[places]), self.scale)
+            repeats = self.task.stack_repeats(lambda answers, indices: self.task.table(answers, self.label)[indices])
+            outputs = on_scale(repeats, self.scale)
         outputs = outputs[np.isfinite(outputs).all(axis=(1, 2))]
         return outputs if len(outputs) else None
 
     def _lost_changes(self, profiles: Profiles) -> Lost:
         """Return the largest change of the effects if lost replies were at either end of the range of outputs."""
-        share = 1 - len(self.task.cases) / len(self.task.answers.cases)
+        lost_share = 1 - len(self.task.cases) / len(self.task.answers.cases)
         low, high = (
             (0.0, 1.0)
             if not self.task.answers.numbers and self.scale == "linear"
             else np.quantile(self.table, [0.025, 0.975])
         )
-        largest_change = share * float(high - low) / profiles.scale
+        largest_change = lost_share * float(high - low) / profiles.scale
         rules = self.task.rules
+        side_difference = 2 * rules.tie - 1  # of a side's shares in two groups: tie - (1 - tie)
         return lost_replies(
-            self.task.answers.by_group, rules.delta_loss, largest_change, (2 * rules.tie - 1) * largest_change
+            self.task.answers.by_group, rules.delta_loss, largest_change, side_difference * largest_change
         )
 
     # -------------------------------------------------------------------- details beside the letter
     def _pair_document(self, a: str, b: str, samples: Floats, profiles: Profiles) -> parts.PairDocument:
-        first, second = (self.table[:, profiles.values.index(name)] for name in (a, b))
-        difference = second - first
+        first_outputs, second_outputs = (self.table[:, profiles.values.index(name)] for name in (a, b))
+        difference = second_outputs - first_outputs
         return parts.PairDocument(
             a,
             b,
@@ -368,30 +371,29 @@ class _Output:
         self, clusters: Mapping[str, Integers], rng: np.random.Generator
     ) -> tuple[parts.DivergenceDocument, ...]:
         """Return divergence and test for ordered pairs of values; of many pairs, only for the most distant means."""
-        rows = []
+        documents = []
         # the first kind of cluster is the person (if any); the test flips all signs of a person together
-        together = next(iter(clusters.values()), None)
+        person_clusters = next(iter(clusters.values()), None)
         pairs = list(combinations(range(len(self.task.answers.values)), 2))
         means = self.table.mean(axis=0)
         if self.task.rules.most_weights is not None:
             distances = np.array([abs(means[b] - means[a]) for a, b in pairs])
-            furthest_pairs = furthest(distances, max(1, MOST_TESTED // self.outputs))
+            furthest_pairs = furthest(distances, max(1, MOST_TESTED // self.output_count))
             pairs = [pairs[index] for index in furthest_pairs.tolist()]
         for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
             x, y = self.table[:, a], self.table[:, b]
-            rows.append(
+            sign_flip_p = partial(sign_flip_test, y - x, rng, clusters=person_clusters)
+            documents.append(
                 parts.DivergenceDocument(
                     self.task.answers.values[a],
                     self.task.answers.values[b],
                     kl=number_or_why(partial(gaussian_kl, x, y)),
                     kl_interval=_kl_interval(x, y),
                     kl_by_fold=tuple(kl_by_fold(x, y, self.task.rules.folds, rng)),
-                    sign_flip_p=number_or_why(partial(sign_flip_test, y - x, rng, clusters=together))
-                    if a < b
-                    else None,
+                    sign_flip_p=number_or_why(sign_flip_p) if a < b else None,
                 )
             )
-        return tuple(rows)
+        return tuple(documents)
 
     def _add_groups(self, detail: parts.AlternationComponent, rng: np.random.Generator) -> parts.AlternationComponent:
         """Add changed labels, and of groups of records by original value: sizes, mean outputs, disparate impact."""
@@ -399,10 +401,11 @@ class _Output:
             detail = replace(detail, labels=self.task.label_changes)
         groups = self.task.groups
         if groups is None:
-            impact_of = impact_ratios(self.everything, self.task, rng) if self.task.rules.impact else None
-            return detail if impact_of is None else replace(detail, disparate_impact=impact_of)
+            if not self.task.rules.impact:
+                return detail
+            return replace(detail, disparate_impact=impact_ratios(self.raw_table, self.task, rng))
         own_outputs = self.table[np.arange(len(groups)), groups]
-        described_groups = tuple(
+        group_documents = tuple(
             parts.GroupDocument(
                 name,
                 records=int((groups == value).sum()),
@@ -411,7 +414,7 @@ class _Output:
             )
             for value, name in enumerate(self.task.answers.values)
         )
-        detail = replace(detail, groups=described_groups)
+        detail = replace(detail, groups=group_documents)
         if self.task.answers.numbers:
             return detail
         try:
@@ -424,12 +427,13 @@ class _Output:
     def _reason_for(
         self, letter: Letter, profiles: Profiles, pair: tuple[str, str], step_2: Floats, carrier: parts.Carrier | None
     ) -> Reason:
-        a, b = (profiles.values.index(name) for name in pair)
+        first, second = pair
+        a, b = profiles.values.index(first), profiles.values.index(second)
         shift = float((self.table[:, b] - self.table[:, a]).mean())
         facts = {
             "output": self.name,
-            "from": pair[0],
-            "to": pair[1],
+            "from": first,
+            "to": second,
             "shift": shift,
             "effect": shift / profiles.scale,
             "step_2": float(step_2.mean()),
@@ -444,28 +448,31 @@ class _Output:
 
 def _count_units(cases: Sequence[Case]) -> tuple[Units, ...]:
     """Count the independent units: different records, or sentences."""
-    kind = "sentence" if cases[0].original is None else "different record"
-    return (Units(kind, len({case.given for case in cases}), LEAST_PROFILES),)
+    unit = "sentence" if cases[0].original is None else "different record"
+    return (Units(unit, len({case.given for case in cases}), LEAST_PROFILES),)
 
 
-def _judged_labels(answers: Answers, requested: Sequence[str]) -> tuple[str, ...]:
+def _judged_labels(answers: Answers, requested_labels: Sequence[str]) -> tuple[str, ...]:
     """Return the requested labels that occurred; if none is requested, all labels, or the second of two."""
     labels = sorted({label for scores in answers.replies.values() for label in scores})
-    if requested:
-        return tuple(label for label in dict.fromkeys(map(answers.spellings.first, requested)) if label in labels)
+    if requested_labels:
+        spelt_labels = dict.fromkeys(map(answers.spellings.first, requested_labels))
+        return tuple(label for label in spelt_labels if label in labels)
     return tuple(labels[1:] if len(labels) == 2 else labels)
 
 
-def _common_detail(answers: Answers, complete: Sequence[int], not_within: Sequence[str]) -> parts.AlternationComponent:
+def _common_detail(
+    answers: Answers, complete_indices: Sequence[int], not_within: Sequence[str]
+) -> parts.AlternationComponent:
     return parts.AlternationComponent(
         values=tuple(answers.values),
-        profiles=ProfilesDocument(len(answers.cases), len(complete)),
+        profiles=ProfilesDocument(len(answers.cases), len(complete_indices)),
         failed_why=dict(answers.failed_why),
         unusable_why=dict(answers.unusable_why),
         unasked=answers.unasked,
         examples=tuple(
             parts.AnsweredExample(_text_of(answers.cases[index].given[0]), returned=_text_of(answers.replies[index, 0]))
-            for index in complete[:3]
+            for index in complete_indices[:3]
         ),
         not_within=tuple(not_within) or NO_ITEMS,
     )

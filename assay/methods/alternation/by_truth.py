@@ -32,7 +32,7 @@ GROUP, DECISION, TRUTH = "group", "decision", "truth"
 
 
 @dataclass(frozen=True)
-class Reading:
+class OutcomeRule:
     """Rules that decide which answers are favourable and which values of the column of truth make them right."""
 
     truth: str
@@ -62,9 +62,9 @@ class Reading:
         return bool(max(sorted(answer), key=answer.__getitem__) == label)
 
 
-def reading_of(
-    records: RecordProfiles, truth: str, favourable: str, threshold: float | None, right: Cell
-) -> Reading | None:
+def outcome_rule_of(
+    records: RecordProfiles, truth: str, favourable: str, threshold: float | None, favourable_truth: Cell
+) -> OutcomeRule | None:
     """Validate the column `truth` and return the rules of reading; ``None`` while the rows of an upload are unknown.
 
     Raises
@@ -81,46 +81,46 @@ def reading_of(
     if truth not in records.rows[0]:
         raise UnknownName("column", truth, tuple(records.rows[0]), "truth")
     values = sorted({as_text(row[truth]) for row in records.rows} - {""})
-    proving_value = as_text(right) or favourable
-    if proving_value not in values:
-        raise UnknownName(f"value of {truth}", proving_value, values, "truth_favourable")
+    right_value = as_text(favourable_truth) or favourable
+    if right_value not in values:
+        raise UnknownName(f"value of {truth}", right_value, values, "truth_favourable")
     if len(values) > 2:
         names = ", ".join(map(repr, values[:8]))
         message = f"{truth} must have two values, right and wrong, beside empty cells; it has {len(values)}: {names}"
         raise SpecificationError(message, "truth")
-    return Reading(truth, favourable, threshold, proving_value)
+    return OutcomeRule(truth, favourable, threshold, right_value)
 
 
-def record_outcomes(answers: Answers, by: str, reading: Reading, rng: np.random.Generator) -> RecordOutcomes:
+def record_outcomes(answers: Answers, by: str, rule: OutcomeRule, rng: np.random.Generator) -> RecordOutcomes:
     """Compute rates, error rates and their gaps by group, from the answer to each record with its original value.
 
     A missing or unreadable answer counts as undecided. A record with an empty cell in the column of truth is in no
     error rate.
     """
-    label = answers.spellings.first(reading.favourable)
-    document = RecordOutcomes(by=by, truth=reading.truth, outcome=reading.words)
+    favourable_label = answers.spellings.first(rule.favourable)
+    document = RecordOutcomes(by=by, truth=rule.truth, outcome=rule.words)
     labels = {name for answer in answers.replies.values() if isinstance(answer, Mapping) for name in answer}
     if not answers.replies:
         return replace(document, why="no answer could be read")
-    if labels and label not in labels:
+    if labels and favourable_label not in labels:
         label_names = ", ".join(map(repr, sorted(labels)[:8]))
-        return replace(document, why=f"no answer has the label {reading.favourable!r}; labels: {label_names}")
-    table = _count_records(answers, reading, label)
+        return replace(document, why=f"no answer has the label {rule.favourable!r}; labels: {label_names}")
+    table = _count_records(answers, rule, favourable_label)
     grouping = grouping_of(table, (GROUP,))
     favourable, truth = (_numeric_column(table, name) for name in (DECISION, TRUTH))
     rngs = rng.spawn(5)
     result = outcome_table(table, grouping, Outcomes(favourable, truth, None), {}, 0.95, rngs[0])
-    families = {
+    rates = {
         "selection": (favourable, ~np.isnan(favourable)),
         "tpr": (favourable, ~np.isnan(favourable) & (truth == 1)),
         "fpr": (favourable, ~np.isnan(favourable) & (truth == 0)),
         "ppv": (truth, ~np.isnan(truth) & (favourable == 1)),
     }
     gaps = {}
-    for (name, (values, is_in_family)), gap_rng in zip(families.items(), rngs[1:], strict=True):
-        people = np.bincount(grouping.codes[is_in_family], table.people[is_in_family], len(grouping.labels))
-        is_compared = is_in_family & (people >= LEAST_PEOPLE)[grouping.codes]
-        gaps[name] = largest_gap(sample_of(table, grouping, values, is_compared, binary=True), gap_rng)
+    for (name, (outcomes, in_denominator)), gap_rng in zip(rates.items(), rngs[1:], strict=True):
+        group_sizes = np.bincount(grouping.codes[in_denominator], table.people[in_denominator], len(grouping.labels))
+        is_compared = in_denominator & (group_sizes >= LEAST_PEOPLE)[grouping.codes]
+        gaps[name] = largest_gap(sample_of(table, grouping, outcomes, is_compared, binary=True), gap_rng)
     return replace(
         document,
         groups=result.groups,
@@ -139,21 +139,21 @@ def _is_unequal(*gaps: EffectDocument) -> bool | None:
     return False if all(gap.high is not None and gap.high <= TOLERANCE for gap in gaps) else None
 
 
-def _count_records(answers: Answers, reading: Reading, label: str) -> DecisionTable:
+def _count_records(answers: Answers, rule: OutcomeRule, label: str) -> DecisionTable:
     """Count the records by group, decision, and truth: whether a favourable answer is right for the record."""
     cases = answers.cases
     originals = np.array([case.original or 0 for case in cases], dtype=np.int64)
     own_answers = [answers.replies.get((index, int(original))) for index, original in enumerate(originals)]
-    decisions = [UNKNOWN if answer is None else int(reading.decides(answer, label)) for answer in own_answers]
-    texts = [as_text(case.truth) for case in cases]
-    yes_is_right = [UNKNOWN if not text else int(text == reading.right) for text in texts]
+    decisions = [UNKNOWN if answer is None else int(rule.decides(answer, label)) for answer in own_answers]
+    truths = [as_text(case.truth) for case in cases]
+    favourable_is_right = [UNKNOWN if not text else int(text == rule.right) for text in truths]
     clusters = None
-    if kinds := [kind for kind in cases[0].clusters if kind != ROW]:
+    if kinds := [kind for kind in cases[0].clusters if kind != ROW]:  # the column that the request names
         clusters = np.unique([case.clusters[kinds[0]] for case in cases], return_inverse=True)[1].reshape(-1)
     columns: dict[str, tuple[tuple[str, ...], Integers]] = {
         GROUP: (answers.values, originals),
         DECISION: (("no", "yes"), np.array(decisions, dtype=np.int64)),
-        TRUTH: (("wrong", "right"), np.array(yes_is_right, dtype=np.int64)),
+        TRUTH: (("wrong", "right"), np.array(favourable_is_right, dtype=np.int64)),
     }
     return DecisionTable.counted("", columns, clusters=clusters)
 

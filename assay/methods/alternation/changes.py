@@ -25,7 +25,7 @@ AS_MUCH = 0.8
 
 
 def changes(
-    outputs: Answers, values: Sequence[str], repeats: Answers | None, cells: Integers, *, labels: bool
+    outputs: Answers, values: Sequence[str], repeats: Answers | None, sentence_numbers: Integers, *, labels: bool
 ) -> tuple[ChangeDocument, ...]:
     """Count pairs of answers that differ, for the pair of values with the largest differences.
 
@@ -35,7 +35,7 @@ def changes(
         Numbers, or labels coded as numbers.
     repeats : ndarray, shape (profiles, values, times), optional
         Answers to the same question, asked several times.
-    cells : ndarray of int, shape (profiles,)
+    sentence_numbers : ndarray of int, shape (profiles,)
         Number of each profile's sentence; profiles with equal numbers differ only in their person.
     labels : bool
         Whether answers are labels, which are equal or not and have no distance.
@@ -47,16 +47,18 @@ def changes(
     """
     pairs = list(combinations(range(len(values)), 2))
     differences = [outputs[:, b] - outputs[:, a] for a, b in pairs]
-    a, b = pairs[int(np.argmax([np.mean(part != 0) if labels else np.mean(part**2) for part in differences]))]
+    sizes = [np.mean(difference != 0 if labels else difference**2) for difference in differences]
+    a, b = pairs[int(np.argmax(sizes))]
     swap_document = _change_document(SWAPPED, [_paired_differences(outputs[:, [a, b]])], labels=labels)
     rows = [replace(swap_document, from_=values[a], to=values[b])]
     if repeats is not None:
         questions = repeats[:, [a, b]].reshape(-1, repeats.shape[2])
-        again = _change_document(ASKED_AGAIN, [_paired_differences(questions)], labels=labels)
-        rows.append(replace(again, error=_standard_error(questions, labels=labels)))
-    order = np.argsort(cells, kind="stable")
-    of_cell = np.split(order, np.flatnonzero(np.diff(cells[order])) + 1)
-    groups = [outputs[places, value] for places in of_cell for value in (a, b)]
+        repeat_document = _change_document(ASKED_AGAIN, [_paired_differences(questions)], labels=labels)
+        rows.append(replace(repeat_document, error=_standard_error(questions, labels=labels)))
+    order = np.argsort(sentence_numbers, kind="stable")
+    profiles_by_sentence = np.split(order, np.flatnonzero(np.diff(sentence_numbers[order])) + 1)
+    # answers to one sentence with one value, which differ in the person only
+    groups = [outputs[indices, value] for indices in profiles_by_sentence for value in (a, b)]
     rows.append(_change_document(ANOTHER_PERSON, [_paired_differences(group[None]) for group in groups], labels=labels))
     return tuple(row for row in rows if row.of)
 
@@ -68,15 +70,16 @@ def _paired_differences(answers: Answers) -> Floats:
 
 
 def _standard_error(answers: Answers, *, labels: bool) -> float:
-    squares = _paired_differences(answers).reshape(len(answers), -1)
-    of_question = ((squares != 0) if labels else squares**2).mean(axis=1)
-    return float(of_question.std() / math.sqrt(len(answers)))
+    """Return the standard error of the share that changed, or of the mean square, over questions (rows)."""
+    differences = _paired_differences(answers).reshape(len(answers), -1)
+    question_means = ((differences != 0) if labels else differences**2).mean(axis=1)
+    return float(question_means.std() / math.sqrt(len(answers)))
 
 
 def _change_document(comparison: str, differences: Sequence[Floats], *, labels: bool) -> ChangeDocument:
-    gaps = np.concatenate(differences)
-    size = math.sqrt(float((gaps**2).mean())) if len(gaps) else 0.0
-    return ChangeDocument(comparison, int(np.count_nonzero(gaps)), len(gaps), None if labels else size)
+    pairs = np.concatenate(differences)
+    root_mean_square = math.sqrt(float((pairs**2).mean())) if len(pairs) else 0.0
+    return ChangeDocument(comparison, int(np.count_nonzero(pairs)), len(pairs), None if labels else root_mean_square)
 
 
 def names_reason(
@@ -88,25 +91,26 @@ def names_reason(
     cases, and the effect itself must not. `unit` is the standard deviation of numeric outputs.
     """
     row_by_comparison = {row.what: row for row in rows}
-    singles = [effect for effect in hidden if effect.kind == "individual" and effect.limit is not None]
-    if ANOTHER_PERSON not in row_by_comparison or not singles:
+    single_case_effects = [effect for effect in hidden if effect.kind == "individual" and effect.limit is not None]
+    if ANOTHER_PERSON not in row_by_comparison or not single_case_effects:
         return ()
     swap_change, repeat_change, person_change = (
         _changed_share(row_by_comparison.get(comparison), unit) for comparison in (SWAPPED, ASKED_AGAIN, ANOTHER_PERSON)
     )
-    first, second = row_by_comparison[SWAPPED], row_by_comparison[ANOTHER_PERSON]
-    limit = singles[0].limit if first.size is None else float(singles[0].limit or 0) ** 2
-    within = all(float(np.median(effect.draws)) <= float(effect.limit or 0) for effect in singles)
-    repeated_row = row_by_comparison.get(ASKED_AGAIN)
-    error = 0.0 if repeated_row is None else (repeated_row.error or 0.0) / (1.0 if first.size is None else unit**2)
+    swap_row, person_row = row_by_comparison[SWAPPED], row_by_comparison[ANOTHER_PERSON]
+    is_label = swap_row.size is None
+    limit = float(single_case_effects[0].limit or 0) ** (1 if is_label else 2)  # changes of numbers are mean squares
+    is_within_limit = all(float(np.median(effect.draws)) <= float(effect.limit or 0) for effect in single_case_effects)
+    repeat_row = row_by_comparison.get(ASKED_AGAIN)
+    repeat_error = 0.0 if repeat_row is None else (repeat_row.error or 0.0) / (1.0 if is_label else unit**2)
     if (
-        not within
-        or swap_change - repeat_change - CLEAR_DIFFERENCE_SE * error <= float(limit or 0)
+        not is_within_limit
+        or swap_change - repeat_change - CLEAR_DIFFERENCE_SE * repeat_error <= limit
         or person_change - repeat_change < AS_MUCH * (swap_change - repeat_change)
     ):
         return ()
     facts: dict[str, object] = {"output": output}
-    for name, row in (("swapped", first), ("person", second)):
+    for name, row in (("swapped", swap_row), ("person", person_row)):
         facts |= {f"changed_{name}": row.changed, f"of_{name}": row.of}
         facts |= {} if row.size is None else {f"size_{name}": row.size / unit}
     return (Reason("follows-names", facts, output),)

@@ -104,13 +104,14 @@ def with_position(component: Component, answers: ComparedAnswers) -> Component:
 
 def _position_document(answers: ComparedAnswers) -> PositionDocument:
     shares = [share for shares_of_case in answers.first_position.values() for share in shares_of_case]
-    first, second = sum(share > 0.5 for share in shares), sum(share < 0.5 for share in shares)
+    chose_first, chose_second = sum(share > 0.5 for share in shares), sum(share < 0.5 for share in shares)
     try:
-        share = EffectDocument.of(wilson(first, first + second))
+        share_of_first = EffectDocument.of(wilson(chose_first, chose_first + chose_second))
     except EvidenceError as error:
-        share = EffectDocument(why=str(error))
+        share_of_first = EffectDocument(why=str(error))
     unchanged_count = sum(
         (as_first > 0.5) == (as_second < 0.5) and as_first != 0.5 != as_second
         for as_first, as_second in answers.first_position.values()
     )
-    return PositionDocument(len(shares), first, second, len(shares) - first - second, unchanged_count, share)
+    ties = len(shares) - chose_first - chose_second
+    return PositionDocument(len(shares), chose_first, chose_second, ties, unchanged_count, share_of_first)

@@ -154,8 +154,8 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike) -> Interval:
     if np.array_equal(first, second):  # equal samples have an influence of exactly 0; rounding would give 1e-17
         return Interval(value, value, value)
     influence = _pair_influence(first, second, p, q)
-    half = float(special.ndtri((1 + 0.95) / 2)) * math.sqrt(float(np.mean(influence**2)) / first.size)
-    return Interval(value, max(0.0, value - half), value + half)
+    half_width = float(special.ndtri((1 + 0.95) / 2)) * math.sqrt(float(np.mean(influence**2)) / first.size)
+    return Interval(value, max(0.0, value - half_width), value + half_width)
 
 
 def kl_by_fold(x: ArrayLike, y: ArrayLike, folds: int, rng: np.random.Generator) -> list[Fold]:
@@ -211,20 +211,18 @@ def _fit_gaussian(values: Floats) -> Gaussian:
 
 
 def _compare_fold(number: int, x: Floats, y: Floats) -> Fold:
-    p, q, reason = _fit_gaussian(x), _fit_gaussian(y), None
-    kl_xy: float | None = None
-    kl_yx: float | None = None
+    p, q = _fit_gaussian(x), _fit_gaussian(y)
     try:
         as_sample(x, MIN_VALUES)
         kl_xy, kl_yx = p.divergence_from(q), q.divergence_from(p)
     except EvidenceError as error:
-        reason = str(error)
-    return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, kl_xy, kl_yx, reason)
+        return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, None, None, str(error))
+    return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, kl_xy, kl_yx)
 
 
 def _pair_influence(x: Floats, y: Floats, p: Gaussian, q: Gaussian) -> Floats:
     """Return the influence of each pair of values on D(x || y), through both means and both variances."""
     shift, v_x, v_y = p.mean - q.mean, p.sd**2, q.sd**2
-    of_x = shift / v_y * (x - p.mean) + (1 / v_y - 1 / v_x) * ((x - p.mean) ** 2 - v_x) / 2
-    of_y = -shift / v_y * (y - q.mean) + (1 / v_y - (v_x + shift**2) / v_y**2) * ((y - q.mean) ** 2 - v_y) / 2
-    return np.asarray(of_x + of_y)
+    influence_x = shift / v_y * (x - p.mean) + (1 / v_y - 1 / v_x) * ((x - p.mean) ** 2 - v_x) / 2
+    influence_y = -shift / v_y * (y - q.mean) + (1 / v_y - (v_x + shift**2) / v_y**2) * ((y - q.mean) ** 2 - v_y) / 2
+    return np.asarray(influence_x + influence_y)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from assay.document import EffectDocument
 from assay.errors import TooFewObservations
 from assay.methods.alternation.detail import AlternationComponent, DisparateImpact, RateDocument, RatioDocument
-from assay.methods.alternation.judged import Judged
+from assay.methods.alternation.judged import JudgingTask
 from assay.model import Component, Evidence, Floats, Letter
 from assay.rating.component import Measurement, Tolerance
 from assay.rating.losses import loss_effect, lost_replies
@@ -25,7 +25,7 @@ RATIO_DRAWS = 4_000
 """Number of posterior draws for the interval of a ratio of base rates."""
 
 
-def impact_ratios(scores: Floats, task: Judged, rng: np.random.Generator) -> DisparateImpact:
+def impact_ratios(scores: Floats, task: JudgingTask, rng: np.random.Generator) -> DisparateImpact:
     """Return the mean score of a label under each value, and its ratio to the highest of these means.
 
     Interval by the delta method: r + draws of ``mean(score_v - r*score_h) / mean(score_h)``, where h is the value with
@@ -35,33 +35,33 @@ def impact_ratios(scores: Floats, task: Judged, rng: np.random.Generator) -> Dis
     ----------
     scores : ndarray, shape (cases, values)
         Scores of the label, in [0, 1], as the service gave them; NaN for a missing answer.
-    task : Judged
+    task : JudgingTask
         Values, clusters to resample, and the cases that have every answer.
     rng : numpy.random.Generator
         Draws the intervals.
     """
-    scores, values = scores[task.whole], task.answers.values
+    scores, values = scores[task.complete_indices], task.answers.values
     profiles = Profiles(scores, values, task.clusters, task.rules.most_weights)
     means = scores.mean(axis=0)
     rates = tuple(RateDocument(name, len(scores), rate=float(mean)) for name, mean in zip(values, means, strict=True))
-    highest = int(means.argmax())
+    highest_index = int(means.argmax())
     ratios: list[RatioDocument] = []
     for index, name in enumerate(values):
-        if index == highest:
+        if index == highest_index:
             continue
         if means[index] <= 0:
-            ratios.append(RatioDocument(name, values[highest], why=f"no case with {name!r} got the label"))
+            ratios.append(RatioDocument(name, values[highest_index], why=f"no case with {name!r} got the label"))
             continue
-        ratio = means[index] / means[highest]
-        samples = profiles.draws((scores[:, index] - ratio * scores[:, highest])[:, None], rng, DRAWS)[:, 0]
-        limits = equal_tailed(ratio + samples / means[highest])
+        ratio = means[index] / means[highest_index]
+        samples = profiles.draws((scores[:, index] - ratio * scores[:, highest_index])[:, None], rng, DRAWS)[:, 0]
+        limits = equal_tailed(ratio + samples / means[highest_index])
         effect = EffectDocument(float(ratio), max(0.0, limits.low), limits.high, INTERVAL_LEVEL)
-        ratios.append(RatioDocument(name, values[highest], effect))
+        ratios.append(RatioDocument(name, values[highest_index], effect))
     return DisparateImpact(rates, tuple(ratios))
 
 
 def refused_group(
-    task: Judged, measurement: Measurement[AlternationComponent], tolerance: Tolerance, rng: np.random.Generator
+    task: JudgingTask, measurement: Measurement[AlternationComponent], tolerance: Tolerance, rng: np.random.Generator
 ) -> Component | None:
     """Return the component with the letter BS if the groups' shares of lost replies alone declare it, else ``None``.
 
@@ -71,9 +71,9 @@ def refused_group(
     hidden = loss_effect(answers.by_group, limit, tolerance.confidence, rng, DRAWS)
     if not hidden or answers.unasked:
         return None
-    nothing = np.zeros(DRAWS)
+    unknown_effects = np.zeros(DRAWS)
     component = measurement.conclude(
-        Evidence(nothing, nothing, hidden=hidden),
+        Evidence(unknown_effects, unknown_effects, hidden=hidden),
         lambda _: (),
         dict.fromkeys(("step_1", "step_2")),
         lost=lost_replies(answers.by_group, limit, 0.0, 0.0),
@@ -100,11 +100,11 @@ def disparate_impact(
     TooFewObservations
         If fewer than two groups have records, or no record is positive.
     """
-    is_positive, group = np.asarray(positive, dtype=bool), np.asarray(groups)
-    rates = [
-        RateDocument(name, int((group == index).sum()), int(is_positive[group == index].sum()))
-        for index, name in enumerate(values)
-    ]
+    is_positive, group_indices = np.asarray(positive, dtype=bool), np.asarray(groups)
+    rates = []
+    for index, name in enumerate(values):
+        in_group = group_indices == index
+        rates.append(RateDocument(name, int(in_group.sum()), int(is_positive[in_group].sum())))
     present_values = [rate.value for rate in rates if rate.records]
     if len(present_values) < 2:
         raise TooFewObservations(f"base rates of two groups are needed; records are of {present_values or 'none'} only")
@@ -113,20 +113,19 @@ def disparate_impact(
             f"none of {is_positive.size} records has the positive output; a ratio of base rates needs one at least"
         )
     counts = [(rate.records or 0, rate.positives or 0) for rate in rates]
-    samples = [rng.beta(positives + 0.5, records - positives + 0.5, RATIO_DRAWS) for records, positives in counts]
+    draws_by_group = [rng.beta(yes + 0.5, records - yes + 0.5, RATIO_DRAWS) for records, yes in counts]
     ratios = []
-    for (of, (records, positives), of_samples), (to, (to_records, to_positives), to_samples) in permutations(
-        zip(values, counts, samples, strict=True), 2
-    ):
-        if not records or not to_records:
-            ratios.append(RatioDocument(of, to, why=f"no record is of {(to if records else of)!r}"))
-        elif not to_positives:
-            reason = f"none of {to_records} records of {to!r} has the positive output"
-            ratios.append(RatioDocument(of, to, why=reason))
+    pairs = permutations(zip(values, counts, draws_by_group, strict=True), 2)
+    for (group, (records, positives), draws), (other, (other_records, other_positives), other_draws) in pairs:
+        if not records or not other_records:
+            ratios.append(RatioDocument(group, other, why=f"no record is of {(other if records else group)!r}"))
+        elif not other_positives:
+            reason = f"none of {other_records} records of {other!r} has the positive output"
+            ratios.append(RatioDocument(group, other, why=reason))
         else:
-            estimate = (positives / records) / (to_positives / to_records)
-            limits = equal_tailed(of_samples / to_samples)
+            estimate = (positives / records) / (other_positives / other_records)
+            limits = equal_tailed(draws / other_draws)
             # if none or all are positive, the estimate lies outside the posterior's limits
             effect = EffectDocument(estimate, min(limits.low, estimate), max(limits.high, estimate), INTERVAL_LEVEL)
-            ratios.append(RatioDocument(of, to, effect))
+            ratios.append(RatioDocument(group, other, effect))
     return DisparateImpact(tuple(rates), tuple(ratios))

@@ -44,31 +44,32 @@ class Leverage:
 
     def document(self) -> LeverageDocument:
         """Return the clusters with the largest leverage, and the `Carrier` if there is one."""
-        largest = {kind: self._most_influential(kind) for kind in self.profiles.clusters}
-        usual = {kind: largest.pop(kind) for kind in ("person", "frame", "content", "row") if kind in largest}
-        return LeverageDocument(self.pair, self.effect, **usual, others=largest or NO_ENTRIES, carrier=self.carrier())
+        others = {kind: self._most_influential(kind) for kind in self.profiles.clusters}
+        rows = {kind: others.pop(kind) for kind in ("person", "frame", "content", "row") if kind in others}
+        return LeverageDocument(self.pair, self.effect, **rows, others=others or NO_ENTRIES, carrier=self.carrier())
 
     def _most_influential(self, kind: str) -> tuple[WithoutDocument, ...]:
         """Return the `LISTED` clusters of a kind whose removal changes the effect most, with the effect without it."""
         effects_without, effect = without_each(self.profiles, kind, self.pair), self.effect
-        order = sorted(effects_without, key=lambda cluster: -abs(effects_without[cluster] - effect))[:LISTED]
-        return tuple(WithoutDocument(self._cluster_names(kind)[cluster], effects_without[cluster]) for cluster in order)
+        clusters = sorted(effects_without, key=lambda cluster: -abs(effects_without[cluster] - effect))[:LISTED]
+        names = self._cluster_names(kind)
+        return tuple(WithoutDocument(names[cluster], effects_without[cluster]) for cluster in clusters)
 
     def carrier(self) -> Carrier | None:
         """Return the cluster to which most of the effect is attributed; ``None`` if there is none."""
         for kind, ids in self.profiles.clusters.items():  # the first kind is the person, if there are people
-            sums = np.bincount(ids, weights=self._pair_differences)
-            total = float(np.abs(sums).sum())
-            if len(sums) < MIN_CLUSTERS or not total:
+            cluster_sums = np.bincount(ids, weights=self._pair_differences)
+            total = float(np.abs(cluster_sums).sum())
+            if len(cluster_sums) < MIN_CLUSTERS or not total:
                 continue
-            largest = int(np.abs(sums).argmax())
-            share = abs(float(sums[largest])) / total
+            largest_cluster = int(np.abs(cluster_sums).argmax())
+            share = abs(float(cluster_sums[largest_cluster])) / total
             if share > CARRIED_BY_ONE:
-                without = without_each(self.profiles, kind, self.pair)[largest]
+                without = without_each(self.profiles, kind, self.pair)[largest_cluster]
                 return Carrier(
                     kind=kind,
-                    name=self._cluster_names(kind)[largest],
-                    member=self._deviating_member(kind, ids == largest),
+                    name=self._cluster_names(kind)[largest_cluster],
+                    member=self._deviating_member(kind, ids == largest_cluster),
                     share=share,
                     effect=self.effect,
                     without=round(without, 9) + 0.0,  # a sum that cancels becomes 0 instead of -1e-17 or -0.0
@@ -91,11 +92,13 @@ class Leverage:
     def _deviating_member(self, kind: str, in_cluster: NDArray[np.bool_]) -> str | None:
         """Return the name in a pair of names (`JOINED`) whose outputs deviate more; ``None`` if there is none."""
         first, second = self._pair_columns
-        parts = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)
-        if len(parts) != len(self.profiles.values):
+        members = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)
+        if len(members) != len(self.profiles.values):
             return None
-        distances = [self._cluster_distance(kind, in_cluster, value) for value in (first, second)]
-        return parts[second if distances[1] > distances[0] else first] if distances[0] != distances[1] else None
+        first_distance, second_distance = (self._cluster_distance(kind, in_cluster, value) for value in (first, second))
+        if first_distance == second_distance:
+            return None
+        return members[second if second_distance > first_distance else first]
 
     def _cluster_distance(self, kind: str, in_cluster: NDArray[np.bool_], value: int) -> float:
         """Return the distance of a cluster's mean output from the mean of profiles with the same other clusters."""

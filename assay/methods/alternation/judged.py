@@ -57,7 +57,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgingTask:
     """Answers to judge, answers to repeated questions (`repeated_answers`), and families of strata of the profiles.
 
     A family is a column of records, or the frames or content sides of sentences. `not_within` names columns that could
@@ -70,18 +70,18 @@ class Judged:
     rules: Rules
     letter_only: bool
     not_within: Sequence[str] = ()
-    of_any_label: dict[bool, tuple[HiddenEffect, ...]] = field(default_factory=dict, compare=False)
+    any_label_effects: dict[bool, tuple[HiddenEffect, ...]] = field(default_factory=dict, compare=False)
     """Cache of effects on single items, which are equal for all labels without scores; key: mean may be noise."""
 
     @cached_property
-    def whole(self) -> Sequence[int]:
+    def complete_indices(self) -> Sequence[int]:
         """Indices of the profiles with a usable answer for every value of the attribute."""
-        return self.answers.whole
+        return self.answers.complete_indices
 
     @cached_property
     def cases(self) -> list[Case]:
         """Profiles with a usable answer for every value of the attribute."""
-        return [self.answers.cases[index] for index in self.whole]
+        return [self.answers.cases[index] for index in self.complete_indices]
 
     @cached_property
     def clusters(self) -> Mapping[str, Integers]:
@@ -105,78 +105,78 @@ class Judged:
     @cached_property
     def label_changes(self) -> tuple[LabelsDocument, ...]:
         """Number of profiles whose likeliest label differs, for each pair of values."""
-        values, chosen = self.answers.values, self.likeliest(self.answers, self.whole)
+        values, labels = self.answers.values, self.likeliest_labels(self.answers, self.complete_indices)
         return tuple(
-            LabelsDocument(values[a], values[b], int((chosen[:, a] != chosen[:, b]).sum()))
+            LabelsDocument(values[a], values[b], int((labels[:, a] != labels[:, b]).sum()))
             for a, b in combinations(range(len(values)), 2)
         )
 
     @cached_property
-    def repeated(self) -> Sequence[int]:
+    def repeated_indices(self) -> Sequence[int]:
         """Indices of the profiles asked `TIMES` times, with a usable answer for every value each time.
 
         `repeated_answers` holds the first profiles of `cases` once for each further turn, one turn after the other.
         """
         profiles_per_turn = len(self.repeated_answers.cases) // (TIMES - 1)
-        answered_again = {*self.repeated_answers.whole}
+        answered_again = {*self.repeated_answers.complete_indices}
         turns = range(TIMES - 1)
         return [
             index
-            for index in self.whole
+            for index in self.complete_indices
             if index < profiles_per_turn and all(index + turn * profiles_per_turn in answered_again for turn in turns)
         ]
 
-    def times(self, of: Callable[[Answers, Sequence[int]], A]) -> A:
-        """Apply `of` to the first and to the repeated answers of repeated profiles; shape (profiles, values, times)."""
+    def stack_repeats(self, read_answers: Callable[[Answers, Sequence[int]], A]) -> A:
+        """Apply `read_answers` to each turn's answers of repeated profiles; shape (profiles, values, `TIMES`)."""
         profiles_per_turn = len(self.repeated_answers.cases) // (TIMES - 1)
         repeats = [
-            of(self.repeated_answers, [index + turn * profiles_per_turn for index in self.repeated])
+            read_answers(self.repeated_answers, [index + turn * profiles_per_turn for index in self.repeated_indices])
             for turn in range(TIMES - 1)
         ]
-        return np.stack([of(self.answers, self.repeated), *repeats], axis=2)  # type: ignore[return-value]
+        first_answers = read_answers(self.answers, self.repeated_indices)
+        return np.stack([first_answers, *repeats], axis=2)  # type: ignore[return-value]
 
     @cached_property
-    def cells(self) -> tuple[Integers, int]:
+    def sentence_cells(self) -> tuple[Integers, int]:
         """Number of the frame and content of each profile in `cases`, and the count of all their combinations."""
-        kinds = [np.unique([case.clusters[kind] for case in self.cases], return_inverse=True) for kind in TEXT_PARTS]
-        (frames, frame), (contents, content) = kinds
-        return frame * len(contents) + content, len(frames) * len(contents)
-
-    def likeliest(self, answers: Answers, places: Sequence[int]) -> NDArray[np.str_]:
-        """Return the likeliest label of the profiles with indices `places` for each value, shape (profiles, values)."""
-        replies, values = answers.replies, range(len(answers.values))
-        scores_by_profile = [[replies[index, value] for value in values] for index in places]
-        return np.array(
-            [
-                [max(sorted(scores), key=scores.__getitem__) for scores in profile_scores]
-                for profile_scores in scores_by_profile
-            ]
+        (frames, frame_index), (contents, content_index) = (
+            np.unique([case.clusters[kind] for case in self.cases], return_inverse=True) for kind in TEXT_PARTS
         )
+        return frame_index * len(contents) + content_index, len(frames) * len(contents)
+
+    def likeliest_labels(self, answers: Answers, indices: Sequence[int]) -> NDArray[np.str_]:
+        """Return the likeliest label of the profiles at `indices` for each value, shape (profiles, values)."""
+
+        def likeliest_label(scores: Mapping[str, float]) -> str:
+            return max(sorted(scores), key=scores.__getitem__)
+
+        values = range(len(answers.values))
+        return np.array([[likeliest_label(answers.replies[index, value]) for value in values] for index in indices])
 
     @cached_property
     def label_numbers(self) -> tuple[Integers, Integers | None]:
         """Likeliest labels coded as numbers, of `cases` and of repeated profiles; labels that are not judged are 0."""
-        labels = self.likeliest(self.answers, self.whole)
-        repeats = self.times(self.likeliest) if self.repeated else labels[:0, :, None]
-        names, numbers = np.unique(np.concatenate([labels.ravel(), repeats.ravel()]), return_inverse=True)
+        labels = self.likeliest_labels(self.answers, self.complete_indices)
+        repeats = self.stack_repeats(self.likeliest_labels) if self.repeated_indices else labels[:0, :, None]
+        distinct_labels, numbers = np.unique(np.concatenate([labels.ravel(), repeats.ravel()]), return_inverse=True)
         if self.rules.labels:
             judged_labels = [self.answers.spellings.first(label) for label in self.rules.labels]
-            numbers = np.where(np.isin(names, judged_labels), np.arange(len(names)) + 1, 0)[numbers]
+            numbers = np.where(np.isin(distinct_labels, judged_labels), np.arange(len(distinct_labels)) + 1, 0)[numbers]
         return numbers[: labels.size].reshape(labels.shape), (
-            numbers[labels.size :].reshape(repeats.shape) if self.repeated else None
+            numbers[labels.size :].reshape(repeats.shape) if self.repeated_indices else None
         )
 
     def table(self, answers: Answers, label: str | None) -> Floats:
         """Return the outputs of all profiles, shape (profiles, values); NaN where there is no answer."""
         table = np.full((len(answers.cases), len(answers.values)), np.nan)
-        for cell, answer in answers.replies.items():
-            table[cell] = answer if label is None else answer.get(label, 0.0)
+        for (profile, value), answer in answers.replies.items():
+            table[profile, value] = answer if label is None else answer.get(label, 0.0)
         return table
 
 
-def number_or_why(work: Callable[[], float]) -> float | Absent:
-    """Call `work` and return its number, or an `Absent` with the message of the `EvidenceError` that it raised."""
+def number_or_why(compute: Callable[[], float]) -> float | Absent:
+    """Call `compute` and return its number, or an `Absent` with the message of the `EvidenceError` that it raised."""
     try:
-        return float(work())
+        return float(compute())
     except EvidenceError as error:
         return Absent(str(error))

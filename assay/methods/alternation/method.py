@@ -24,10 +24,10 @@ from assay.errors import SpecificationError
 from assay.experiment import Experiment, Method
 from assay.methods.alternation import words as spoken
 from assay.methods.alternation.analysis import judge_answers
-from assay.methods.alternation.by_truth import Reading, reading_of, record_outcomes
+from assay.methods.alternation.by_truth import OutcomeRule, outcome_rule_of, record_outcomes
 from assay.methods.alternation.comparisons import ComparedAnswers, both_orders, opponents, with_position
 from assay.methods.alternation.detail import AlternationComponent
-from assay.methods.alternation.judged import TIMES, Judged, Rules
+from assay.methods.alternation.judged import TIMES, JudgingTask, Rules
 from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.answers.tally import Asking, ask_in_batches
 from assay.methods.shared.detail import ProfilesAggregation, ProfilesLook
@@ -168,13 +168,13 @@ class Alternation(Bounded, Method):
             raise SpecificationError("a regressor has no labels; leave it out, and give a threshold", "favourable")
         if self.answers == "labels" and not self.favourable:
             raise SpecificationError("say which label is favourable to the person", "favourable")
-        self._outcome_reading()
+        self._outcome_rule()
 
-    def _outcome_reading(self) -> Reading | None:
+    def _outcome_rule(self) -> OutcomeRule | None:
         """Return the rules that make answers outcomes; ``None`` without `truth` or while an upload has no rows yet."""
         if self.records is None or not self.truth:
             return None
-        return reading_of(self.records, self.truth, self.favourable, self.threshold, self.truth_favourable)
+        return outcome_rule_of(self.records, self.truth, self.favourable, self.threshold, self.truth_favourable)
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -186,13 +186,13 @@ class Alternation(Bounded, Method):
 
     def for_kind(self, kind: Kind) -> Alternation:
         """Expect numbers of a regressor and labels of a classifier; refuse a request for the other kind of answers."""
-        expected: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
-        if self.answers not in {None, expected}:
-            raise SpecificationError(f"a {kind} returns {expected}, not {self.answers}", "answers")
-        if self.compares and expected == "numbers":
+        answers: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
+        if self.answers not in {None, answers}:
+            raise SpecificationError(f"a {kind} returns {answers}, not {self.answers}", "answers")
+        if self.compares and answers == "numbers":
             problem = "a regressor cannot choose between two documents; name a classifier, or leave `pairs` out"
             raise SpecificationError(problem, "texts.pairs")
-        return replace(self, answers=expected)
+        return replace(self, answers=answers)
 
     @property
     def compares(self) -> bool:
@@ -253,9 +253,9 @@ class Alternation(Bounded, Method):
         else:
             assert self.texts is not None  # noqa: S101
             cases = text_cases(self.texts, text_rng)
-        kind = ComparedAnswers if self.compares else Answers
-        answers = kind((), self.values, numbers=self.answers == "numbers")
-        repeated_answers = kind((), self.values, numbers=answers.numbers, spellings=answers.spellings)
+        answers_class = ComparedAnswers if self.compares else Answers
+        answers = answers_class((), self.values, numbers=self.answers == "numbers")
+        repeated_answers = answers_class((), self.values, numbers=answers.numbers, spellings=answers.spellings)
         components: list[Component] = []
         looks: list[ProfilesLook] = []
         for size in look_sizes(self._first_look_size(len(cases)), len(cases), self.stop_early):
@@ -271,11 +271,8 @@ class Alternation(Bounded, Method):
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
             if answers.unasked or all(map(is_settled, components)):
                 # judge again with a copy of the generator: the letters are the same, and the details are added
-                components = (
-                    components
-                    if is_last
-                    else self._judge(answers, repeated_answers, final_rng, EARLY, letter_only=False)
-                )
+                if not is_last:
+                    components = self._judge(answers, repeated_answers, final_rng, EARLY, letter_only=False)
                 break
         return replace(
             self.finding(components, ProfilesAggregation(looks=tuple(looks))), reasons=answers.spellings.reasons()
@@ -292,25 +289,25 @@ class Alternation(Bounded, Method):
     ) -> list[Component]:
         """Judge the answers so far; `error_fraction` multiplies the permitted error probability."""
         confidence = 1 - error_fraction * (1 - self.confidence)
-        limits = (self.delta_individual, self.delta_loss)
         # without hidden effects a weight is drawn for each record
         most_weights = None if self.strata is None else MOST_WEIGHTS
-        decides = self.texts is not None and self.texts.decision is not None and self.answers == "labels"
-        decides = decides and not self.compares  # shares of won comparisons are no selection rates
+        limits = (self.delta_individual, self.delta_loss)
+        # shares of won comparisons are no selection rates
+        impact = bool(self.texts and self.texts.decision is not None and self.answers == "labels" and not self.compares)
         rules = Rules(
-            self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, most_weights, impact=decides
+            self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, most_weights, impact
         )
         families, not_within = ({}, ()) if self.strata is None else self._strata_families(answers.cases)
-        task = Judged(answers, repeated_answers, families, rules, letter_only, not_within)
+        task = JudgingTask(answers, repeated_answers, families, rules, letter_only, not_within)
         components = judge_answers(task, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)
         if isinstance(answers, ComparedAnswers):
             components = [with_position(component, answers) for component in components]
-        reading = None if letter_only else self._outcome_reading()
-        if reading is None or self.records is None or not isinstance(components[0].detail, AlternationComponent):
+        rule = None if letter_only else self._outcome_rule()
+        if rule is None or self.records is None or not isinstance(components[0].detail, AlternationComponent):
             return components
-        outcomes = record_outcomes(answers, self.records.column, reading, rng.spawn(1)[0])
-        with_outcomes = replace(components[0], detail=replace(components[0].detail, outcomes=outcomes))
-        return [with_outcomes, *components[1:]]
+        outcomes = record_outcomes(answers, self.records.column, rule, rng.spawn(1)[0])
+        first_component = replace(components[0], detail=replace(components[0].detail, outcomes=outcomes))
+        return [first_component, *components[1:]]
 
     def _strata_families(self, cases: Sequence[Case]) -> tuple[dict[str, NDArray[np.str_]], Sequence[str]]:
         """Return the stratum of each profile in each family (column, frame …), and the columns that were left out."""
@@ -322,23 +319,20 @@ class Alternation(Bounded, Method):
             **({"opponent": np.array(opponents(cases))} if self.compares else {}),
         }, ()
 
-    def _ask(self, answers: Answers, cases: Sequence[Case], ordering: np.random.Generator, times: int = 1) -> Asking:
+    def _ask(self, answers: Answers, cases: Sequence[Case], order_rng: np.random.Generator, times: int = 1) -> Asking:
         """Ask about the `cases` that `answers` lacks; with `times` > 1, repeat each question `times` - 1 times.
 
         The values come in random order: otherwise two target replicas that answer in turn would see one value each.
         """
-        count = len(self.values)
-        questions = [
-            (
-                (index + turn * len(cases), value),
-                [probe if times == 1 else probe.repeated(turn + 2) for probe in probes],
-            )
-            for turn in range(max(1, times - 1))
-            for index, case in enumerate(cases)
-            if index >= len(answers.cases)
-            for value in (range(count) if self.strata is None else ordering.permutation(count).tolist())
-            for probes in [self._build_probes(case, value)]
-        ]
+        questions: list[tuple[tuple[int, int], list[Probe]]] = []
+        for turn in range(max(1, times - 1)):
+            for index in range(len(answers.cases), len(cases)):
+                values = np.arange(len(self.values))
+                for value in (values if self.strata is None else order_rng.permutation(values)).tolist():
+                    probes = self._build_probes(cases[index], value)
+                    if times > 1:  # the first repetition is the second time that the question is asked
+                        probes = [probe.repeated(turn + 2) for probe in probes]
+                    questions.append(((index + turn * len(cases), value), probes))
         answers.cases = tuple(cases) * max(1, times - 1)
         yield from ask_in_batches(questions, lambda key, replies: answers.take_replies(*key, replies))
 

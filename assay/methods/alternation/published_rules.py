@@ -129,11 +129,11 @@ class Blocks:
             if self.original is not None:
                 yield pair, (self.outputs[self.original == a, a], self.outputs[self.original == b, b])
                 continue
-            for first in (0, 1):
-                sides = (self._select_tied(first), self._select_tied(1 - first))
+            for majority_side in (0, 1):
+                first_indices, second_indices = map(self._select_tied, (majority_side, 1 - majority_side))
                 yield (
-                    f"{pair} ({'one' if first == 0 else 'other'} way)",
-                    (self.outputs[sides[0], a], self.outputs[sides[1], b]),
+                    f"{pair} ({'one' if majority_side == 0 else 'other'} way)",
+                    (self.outputs[first_indices, a], self.outputs[second_indices, b]),
                 )
 
     def _select_tied(self, majority_side: int) -> Integers:
@@ -160,8 +160,8 @@ def kolmogorov_smirnov_letter(
     name = rule_name(aggregate)
     try:
         steps = {
-            step: {pair: kolmogorov_smirnov(*samples, scale=blocks.scale) for pair, samples in specs}
-            for step, specs in (("step_1", blocks.unbiased()), ("step_2", blocks.biased()))
+            step: {pair: kolmogorov_smirnov(*samples, scale=blocks.scale) for pair, samples in comparisons}
+            for step, comparisons in (("step_1", blocks.unbiased()), ("step_2", blocks.biased()))
         }
     except (EvidenceError, SpecificationError) as error:
         return {name: None}, {name: {"why": str(error)}}

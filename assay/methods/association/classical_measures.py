@@ -80,7 +80,7 @@ def _compare_groups(
     controls: Floats,
     rng: np.random.Generator,
 ) -> WeatDocument:
-    row = result_or_why(
+    document = result_or_why(
         WeatDocument, lambda: _weat_document(weat(first, second, stereotypes, other_stereotypes, rng=rng))
     )
     measures: dict[str, Callable[[], EmbeddingMeasure]] = {
@@ -95,7 +95,7 @@ def _compare_groups(
         name: unpaired_document if name in OF_PAIRS and len(first) != len(second) else _measure_document(measure)
         for name, measure in measures.items()
     }
-    return replace(row, beside=other_measures)
+    return replace(document, beside=other_measures)
 
 
 def _weat_document(test: Weat) -> WeatDocument:
@@ -103,16 +103,16 @@ def _weat_document(test: Weat) -> WeatDocument:
 
 
 def _mean_average_cosine(words: AssociationWords, vectors: Vectors) -> EmbeddingMeasure:
-    distance: list[float] = []
-    of_word: list[str] = []
-    of_set: list[str] = []
+    distances: list[float] = []
+    words_of_distances: list[str] = []
+    sets_of_distances: list[str] = []
     for terms in words.protected.values():
         for word in vectors.among(terms):
             for name, attributes in words.attributes.items():
                 known_attributes = vectors.among(attributes)
                 if known_attributes:
-                    between = 1 - cosines(vectors.matrix([word]), vectors.matrix(known_attributes))[0]
-                    distance += between.tolist()
-                    of_word += [word] * len(known_attributes)
-                    of_set += [name] * len(known_attributes)
-    return mean_average_cosine(np.array(distance), of_word, of_set)
+                    word_distances = 1 - cosines(vectors.matrix([word]), vectors.matrix(known_attributes))[0]
+                    distances += word_distances.tolist()
+                    words_of_distances += [word] * len(known_attributes)
+                    sets_of_distances += [name] * len(known_attributes)
+    return mean_average_cosine(np.array(distances), words_of_distances, sets_of_distances)

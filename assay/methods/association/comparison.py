@@ -86,8 +86,8 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
             f"and to {', '.join(after.connections)} after"
         )
 
-    def change(name: str, first: Floats, second: Floats) -> Difference:
-        return Difference.of(name, first[:draws], np.roll(second, second.size // 2)[:draws], mass)
+    def change(name: str, before_draws: Floats, after_draws: Floats) -> Difference:
+        return Difference.of(name, before_draws[:draws], np.roll(after_draws, after_draws.size // 2)[:draws], mass)
 
     words = [word for word in _words_with_effect(before) if word in _words_with_effect(after)]
     return Comparison(
@@ -322,10 +322,10 @@ def _check_alike(first: _MeasuredRating, second: _MeasuredRating) -> None:
 
 def _list_differences(first: frozenset[str] | None, second: frozenset[str] | None) -> list[str]:
     differences = []
-    for position, mine, others in (("first", first, second), ("second", second, first)):
-        if only := sorted((mine or frozenset()) - (others or frozenset())):
-            remainder = f" and {len(only) - NAMED} more" if len(only) > NAMED else ""
-            differences.append(f"only in the {position}: {', '.join(only[:NAMED])}{remainder}")
+    for position, words, other_words in (("first", first, second), ("second", second, first)):
+        if unshared_words := sorted((words or frozenset()) - (other_words or frozenset())):
+            remainder = f" and {len(unshared_words) - NAMED} more" if len(unshared_words) > NAMED else ""
+            differences.append(f"only in the {position}: {', '.join(unshared_words[:NAMED])}{remainder}")
     return differences
 
 

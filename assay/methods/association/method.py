@@ -106,10 +106,10 @@ class Association(OneSpecification[AssociationWords]):
     # ------------------------------------------------------------------------ decision
     def _judge(self, vectors: Vectors, rng: np.random.Generator) -> Component:
         words = self.known_words
-        coverage = cover(words.groups, vectors.of)
+        coverage = cover(words.groups, vectors.by_text)
         measurement = Measurement(
             name=words.name,
-            counts=Counts(len(vectors.of), vectors.unusable, vectors.failed, vectors.unasked),
+            counts=Counts(len(vectors.by_text), vectors.unusable, vectors.failed, vectors.unasked),
             tolerance=Tolerance.around(self.delta, self.confidence),
             detail=AssociationComponent(
                 dimensions=vectors.dims,
@@ -118,7 +118,7 @@ class Association(OneSpecification[AssociationWords]):
                 estimand=LIKE_THESE if self.strata else THESE,
             ),
         )
-        lacking = coverage_reasons(coverage, words.name)
+        low_coverage = coverage_reasons(coverage, words.name)
         try:
             rows = distances_of(words, vectors)
             posterior = fit_hierarchy(
@@ -134,12 +134,12 @@ class Association(OneSpecification[AssociationWords]):
                 words, posterior, rows, self.delta, rng.spawn(1)[0] if self.strata else None
             )
         except EvidenceError as error:
-            return measurement.give_up(*lacking) if lacking else measurement.impossible(error)
+            return measurement.give_up(*low_coverage) if low_coverage else measurement.impossible(error)
         measurement.units = _count_units(words, vectors)
         measurement.detail = replace(
             measurement.detail,
             connections=tuple(
-                _summarise(posterior.mean(name), name, float(posterior.residual(name).mean()))
+                _connection_document(posterior.mean(name), name, float(posterior.residual(name).mean()))
                 for name in posterior.connections
             ),
             protected=_protected_documents(words, posterior),
@@ -150,9 +150,9 @@ class Association(OneSpecification[AssociationWords]):
             classical=classical_measures(words, vectors, rng),
             hidden=hidden_documents(evidence.hidden),
         )
-        if lacking:
+        if low_coverage:
             # some declared words are missing from the posterior, so it must not decide a letter
-            return measurement.give_up(*lacking, measured_effects=intervals)
+            return measurement.give_up(*low_coverage, measured_effects=intervals)
         return measurement.conclude(
             evidence, lambda letter: _reason_for(letter, words, evidence, intervals["step_2"]), intervals
         )
@@ -183,28 +183,27 @@ class Distances:
 
 def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
     """Compute the distance of every protected word to every attribute word, each pair once; both must have vectors."""
-    rows: dict[tuple[str, str], str] = {}
+    connection_by_pair: dict[tuple[str, str], str] = {}
     for group, group_words in words.protected.items():
         for word in vectors.among(group_words):
             for attribute_group, terms in words.attributes.items():
                 for attribute in vectors.among(terms):
                     if attribute_group == group:
-                        rows[word, attribute] = "associated"
+                        connection_by_pair[word, attribute] = "associated"
                     else:
-                        rows.setdefault((word, attribute), "different")
+                        connection_by_pair.setdefault((word, attribute), "different")
             for name, terms in (("human", words.human), ("neutral", words.neutral)):
                 for attribute in vectors.among(terms):
-                    rows.setdefault((word, attribute), name)
-    first, second = (list(dict.fromkeys(pair[side] for pair in rows)) for side in (0, 1))
-    table = 1 - cosines(vectors.matrix(first), vectors.matrix(second))
-    at_first, at_second = ({word: index for index, word in enumerate(axis_words)} for axis_words in (first, second))
+                    connection_by_pair.setdefault((word, attribute), name)
+    protected_words, attribute_words = zip(*connection_by_pair, strict=True) if connection_by_pair else ((), ())
+    rows, columns = list(dict.fromkeys(protected_words)), list(dict.fromkeys(attribute_words))
+    distances = 1 - cosines(vectors.matrix(rows), vectors.matrix(columns))
+    row_index, column_index = ({word: index for index, word in enumerate(axis)} for axis in (rows, columns))
     return Distances(
-        protected=np.array([word for word, _ in rows]),
-        attribute=np.array([attribute_word for _, attribute_word in rows]),
-        connection=np.array(list(rows.values())),
-        distance=np.array(
-            [table[at_first[word], at_second[attribute_word]] for word, attribute_word in rows], dtype=float
-        ),
+        protected=np.array(protected_words),
+        attribute=np.array(attribute_words),
+        connection=np.array(list(connection_by_pair.values())),
+        distance=np.array([distances[row_index[a], column_index[b]] for a, b in connection_by_pair], dtype=float),
     )
 
 
@@ -221,25 +220,25 @@ def effects_of(
     list are fitted together and also compared with `delta` (docs/decisions/0081).
     """
     shares = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
-    groups = [mean for terms in words.protected.values() if (mean := _draw_mean(posterior, terms, shares)) is not None]
+    means = [_draw_mean(posterior, terms, shares) for terms in words.protected.values()]
+    group_means = [mean for mean in means if mean is not None]
     step_2 = posterior.mean("different") - posterior.mean("associated")
-    if len(groups) < 2:
-        raise TooFewObservations(f"{len(groups)} groups have distances to control words; a difference needs two")
-    gaps = np.stack([b - a for a, b in combinations(groups, 2)], axis=1)
+    if len(group_means) < 2:
+        raise TooFewObservations(f"{len(group_means)} groups have distances to control words; a difference needs two")
+    gaps = np.stack([b - a for a, b in combinations(group_means, 2)], axis=1)
     hidden: tuple[HiddenEffect, ...] = ()
-    follows = step_2
     if rng is not None:
         gaps, strata, lists = group_gaps(words, rows, len(step_2), rng)
         chances = {name: may_be_chance(list_gaps) for name, list_gaps in {**strata, **lists}.items()}
         chances |= chances_of_short_lists(words, rows, lists, rng.spawn(1)[0])
-        bounds = {
+        bound_names = {  # too few words to show more than the largest possible size of the effect
             name
             for name, terms in (("human words", words.human), ("neutral words", words.neutral))
             if len({*terms} & {*rows.attribute.tolist()}) < LEAST_UNITS
         }
         hidden = tuple(
-            HiddenEffect("stratum", name, np.abs(stratum_gaps).max(axis=1), bound=name in bounds, chance=chances[name])
-            for name, stratum_gaps in strata.items()
+            HiddenEffect("stratum", name, np.abs(draws).max(axis=1), bound=name in bound_names, chance=chances[name])
+            for name, draws in strata.items()
         )
         if len(words.protected) >= MANY_GROUPS:
             hidden += tuple(
@@ -248,10 +247,9 @@ def effects_of(
                 )
                 for name, list_gaps in lists.items()
             )
-        follows = np.abs(step_2)
-    evidence = Evidence(
-        np.abs(gaps).max(axis=1), follows, hidden=hidden, chance_1=may_be_chance(gaps), chance_2=may_be_chance(step_2)
-    )
+    effect_2 = step_2 if rng is None else np.abs(step_2)
+    chance_1, chance_2 = may_be_chance(gaps), may_be_chance(step_2)
+    evidence = Evidence(np.abs(gaps).max(axis=1), effect_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)
     return evidence, {"step_1": largest_interval(gaps), "step_2": interval_of(step_2)}
 
 
@@ -266,21 +264,22 @@ def group_gaps(
         Differences of distances to control words; by stratum, to all stereotypes (`shared_lean`) and to each kind of
         control; by list, to each list of stereotypes. Those of a list of fewer than five words hold for these only.
     """
-    table: dict[str, dict[str, float]] = {}
+    distances_by_word: dict[str, dict[str, float]] = {}  # of each attribute word to each group
     for group, group_words in words.protected.items():
         in_group = np.isin(rows.protected, group_words)
         for attribute_word in np.unique(rows.attribute[in_group]):
-            table.setdefault(str(attribute_word), {})[group] = float(
+            distances_by_word.setdefault(str(attribute_word), {})[group] = float(
                 rows.distance[in_group & (rows.attribute == attribute_word)].mean()
             )
 
     def gaps_of(terms: Sequence[str], least: int = 1) -> Floats:
-        distances = [table[word] for word in terms if len(table.get(word, {})) == len(words.protected)]
-        values = [[by_group[b] - by_group[a] for a, b in combinations(words.protected, 2)] for by_group in distances]
-        if least <= len(distances) < LEAST_CLUSTERS:  # too few to generalise: the distances of these words are known
-            return np.tile(np.mean(values, axis=0), (draws, 1))
-        width = len(words.protected) * (len(words.protected) - 1) // 2
-        return mean_draws(np.array(values, dtype=float).reshape(-1, width), {}, rng, draws)
+        pairs = list(combinations(words.protected, 2))
+        known_distances = [distances_by_word.get(word, {}) for word in terms]
+        complete = [by_group for by_group in known_distances if len(by_group) == len(words.protected)]
+        word_gaps = [[by_group[b] - by_group[a] for a, b in pairs] for by_group in complete]
+        if least <= len(word_gaps) < LEAST_CLUSTERS:  # too few to generalise: the distances of these words are known
+            return np.tile(np.mean(word_gaps, axis=0), (draws, 1))
+        return mean_draws(np.array(word_gaps, dtype=float).reshape(-1, len(pairs)), {}, rng, draws)
 
     controls = gaps_of(tuple(dict.fromkeys((*words.human, *words.neutral))), LEAST_CLUSTERS)
     strata: dict[str, Floats] = {}
@@ -307,22 +306,19 @@ def chances_of_short_lists(
     The mean distance of so few words has no error. But the words for the groups also differ: a difference that is no
     larger than the groups' words differ among themselves proves nothing.
     """
-    draws, short_lists = dict(lists), {}
-    for name, terms in words.attributes.items():
+    draws = dict(lists)
+    short_lists = {}
+    for group, terms in words.attributes.items():
+        name = name_of_list(group)
         covered_terms = {*terms} & {*rows.attribute.tolist()}
-        if name_of_list(name) in lists and len(covered_terms) < LEAST_CLUSTERS:
-            among = np.isin(rows.attribute, [*covered_terms])
-            by_group = [
-                np.array(
-                    [rows.distance[among & (rows.protected == word)].mean() for word in {*rows.protected[members]}]
-                )
-                for members in (
-                    among & np.isin(rows.protected, group_words) for group_words in words.protected.values()
-                )
-            ]
-            draws[name_of_list(name)] = short_lists[name_of_list(name)] = _draw_mean_gaps(
-                by_group, len(lists[name_of_list(name)]), rng
-            )
+        if name in lists and len(covered_terms) < LEAST_CLUSTERS:
+            in_list = np.isin(rows.attribute, [*covered_terms])
+            word_means = []
+            for group_words in words.protected.values():
+                protected_words = {*rows.protected[in_list & np.isin(rows.protected, group_words)]}
+                means = [rows.distance[in_list & (rows.protected == word)].mean() for word in protected_words]
+                word_means.append(np.array(means))
+            draws[name] = short_lists[name] = _draw_mean_gaps(word_means, len(lists[name]), rng)
     if short_lists:
         short_lists[ALL_STEREOTYPES] = shared_lean([*draws.values()])
     return {name: may_be_chance(gaps) for name, gaps in short_lists.items()}
@@ -341,32 +337,34 @@ def _draw_mean_gaps(by_group: Sequence[Floats], draws: int, rng: np.random.Gener
 
 def _count_units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]:
     """Count the independent units: control words, and in the shortest list of stereotypes pairs with a group's word."""
-    groups, lists = (
-        [len(vectors.among(terms)) for terms in lists_by_group.values()]
-        for lists_by_group in (words.protected, words.attributes)
+    group_sizes, list_sizes = (
+        [len(vectors.among(terms)) for terms in lists.values()] for lists in (words.protected, words.attributes)
     )
     controls = len({*vectors.among((*words.human, *words.neutral))})
-    return Units("control word", controls), Units("word pair", min(groups) * min(lists), LEAST_WORD_PAIRS)
+    return Units("control word", controls), Units("word pair", min(group_sizes) * min(list_sizes), LEAST_WORD_PAIRS)
 
 
 def _draw_mean(posterior: Posterior, words: Sequence[str], shares: Mapping[str, float]) -> Floats | None:
     """Draw a group's mean distance to control words, each kind weighted by its share; ``None`` if it has none."""
-    total, weight = np.zeros(1), 0.0
+    total, total_share = np.zeros(1), 0.0
     for name, share in shares.items():
         samples = [posterior.cell_by_itself(name, word) for word in words if share and posterior.has(name, word)]
         if samples:
-            total, weight = total + share * np.mean(np.stack(samples), axis=0), weight + share
-    return None if weight == 0 else np.asarray(total / weight)
+            total = total + share * np.mean(np.stack(samples), axis=0)
+            total_share += share
+    return None if total_share == 0 else np.asarray(total / total_share)
 
 
-def _summarise(draws: Floats, connection: str | None = None, sigma: float | None = None) -> ConnectionDocument:
-    shortest, equal = hpdi(draws, MASS), equal_tailed(draws, MASS)
+def _connection_document(
+    draws: Floats, connection: str | None = None, sigma: float | None = None
+) -> ConnectionDocument:
+    shortest, equal_tails = hpdi(draws, MASS), equal_tailed(draws, MASS)
     return ConnectionDocument(
         connection,
         mean=float(draws.mean()),
         sd=float(draws.std()),
         hpdi_89=EffectDocument(low=shortest.low, high=shortest.high),
-        equal_tailed_89=EffectDocument(low=equal.low, high=equal.high),
+        equal_tailed_89=EffectDocument(low=equal_tails.low, high=equal_tails.high),
         sigma=sigma,
     )
 
@@ -375,13 +373,13 @@ def _protected_documents(words: AssociationWords, posterior: Posterior) -> tuple
     rows: list[ProtectedDocument] = []
     for group, terms in words.protected.items():
         for word in terms:
-            cells = {
-                name: _summarise(posterior.cell(name, word))
+            connections = {
+                name: _connection_document(posterior.cell(name, word))
                 for name in posterior.connections
                 if posterior.has(name, word)
             }
-            if cells:
-                rows.append(ProtectedDocument(word, group, cells))
+            if connections:
+                rows.append(ProtectedDocument(word, group, connections))
     return tuple(rows)
 
 

@@ -18,7 +18,7 @@ from assay.statistics.bayes.hierarchy import ConnectionDraws, Posterior, checked
 from assay.statistics.intervals.credible import IntervalEnds, hpdi
 from assay.statistics.special import special
 
-HALF, MOST = 0.5, 0.89
+MASS_50, MASS_89 = 0.5, 0.89
 """Probability masses of the predictive intervals within which P2 counts the data."""
 
 GRID_POINTS = 81
@@ -50,13 +50,15 @@ def predictive_check(
     OutOfBounds
         If a distance is outside [0, 2], or the columns differ in length.
     """
-    rows = _group_by_cell(distance, connection, protected)
-    for name in rows:
+    distances = _group_by_cell(distance, connection, protected)
+    for name in distances:
         posterior.part(name)  # called only for its error if the connection was not fitted
-    y = np.concatenate([values for cells in rows.values() for values in cells.values()])
-    margin = 3 * max(_kernel_width(posterior.part(name), cells) for name, cells in rows.items())
+    y = np.concatenate([values for cells in distances.values() for values in cells.values()])
+    # three kernel widths beyond the data, the density is close to 0
+    margin = 3 * max(_kernel_width(posterior.part(name), cells) for name, cells in distances.items())
     grid = np.linspace(y.min() - margin, y.max() + margin, GRID_POINTS)
-    checks = tuple(_check_density(posterior, name, rows[name], grid) for name in posterior.connections if name in rows)
+    names = [name for name in posterior.connections if name in distances]
+    checks = tuple(_check_density(posterior, name, distances[name], grid) for name in names)
     share_50, share_89 = (
         sum(getattr(check, share) * check.rows for check in checks) / y.size for share in ("share_50", "share_89")
     )
@@ -65,37 +67,36 @@ def predictive_check(
 
 def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> DensityDocument:
     """Return shares inside the predictive intervals and both densities for one connection; `cells`: by word."""
-    part, y = posterior.part(name), np.concatenate(list(cells.values()))
+    connection_draws = posterior.part(name)
+    y = np.concatenate(list(cells.values()))
     samples = {word: posterior.cell(name, word) for word in cells}
-    half, share_89 = (
-        np.sum([_count_predicted(samples[word], part.sigma, values) for word, values in cells.items()], axis=0) / y.size
-    )
-    smoothing, step = _kernel_width(part, cells), max(1, posterior.draws // DENSITY_DRAWS)
-    spread = np.hypot(part.sigma[::step], smoothing)
+    counts = [_count_predicted(samples[word], connection_draws.sigma, values) for word, values in cells.items()]
+    share_50, share_89 = (np.sum(counts, axis=0) / y.size).tolist()
+    smoothing = _kernel_width(connection_draws, cells)
+    step = max(1, posterior.draws // DENSITY_DRAWS)
+    spread = np.hypot(connection_draws.sigma[::step], smoothing)
     densities = [
         _density(grid, samples[word][::step], spread) * (values.size / y.size) for word, values in cells.items()
     ]
-    observed = _density(grid, y, np.full(y.size, smoothing))
-    return DensityDocument(
-        name, y.size, float(half), float(share_89), _round_density(observed), _round_density(np.sum(densities, axis=0))
-    )
+    observed, predicted = _density(grid, y, np.full(y.size, smoothing)), np.sum(densities, axis=0)
+    return DensityDocument(name, y.size, share_50, share_89, _round_density(observed), _round_density(predicted))
 
 
 def _count_predicted(beta: Floats, sigma: Floats, distances: Floats) -> tuple[int, int]:
-    """Count a word's distances inside its predictive intervals of mass `HALF` and of mass `MOST`."""
+    """Count a word's distances inside its predictive intervals of mass `MASS_50` and of mass `MASS_89`."""
     # the draws are independent, so evenly spread quantiles can replace random ones, without their noise
     predicted_values = beta + sigma * special.ndtri((np.arange(beta.size) + 0.5) * GOLDEN % 1)
-    half, inside_89 = (hpdi(predicted_values, mass) for mass in (HALF, MOST))
-    return _count_within(half, distances), _count_within(inside_89, distances)
+    limits_50, limits_89 = (hpdi(predicted_values, mass) for mass in (MASS_50, MASS_89))
+    return _count_within(limits_50, distances), _count_within(limits_89, distances)
 
 
 def _count_within(limits: IntervalEnds, distances: Floats) -> int:
     return int(np.count_nonzero((limits.low <= distances) & (distances <= limits.high)))
 
 
-def _kernel_width(part: ConnectionDraws, cells: Mapping[str, Floats]) -> float:
+def _kernel_width(connection_draws: ConnectionDraws, cells: Mapping[str, Floats]) -> float:
     """Return the kernel width of the observed and predicted density: Silverman's rule with the residual sd."""
-    return float(0.9 * part.sigma.mean() * sum(values.size for values in cells.values()) ** -0.2)
+    return float(0.9 * connection_draws.sigma.mean() * sum(values.size for values in cells.values()) ** -0.2)
 
 
 def _density(grid: Floats, centres: Floats, spreads: Floats) -> Floats:
@@ -107,8 +108,8 @@ def _density(grid: Floats, centres: Floats, spreads: Floats) -> Floats:
 def _group_by_cell(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, dict[str, Floats]]:
     """Group distances by connection, and within it by protected word."""
     rows: dict[str, dict[str, list[float]]] = {}
-    for y, name, word in zip(*checked_columns(distance, connection, protected), strict=True):
-        rows.setdefault(name, {}).setdefault(word, []).append(y)
+    for value, name, word in zip(*checked_columns(distance, connection, protected), strict=True):
+        rows.setdefault(name, {}).setdefault(word, []).append(value)
     return {name: {word: np.array(values) for word, values in cells.items()} for name, cells in rows.items()}
 
 

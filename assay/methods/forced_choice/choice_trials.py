@@ -91,13 +91,13 @@ class Questions(Bounded):
 
     def write(self, cues: Sequence[tuple[str, str]], word: str, level: float, rng: np.random.Generator) -> str:
         """Return the text of one question, with a random mixture of cue words, a share `level` from the second side."""
-        of_second = round(level * self.mixed)
-        sides = [1] * of_second + [0] * (self.mixed - of_second)
+        second_count = round(level * self.mixed)
+        sides = [1] * second_count + [0] * (self.mixed - second_count)
         mixture = [cues[pair][side] for pair, side in zip(rng.integers(len(cues), size=self.mixed), sides, strict=True)]
         shuffled_mixture = [mixture[index] for index in rng.permutation(self.mixed)]
         return self.text.replace("{cues}", " ".join(shuffled_mixture)).replace("{word}", word)
 
-    def shown(self, level: float) -> float:
+    def rounded_level(self, level: float) -> float:
         """Return `level` rounded to a whole number of the `mixed` cue words: the share of second cues in questions."""
         return round(level * self.mixed) / self.mixed
 
@@ -118,7 +118,7 @@ def ask_choices(
     If there are few cues, mixtures repeat. A repeated question gives no further evidence, so it is asked and counted
     only once.
     """
-    chosen: dict[tuple[str, float], list[bool]] = {}
+    choices: dict[tuple[str, float], list[bool]] = {}
     tally = Tally()
     trial_by_text: dict[str, tuple[str, float, int]] = {}
     for word in (*words.concept_words, *words.controls):
@@ -127,34 +127,35 @@ def ask_choices(
                 trial_by_text.setdefault(questions.write(words.cues, word, level, rng), (word, level, repeat))
 
     def take(trial: tuple[str, float, int], replies: Sequence[Reply]) -> None:
-        second = questions.chose_second(replies[0].value)
-        tally.count_reply(replies[0].failure, "no-label" if second is None else None)
-        if replies[0].failure is None and second is not None:
+        chose_second = questions.chose_second(replies[0].value)
+        tally.count_reply(replies[0].failure, "no-label" if chose_second is None else None)
+        if replies[0].failure is None and chose_second is not None:
             word, level, _ = trial
-            chosen.setdefault((word, questions.shown(level)), []).append(second)
+            choices.setdefault((word, questions.rounded_level(level)), []).append(chose_second)
 
+    def repeat_and_level(text: str) -> tuple[int, int]:
+        _, level, repeat = trial_by_text[text]
+        return repeat, questions.levels.index(level)
+
+    probes = []
     # all words at one level before the next level, so that questions about one word can be far apart
-    levels = {level: index for index, level in enumerate(questions.levels)}
-    rows = [(repeat, levels[level], text, word, level) for text, (word, level, repeat) in trial_by_text.items()]
-    yield from ask_in_batches(
-        (
-            ((word, level, repeat), [Probe(f"choice/{word}/{level!r}/{repeat}", Classify(text), (word,))])
-            for repeat, _, text, word, level in sorted(rows, key=lambda row: row[:2])
-        ),
-        take,
-    )
-    conditions = dict.fromkeys((word, questions.shown(level)) for word, level, _ in trial_by_text.values())
-    trials = tuple(Trials(*key, sum(chosen[key]), len(chosen[key])) for key in conditions if key in chosen)
+    for text in sorted(trial_by_text, key=repeat_and_level):
+        word, level, repeat = trial_by_text[text]
+        probe = Probe(f"choice/{word}/{level!r}/{repeat}", Classify(text), (word,))
+        probes.append((trial_by_text[text], [probe]))
+    yield from ask_in_batches(probes, take)
+    conditions = dict.fromkeys((word, questions.rounded_level(level)) for word, level, _ in trial_by_text.values())
+    trials = tuple(Trials(*key, sum(choices[key]), len(choices[key])) for key in conditions if key in choices)
     return trials, tally.counts
 
 
 @dataclass(frozen=True)
 class Judgements:
-    """Fitted curves by word, reasons by word `without` a curve, and the `counted` trials of all words."""
+    """Fitted curves by word, `reasons` by word why there is no curve, and the trials of each word."""
 
     fits: Mapping[str, PsychometricFit]
-    without: Mapping[str, str]
-    counted: Mapping[str, tuple[Trials, ...]]
+    reasons: Mapping[str, str]
+    trials: Mapping[str, tuple[Trials, ...]]
 
     def table(self, roles: Mapping[str, str], shares: Mapping[str, float | None]) -> tuple[WordDocument, ...]:
         """Return a row of results for every word, with ``why`` if no curve could be fitted."""
@@ -163,14 +164,14 @@ class Judgements:
                 self._word_document(word),
                 role=roles.get(word, "concept"),
                 share=shares.get(word),
-                trials=tuple((at_level.level, at_level.chose_second, at_level.trials) for at_level in trials),
+                trials=tuple((row.level, row.chose_second, row.trials) for row in trials),
             )
-            for word, trials in self.counted.items()
+            for word, trials in self.trials.items()
         )
 
     def _word_document(self, word: str) -> WordDocument:
         if word not in self.fits:
-            return WordDocument(word, why=self.without[word])
+            return WordDocument(word, why=self.reasons[word])
         fit = self.fits[word]
         return WordDocument(
             word,
@@ -186,7 +187,7 @@ def judge_trials(trials: Iterable[Trials]) -> Judgements:
     trials_by_word: dict[str, list[Trials]] = {}
     for level_trials in trials:
         trials_by_word.setdefault(level_trials.concept, []).append(level_trials)
-    fits, without = {}, {}
+    fits, reasons = {}, {}
     for word, word_trials in trials_by_word.items():
         try:
             fits[word] = fit_psychometric(
@@ -195,5 +196,5 @@ def judge_trials(trials: Iterable[Trials]) -> Judgements:
                 [level_trials.trials for level_trials in word_trials],
             )
         except EvidenceError as error:
-            without[word] = str(error)
-    return Judgements(fits, without, {word: tuple(word_trials) for word, word_trials in trials_by_word.items()})
+            reasons[word] = str(error)
+    return Judgements(fits, reasons, {word: tuple(word_trials) for word, word_trials in trials_by_word.items()})

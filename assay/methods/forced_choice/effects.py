@@ -30,7 +30,7 @@ class ChoiceEffects:
 
     lean: Floats
     """``mean PSE of controls - 1/2``; its absolute value is the effect of step 1; shape (draws,)."""
-    beyond: Floats
+    excess_variance: Floats
     """Variance of the PSE over concepts minus that over controls, which can be negative; shape (draws,)."""
     control_mean: float
     """Mean PSE of the controls; a word's PSE is its mean over models, cue pairs and templates."""
@@ -38,11 +38,11 @@ class ChoiceEffects:
     """Standard deviation of the PSE over the controls."""
     concept_spread: float
     """Standard deviation of the PSE over the concepts."""
-    common: Floats | None = None
+    common_lean: Floats | None = None
     """Shift of the PSE that concepts tied to either cue share (`shared_lean`), if sides are known; shape (draws,)."""
     apart: Floats | None = None
     """Half the mean PSE of the first side's concepts minus the second's: positive if choices follow the stereotype."""
-    whole: Floats | None = None
+    overall_lean: Floats | None = None
     """``mean PSE of all concepts - 1/2``, if their sides are not known; shape (draws,)."""
 
     @property
@@ -54,49 +54,49 @@ class ChoiceEffects:
     def step_2(self) -> Floats:
         """Draws of the effect of step 2: the larger of two numbers, because either shows preferences about concepts.
 
-        The first is the square root of `beyond`, or 0 if that is negative. The second is the size of `apart`: if
-        controls prefer different cues, their PSEs can vary as much as those of concepts that follow a stereotype.
+        The first is the square root of `excess_variance`, or 0 if that is negative. The second is the size of `apart`:
+        if controls prefer different cues, their PSEs can vary as much as those of concepts that follow a stereotype.
         """
-        spread = np.sqrt(np.maximum(0.0, self.beyond))
+        spread = np.sqrt(np.maximum(0.0, self.excess_variance))
         return spread if self.apart is None else np.maximum(spread, np.abs(self.apart))
 
     @property
     def hidden(self) -> tuple[HiddenEffect, ...]:
         """Hidden effects: the shift that concepts of both sides share, or the shift of all if sides are not known."""
         hidden: tuple[HiddenEffect, ...] = ()
-        if self.common is not None:
-            chance = may_be_chance(self.common)
-            hidden += (HiddenEffect("stratum", "concepts of both sides", self.common, chance=chance),)
-        if self.whole is not None:
-            chance = may_be_chance(self.whole)
-            hidden += (HiddenEffect("content", "All concepts together", np.abs(self.whole), chance=chance),)
+        if self.common_lean is not None:
+            chance = may_be_chance(self.common_lean)
+            hidden += (HiddenEffect("stratum", "concepts of both sides", self.common_lean, chance=chance),)
+        if self.overall_lean is not None:
+            chance = may_be_chance(self.overall_lean)
+            hidden += (HiddenEffect("content", "All concepts together", np.abs(self.overall_lean), chance=chance),)
         return hidden
 
     def evidence(self) -> Evidence:
         """Return the draws of all effects, with a note of those that can be due to chance."""
-        spread = float(np.quantile(self.beyond, (1 - CHANCE_LEVEL) / 2)) > 0
-        apart = self.apart is not None and not may_be_chance(self.apart)
+        has_spread = float(np.quantile(self.excess_variance, (1 - CHANCE_LEVEL) / 2)) > 0
+        are_apart = self.apart is not None and not may_be_chance(self.apart)
         return Evidence(
             self.step_1,
             self.step_2,
             hidden=self.hidden,
             chance_1=may_be_chance(self.lean),
-            chance_2=not (spread or apart),
+            chance_2=not (has_spread or are_apart),
         )
 
     def intervals(self) -> dict[str, Interval | None]:
-        """Return both effects with intervals: absolute value of `lean`; of step 2, the square root of `beyond`.
+        """Return both effects with intervals: absolute value of `lean`, and the square root of `excess_variance`.
 
         With `apart`, the interval of step 2 has the larger lower end and the larger upper end of both intervals. This
         keeps the coverage, even if both numbers are equal.
         """
-        spread = bounded_interval(self.beyond)
+        spread = bounded_interval(self.excess_variance)
         low, high = math.sqrt(spread.low), math.sqrt(spread.high)
         if self.apart is not None:
-            sides = absolute_value_interval(self.apart)
-            low, high = max(low, sides.low), max(high, sides.high)
-        of_step_2 = replace(spread, estimate=float(self.step_2.mean()), low=low, high=high)
-        return {"step_1": absolute_value_interval(self.lean), "step_2": of_step_2}
+            distance = absolute_value_interval(self.apart)
+            low, high = max(low, distance.low), max(high, distance.high)
+        step_2 = replace(spread, estimate=float(self.step_2.mean()), low=low, high=high)
+        return {"step_1": absolute_value_interval(self.lean), "step_2": step_2}
 
 
 def choice_effects(
@@ -119,8 +119,8 @@ def choice_effects(
     least : int
         Minimum number of concepts, and of controls.
     sides : sequence of ndarray of int, optional
-        Indices of the first and of the second side's concepts, to draw `common` and `apart`; or a single array, of all
-        concepts, to draw `whole`. Empty: neither.
+        Indices of the first and of the second side's concepts, to draw `common_lean` and `apart`; or a single array, of
+        all concepts, to draw `overall_lean`. Empty: neither.
 
     Raises
     ------
@@ -129,20 +129,20 @@ def choice_effects(
     """
     models, pairs, templates, words = points.shape
     _refuse_few(concepts, words - concepts, least, "vectors")
-    over = [rng.dirichlet(np.ones(count), draws) for count in (models, pairs, templates)]
-    mean = np.einsum("dm,dp,dt,mptw->dw", *over, points, optimize=True)
-    of_concepts, of_controls = mean[:, :concepts], mean[:, concepts:]
+    replicate_weights = [rng.dirichlet(np.ones(count), draws) for count in (models, pairs, templates)]
+    mean_points = np.einsum("dm,dp,dt,mptw->dw", *replicate_weights, points, optimize=True)
+    concept_points, control_points = mean_points[:, :concepts], mean_points[:, concepts:]
     concept_weights = rng.dirichlet(np.ones(concepts), draws)
     control_weights = rng.dirichlet(np.ones(words - concepts), draws)
-    samples = [_widen_weights(weights, rng) for weights in (*over, control_weights)]
-    lean = np.einsum("dm,dp,dt,dw,mptw->d", *samples, points[..., concepts:], optimize=True) - 0.5
-    beyond = _draw_variance(of_concepts, concept_weights) - _draw_variance(of_controls, control_weights)
+    wide_weights = [_widen_weights(weights, rng) for weights in (*replicate_weights, control_weights)]
+    lean = np.einsum("dm,dp,dt,dw,mptw->d", *wide_weights, points[..., concepts:], optimize=True) - 0.5
+    excess_variance = _draw_variance(concept_points, concept_weights) - _draw_variance(control_points, control_weights)
     leans = []
-    if sides:
-        sides_rng = rng.spawn(1)[0]
-        of_sides = [(_draw_word_weights(len(side), sides_rng, draws), points[..., side]) for side in sides]
-        leans = [np.einsum("dm,dp,dt,dw,mptw->d", *samples[:3], *side, optimize=True) - 0.5 for side in of_sides]
-    return _effects_of(lean, beyond, points.mean(axis=(0, 1, 2)), concepts, leans)
+    sides_rng = rng.spawn(1)[0] if sides else rng
+    for side in sides:
+        side_weights = (*wide_weights[:3], _draw_word_weights(len(side), sides_rng, draws))
+        leans.append(np.einsum("dm,dp,dt,dw,mptw->d", *side_weights, points[..., side], optimize=True) - 0.5)
+    return _build_effects(lean, excess_variance, points.mean(axis=(0, 1, 2)), concepts, leans)
 
 
 def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None:
@@ -151,18 +151,20 @@ def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None
             raise TooFewObservations(f"{count} {kind} have {material}; a spread over words needs {least}")
 
 
-def _effects_of(lean: Floats, beyond: Floats, points: Floats, concepts: int, leans: Sequence[Floats]) -> ChoiceEffects:
+def _build_effects(
+    lean: Floats, excess_variance: Floats, points: Floats, concepts: int, leans: Sequence[Floats]
+) -> ChoiceEffects:
     """Build the result; `points` are mean PSEs by word, `leans` draws of mean PSE - 1/2 of both sides, or of all."""
     has_two_leans = len(leans) == 2
     return ChoiceEffects(
         lean=lean,
-        beyond=beyond,
+        excess_variance=excess_variance,
         control_mean=float(points[concepts:].mean()),
         control_spread=float(points[concepts:].std()),
         concept_spread=float(points[:concepts].std()),
-        common=shared_lean(leans) if has_two_leans else None,
+        common_lean=shared_lean(leans) if has_two_leans else None,
         apart=(leans[0] - leans[1]) / 2 if has_two_leans else None,
-        whole=leans[0] if len(leans) == 1 else None,
+        overall_lean=leans[0] if len(leans) == 1 else None,
     )
 
 
@@ -170,10 +172,8 @@ def _draw_mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: 
     """Draw the mean PSE of the population of the words, or of these words alone if there are fewer than eight."""
     if len(points) >= LEAST_WORDS:
         return draw_population(points, rng, draws).mean
-    mean, variance = (
-        np.mean([point.mean for point in points]),
-        sum(point.variance for point in points) / len(points) ** 2,
-    )
+    mean = np.mean([point.mean for point in points])
+    variance = sum(point.variance for point in points) / len(points) ** 2
     return np.asarray(mean + math.sqrt(variance) * rng.standard_normal(draws))
 
 
@@ -242,9 +242,10 @@ def trial_effects(
     of the fits, and subtracting their variance would not remove their skew: points near the last level are too extreme.
     """
     _refuse_few(concepts, len(points) - concepts, least, "a fitted curve")
-    of_concepts = draw_population(points[:concepts], rng, draws)
-    of_controls = draw_population(points[concepts:], rng, draws)
+    concept_population = draw_population(points[:concepts], rng, draws)
+    control_population = draw_population(points[concepts:], rng, draws)
     sides_rng = rng.spawn(1)[0] if sides else rng
     leans = [_draw_mean_point([points[index] for index in side], sides_rng, draws) - 0.5 for side in sides]
-    beyond = of_concepts.sd**2 - of_controls.sd**2
-    return _effects_of(of_controls.mean - 0.5, beyond, np.array([point.mean for point in points]), concepts, leans)
+    lean = control_population.mean - 0.5
+    excess_variance = concept_population.sd**2 - control_population.sd**2
+    return _build_effects(lean, excess_variance, np.array([point.mean for point in points]), concepts, leans)

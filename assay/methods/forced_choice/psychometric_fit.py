@@ -94,41 +94,41 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
     .. [1] "Artificial mental phenomena" (FAT* 2020), Psychophysics and the 2AFC task.
     .. [2] Kuss, Jaekel & Wichmann (2005), "Bayesian inference for psychometric functions", J. Vision 5.
     """
-    levels, chose, totals = _count_levels(level, chose_second, trials)
-    grid = _fit_grid(levels, chose, totals)
-    (low, high), sigmas, lapses = (grid.quantiles(axis, limits) for axis, limits in enumerate(LIMITS))
-    mu, over_mu = grid.middles(0), grid.margin(0)
-    pse = float(mu @ over_mu)
+    levels, choices, totals = _count_levels(level, chose_second, trials)
+    grid = _fit_grid(levels, choices, totals)
+    (low, high), log_sigmas, lapse_roots = (grid.quantiles(axis, limits) for axis, limits in enumerate(LIMITS))
+    pse = float(grid.middles(0) @ grid.margin(0))
     lapse = float(grid.middles(2) ** 2 @ grid.margin(2))
-    sigma = Interval(*(float(np.exp(sigmas[index])) for index in (1, 0, 2)))
+    sigma_low, sigma_median, sigma_high = (float(np.exp(log_sigma)) for log_sigma in log_sigmas)
+    sigma = Interval(sigma_median, sigma_low, sigma_high)
     return PsychometricFit(
         pse=Interval(pse, float(low), float(high)),
         sigma=sigma,
         jnd_75=Interval(JND_75 * sigma.estimate, JND_75 * sigma.low, JND_75 * sigma.high),
-        lapse=Interval(lapse, float(lapses[0] ** 2), float(lapses[1] ** 2)),
+        lapse=Interval(lapse, *(float(root**2) for root in lapse_roots)),
         _grid=grid,
     )
 
 
 def _count_levels(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Validate the columns; return distinct levels with choices of the second cue and trials, added up by level."""
-    levels, chose, totals = (np.asarray(column, dtype=float) for column in (level, chose_second, trials))
-    if not levels.shape == chose.shape == totals.shape or levels.ndim != 1:
+    levels, choices, totals = (np.asarray(column, dtype=float) for column in (level, chose_second, trials))
+    if not levels.shape == choices.shape == totals.shape or levels.ndim != 1:
         raise OutOfBounds("levels, choices and trials must be equally many", "trials")
-    if not (np.isfinite(levels).all() and ((chose >= 0) & (chose <= totals)).all()):
+    if not (np.isfinite(levels).all() and ((choices >= 0) & (choices <= totals)).all()):
         raise OutOfBounds("levels must be finite, and choices from 0 to the trials of their level", "trials")
     has_trials = totals > 0
-    distinct, where = np.unique(levels[has_trials], return_inverse=True)
-    if len(distinct) < 2:
-        raise TooFewObservations(f"{len(distinct)} levels were shown; a curve needs two at least")
-    chose, totals = (np.asarray(np.bincount(where, counts[has_trials]), dtype=float) for counts in (chose, totals))
-    if chose.sum() in {0, totals.sum()}:
-        side = "second" if chose.sum() else "first"
+    distinct_levels, level_index = np.unique(levels[has_trials], return_inverse=True)
+    if len(distinct_levels) < 2:
+        raise TooFewObservations(f"{len(distinct_levels)} levels were shown; a curve needs two at least")
+    choices, totals = (np.asarray(np.bincount(level_index, n[has_trials]), dtype=float) for n in (choices, totals))
+    if choices.sum() in {0, totals.sum()}:
+        side = "second" if choices.sum() else "first"
         raise NoTransition(f"all {int(totals.sum())} answers chose the {side} cue, so that no finite point exists")
-    return distinct, chose, totals
+    return distinct_levels, choices, totals
 
 
-def _fit_grid(levels: Floats, chose: Floats, totals: Floats) -> Grid:
+def _fit_grid(levels: Floats, choices: Floats, totals: Floats) -> Grid:
     """Return the posterior on a fine grid, whose ranges coarse grids narrow while they use ever more of the answers."""
     low, high = float(levels[0]), float(levels[-1])
     span = high - low
@@ -137,33 +137,34 @@ def _fit_grid(levels: Floats, chose: Floats, totals: Floats) -> Grid:
         (math.log(span / 200), math.log(5 * span)),
         (0.0, math.sqrt(MOST_LAPSES)),
     )
-    n_used, total = 0.0, float(totals.sum())
-    while n_used < total:
-        n_used = min(total, n_used * MORE or FIRST_TRIALS)
-        ranges = _weigh_grid(levels, chose, totals - chose, ranges, COARSE, share=n_used / total).narrow(NEGLIGIBLE)
-    return _weigh_grid(levels, chose, totals - chose, ranges, FINE)
+    n_used, n_total = 0.0, float(totals.sum())
+    while n_used < n_total:
+        n_used = min(n_total, n_used * MORE or FIRST_TRIALS)
+        coarse_grid = _weigh_grid(levels, choices, totals - choices, ranges, COARSE, share=n_used / n_total)
+        ranges = coarse_grid.narrow(NEGLIGIBLE)
+    return _weigh_grid(levels, choices, totals - choices, ranges, FINE)
 
 
 def _weigh_grid(
     levels: Floats,
-    second: Floats,
-    first: Floats,
+    second_counts: Floats,
+    first_counts: Floats,
     ranges: Sequence[Range],
-    cells: tuple[int, int, int],
+    cell_counts: tuple[int, int, int],
     share: float = 1.0,
 ) -> Grid:
     """Compute the posterior mass of each grid cell at its middle; each answer has the weight `share` (0 to 1)."""
     from scipy.special import ndtr
 
-    grid = Grid.over(ranges, cells)
+    grid = Grid.over(ranges, cell_counts)
     mu, sigma, lapse = grid.middles(0), np.exp(grid.middles(1)), grid.middles(2) ** 2
     for start in range(0, len(levels), LEVELS_AT_ONCE):
         block = slice(start, start + LEVELS_AT_ONCE)
         z = (levels[block] - mu[:, None, None]) / sigma[:, None]  # shape (mu, sigma, levels)
-        above, below = ndtr(z), ndtr(-z)
+        p_second, p_first = ndtr(z), ndtr(-z)
         for index, rate in enumerate(lapse):  # every lapse rate is above 0, so both logarithms are finite
-            log_second, log_first = (np.log(rate / 2 + (1 - rate) * side) for side in (above, below))
-            grid.mass[:, :, index] += log_second @ second[block] + log_first @ first[block]
+            log_second, log_first = (np.log(rate / 2 + (1 - rate) * p) for p in (p_second, p_first))
+            grid.mass[:, :, index] += log_second @ second_counts[block] + log_first @ first_counts[block]
     # the axis is the root of the lapse rate, which is finer near 0, where lapse rates mostly lie; the density on this
     # axis is the prior's density times twice the root
     return grid.with_mass(share * grid.mass + (LAPSES_PRIOR - 1) * np.log1p(-lapse) + np.log(grid.middles(2)))

@@ -68,28 +68,28 @@ def judge_vectors(
     `strata`: whether to judge also the shift that the concepts of both sides share. `spaces` are
     the vectors of each of a service's models; a word counts if every model has a vector for it.
     """
-    cues = tuple(pair for pair in words.cues if all(cue in space.of for cue in pair for space in spaces))
+    cues = tuple(pair for pair in words.cues if all(cue in space.by_text for cue in pair for space in spaces))
     usable = {
         word
         for word in (*words.concept_words, *words.controls)
-        if all(phrase in space.of for phrase in replicates.phrases(word) for space in spaces)
+        if all(phrase in space.by_text for phrase in replicates.phrases(word) for space in spaces)
     }
     coverage = cover({"concepts": words.concept_words, "controls": words.controls}, usable)
     coverage |= cover({"cues": [cue for pair in words.cues for cue in pair]}, {cue for pair in cues for cue in pair})
     measurement = _create_measurement(words, spaces, cues, coverage, tolerance)
-    if low := coverage_reasons(coverage, words.name):
-        return measurement.give_up(*low)
+    if low_coverage := coverage_reasons(coverage, words.name):
+        return measurement.give_up(*low_coverage)
     concepts = tuple(word for word in words.concept_words if word in usable)
     controls = tuple(word for word in words.controls if word in usable)
     try:
         points = np.stack([_compute_points(space, cues, (*concepts, *controls), replicates) for space in spaces])
-        halves = [_points_in_halves(space, cues, (*concepts, *controls), replicates, rng) for space in spaces]
+        points_in_halves = [_points_in_halves(space, cues, (*concepts, *controls), replicates, rng) for space in spaces]
         effects = choice_effects(
             points, len(concepts), rng, least=MIN_WORDS, sides=_side_indices(words, concepts) if strata else ()
         )
     except EvidenceError as error:
         return measurement.impossible(error)
-    table = _word_rows(points, np.stack(halves), concepts, controls, words, rng)
+    table = _word_rows(points, np.stack(points_in_halves), concepts, controls, words, rng)
     measurement.detail = replace(
         _add_correlations(measurement.detail, table, effects, rng),
         levels=LEVELS,
@@ -97,8 +97,8 @@ def judge_vectors(
         hidden=hidden_documents(effects.hidden),
         estimand="models, cue pairs, templates and words like these",
     )
-    mean = points.mean(axis=(0, 1, 2))[: len(concepts)]
-    return _conclude(measurement, words, concepts, controls, mean, effects)
+    concept_points = points.mean(axis=(0, 1, 2))[: len(concepts)]
+    return _conclude(measurement, words, concepts, controls, concept_points, effects)
 
 
 def _create_measurement(
@@ -111,7 +111,7 @@ def _create_measurement(
     return Measurement(
         name=words.name,
         counts=Counts(
-            sum(len(space.of) for space in spaces),
+            sum(len(space.by_text) for space in spaces),
             sum(space.unusable for space in spaces),
             sum(space.failed for space in spaces),
             sum(space.unasked for space in spaces),
@@ -144,11 +144,11 @@ def _compute_points(
         return vectors[:, dims]
 
     first, second = (vectors_of([pair[side] for pair in cues]) for side in (0, 1))
-    phrases = [vectors_of([template.replace("{word}", word) for word in words]) for template in replicates.templates]
-    of_phrases = [
-        indifference_points(first, second, phrase_vectors, weight=replicates.weight) for phrase_vectors in phrases
-    ]
-    return np.stack(of_phrases, axis=1)
+    points_by_template = []
+    for template in replicates.templates:
+        phrase_vectors = vectors_of([template.replace("{word}", word) for word in words])
+        points_by_template.append(indifference_points(first, second, phrase_vectors, weight=replicates.weight))
+    return np.stack(points_by_template, axis=1)
 
 
 def _points_in_halves(
@@ -176,7 +176,7 @@ def _points_in_halves(
 
 def _word_rows(
     points: Floats,
-    halves: Floats,
+    points_in_halves: Floats,
     concepts: Sequence[str],
     controls: Sequence[str],
     words: ChoiceWords,
@@ -185,10 +185,10 @@ def _word_rows(
     """Return a row of results (PSE, JND, curve) for each concept, then for each control."""
     # all points of one model and cue pair form one cluster
     clusters = points.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
-    half_points = halves.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
+    half_clusters = points_in_halves.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
     table: list[WordDocument] = []
     for index, word in enumerate((*concepts, *controls)):
-        summary = summarise(clusters[:, :, index], half_points[:, :, index], rng, LEVELS)
+        summary = summarise(clusters[:, :, index], half_clusters[:, :, index], rng, LEVELS)
         table.append(
             WordDocument(
                 word,
@@ -218,14 +218,14 @@ def judge_choices(
     All words that are not among the controls count as concepts, even words that `words` does not list.
     """
     judgements = judge_trials(trials)
-    roles = {word: "control" if word in words.controls else "concept" for word in judgements.counted}
+    roles = {word: "control" if word in words.controls else "concept" for word in judgements.trials}
     table = judgements.table(roles, words.concepts)
     measurement = Measurement(
         name=words.name,
         counts=counts,
         tolerance=tolerance,
         detail=ForcedChoiceComponent(
-            words=table, sides=Sides(words.first, words.second), without=dict(judgements.without)
+            words=table, sides=Sides(words.first, words.second), without=dict(judgements.reasons)
         ),
     )
     if not trials:
@@ -236,11 +236,11 @@ def judge_choices(
         return measurement.give_up(Reason(code, facts, words.name))
     concepts = [word for word in judgements.fits if roles[word] == "concept"]
     controls = [word for word in judgements.fits if roles[word] == "control"]
-    groups = {name: [word for word in roles if roles[word] == role] for name, role in GROUPS.items()}
+    groups = {name: [word for word in roles if roles[word] == role] for name, role in ROLE_BY_GROUP.items()}
     coverage = cover(groups, judgements.fits)
     measurement.detail = replace(measurement.detail, coverage=coverage)
-    if low := coverage_reasons({name: group for name, group in coverage.items() if group.words}, words.name):
-        return measurement.give_up(*low)
+    if low_coverage := coverage_reasons({name: group for name, group in coverage.items() if group.words}, words.name):
+        return measurement.give_up(*low_coverage)
     try:
         points = [judgements.fits[word].point for word in (*concepts, *controls)]
         effects = trial_effects(
@@ -253,11 +253,11 @@ def judge_choices(
         hidden=hidden_documents(effects.hidden),
         estimand="words like these",
     )
-    mean = np.array([judgements.fits[word].pse.estimate for word in concepts])
-    return _conclude(measurement, words, concepts, controls, mean, effects)
+    concept_points = np.array([judgements.fits[word].pse.estimate for word in concepts])
+    return _conclude(measurement, words, concepts, controls, concept_points, effects)
 
 
-GROUPS = {"concepts": "concept", "controls": "control"}
+ROLE_BY_GROUP = {"concepts": "concept", "controls": "control"}
 
 
 # ---------------------------------------------------------------------------- shared by vectors and choices
@@ -266,24 +266,24 @@ def _conclude(
     words: ChoiceWords,
     concepts: Sequence[str],
     controls: Sequence[str],
-    mean: Floats,
+    points: Floats,
     effects: ChoiceEffects,
 ) -> Component:
     """Return the component with its letter; its units are control words, and concepts (of the smaller side, if any)."""
     sides = _side_indices(words, concepts)
-    kind = "concept" if len(sides) == 1 else "smaller-side concept"
-    measurement.units = (Units("control word", len(controls)), Units(kind, min(map(len, sides))))
+    unit = "concept" if len(sides) == 1 else "smaller-side concept"
+    measurement.units = (Units("control word", len(controls)), Units(unit, min(map(len, sides))))
     return measurement.conclude(
-        effects.evidence(), lambda letter: _reason_for(letter, words, concepts, mean, effects), effects.intervals()
+        effects.evidence(), lambda letter: _reason_for(letter, words, concepts, points, effects), effects.intervals()
     )
 
 
 def _side_indices(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
     """Return the indices of concepts with a share above 1/2, and below; of all concepts if either has under three."""
     shares = [words.concepts.get(word) for word in concepts]
-    of_first = np.flatnonzero([share is not None and share > 0.5 for share in shares])
-    of_second = np.flatnonzero([share is not None and share < 0.5 for share in shares])
-    return (of_first, of_second) if min(len(of_first), len(of_second)) >= MIN_WORDS else (np.arange(len(concepts)),)
+    first = np.flatnonzero([share is not None and share > 0.5 for share in shares])
+    second = np.flatnonzero([share is not None and share < 0.5 for share in shares])
+    return (first, second) if min(len(first), len(second)) >= MIN_WORDS else (np.arange(len(concepts)),)
 
 
 def _add_correlations(
@@ -316,7 +316,7 @@ def _correlation(first: Floats, second: Floats) -> Correlation:
 
 
 def _reason_for(
-    letter: Letter, words: ChoiceWords, concepts: Sequence[str], mean: Floats, effects: ChoiceEffects
+    letter: Letter, words: ChoiceWords, concepts: Sequence[str], points: Floats, effects: ChoiceEffects
 ) -> Reason:
     facts: Json
     if letter is Letter.BS:
@@ -328,9 +328,9 @@ def _reason_for(
         return Reason("choices-balanced", {"step_2": float(effects.step_2.mean())}, words.name)
     facts = {
         "step_2": float(effects.step_2.mean()),
-        "most_first": concepts[int(mean.argmax())],
+        "most_first": concepts[int(points.argmax())],
         "first": words.first,
-        "most_second": concepts[int(mean.argmin())],
+        "most_second": concepts[int(points.argmin())],
         "second": words.second,
     }
     return Reason("choices-follow-words", facts, words.name)

@@ -101,19 +101,19 @@ def judge_texts(
         Outcome(REFUSALS, tally.refusals, limits.refusals, unit=1.0),
         Outcome(LENGTH, tally.lengths, limits.length, unit=1.0),
     ]
-    exponent = 1 / (len(outcomes) + (judgements is not None))
+    exponent = 1 / (len(outcomes) + (judgements is not None))  # so that all letters together have the confidence
 
     def tolerance(limit: float) -> Tolerance:
         return Tolerance.around(limit, confidence**exponent, hidden=hidden_confidence**exponent)
 
     if (facts := _count_same_text(tally)) is not None:
-        limit_of = [(outcome.name, outcome.limit) for outcome in outcomes]
-        limit_of += [(SCORE, limits.score)] if judgements is not None else []
+        limit_by_name = {outcome.name: outcome.limit for outcome in outcomes}
+        limit_by_name |= {SCORE: limits.score} if judgements is not None else {}
         return [
             Measurement(name, tally.counts, tolerance(limit), _detail(tally)).give_up(
                 Reason("same-text-for-all", facts, name)
             )
-            for name, limit in limit_of
+            for name, limit in limit_by_name.items()
         ]
     refusal_rng, length_rng, score_rng, bias_rng, loss_rng = rng.spawn(5)
     loss_effects = loss_effect(tally.lost_by_value, limits.refusals, hidden_confidence**exponent, loss_rng, DRAWS)
@@ -121,27 +121,27 @@ def judge_texts(
         _judge_outcome(tally, outcome, limits.tie, tolerance(outcome.limit), child_rng, losses=losses)
         for outcome, child_rng, losses in zip(outcomes, (refusal_rng, length_rng), (loss_effects, ()), strict=True)
     ]
-    typical = _typical_words(tally, group_words)
-    components[1] = _replace_detail(components[1], words=typical)
+    word_rows = _typical_words(tally, group_words)
+    components[1] = _replace_detail(components[1], words=word_rows)  # shown beside the lengths
     if judgements is not None:
         score_component = _judge_scores(tally, judgements, limits, tolerance(limits.score), score_rng, bias_rng)
         if score_component.letter is not None:
-            score_component = _withhold_if_named(score_component, tally, typical)
+            score_component = _withhold_if_named(score_component, tally, word_rows)
         components.append(score_component)
     return components
 
 
 def _count_same_text(tally: WrittenTexts) -> dict[str, int] | None:
     """Return counts of the commonest text if it is nearly every reply, to several prompts; otherwise ``None``."""
-    by_text: dict[str, set[int]] = {}
+    prompts_by_text: dict[str, set[int]] = {}
     counts: Counter[str] = Counter()
     for (case, _, _), text in tally.texts.items():
         words = " ".join(text.split()).casefold()
         counts[words] += 1
-        by_text.setdefault(words, set()).add(case)
+        prompts_by_text.setdefault(words, set()).add(case)
     replies = len(tally.texts) + len(tally.refused)
     commonest, same_count = next(iter(counts.most_common(1)), ("", 0))
-    if len(by_text.get(commonest, ())) < SEVERAL_PROMPTS or same_count < SAME_SHARE * replies:
+    if len(prompts_by_text.get(commonest, ())) < SEVERAL_PROMPTS or same_count < SAME_SHARE * replies:
         return None
     return {"same": same_count, "total": replies}
 
@@ -161,21 +161,21 @@ def _typical_words(tally: WrittenTexts, group_words: frozenset[str]) -> tuple[pa
 
 # ---------------------------------------------------------------------------- the judge
 def _withhold_if_named(
-    component: Component, tally: WrittenTexts, typical: Sequence[parts.TypicalWordDocument]
+    component: Component, tally: WrittenTexts, word_rows: Sequence[parts.TypicalWordDocument]
 ) -> Component:
     """Withhold the letter of scores if many texts about one value have names typical of it that were not exchanged."""
     names = invented_names(tally.texts.values()) - {name.casefold() for name in given_names()}
-    value_of_name = {row.word: row.value for row in typical if row.word in names}
+    value_of_name = {row.word: row.value for row in word_rows if row.word in names}
     totals = Counter(value for _, value, _ in tally.texts)
     named_texts = Counter(
         value
         for (_, value, _), text in tally.texts.items()
         if any(value_of_name.get(word) == tally.values[value] for word in words_of(text))
     )
-    share = max(named_texts[value] / total for value, total in totals.items())
-    if share <= NAMED_SHARE:
+    largest_share = max(named_texts[value] / total for value, total in totals.items())
+    if largest_share <= NAMED_SHARE:
         return component
-    facts = {"names": [name.capitalize() for name in value_of_name], "share": share}
+    facts = {"names": [name.capitalize() for name in value_of_name], "share": largest_share}
     reason = Reason("names-of-one-group", facts, SCORE)
     return replace(component, letter=None, declared=False, probabilities=None, reasons=(reason,))
 
@@ -206,7 +206,7 @@ def _judge_scores(
         return measurement.give_up(Reason("judge-unread", facts, SCORE) if total else _lost_reason(tally, SCORE, 0))
     if judgements.labels and judgements.counted_label is None:
         return measurement.give_up(Reason("judge-label-unknown", {"labels": list(judgements.labels)}, SCORE))
-    means = {key: float(row.mean()) for key, row in scores.items()}
+    means = {key: float(version_scores.mean()) for key, version_scores in scores.items()}
     score_sd = float(np.std(np.array([*scores.values()])))
     if not score_sd or np.ptp(np.array([*scores.values()])) == 0:
         return measurement.give_up(Reason("judge-constant", {}, SCORE))
@@ -230,11 +230,12 @@ def _judge_lean(
     ``None`` if there are too few prompts for an interval.
     """
     pairs = list(combinations(range(len(tally.values)), 2))
-    by_case: dict[int, list[Floats]] = {}
-    for (case, _, _), row in scores.items():
-        by_case.setdefault(case, []).append(np.array([row[b] - row[a] for a, b in pairs]) / score_sd)
-    cases = sorted(by_case)
-    differences = np.stack([np.mean(by_case[case], axis=0) for case in cases])
+    differences_by_case: dict[int, list[Floats]] = {}
+    for (case, _, _), version_scores in scores.items():
+        text_differences = np.array([version_scores[b] - version_scores[a] for a, b in pairs]) / score_sd
+        differences_by_case.setdefault(case, []).append(text_differences)
+    cases = sorted(differences_by_case)
+    differences = np.stack([np.mean(differences_by_case[case], axis=0) for case in cases])
     clusters = numbered_clusters([tally.cases[case] for case in cases])
     try:
         draws = Profiles(differences, tally.values, clusters).draws(differences, rng, DRAWS)
@@ -258,36 +259,35 @@ def _judge_outcome(
     `losses` are differences between values in the share of lost replies, which are judged with the outcome.
     """
     name, table = outcome.name, tally.table(outcome.numbers)
-    complete = np.flatnonzero(~np.isnan(table).any(axis=1))
-    cases = [tally.cases[index] for index in complete.tolist()]
+    complete_indices = np.flatnonzero(~np.isnan(table).any(axis=1))
+    cases = [tally.cases[index] for index in complete_indices.tolist()]
     detail = _detail(tally, complete=len(cases))
     units = (Units("prompt", len({case.given for case in cases}), LEAST_PROMPTS),)
     measurement = Measurement(name, counts or tally.counts, tolerance, detail, units=units)
     if not cases or tally.unasked or 1 - len(cases) / len(tally.cases) > LOST_SHARE:
         return measurement.give_up(_lost_reason(tally, name, len(cases)))
-    outputs = table[complete] / (outcome.unit or 1.0)
+    complete_table = table[complete_indices]
+    outputs = complete_table / (outcome.unit or 1.0)
     profiles = Profiles(outputs, tally.values, numbered_clusters(cases))
     try:
-        effects = _draw_effects(profiles, cases, tie, outcome.limit, rng)
+        pairs, gaps, hidden_in_strata = _draw_effects(profiles, cases, tie, outcome.limit, rng)
     except EvidenceError as error:
         return measurement.impossible(error)
-    pairs, gaps, hidden = effects
-    hidden += losses
+    hidden = (*hidden_in_strata, *losses)
     differences = np.stack([*pairs.values()], axis=1)
-    noise = _noise_document(tally, outcome, set(complete.tolist()))
     measurement.detail = replace(
         detail,
         scale=outcome.unit if name == SCORE else None,
-        means=dict(zip(profiles.values, table[complete].mean(axis=0).tolist(), strict=True)),
+        means=dict(zip(profiles.values, complete_table.mean(axis=0).tolist(), strict=True)),
         estimand=like_those_asked(profiles.clusters),
         clusters={kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
         pairs=tuple(
             parts.DifferenceDocument(
-                a, b, _mean_shift(table[complete], profiles.values, a, b), EffectDocument.of(interval_of(draws))
+                a, b, _mean_shift(complete_table, profiles.values, a, b), EffectDocument.of(interval_of(draws))
             )
             for (a, b), draws in pairs.items()
         ),
-        noise=noise,
+        noise=_noise_document(tally, outcome, set(complete_indices.tolist())),
         hidden=hidden_documents(hidden),
     )
     evidence = Evidence(
@@ -329,8 +329,8 @@ def _draw_effects(
     try:
         scale = profiles.scale
     except ZeroVariance:  # such as no refusal at all
-        names = list(combinations(profiles.values, 2))
-        return {pair: np.zeros(DRAWS) for pair in names}, np.zeros((DRAWS, len(names))), ()
+        value_pairs = list(combinations(profiles.values, 2))
+        return {pair: np.zeros(DRAWS) for pair in value_pairs}, np.zeros((DRAWS, len(value_pairs))), ()
     pairs = {pair: draws * scale for pair, draws in paired_draws(profiles, pair_rng).items()}
     gaps = tied_draws(profiles, [sides.index(str(case.side)) for case in cases], tie, gap_rng) * scale
     families = {
@@ -341,34 +341,36 @@ def _draw_effects(
     return pairs, gaps, tuple(replace(effect, draws=effect.draws * scale, limit=limit) for effect in hidden)
 
 
-def _large_strata(members: Sequence[str]) -> NDArray[np.str_]:
+def _large_strata(strata: Sequence[str]) -> NDArray[np.str_]:
     """Return the stratum of each prompt, or an empty text if the stratum has fewer than `LEAST_IN_STRATUM` prompts."""
-    sizes = Counter(members)
-    return np.array([member if sizes[member] >= LEAST_IN_STRATUM else "" for member in members])
+    sizes = Counter(strata)
+    return np.array([stratum if sizes[stratum] >= LEAST_IN_STRATUM else "" for stratum in strata])
 
 
 def _mean_shift(table: Floats, values: Sequence[str], a: str, b: str) -> float:
     return float((table[:, values.index(b)] - table[:, values.index(a)]).mean())
 
 
-def _noise_document(tally: WrittenTexts, outcome: Outcome, complete: set[int]) -> parts.NoiseDocument:
+def _noise_document(tally: WrittenTexts, outcome: Outcome, complete_cases: set[int]) -> parts.NoiseDocument:
     """Return the root mean square of differences between values, and the part that repetitions explain."""
-    by_cell: dict[tuple[int, int], list[float]] = {}
+    repetitions: dict[tuple[int, int], list[float]] = {}
     for (case, value, _), number in outcome.numbers.items():
-        if case in complete:
-            by_cell.setdefault((case, value), []).append(number / (outcome.unit or 1.0))
-    variances = [(np.var(numbers, ddof=1), len(numbers)) for numbers in by_cell.values() if len(numbers) > 1]
-    table = tally.table(outcome.numbers)[sorted(complete)] / (outcome.unit or 1.0)
+        if case in complete_cases:
+            repetitions.setdefault((case, value), []).append(number / (outcome.unit or 1.0))
+    mean_variances = [np.var(numbers, ddof=1) / len(numbers) for numbers in repetitions.values() if len(numbers) > 1]
+    table = tally.table(outcome.numbers)[sorted(complete_cases)] / (outcome.unit or 1.0)
     squares = [(table[:, b] - table[:, a]) ** 2 for a, b in combinations(range(len(tally.values)), 2)]
-    repeats = math.sqrt(2 * float(np.mean([variance / count for variance, count in variances]))) if variances else None
+    # the variance of a difference of two means is twice that of a mean
+    repeats = math.sqrt(2 * float(np.mean(mean_variances))) if mean_variances else None
     return parts.NoiseDocument(values=math.sqrt(float(np.mean(squares))), repeats=repeats)
 
 
-def _lost_changes(tally: WrittenTexts, outcome: Outcome, outputs: Floats, complete: int, tie: float) -> Lost:
+def _lost_changes(tally: WrittenTexts, outcome: Outcome, outputs: Floats, complete_count: int, tie: float) -> Lost:
     """Return the largest change of the effects that prompts without a number for every value could make."""
-    share = 1 - complete / len(tally.cases)
+    lost_share = 1 - complete_count / len(tally.cases)
     low, high = (0.0, 1.0) if outcome.name == REFUSALS else np.quantile(outputs, QUANTILES)
-    change = share * float(high - low)
+    change = lost_share * float(high - low)
+    # a side has the share `tie` of one group and 1 - tie of another
     return lost_replies(tally.by_group, outcome.limit, change, (2 * tie - 1) * change)
 
 

@@ -28,7 +28,8 @@ def given_names() -> Mapping[str, tuple[str, str | None]]:
     }
     for race, group in names(attribute("race-names")).items():  # the first half of each group are women
         for index, person in enumerate(group):
-            traits[person.split()[0]] = ("she" if index < len(group) / 2 else "he", race)
+            first_name, *_ = person.split()
+            traits[first_name] = ("she" if index < len(group) / 2 else "he", race)
     return traits
 
 
@@ -61,15 +62,16 @@ class Exchange:
         traits = given_names()
         value_parts = set(after.split(", "))
         genders = value_parts & {"he", "she"}
-        race = next(iter(value_parts & {of_name for _, of_name in traits.values() if of_name is not None}), None)
-        order: dict[str, int] = {}
+        race = next(iter(value_parts & {name_race for _, name_race in traits.values() if name_race is not None}), None)
+        name_numbers: dict[str, int] = {}
 
         def other_name(match: re.Match[str]) -> str:
             if match[0] in person_words:
                 return match[0]
-            gender = next(iter(genders), traits[match[0]][0])
-            chosen = [name for name, row in traits.items() if name not in person_words and row == (gender, race)]
-            return chosen[(turn + order.setdefault(match[0], len(order))) % len(chosen)]
+            own_gender, _ = traits[match[0]]
+            fitting_traits = (next(iter(genders), own_gender), race)
+            names = [name for name in traits if name not in person_words and traits[name] == fitting_traits]
+            return names[(turn + name_numbers.setdefault(match[0], len(name_numbers))) % len(names)]
 
         return re.sub(rf"(?<![\w-])(?:{'|'.join(traits)})(?![\w-])", other_name, text)
 
@@ -80,8 +82,8 @@ class Exchange:
         by_slot = targets.get(mention) or targets.get(mention.lower()) or targets[mention[:1].lower() + mention[1:]]
         word = next(iter(by_slot.values()))
         if POSSESSIVE in by_slot and OBJECT in by_slot:
-            following = re.match(r"\s+(\w+)", match.string[match.end() :])
-            is_possessive = following is not None and not no_possessive_before(following[1].lower())
+            next_word = re.match(r"\s+(\w+)", match.string[match.end() :])
+            is_possessive = next_word is not None and not no_possessive_before(next_word[1].lower())
             word = by_slot[POSSESSIVE if is_possessive else OBJECT]
         if mention.isupper() and len(mention) > 1:
             return word.upper()
@@ -90,47 +92,45 @@ class Exchange:
     @cached_property
     def _slots_by_value(self) -> Mapping[str, Sequence[tuple[str, str]]]:
         """(Slot, word) pairs by value: the whole person, the words in which persons differ, and the group words."""
-        split = {value: person.split() for value, person in self.persons.items()}
-        length = len(next(iter(split.values())))
-        single: list[int] = []
-        if all(len(words) == length for words in split.values()) and length > 1:
-            different = [index for index in range(length) if len({words[index] for words in split.values()}) > 1]
-            single = [
-                index
-                for index in different
-                if all(len(words[index].strip(",")) >= LEAST_LETTERS for words in split.values())
-            ]
+        person_words = {value: person.split() for value, person in self.persons.items()}
+        lengths = {len(words) for words in person_words.values()}
+        can_pair_words = len(lengths) == 1 and lengths != {1}  # with one word, that is the whole person
+        exchanged_indices: list[int] = []
+        for index in range(lengths.pop() if can_pair_words else 0):
+            words = {words[index] for words in person_words.values()}
+            if len(words) > 1 and all(len(word.strip(",")) >= LEAST_LETTERS for word in words):
+                exchanged_indices.append(index)
         return {
             value: (
                 ("person", self.persons[value]),
-                *((f"person {index}", split[value][index].strip(",")) for index in single),
+                *((f"person {index}", words[index].strip(",")) for index in exchanged_indices),
                 *self.words.get(value, ()),
             )
-            for value in self.persons
+            for value, words in person_words.items()
         }
 
     @cached_property
     def _replacements(self) -> Mapping[tuple[str, str], Mapping[str, Mapping[str, str]]]:
         """By (value before, value after) and word before: the words that can replace it, by slot."""
         targets: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
-        for before, before_rows in self._slots_by_value.items():
-            for after, after_rows in self._slots_by_value.items():
-                table = targets.setdefault((before, after), {})
-                for (slot, word), (_, target) in zip(before_rows, after_rows, strict=True):
-                    table.setdefault(word, {}).setdefault(slot, target)
+        for before, slots_before in self._slots_by_value.items():
+            for after, slots_after in self._slots_by_value.items():
+                targets_by_word = targets.setdefault((before, after), {})
+                for (slot, word), (_, target) in zip(slots_before, slots_after, strict=True):
+                    targets_by_word.setdefault(word, {}).setdefault(slot, target)
         return targets
 
     @cached_property
     def _word_patterns(self) -> Mapping[str, re.Pattern[str]]:
         """Pattern of each value's words: capitalised words as they are, others also with a capital or in capitals."""
         patterns = {}
-        for value, rows in self._slots_by_value.items():
-            words = sorted({word for _, word in rows}, key=len, reverse=True)
-            either = [
+        for value, slots_and_words in self._slots_by_value.items():
+            words = sorted({word for _, word in slots_and_words}, key=len, reverse=True)
+            alternatives = [
                 re.escape(word)
                 if word[:1].isupper()
                 else f"(?:[{word[0]}{word[0].upper()}]{re.escape(word[1:])}|{re.escape(word.upper())})"
                 for word in words
             ]
-            patterns[value] = re.compile(rf"(?<!\w)(?:{'|'.join(either)})(?!\w)")
+            patterns[value] = re.compile(rf"(?<!\w)(?:{'|'.join(alternatives)})(?!\w)")
         return patterns

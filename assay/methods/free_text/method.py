@@ -152,8 +152,8 @@ class FreeText(Bounded, Method):
 
     def _count_probes(self, prompts: int) -> int:
         """Return the number of texts for `prompts` prompts, plus the number of versions that a judge scores."""
-        values = len(self.values)
-        return prompts * values * self.repeats * (1 if self.judge is None else 1 + values)
+        value_count = len(self.values)
+        return prompts * value_count * self.repeats * (1 if self.judge is None else 1 + value_count)
 
     def _first_look_size(self, available: int) -> int:
         return min(self.prompts, available) if self.stop_early else available
@@ -163,8 +163,8 @@ class FreeText(Bounded, Method):
         prompt_rng, analysis_rng, order_rng = rng.spawn(3)
         cases = text_cases(self._text_profiles, prompt_rng)[: self._prompt_limit]
         words = self._exchanged_words()
-        persons = [dict(zip(self.values, case.clusters["person"].split(JOINED), strict=True)) for case in cases]
-        exchanges = [Exchange(words, by_value, turn) for turn, by_value in enumerate(persons)]
+        all_persons = [dict(zip(self.values, case.clusters["person"].split(JOINED), strict=True)) for case in cases]
+        exchanges = [Exchange(words, persons, turn) for turn, persons in enumerate(all_persons)]
         tally = WrittenTexts((), self.values, self.repeats)
         judgements: Judgements | None = None
         if self.judge is not None:

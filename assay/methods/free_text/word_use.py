@@ -64,13 +64,13 @@ def typical_words(
     is the frequency of a word in all texts.
     """
     frequencies: list[dict[str, float]] = [{} for _ in values]
-    prompts: Counter[str] = Counter()
+    prompt_counts: Counter[str] = Counter()
     for (_, value), versions in texts.items():
-        totals = Counter(word for text in versions for word in words_of(text) if word not in left_out)
-        for word, number in totals.items():
-            frequencies[value][word] = frequencies[value].get(word, 0.0) + number / len(versions)
-            prompts[word] += 1
-    vocabulary = sorted(word for word, number in prompts.items() if number >= LEAST_PROMPTS)
+        word_counts = Counter(word for text in versions for word in words_of(text) if word not in left_out)
+        for word, count in word_counts.items():
+            frequencies[value][word] = frequencies[value].get(word, 0.0) + count / len(versions)
+            prompt_counts[word] += 1
+    vocabulary = sorted(word for word, count in prompt_counts.items() if count >= LEAST_PROMPTS)
     if not vocabulary:
         return ()
     table = np.array([[words.get(word, 0.0) for word in vocabulary] for words in frequencies])
@@ -78,8 +78,9 @@ def typical_words(
     p_values = holm(2 * special.ndtr(-np.abs(scores)).ravel()).reshape(scores.shape)
     rows: list[TypicalWordDocument] = []
     for value, name in enumerate(values):
-        order = np.argsort(-scores[value], kind="stable")
-        typical = [index for index in order.tolist() if scores[value, index] > 0 and p_values[value, index] < SURE]
+        is_typical = (scores[value] > 0) & (p_values[value] < SURE)
+        by_score = np.argsort(-scores[value], kind="stable")
+        typical_indices = by_score[is_typical[by_score]].tolist()
         rows += [
             TypicalWordDocument(
                 value=name,
@@ -89,7 +90,7 @@ def typical_words(
                 z=float(scores[value, index]),
                 p=float(p_values[value, index]),
             )
-            for index in typical[:MOST_WORDS]
+            for index in typical_indices[:MOST_WORDS]
         ]
     return tuple(rows)
 

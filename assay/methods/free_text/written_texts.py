@@ -31,8 +31,8 @@ _QUOTATION = re.compile(r"(?<=\w)([,:]?\s+)\"[^\"]*\"")
 def refuses_to_write(text: str) -> bool:
     """Return whether a reply is short and states, near its beginning, that the text will not be written."""
     words = " ".join(normalise_answer(text).split())
-    begun = compiled("writing", "letters").match(words)
-    if len(words) > LONGEST_REFUSAL or begun or compiled("writing", "delivered").search(words):
+    begins_letter = compiled("writing", "letters").match(words)
+    if len(words) > LONGEST_REFUSAL or begins_letter or compiled("writing", "delivered").search(words):
         return False
     own_words = compiled("writing", "idioms").sub(" ", _QUOTATION.sub(r"\1", words[:REFUSAL_BEGINNING]))
     return compiled("writing", "refusals").search(own_words) is not None
@@ -65,8 +65,8 @@ ECHO = 0.8
 
 def repeats_the_prompt(text: str, prompt: str) -> bool:
     """Return whether at least a share `ECHO` of the words of a reply occur in the prompt."""
-    words, asked_with = ([match.group().casefold() for match in _WORD.finditer(part)] for part in (text, prompt))
-    return bool(words) and sum(word in set(asked_with) for word in words) / len(words) >= ECHO
+    words, prompt_words = ([match.group().casefold() for match in _WORD.finditer(string)] for string in (text, prompt))
+    return bool(words) and sum(word in set(prompt_words) for word in words) / len(words) >= ECHO
 
 
 @dataclass
@@ -82,24 +82,15 @@ class WrittenTexts(Tally):
     texts: dict[TextKey, str] = field(default_factory=dict)
     refused: set[TextKey] = field(default_factory=set)
 
-    def ask(self, cases: Sequence[Case], ordering: np.random.Generator) -> Asking:
+    def ask(self, cases: Sequence[Case], order_rng: np.random.Generator) -> Asking:
         """Ask for texts of the `cases` after those already asked about; the order of values is random in each case."""
-        questions = [
-            (
-                (index, value, repeat),
-                [
-                    Probe(
-                        f"{case.name}/{self.values[value]}/{repeat}",
-                        Write(str(case.given[value]), repeat),
-                        (case.name,),
-                    )
-                ],
-            )
-            for index, case in enumerate(cases)
-            if index >= len(self.cases)
-            for repeat in range(self.repeats)
-            for value in ordering.permutation(len(self.values)).tolist()
-        ]
+        questions = []
+        for index, case in enumerate(cases[len(self.cases) :], len(self.cases)):
+            for repeat in range(self.repeats):
+                for value in order_rng.permutation(len(self.values)).tolist():
+                    request = Write(str(case.given[value]), repeat)
+                    probe = Probe(f"{case.name}/{self.values[value]}/{repeat}", request, (case.name,))
+                    questions.append(((index, value, repeat), [probe]))
         self.cases = tuple(cases)
         yield from ask_in_batches(questions, lambda key, replies: self.take(key, replies[0]))
 
@@ -108,18 +99,18 @@ class WrittenTexts(Tally):
         case, value, _ = key
         prompt = str(self.cases[case].given[value])
         text = reply.value.strip() if isinstance(reply.value, str) else None
-        wrong = None
+        why_unusable = None
         if text is None:
-            wrong = "no-text"
+            why_unusable = "no-text"
         elif not length_of(text):
-            wrong = "empty"
+            why_unusable = "empty"
         elif refuses_to_write(text):
-            wrong = REFUSED_IN_WORDS
+            why_unusable = REFUSED_IN_WORDS
         elif repeats_the_prompt(text, prompt):
-            wrong = ECHOED
+            why_unusable = ECHOED
         else:
             text = text.removeprefix(prompt).strip()  # models that complete may return the prompt before the text
-        outcome = self.count_reply(reply.failure, wrong, self.values[value])
+        outcome = self.count_reply(reply.failure, why_unusable, self.values[value])
         if outcome == "usable" and text is not None:
             self.texts[key] = text
         elif outcome == "refused":

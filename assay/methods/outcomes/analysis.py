@@ -55,7 +55,7 @@ MOST_STRATA = 12
 LARGEST_ERROR = 2 / 3
 """An undeclared rating names a most probable letter only up to this standard error, as a multiple of the tolerance."""
 
-CLASSES = ((1.0, "all proved right"), (0.0, "all proved wrong"))
+TRUTH_CLASSES = ((1.0, "all proved right"), (0.0, "all proved wrong"))
 """True outcomes (1: the favourable decision is right), each with a description of the people who have it."""
 
 
@@ -104,10 +104,10 @@ class Task:
 
 def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
     """Return a component for each combination of an outcome with a column or intersection of groups."""
-    pairs = [(grouping, output) for grouping in task.groupings for output in task.outputs]
-    confidence = task.confidence ** (1 / len(pairs))
+    comparisons = [(grouping, output) for grouping in task.groupings for output in task.outputs]
+    confidence = task.confidence ** (1 / len(comparisons))  # so that all letters together have the confidence
     components = []
-    for (grouping, output), child_rng in zip(pairs, rng.spawn(len(pairs)), strict=True):
+    for (grouping, output), child_rng in zip(comparisons, rng.spawn(len(comparisons)), strict=True):
         name = grouping.name if len(task.outputs) == 1 else f"{grouping.name}: {output.name}"
         components.append(_Comparison(name, task, grouping, output, confidence).judge(child_rng))
     return components
@@ -149,9 +149,9 @@ def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
     if families[0].means.shape[1] < 3:
         return interval
     low, high = np.quantile(fitted, [(1 - interval.level) / 2, (1 + interval.level) / 2])
-    equal = _smallest_p(families) > 1 - interval.level
-    lower = 0.0 if equal else min(interval.low, float(low))
-    return Interval(interval.estimate, lower, max(interval.high, float(high)), interval.level)
+    may_be_equal = _smallest_p(families) > 1 - interval.level
+    lower_end = 0.0 if may_be_equal else min(interval.low, float(low))
+    return Interval(interval.estimate, lower_end, max(interval.high, float(high)), interval.level)
 
 
 def _smallest_p(families: Sequence[_Family]) -> float:
@@ -195,26 +195,26 @@ class _Comparison:
         )
         if unknown_reason := self._unknown_reason():
             return measurement.give_up(unknown_reason)
-        groups = self._compared_groups
-        measurement.units = [Units("sufficiently large group", len(groups), 2)]
-        if len(groups) < 2:
+        group_count = len(self._compared_groups)
+        measurement.units = [Units("sufficiently large group", group_count, 2)]
+        if group_count < 2:
             return measurement.give_up(*measurement.too_few)
         sample = self._sample(output.values, known_cells, binary=output.binary)
         if sample.bundles is not None:
-            measurement.units = [
-                *measurement.units,
-                Units("cluster", int(sample.bundles_of_group.min()), LEAST_CLUSTERS),
-            ]
+            cluster_units = Units("cluster", int(sample.bundles_of_group.min()), LEAST_CLUSTERS)
+            measurement.units = [*measurement.units, cluster_units]
         overall = _Family("", sample.draw_means(step_2_rng, DRAWS), sample.means if output.binary else None)
         step_2 = self._draw_largest(overall, step_2_rng)
         intervals: dict[str, Interval | None] = {"step_1": None, "step_2": _gap_interval([overall], step_2)}
         if task.truth is None and task.strata is None:
             reason = Reason("only-outcomes-known", {}, self.name)
-            return self._add_note(measurement.give_up(reason, measured_effects=intervals))
+            return self._add_uncompared_groups(measurement.give_up(reason, measured_effects=intervals))
         try:
             families, hidden = self._draw_alike(step_1_rng), self._draw_within_strata(strata_rng)
         except EvidenceError as error:
-            return self._add_note(measurement.give_up(insufficient(error, self.name), measured_effects=intervals))
+            return self._add_uncompared_groups(
+                measurement.give_up(insufficient(error, self.name), measured_effects=intervals)
+            )
         step_1 = np.max([self._draw_largest(family, step_1_rng) for family in families], axis=0)
         intervals["step_1"] = _gap_interval(families, step_1)
         evidence = Evidence(
@@ -229,8 +229,8 @@ class _Comparison:
             lost=self._lost_changes(sample),
         )
         if not component.declared and (too_few := self._too_few_reason([overall, *families])):
-            return self._add_note(measurement.give_up(too_few, measured_effects=intervals))
-        return self._add_note(self._add_theorem(component, strata_rng))
+            return self._add_uncompared_groups(measurement.give_up(too_few, measured_effects=intervals))
+        return self._add_uncompared_groups(self._add_calibration_reason(component, strata_rng))
 
     def _too_few_reason(self, families: Sequence[_Family]) -> Reason | None:
         """Return the reason for naming no most probable letter: standard errors are too large for the tolerance.
@@ -261,20 +261,19 @@ class _Comparison:
         """Numbers of people by group, shape (groups,): of all with a known outcome, then of each true outcome."""
         selections = [self._known_cells]
         if self.task.truth is not None:
-            selections += [self._known_cells & (self.task.truth == truth) for truth, _ in CLASSES]
+            selections += [self._known_cells & (self.task.truth == truth) for truth, _ in TRUTH_CLASSES]
         size, people = len(self.grouping.labels), self.task.table.people
         return [np.bincount(self.grouping.codes[cells], people[cells], size).astype(float) for cells in selections]
 
     @cached_property
     def _compared_groups(self) -> list[int]:
         """Indices of the groups that affect the letter: not excluded, with enough people in all of `_people_counts`."""
-        counts = self._people_counts
-        is_large = np.min(counts, axis=0) >= LEAST_PEOPLE
-        fitting = [
+        known_outcome_counts, *_ = self._people_counts
+        is_large = np.min(self._people_counts, axis=0) >= LEAST_PEOPLE
+        large_groups = [
             index for index, label in enumerate(self.grouping.labels) if is_large[index] and label not in self._excluded
         ]
-        largest = sorted(fitting, key=lambda index: -counts[0][index])[:MOST_GROUPS]
-        return sorted(largest)
+        return sorted(sorted(large_groups, key=lambda index: -known_outcome_counts[index])[:MOST_GROUPS])
 
     @property
     def _labels(self) -> list[str]:
@@ -304,9 +303,9 @@ class _Comparison:
         for column, values in columns.items():
             for index in self._compared_groups or range(len(self.grouping.labels)):
                 # the truth must be known after either decision: known after one alone, it makes every error rate 0 or 1
-                of_group = codes == index
-                by_decision = [of_group & (self.output.favourable == decision) for decision in (1.0, 0.0)]
-                for cells in by_decision if column == "truth" else [of_group]:
+                in_group = codes == index
+                by_decision = [in_group & (self.output.favourable == decision) for decision in (1.0, 0.0)]
+                for cells in by_decision if column == "truth" else [in_group]:
                     total = float(people[cells].sum())
                     share = float(people[cells & np.isnan(values)].sum()) / total if total else 0.0
                     if share > MOST_UNKNOWN and total >= LEAST_PEOPLE:
@@ -317,9 +316,10 @@ class _Comparison:
     # ------------------------------------------------------------------------ effects
     def _draw_alike(self, rng: np.random.Generator) -> list[_Family]:
         """Draw outcomes for step 1, among comparable people: those with one true outcome, and within strata."""
-        families, output, task = [], self.output, self.task
+        families = []
+        output, task = self.output, self.task
         if task.truth is not None:
-            for truth, alike in CLASSES:
+            for truth, alike in TRUTH_CLASSES:
                 sample = self._sample(output.values, self._known_cells & (task.truth == truth), binary=output.binary)
                 rates = sample.means if output.binary else None
                 families.append(_Family(alike, sample.draw_means(rng.spawn(1)[0], DRAWS), rates))
@@ -357,22 +357,22 @@ class _Comparison:
 
         undecided = np.isnan(self.output.values)
         unproved = np.zeros_like(undecided) if task.truth is None else np.isnan(task.truth)
-        lost_counts, total = count(undecided), count(~undecided)
+        undecided_counts, decided_counts = count(undecided), count(~undecided)
+        usable_counts, lost_counts = count(~undecided & ~unproved), count(undecided | unproved)
         by_group = {
             label: Counter(usable=int(usable), failed=int(lost))
-            for label, usable, lost in zip(
-                grouping.labels, count(~undecided & ~unproved), count(undecided | unproved), strict=True
-            )
+            for label, usable, lost in zip(grouping.labels, usable_counts, lost_counts, strict=True)
         }
         if not self.output.binary:
             low, high = np.quantile(sample.values, (0.025, 0.975))
-            change = float(np.sort(lost_counts / (total + lost_counts))[-2:].sum() * (high - low))
+            lost_shares = undecided_counts / (decided_counts + undecided_counts)
+            change = float(np.sort(lost_shares)[-2:].sum() * (high - low))  # of the two groups that lack most
             return lost_replies(by_group, 1.0, change, change) if change else NOTHING_LOST
-        nothing = np.zeros(size)
+        nobody = np.zeros(size)
         positive = self.output.values == 1
-        overall_change = Missing(lost_counts, nothing, nothing).largest_change(count(positive), total)
+        overall_change = Missing(undecided_counts, nobody, nobody).largest_change(count(positive), decided_counts)
         alike_change = overall_change
-        for truth, _ in CLASSES if task.truth is not None else ():
+        for truth, _ in TRUTH_CLASSES if task.truth is not None else ():
             assert task.truth is not None  # noqa: S101  the loop is empty without a truth
             cells = task.truth == truth
             missing = Missing(*map(count, (undecided & cells, positive & unproved, ~positive & ~undecided & unproved)))
@@ -403,7 +403,7 @@ class _Comparison:
             facts |= {"low_rate": float(family.rates[low]), "high_rate": float(family.rates[high])}
         return facts
 
-    def _add_theorem(self, component: Component, rng: np.random.Generator) -> Component:
+    def _add_calibration_reason(self, component: Component, rng: np.random.Generator) -> Component:
         """Add a reason if a letter BS is due to a score that is calibrated in all groups (Kleinberg's theorem)."""
         task = self.task
         if component.letter is not Letter.BS or task.truth is None or task.scores is None:
@@ -419,7 +419,7 @@ class _Comparison:
             return component
         return replace(component, reasons=(*component.reasons, Reason("calibrated-but-unequal", {}, self.name)))
 
-    def _add_note(self, component: Component) -> Component:
+    def _add_uncompared_groups(self, component: Component) -> Component:
         """Add a reason that names the groups that are not compared, if there are any."""
         missing = [label for label in self.grouping.labels if label not in self._labels and label not in self._excluded]
         if not missing:

@@ -25,7 +25,7 @@ from assay.methods.outcomes.detail import (
     StepDocument,
     ThresholdMap,
 )
-from assay.methods.outcomes.steps import NOT_REACHED, Reached, reached_steps
+from assay.methods.outcomes.steps import NOT_REACHED, ReachedStep, reached_steps
 from assay.methods.outcomes.suppression import (
     LEAST_SHOWN,
     PEOPLE,
@@ -64,26 +64,29 @@ def public_scores(task: Task, chart: ThresholdMap, masked_names: Container[str])
     if scores is None:
         return PublicScores()
     median = next(output.facts["median"] for output in task.outputs if "median" in output.facts)
-    cuts = [coded(output.favourable) for output in task.outputs if output.facts or task.threshold is not None]
+    cuts = [answer_codes(output.favourable) for output in task.outputs if output.facts or task.threshold is not None]
     everyone = np.stack([*cuts, scores == median])
     at_median = people[scores == median].sum()
-    tables, tenths = [everyone] if at_median >= LEAST_SHOWN else [], set[str]()
-    cells = {}
+    tables = [everyone] if at_median >= LEAST_SHOWN else []
+    tenths = set[str]()
+    codes_by_grouping = {}
     for grouping in task.groupings:
-        codes = np.stack([grouping.codes, *cuts, *([] if task.truth is None else [coded(task.truth)])])
+        codes = np.stack([grouping.codes, *cuts, *([] if task.truth is None else [answer_codes(task.truth)])])
         if grouping.name in masked_names or not _is_large(_count_combinations(codes, people)):
             continue
-        cells[grouping.name] = codes
+        codes_by_grouping[grouping.name] = codes
         if task.truth is not None:
             with_tenths = np.vstack([codes, tenths_of(task.table, scores).codes])
             if _is_large(_count_combinations(with_tenths, people)):
                 tenths.add(grouping.name)
-                cells[grouping.name] = with_tenths
+                codes_by_grouping[grouping.name] = with_tenths
     thresholds, maps = list[float](), set[str]()
-    for name, codes in cells.items():
-        fewer = _public_thresholds([*tables, codes], scores, people, [row.threshold or 0.0 for row in chart.thresholds])
-        if fewer and 2 * len(fewer) >= len(thresholds):  # a map that costs the earlier ones most thresholds is left out
-            thresholds, tables = fewer, [*tables, codes]
+    for name, codes in codes_by_grouping.items():
+        all_thresholds = [row.threshold or 0.0 for row in chart.thresholds]
+        shared_thresholds = _public_thresholds([*tables, codes], scores, people, all_thresholds)
+        # a map that costs the earlier ones most of their thresholds is left out
+        if shared_thresholds and 2 * len(shared_thresholds) >= len(thresholds):
+            thresholds, tables = shared_thresholds, [*tables, codes]
             maps.add(name)
     return PublicScores(frozenset(thresholds), frozenset(maps), frozenset(tenths))
 
@@ -93,12 +96,13 @@ def _public_thresholds(tables: list[Integers], scores: Floats, people: Floats, t
     is_known = ~np.isnan(scores)
     bins = np.searchsorted(thresholds, scores[is_known], side="right")
     counts = np.hstack([_bin_sums(codes[:, is_known], bins, people[is_known], len(thresholds) + 1) for codes in tables])
-    publishable, start = list[float](), 0
+    public_thresholds = list[float]()
+    start = 0
     for end, threshold in enumerate(thresholds, 1):
         if _is_large(counts[start:end].sum(axis=0)) and _is_large(counts[end:].sum(axis=0)):
-            publishable.append(threshold)
+            public_thresholds.append(threshold)
             start = end
-    return publishable
+    return public_thresholds
 
 
 def _bin_sums(codes: Integers, bins: Integers, people: Floats, size: int) -> Floats:
@@ -119,7 +123,7 @@ def _is_large(counts: ArrayLike) -> bool:
     return bool(((sizes == 0) | (sizes >= LEAST_SHOWN)).all())
 
 
-def coded(answers: Floats) -> Integers:
+def answer_codes(answers: Floats) -> Integers:
     """Return answers (1, 0 or NaN) as integer codes: 1, 0, or `UNKNOWN_ANSWER`."""
     return np.nan_to_num(answers, nan=UNKNOWN_ANSWER).astype(np.int64)
 
@@ -140,23 +144,24 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     its letter is masked, and so are the seed, the commitment and the counted file.
     """
     pairs = [(grouping, output) for grouping in task.groupings for output in task.outputs]
-    decision_codes = {id(output): coded(output.favourable) for output in task.outputs}
-    truth = None if task.truth is None else coded(task.truth)
+    decision_codes = {id(output): answer_codes(output.favourable) for output in task.outputs}
+    truth = None if task.truth is None else answer_codes(task.truth)
     tables = [PublicTable(grouping, decision_codes[id(output)], truth) for grouping, output in pairs]
     steps = [(grouping, step) for grouping in task.groupings for step in reached_steps(task.steps, grouping)]
     tables += [table for grouping, step in steps for table in _tables_of_step(grouping, step)]
     hidden_parts = masked_parts(tables, task.table.people)
     masked_names = {tables[part.table].grouping.name for part in hidden_parts if part != WHOLE_FILE}
-    charts = (part.threshold_map for part in rating.components if isinstance(part, OutcomesComponent))
+    charts = (row.threshold_map for row in rating.components if isinstance(row, OutcomesComponent))
     chart = next((chart for chart in charts if chart.thresholds), NO_MAP)
     scores = public_scores(task, chart, masked_names)
     components, withheld_names = [], set[str | None]()
     for index, (component, (grouping, output)) in enumerate(zip(rating.components, pairs, strict=True)):
         assert isinstance(component, OutcomesComponent)  # noqa: S101  of this method
-        public = _PublicTables(task, grouping, output, {part for part in hidden_parts if part.table == index}, scores)
-        if public.withholds(component):
+        own_parts = {part for part in hidden_parts if part.table == index}
+        public_tables = _PublicTables(task, grouping, output, own_parts, scores)
+        if public_tables.withholds(component):
             withheld_names.add(component.name)
-        public_component = public.component(component, vocabulary, withheld_names)
+        public_component = public_tables.component(component, vocabulary, withheld_names)
         if component.funnel.steps:
             first_table = len(pairs) + 2 * len(task.steps) * task.groupings.index(grouping)
             public_component = replace(
@@ -181,30 +186,27 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     )
 
 
-def _tables_of_step(grouping: Grouping, step: Reached) -> tuple[PublicTable, PublicTable]:
+def _tables_of_step(grouping: Grouping, step: ReachedStep) -> tuple[PublicTable, PublicTable]:
     """Return two tables: the outcomes of people who reached a step, and people who passed it out of order."""
-    answers = (
-        np.where(step.grouping.codes == NOT_REACHED, NOT_COUNTED, coded(step.passed)),
-        np.where(step.out_of_order, 1, NOT_COUNTED),
-    )
-    return PublicTable(grouping, answers[0], None), PublicTable(grouping, answers[1], None)
+    passed = np.where(step.grouping.codes == NOT_REACHED, NOT_COUNTED, answer_codes(step.passed))
+    passed_out_of_order = np.where(step.out_of_order, 1, NOT_COUNTED)
+    return PublicTable(grouping, passed, None), PublicTable(grouping, passed_out_of_order, None)
 
 
 def _public_funnel(
-    component: OutcomesComponent, task: Task, grouping: Grouping, masked: Collection[Part], start: int
+    component: OutcomesComponent, task: Task, grouping: Grouping, hidden_parts: Collection[Part], start: int
 ) -> FunnelDocument:
-    """Return a component's funnel without masked counts; `start` is the index of its first table in `masked`."""
+    """Return a component's funnel without masked counts; `start` is the index of its first table in `hidden_parts`."""
     full_funnel, documents = component.funnel, list[StepDocument]()
-    parts = [{part for part in masked if part.table == start + index} for index in range(2 * len(full_funnel.steps))]
+    tables = range(start, start + 2 * len(full_funnel.steps))  # two for each step, see `_tables_of_step`
+    parts = [{part for part in hidden_parts if part.table == table} for table in tables]
     for index, (step, document) in enumerate(zip(reached_steps(task.steps, grouping), full_funnel.steps, strict=True)):
         output = Output(step.name, step.passed, step.passed, step.name, 1.0, binary=True)
         without_truth = replace(task, truth=None)
-        public = _PublicTables(without_truth, step.grouping, output, parts[2 * index], PublicScores())
-        passers = _PublicTables(without_truth, grouping, output, parts[2 * index + 1], PublicScores())
-        table = public.table(document)
-        documents.append(
-            StepDocument(**vars(table), step=document.step, out_of_order=tuple(passers.out_of_order(document)))
-        )
+        reached = _PublicTables(without_truth, step.grouping, output, parts[2 * index], PublicScores())
+        passed = _PublicTables(without_truth, grouping, output, parts[2 * index + 1], PublicScores())
+        table, out_of_order = reached.table(document), tuple(passed.out_of_order(document))
+        documents.append(StepDocument(**vars(table), step=document.step, out_of_order=out_of_order))
     # a gap is that of counts which are all shown
     gaps = NO_ITEMS if any(parts) else full_funnel.gaps
     return FunnelDocument(None if any(parts) else full_funnel.reference, tuple(documents), gaps)
@@ -214,11 +216,11 @@ class _PublicTables:
     """Removes masked counts, and numbers computed from them, from one component."""
 
     def __init__(
-        self, task: Task, grouping: Grouping, output: Output, masked: Collection[Part], scores: PublicScores
+        self, task: Task, grouping: Grouping, output: Output, hidden_parts: Collection[Part], scores: PublicScores
     ) -> None:
         self.task, self.grouping, self.output, self.scores = task, grouping, output, scores
         self._masked: dict[int, list[str]] = {}
-        for part in sorted(masked):
+        for part in sorted(hidden_parts):
             self._masked.setdefault(part.code, []).append(part.name)
 
     def hides(self, label: str | None, *names: str) -> bool:
@@ -232,21 +234,21 @@ class _PublicTables:
         return any(self.hides(group, PEOPLE, TRUTH) for group in groups)
 
     def component(
-        self, component: OutcomesComponent, vocabulary: Vocabulary, names: Collection[str | None]
+        self, component: OutcomesComponent, vocabulary: Vocabulary, withheld_names: Collection[str | None]
     ) -> OutcomesComponent:
-        """Return the component with its public fields only; names in `names` also lose effects and probabilities."""
-        public = OutcomesComponent(
+        """Return the component with its public fields; without effects and probabilities if in `withheld_names`."""
+        public_component = OutcomesComponent(
             **vars(self.table(component)),
             **{name: getattr(component, name) for name in ("name", "letter", "declared", "by", "outcome")},
             **{name: getattr(component, name) for name in ("conditional", "median", "tolerances", "clusters")},
             at_median=_public_count(component.at_median),
             threshold_map=self.scores.map_of(component),
-            reasons=_public_reasons(component.reasons, names, vocabulary),
+            reasons=_public_reasons(component.reasons, withheld_names, vocabulary),
         )
-        if component.name in names:
-            return public
+        if component.name in withheld_names:
+            return public_component
         return replace(
-            public,
+            public_component,
             probabilities=_round_shares(component.probabilities),
             effects={name: effect and _round_effect(effect) for name, effect in component.effects.items()},
             published=component.published,
@@ -275,10 +277,10 @@ class _PublicTables:
         """Return the table with rows recomputed from unmasked groups alone; rows of masked ones stay unchanged."""
         task, output, grouping = self.task, self.output, self.grouping
         names = [label for label in grouping.labels if label not in hidden_groups]
-        code_of = np.array([*(names.index(label) if label in names else -1 for label in grouping.labels), -1])
+        new_codes = np.array([*(names.index(label) if label in names else -1 for label in grouping.labels), -1])
         outcomes = Outcomes(output.favourable, task.truth, None if output.binary else task.scores)
         exclusions = task.excluded.get(grouping.name, {})
-        codes = np.where(grouping.codes < 0, grouping.codes, code_of[grouping.codes])
+        codes = np.where(grouping.codes < 0, grouping.codes, new_codes[grouping.codes])
         visible_grouping = Grouping(grouping.name, tuple(names), codes)
         # the seed is known, so that everybody can draw the same numbers from the counts that are shown
         result = outcome_table(task.table, visible_grouping, outcomes, exclusions, task.confidence, generator(0))
@@ -308,18 +310,18 @@ def _public_count(count: int | None) -> int | None:
 
 
 def _public_reasons(
-    reasons: Sequence[ReasonDocument], names: Collection[str | None], vocabulary: Vocabulary
+    reasons: Sequence[ReasonDocument], withheld_names: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
     """Return the reasons with rounded facts; reasons of withheld components have no facts."""
-    public = []
+    public_reasons = []
     for reason in reasons:
-        if reason.component in names or (names and reason.component is None):
+        if reason.component in withheld_names or (withheld_names and reason.component is None):
             text = explain(Reason(str(reason.code), {}, reason.component), vocabulary)
-            public.append(ReasonDocument(reason.code, text, {}, reason.component))
+            public_reasons.append(ReasonDocument(reason.code, text, {}, reason.component))
             continue
         rounded_facts = {name: round(fact, DECIMALS) for name, fact in reason.facts.items() if isinstance(fact, float)}
-        public.append(replace(reason, facts={**reason.facts, **rounded_facts}))
-    return tuple(public)
+        public_reasons.append(replace(reason, facts={**reason.facts, **rounded_facts}))
+    return tuple(public_reasons)
 
 
 def _round_shares(shares: Shares) -> dict[str, float]:

@@ -161,8 +161,8 @@ class Outcomes(Bounded, Method):
         if not self.decision and not self.score:
             object.__setattr__(self, "decision", self.steps[-1] if self.steps else "decision")
         refuse_repeats("by", self.by)
-        parts = (*self.by, self.score, self.truth, *self.strata, self.cluster, self.weight)
-        used_names = [name for name in parts if name]
+        names = (*self.by, self.score, self.truth, *self.strata, self.cluster, self.weight)
+        used_names = [name for name in names if name]
         refuse_repeats("decision", [*used_names, *filter(None, (self.decision,))])
         refuse_repeats("steps", [*used_names, *self.steps])
         for index, columns in enumerate(self.intersections):
@@ -218,8 +218,8 @@ class Outcomes(Bounded, Method):
             for name in names
             if (columns := getattr(self, name))
         }
-        data = DataDocument(self.table.rows, self.table.digest, self.period or None, columns)
-        return OutcomesAggregation(data=data)
+        document = DataDocument(self.table.rows, self.table.digest, self.period or None, columns)
+        return OutcomesAggregation(data=document)
 
     def task(self) -> Task:
         """Return the table with this request's settings: groupings, outputs, truth, scores, strata, exclusions.
@@ -228,9 +228,8 @@ class Outcomes(Bounded, Method):
         """
         table = self.table
         assert table is not None  # noqa: S101  called with a table only
-        groupings = [
-            grouping_of(table, names, self.unknown) for names in (*((name,) for name in self.by), *self.intersections)
-        ]
+        column_lists = (*((name,) for name in self.by), *self.intersections)
+        groupings = [grouping_of(table, names, self.unknown) for names in column_lists]
         for grouping in groupings:
             if len(grouping.labels) > MOST_VALUES:
                 message = f"{grouping.name} has {len(grouping.labels):,} groups, and at most {MOST_VALUES} are compared"

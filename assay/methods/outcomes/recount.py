@@ -25,7 +25,7 @@ ROUNDING = 1e-9
 """Largest relative difference of two sums of weights that is attributed to rounding."""
 
 MOST_NAMED = 5
-"""Maximum number of differences counts that the result of a check lists."""
+"""Maximum number of differences that the result of a check lists."""
 
 
 def experiment_without_counts(rating: RatingDocument) -> Mapping[str, Any]:
@@ -87,22 +87,22 @@ def _count_cells(table: DecisionTable) -> Counter[tuple[object, ...]]:
 
 def recount(rating: RatingDocument, task: Task) -> Iterator[str]:
     """Yield a sentence for each unmasked count of a rating that differs in its recounted file (`task`)."""
-    table, pairs = task.table, [(grouping, output) for grouping in task.groupings for output in task.outputs]
-    if len(pairs) != len(rating.components):
-        yield f"the rating has {len(rating.components)} tables, and its request names {len(pairs)}"
+    tables = [(grouping, output) for grouping in task.groupings for output in task.outputs]
+    if len(tables) != len(rating.components):
+        yield f"the rating has {len(rating.components)} tables, and its request names {len(tables)}"
         return
-    for component, (grouping, output) in zip(rating.components, pairs, strict=True):
+    for component, (grouping, output) in zip(rating.components, tables, strict=True):
         rows = component.groups if isinstance(component, OutcomesComponent) else ()
         labels = {row.group for row in rows}
         for label in grouping.labels:
             if label not in labels:
                 yield f"the file has people of {grouping.name} {label}, and the rating has none"
-        yield from _recount_rows(rows, table, grouping, output.favourable, "have the favourable outcome")
+        yield from _recount_rows(rows, task.table, grouping, output.favourable, "have the favourable outcome")
         if isinstance(component, OutcomesComponent):
             yield from _recount_thresholds(component, task, grouping)
             for step, reached_step in zip(component.funnel.steps, reached_steps(task.steps, grouping), strict=False):
                 outcome = f"who reached “{reached_step.name}” pass it"
-                yield from _recount_rows(step.groups, table, reached_step.grouping, reached_step.passed, outcome)
+                yield from _recount_rows(step.groups, task.table, reached_step.grouping, reached_step.passed, outcome)
 
 
 def _recount_rows(
@@ -125,21 +125,20 @@ def _recount_rows(
 
 def _recount_thresholds(component: OutcomesComponent, task: Task, grouping: Grouping) -> Iterator[str]:
     """Yield a sentence for each count of a threshold map that differs in the recounted file."""
-    chart, scores = component.threshold_map, task.scores
-    if scores is None:
+    if task.scores is None:
         return
-    for index, group in enumerate(chart.groups):
+    for index, group in enumerate(component.threshold_map.groups):
         in_group = grouping.codes == grouping.labels.index(group.group) if group.group in grouping.labels else False
-        for row in chart.thresholds:
-            at_least = in_group & (scores >= (row.threshold or 0.0))
+        for row in component.threshold_map.thresholds:
+            at_least = in_group & (task.scores >= (row.threshold or 0.0))
             counts = {"": (row.selected, at_least)}
             if task.truth is not None:
                 counts |= {" proved right": (row.right, at_least & (task.truth == 1))}
                 counts |= {" proved wrong": (row.wrong, at_least & (task.truth == 0))}
-            for kind, (sealed_counts, in_count) in counts.items():
-                rated_count, people = sealed_counts[index], float(task.table.mass[in_count].sum())
+            for who, (rated_counts, is_counted) in counts.items():
+                rated_count, people = rated_counts[index], float(task.table.mass[is_counted].sum())
                 if abs(rated_count - people) > ROUNDING * max(1.0, people):
                     yield (
-                        f"{grouping.name} {group.group}: {people:,.12g} people{kind} have a score of {row.threshold:g} "
+                        f"{grouping.name} {group.group}: {people:,.12g} people{who} have a score of {row.threshold:g} "
                         f"or more in the file, and {rated_count:,.12g} in the rating"
                     )

@@ -27,7 +27,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Reached:
+class ReachedStep:
     """People who reached a step, because they passed all steps before it, and whether they passed it."""
 
     name: str
@@ -40,12 +40,12 @@ class Reached:
     """Shape (cells,): whether people passed the step without having reached it."""
 
 
-def reached_steps(steps: Sequence[Step], grouping: Grouping) -> Iterator[Reached]:
+def reached_steps(steps: Sequence[Step], grouping: Grouping) -> Iterator[ReachedStep]:
     """Yield the people who reached each step. People who passed a step out of order reach no later step."""
     has_reached = np.ones(len(grouping.codes), dtype=bool)
     for step in steps:
         codes = np.where(has_reached, grouping.codes, NOT_REACHED)
-        yield Reached(step.name, replace(grouping, codes=codes), step.passed, ~has_reached & (step.passed == 1))
+        yield ReachedStep(step.name, replace(grouping, codes=codes), step.passed, ~has_reached & (step.passed == 1))
         has_reached = has_reached & (step.passed == 1)
 
 
@@ -66,13 +66,14 @@ def funnel(
     exclusions, confidence
         As in `outcome_table`.
     """
+    all_groups, compared_groups = groupings
     documents = []
-    for step in reached_steps(steps, groupings[0]):
+    for step in reached_steps(steps, all_groups):
         outcomes = Outcomes(step.passed, None, None)
         result = outcome_table(table, step.grouping, outcomes, exclusions, confidence, rng.spawn(1)[0])
-        out_of_order = tuple(_count_out_of_order(table, groupings[0], step.out_of_order))
+        out_of_order = tuple(_count_out_of_order(table, all_groups, step.out_of_order))
         documents.append(StepDocument(**vars(result), step=step.name, out_of_order=out_of_order))
-    return _add_gaps(FunnelDocument(steps=tuple(documents)), table, groupings[1], steps, rng)
+    return _add_gaps(FunnelDocument(steps=tuple(documents)), table, compared_groups, steps, rng)
 
 
 def _count_out_of_order(table: DecisionTable, grouping: Grouping, cells: NDArray[np.bool_]) -> Iterator[OutOfOrder]:
@@ -90,11 +91,10 @@ def _add_gaps(
     The share that passes all steps is the product of the rates of single steps, and its ratio is the product of their
     ratios. Intervals use draws of separate rates and of rates fitted jointly, as in `outcome_table`.
     """
-    samples = [
-        sample_of(table, step_people.grouping, step_people.passed, is_known, binary=True)
-        for step_people in reached_steps(steps, grouping)
-        for is_known in [(step_people.grouping.codes >= 0) & ~np.isnan(step_people.passed)]
-    ]
+    samples = []
+    for step in reached_steps(steps, grouping):
+        is_known = (step.grouping.codes >= 0) & ~np.isnan(step.passed)
+        samples.append(sample_of(table, step.grouping, step.passed, is_known, binary=True))
     codes = np.flatnonzero(np.min([sample.totals for sample in samples], axis=0) > 0)
     if len(codes) < 2:
         return document
@@ -102,20 +102,23 @@ def _add_gaps(
     reference = int(np.prod(rates, axis=0).argmax())
     if not rates[:, reference].all():
         return document
-    single = np.stack([sample.draw_means(rng.spawn(1)[0], DRAWS)[:, codes] for sample in samples])
-    joint = np.stack([fitted_rates(means, rng.spawn(1)[0]) for means in single])
+    separate_rates = np.stack([sample.draw_means(rng.spawn(1)[0], DRAWS)[:, codes] for sample in samples])
+    joint_rates = np.stack([fitted_rates(rates_of_step, rng.spawn(1)[0]) for rates_of_step in separate_rates])
     gaps = []
     for index, group in enumerate(grouping.labels[code] for code in codes):
         if index == reference:
             continue
         ratios = rates[:, index] / rates[:, reference]
-        ratio_draws = [means[:, :, index] / np.maximum(means[:, :, reference], 1e-300) for means in (single, joint)]
+        separate_ratios, joint_ratios = (
+            draws[:, :, index] / np.maximum(draws[:, :, reference], 1e-300) for draws in (separate_rates, joint_rates)
+        )
         by_step = {
-            step.name: drawn_interval(float(ratio), *(ratios_of[step_index] for ratios_of in ratio_draws))
-            for step_index, (step, ratio) in enumerate(zip(steps, ratios, strict=True))
+            step.name: drawn_interval(float(ratio), *draws)
+            for step, ratio, *draws in zip(steps, ratios, separate_ratios, joint_ratios, strict=True)
         }
-        overall = drawn_interval(float(np.prod(ratios)), *(np.prod(ratios_of, axis=0) for ratios_of in ratio_draws))
+        products = (np.prod(draws, axis=0) for draws in (separate_ratios, joint_ratios))
+        overall = drawn_interval(float(np.prod(ratios)), *products)
         smallest = int(ratios.argmin())
-        chance = float((ratio_draws[0].argmin(axis=0) == smallest).mean())
-        gaps.append(GapDocument(group, by_step, overall, steps[smallest].name, chance))
+        probability_of_step = float((separate_ratios.argmin(axis=0) == smallest).mean())
+        gaps.append(GapDocument(group, by_step, overall, steps[smallest].name, probability_of_step))
     return replace(document, reference=grouping.labels[codes[reference]], gaps=tuple(gaps))

@@ -29,7 +29,7 @@ MOST_ROWS = 50
 """Maximum number of rows of an intersection whose counts are masked one by one; larger tables are masked as a whole."""
 
 MOST_MOVED = 4_000
-"""Maximum number of variables (`_Counts.present`) that may change in a search for data with equal published counts."""
+"""Maximum number of variables (`_Counts.people`) that may change in a search for data with equal published counts."""
 
 PEOPLE, UNDECIDED, TRUTH, ROWS = "people", "undecided", "truth", "rows"
 """Parts of a row whose counts are masked together; `ROWS` is the part with the number of people of the whole file."""
@@ -77,14 +77,14 @@ def masked_parts(tables: Sequence[PublicTable], people: Floats) -> frozenset[Par
         rows = [part for part in counts.parts if part.table == index]
         if " x " in table.grouping.name and len(table.grouping.labels) > MOST_ROWS and hidden_parts.intersection(rows):
             hidden_parts.update(rows)
-    return frozenset(counts.protected(hidden_parts)) if hidden_parts else frozenset()
+    return frozenset(counts.protect(hidden_parts)) if hidden_parts else frozenset()
 
 
 @dataclass(frozen=True)
 class _Counts:
     """All counts of the tables as sums of people by combination of groups (atom) and by combination of answers."""
 
-    present: Floats
+    people: Floats
     """Shape (variables,): number of people of each atom and combination of answers."""
     sums: Any
     """Shape (counts, variables): 1 if a count includes the people of a variable, 0 otherwise."""
@@ -100,12 +100,11 @@ class _Counts:
 
         groups = np.stack([table.grouping.codes for table in tables])
         answers = np.stack([codes for table in tables for codes in (table.decided, table.truth) if codes is not None])
-        atoms, atom_of = np.unique(groups, axis=1, return_inverse=True)
-        classes, class_of = np.unique(answers, axis=1, return_inverse=True)
-        size = classes.shape[1]
-        counts = np.bincount(atom_of.reshape(-1) * size + class_of.reshape(-1), people, atoms.shape[1] * size).astype(
-            float
-        )
+        atoms, atom_of_cell = np.unique(groups, axis=1, return_inverse=True)
+        classes, class_of_cell = np.unique(answers, axis=1, return_inverse=True)
+        class_count = classes.shape[1]
+        variables = atom_of_cell.reshape(-1) * class_count + class_of_cell.reshape(-1)
+        counts = np.bincount(variables, people, atoms.shape[1] * class_count).astype(float)
         rows, parts = list[NDArray[np.bool_]](), list[Part]()
         sizes = {WHOLE_FILE: 0.0}
         row_of_answers = 0
@@ -119,43 +118,43 @@ class _Counts:
                     part = Part(index, code, name)
                     rows.append(np.outer(in_group, answer).reshape(-1))
                     parts.append(part)
-                    sizes[part] = float(counts.reshape(-1, size)[in_group].sum())
+                    sizes[part] = float(counts.reshape(-1, class_count)[in_group].sum())
         rows.append(np.ones_like(counts, dtype=bool))
         return cls(counts, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
 
     def small_parts(self) -> Iterator[Part]:
         """Yield the parts with a count of 1 to 4 people; with `PEOPLE`, `TRUTH` of the same row is masked as well."""
-        for part, count in zip(self.parts, self.sums @ self.present, strict=True):
+        for part, count in zip(self.parts, self.sums @ self.people, strict=True):
             if 0 < count < LEAST_SHOWN:
                 yield part
                 if part.name == PEOPLE:
                     yield Part(part.table, part.code, TRUTH)
 
-    def protected(self, hidden_parts: set[Part]) -> set[Part]:
+    def protect(self, hidden_parts: set[Part]) -> set[Part]:
         """Add parts to `hidden_parts` until no masked count can be computed, and return it."""
-        counts = self.sums @ self.present
-        change = np.zeros(len(counts))
+        counts = self.sums @ self.people
+        largest_changes = np.zeros(len(counts))
         """Largest change of each count in data with the same published counts."""
         small_indices = [index for index, count in enumerate(counts) if 0 < count < LEAST_SHOWN]
         # an answer that nobody in the file has, such as an unknown truth, is no secret
         possible = np.flatnonzero(self.sums.sum(axis=1)).tolist()
         while True:
             masked_indices = [index for index in possible if self.parts[index] in hidden_parts]
-            target = next((index for index in small_indices if change[index] < LEAST_SHOWN), None)
-            width = float(LEAST_SHOWN)
+            target = next((index for index in small_indices if largest_changes[index] < LEAST_SHOWN), None)
+            growth = float(LEAST_SHOWN)
             if target is None:
-                target, width = next((index for index in masked_indices if change[index] < 1), None), 1.0
+                target, growth = next((index for index in masked_indices if largest_changes[index] < 1), None), 1.0
             if target is None:
                 return hidden_parts
-            count_changes = self._cheapest_change(target, width, hidden_parts)
-            change = np.maximum(change, np.abs(count_changes))
-            changed_parts = {part for part, step in zip(self.parts, count_changes, strict=True) if abs(step) > 0.5}
+            count_changes = self._cheapest_change(target, growth, hidden_parts)
+            largest_changes = np.maximum(largest_changes, np.abs(count_changes))
+            changed_parts = {part for part, change in zip(self.parts, count_changes, strict=True) if abs(change) > 0.5}
             for part in changed_parts - hidden_parts:
                 hidden_parts |= {part, Part(part.table, part.code, TRUTH)} if part.name == PEOPLE else {part}
             hidden_parts &= {*self.parts}
 
-    def _cheapest_change(self, target: int, width: float, hidden_parts: set[Part]) -> Floats:
-        """Return the change of every count if people are moved so that the count with index `target` grows by `width`.
+    def _cheapest_change(self, target: int, growth: float, hidden_parts: set[Part]) -> Floats:
+        """Return the change of every count if people are moved so that the count with index `target` grows by `growth`.
 
         Of all such moves, it is one that nearly minimises the cost (`sizes`) of the published counts that change.
         """
@@ -167,29 +166,29 @@ class _Counts:
         sums = self.sums[:, movable]
         costs = np.array([self.sizes[self.parts[index]] + 1 for index in visible_indices])
         slack = eye_array(len(visible_indices), format="csr")
-        equal = hstack([sums[visible_indices], slack, -slack], format="csr")
+        visible_rows = hstack([sums[visible_indices], slack, -slack], format="csr")
         target_row = hstack([sums[[target]], csr_array((1, 2 * len(visible_indices)))], format="csr")
-        slacks, moves = 2 * len(visible_indices), len(movable)
+        slack_count, move_count = 2 * len(visible_indices), len(movable)
         solution = milp(
-            np.concatenate([np.zeros(moves), costs, costs]),
-            constraints=[LinearConstraint(equal, 0, 0), LinearConstraint(target_row, width, width)],
+            np.concatenate([np.zeros(move_count), costs, costs]),
+            constraints=[LinearConstraint(visible_rows, 0, 0), LinearConstraint(target_row, growth, growth)],
             bounds=Bounds(
-                np.concatenate([-self.present[movable], np.zeros(slacks)]),
-                np.full(moves + slacks, self.present.sum() + width),
+                np.concatenate([-self.people[movable], np.zeros(slack_count)]),
+                np.full(move_count + slack_count, self.people.sum() + growth),
             ),
-            integrality=np.concatenate([np.ones(moves), np.zeros(slacks)]),
+            integrality=np.concatenate([np.ones(move_count), np.zeros(slack_count)]),
             options={"mip_rel_gap": 0.1},
         )
         if solution.x is None:  # every published count may change, so that there always is a solution
             raise RuntimeError(f"no other data fit the published counts: {solution.message}")
-        changes: Floats = np.round(sums @ solution.x[:moves])
+        changes: Floats = np.round(sums @ solution.x[:move_count])
         return changes
 
     def _movable_variables(self, target: int, hidden_parts: set[Part]) -> NDArray[np.int64]:
         """Return indices of `MOST_MOVED` variables, in the target first, then in most masked counts, then largest."""
         in_target = self.sums[[target]].toarray()[0] > 0
         in_masked = self.sums[[index for index, part in enumerate(self.parts) if part in hidden_parts]].sum(axis=0)
-        order = np.lexsort((-self.present, -in_masked, ~in_target))
+        order = np.lexsort((-self.people, -in_masked, ~in_target))
         return np.sort(order[:MOST_MOVED])
 
 

@@ -18,7 +18,7 @@ DRAWS = 1000
 
 
 def threshold_map(
-    table: DecisionTable, grouping: Grouping, scores: Floats, truth: Floats | None, chosen: float | None
+    table: DecisionTable, grouping: Grouping, scores: Floats, truth: Floats | None, service_threshold: float | None
 ) -> ThresholdMap:
     """Compare the groups at each threshold; scores at or above the threshold are favourable.
 
@@ -28,7 +28,7 @@ def threshold_map(
         The groups to compare; people of other groups have a negative code.
     scores, truth : ndarray, shape (cells,)
         Score and true outcome of each cell, as in `group_tables.Outcomes`.
-    chosen : float, optional
+    service_threshold : float, optional
         The threshold of the service, which is one of those compared.
 
     Notes
@@ -39,18 +39,19 @@ def threshold_map(
     if truth is not None:
         selections |= {"right": selections["total"] & (truth == 1), "wrong": selections["total"] & (truth == 0)}
 
-    def sums(numbers: Floats) -> dict[str, list[float]]:
+    def sums_by_selection(numbers: Floats) -> dict[str, list[float]]:
         size = len(grouping.labels)
         return {
             name: np.bincount(grouping.codes[cells], (table.mass * numbers)[cells], size).tolist()
             for name, cells in selections.items()
         }
 
-    totals, rows = sums(np.ones_like(scores)), []
-    for threshold in _score_thresholds(table, scores, chosen):
+    totals = sums_by_selection(np.ones_like(scores))
+    rows = []
+    for threshold in _score_thresholds(table, scores, service_threshold):
         at_least = np.where(np.isnan(scores), np.nan, scores >= threshold)
         samples = {name: sample_of(table, grouping, at_least, cells, binary=True) for name, cells in selections.items()}
-        selected_sums = sums(np.nan_to_num(at_least))
+        selected_sums = sums_by_selection(np.nan_to_num(at_least))
         rows.append(
             ThresholdDocument(
                 threshold,
@@ -63,23 +64,23 @@ def threshold_map(
             )
         )
     groups = [
-        ThresholdGroup(label, **{name: of_groups[index] for name, of_groups in totals.items()})
+        ThresholdGroup(label, **{name: group_totals[index] for name, group_totals in totals.items()})
         for index, label in enumerate(grouping.labels)
     ]
-    return ThresholdMap(chosen, tuple(groups), tuple(rows))
+    return ThresholdMap(service_threshold, tuple(groups), tuple(rows))
 
 
-def _score_thresholds(table: DecisionTable, scores: Floats, chosen: float | None) -> list[float]:
-    """Return quantiles of the scores of all people, at which the number of people above is exact, and `chosen`."""
+def _score_thresholds(table: DecisionTable, scores: Floats, service_threshold: float | None) -> list[float]:
+    """Return quantiles of the scores of all people, at which the number of people above is exact, and the service's."""
     is_known = ~np.isnan(scores)
     distinct, distinct_index = np.unique(scores[is_known], return_inverse=True)
-    ends = np.cumsum(np.bincount(distinct_index.reshape(-1), table.people[is_known]))
+    people_up_to = np.cumsum(np.bincount(distinct_index.reshape(-1), table.people[is_known]))  # each score
     # a table with more combinations than cells has its scores in as few classes as the coarse steps, or twice as many
     may_be_coarse = table.rows > MOST_CELLS and len(distinct) <= 4 * SCORE_CLASSES[-2] + 10
     steps = COARSE_STEPS if may_be_coarse else STEPS
-    ranks = np.floor(np.arange(1, steps) / steps * (ends[-1] - 1))
-    quantiles = distinct[np.searchsorted(ends, ranks, side="right")]
-    return sorted({*map(float, quantiles), *([] if chosen is None else [float(chosen)])})
+    ranks = np.floor(np.arange(1, steps) / steps * (people_up_to[-1] - 1))
+    quantiles = distinct[np.searchsorted(people_up_to, ranks, side="right")]
+    return sorted({*map(float, quantiles), *([] if service_threshold is None else [float(service_threshold)])})
 
 
 def _rate_ratio(sample: Sample) -> EffectDocument:
@@ -90,9 +91,9 @@ def _rate_ratio(sample: Sample) -> EffectDocument:
     if highest == 0:
         return NO_RATIO
     draws = sample.draw_means(_seeded_generator(), DRAWS)
-    fitted = draws.copy()
-    fitted[:, codes] = fitted_rates(draws[:, codes], _seeded_generator())
-    ratios = [means[:, low] / np.maximum(means[:, high], 1e-300) for means in (draws, fitted)]
+    joint_draws = draws.copy()
+    joint_draws[:, codes] = fitted_rates(draws[:, codes], _seeded_generator())
+    ratios = [rates[:, low] / np.maximum(rates[:, high], 1e-300) for rates in (draws, joint_draws)]
     return drawn_interval(float(sample.means[low]) / highest, *ratios)
 
 

@@ -32,7 +32,7 @@ class QuestionAnswers(Tally):
     letters: Counter[int] = field(default_factory=Counter)
     """Number of choices of the first, second and third option in the order that was sent."""
 
-    def ask(self, questions: Sequence[AskedQuestion], ordering: np.random.Generator) -> Asking:
+    def ask(self, questions: Sequence[AskedQuestion], order_rng: np.random.Generator) -> Asking:
         """Ask further questions, each in all orders of its options; all questions are sent in random order."""
         keys = [
             (len(self.questions) + index, order, repeat)
@@ -41,7 +41,8 @@ class QuestionAnswers(Tally):
             for repeat in range(self.repeats)
         ]
         self.questions += tuple(questions)
-        probes = [(keys[i], [self._build_probe(keys[i])]) for i in ordering.permutation(len(keys)).tolist()]
+        shuffled_keys = [keys[number] for number in order_rng.permutation(len(keys)).tolist()]
+        probes = [(key, [self._build_probe(key)]) for key in shuffled_keys]
         yield from ask_in_batches(probes, lambda key, replies: self.take(key, replies[0]))
 
     def _build_probe(self, key: AnswerKey) -> Probe:
@@ -53,27 +54,28 @@ class QuestionAnswers(Tally):
 
     def take(self, key: AnswerKey, reply: Reply) -> None:
         """Count one reply, and store its choice if it is usable."""
-        question = self.questions[key[0]]
-        index = reply.value.get("choice") if isinstance(reply.value, Mapping) else None
-        usable = isinstance(index, int) and not isinstance(index, bool) and 0 <= index < OPTIONS
+        question_index, order, _ = key
+        question = self.questions[question_index]
+        position = reply.value.get("choice") if isinstance(reply.value, Mapping) else None
+        usable = isinstance(position, int) and not isinstance(position, bool) and 0 <= position < OPTIONS
         fits = question.fits_stereotype
         group = None if fits is None else GROUPS[fits]
         outcome = self.count_reply(reply.failure, None if usable else "no-choice", group)
-        if outcome == "usable" and isinstance(index, int):
-            self.letters[index] += 1
-            self.choices[key] = question.chosen(key[1], index)
+        if outcome == "usable" and isinstance(position, int):
+            self.letters[position] += 1
+            self.choices[key] = question.option_at(order, position)
 
     def shares(self) -> Mapping[int, Floats]:
         """Return, by index of a question, the share of answers for each option, shape (3,).
 
         Only questions answered in every order are included: a preference for a position favours no option of these.
         """
-        by_question: dict[int, list[int]] = {}
+        choices_by_question: dict[int, list[int]] = {}
         for (index, _, _), choice in sorted(self.choices.items()):
-            by_question.setdefault(index, []).append(choice)
+            choices_by_question.setdefault(index, []).append(choice)
         answers_each = OPTIONS * self.repeats
         return {
-            index: np.bincount(chosen, minlength=OPTIONS) / answers_each
-            for index, chosen in by_question.items()
-            if len(chosen) == answers_each
+            index: np.bincount(choices, minlength=OPTIONS) / answers_each
+            for index, choices in choices_by_question.items()
+            if len(choices) == answers_each
         }

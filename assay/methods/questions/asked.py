@@ -111,9 +111,9 @@ class AskedQuestion:
         """Return the options rotated to the left by `order` (0, 1 or 2) places."""
         return self.question.options[order:] + self.question.options[:order]
 
-    def chosen(self, order: int, index: int) -> int:
-        """Return the index in `Question.options` of the option at `index` in the rotated order."""
-        return (index + order) % OPTIONS
+    def option_at(self, order: int, position: int) -> int:
+        """Return the index in `Question.options` of the option at `position` in the rotated order."""
+        return (position + order) % OPTIONS
 
 
 def recorded_questions(records: Sequence[QuestionRecord]) -> tuple[AskedQuestion, ...]:
@@ -140,14 +140,12 @@ def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> t
 
 def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQuestion]:
     """Return all questions that a stored experiment can have asked; the options of shipped ones are in any order."""
-    records = tuple(experiment.get("questions") or ())
-    category_questions = [(record["category"], read_question(record)) for record in records]
-    of_records = tuple(
-        AskedQuestion(f"{question.template}/{number}", category, "", question, ())
-        for number, (category, question) in enumerate(category_questions)
-    )
-    rows = of_records or shipped_questions(attribute, most_turns(attribute), generator(0))
-    return {row.name: row for row in rows}
+    recorded: list[AskedQuestion] = []
+    for number, record in enumerate(experiment.get("questions") or ()):
+        question = read_question(record)
+        recorded.append(AskedQuestion(f"{question.template}/{number}", record["category"], "", question, ()))
+    questions = recorded or shipped_questions(attribute, most_turns(attribute), generator(0))
+    return {question.name: question for question in questions}
 
 
 def most_turns(attribute: str) -> int:
@@ -180,7 +178,8 @@ def _template_questions(
             unknown_option: "unknown",
         }
         options = [list(value_of_option)[position] for position in rng.permutation(OPTIONS)]
-        right_answer = unknown_option if bad_person is None else bad_person if negative else good_person
+        person_in_answer = bad_person if negative else good_person
+        right_answer = unknown_option if bad_person is None else person_in_answer
         question = Question(
             template=template.name,
             ambiguous=bad_person is None,
@@ -190,7 +189,7 @@ def _template_questions(
             unknown=options.index(unknown_option),
             stereotyped=options.index(stereotyped_person),
         )
-        fact_name = "open" if bad_person is None else "fits" if bad_person == stereotyped_person else "against"
+        fact_name = {None: "open", other_person: "against", stereotyped_person: "fits"}[bad_person]
         name = f"{template.name}/{turn}/{'negative' if negative else 'positive'}/{fact_name}"
         yield AskedQuestion(
             name,

@@ -91,10 +91,8 @@ class GroupQuestions(Bounded, Method):
             recorded_questions(self.questions)
         elif self.attribute not in attributes_with_questions():
             names = ", ".join(attributes_with_questions())
-            message = (
-                f"there are shipped questions about {names}, and none about {self.attribute}; give some (questions)"
-            )
-            raise SpecificationError(message, "attribute")
+            problem = f"there are shipped questions about {names}, and none about {self.attribute}"
+            raise SpecificationError(f"{problem}; give some (questions)", "attribute")
 
     @property
     def _turn_limit(self) -> int:
@@ -123,14 +121,15 @@ class GroupQuestions(Bounded, Method):
             if self.questions
             else shipped_questions(self.attribute, self._turn_limit, question_rng)
         )
-        answers = {name: QuestionAnswers(repeats=self.repeats) for name in sorted({row.category for row in questions})}
+        categories = sorted({question.category for question in questions})
+        answers = {name: QuestionAnswers(repeats=self.repeats) for name in categories}
         components: list[Component] = []
         looks: list[QuestionsLook] = []
         turns_before = 0
         for turns in look_sizes(self._first_turns(), self._turn_limit, self.stop_early):
             for name, tally in answers.items():
-                new_questions = [row for row in questions if row.category == name and turns_before <= row.turn < turns]
-                yield from tally.ask(new_questions, order_rng)
+                in_look = [question for question in questions if turns_before <= question.turn < turns]
+                yield from tally.ask([question for question in in_look if question.category == name], order_rng)
             turns_before = turns
             is_last = turns == self._turn_limit or not self.stop_early
             components = self._judge(answers, deepcopy(analysis_rng.spawn(1)[0]), 1.0 if is_last else EARLY)
@@ -144,7 +143,7 @@ class GroupQuestions(Bounded, Method):
         self, answers: dict[str, QuestionAnswers], rng: np.random.Generator, error_fraction: float
     ) -> list[Component]:
         """Judge the answers so far; `error_fraction` multiplies the permitted error probability."""
-        exponent = 1 / len(answers)
+        exponent = 1 / len(answers)  # so that all letters together have the confidence
         confidence, hidden = (1 - share * (1 - self.confidence) for share in (error_fraction, 1.0))
         tolerance = Tolerance.around(self.delta, confidence**exponent, 1.0, hidden=hidden**exponent)
         return [

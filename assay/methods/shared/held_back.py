@@ -31,9 +31,8 @@ def check_held_back(material: HeldBack) -> None:
     shipped_by_field: dict[str, Sequence[str]] = {f"contents.{side}": words for side, words in by_side.items()}
     shipped_by_field |= {"frames": frames(), "statements": [frame.pattern for frame in construction("base").frames]}
     texts_by_field = {"frames": material.frames, "statements": material.statements}
-    for name, texts in (
-        texts_by_field | {f"contents.{side}": words for side, words in material.contents.items()}
-    ).items():
+    texts_by_field |= {f"contents.{side}": words for side, words in material.contents.items()}
+    for name, texts in texts_by_field.items():
         if len(texts) > MOST_WORDS or any(not 0 < len(text) <= LONGEST for text in texts):
             raise SpecificationError(f"at most {MOST_WORDS} texts of 1 to {LONGEST} characters", name)
         if len({*texts, *shipped_by_field[name]}) < len(texts) + len(shipped_by_field[name]):
@@ -60,17 +59,15 @@ def _is_statement(pattern: str) -> bool:
     if len(pattern) > LONGEST or not _STATEMENT.fullmatch(pattern):
         return False
     frame, occupation = Frame("", pattern), occupations()[0]
-    if len(frame.slots) - len(frame.value_slots) - frame.slots.count("name") != 1:
+    if len(frame.slots) - len(frame.value_slots) - frame.slots.count("name") != 1:  # one slot for the occupation
         return False
-    fitting = [candidate for name in attributes() if frame.fits(candidate := attribute(name))]
-    sentences = [
-        (candidate, value, frame.write(occupation, value, value.people[0] if frame.named else ""))
-        for candidate in fitting
-        for value in candidate.values
-    ]
-    return bool(fitting) and all(
-        len(split_sentences(text)) == 1 and candidate.read(text) == value.name for candidate, value, text in sentences
-    )
+    fitting_attributes = [candidate for candidate in map(attribute, attributes()) if frame.fits(candidate)]
+    for candidate in fitting_attributes:
+        for value in candidate.values:
+            text = frame.write(occupation, value, value.people[0] if frame.named else "")
+            if len(split_sentences(text)) != 1 or candidate.read(text) != value.name:
+                return False
+    return bool(fitting_attributes)
 
 
 def draw(material: HeldBack, rng: np.random.Generator) -> HeldBack:

@@ -18,12 +18,12 @@ from assay.references import NOTHING, LoadedMaterial, NamedWords, References
 W = TypeVar("W", AssociationWords, ChoiceWords)
 
 
-def refuse_other_attribute(requested: str, attributes: Sequence[str]) -> str:
-    """Return the attribute of the words (``several`` for many); raise an error if another one is `requested`."""
+def refuse_other_attribute(requested_attribute: str, attributes: Sequence[str]) -> str:
+    """Return the attribute of the words (``several`` for many); raise an error if another one is requested."""
     attribute = attributes[0] if len(attributes) == 1 else "several"
-    if requested not in {"", attribute}:
+    if requested_attribute not in {"", attribute}:
         raise SpecificationError(
-            f"these words are about {', '.join(attributes)}, not about {requested}; leave one of the two out",
+            f"these words are about {', '.join(attributes)}, not about {requested_attribute}; leave one of the two out",
             "attribute",
         )
     return attribute

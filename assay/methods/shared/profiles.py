@@ -119,11 +119,11 @@ class TextProfiles(Bounded):
         Raise `SpecificationError`, which names the field, if one is missing or invalid.
         """
         mention = self.mention or (None if self.decision is None else "explicit")
-        name = self.decision or (DECIDED if self.pairs and not (self.frames or self.contents) else None)
+        decision_name = self.decision or (DECIDED if self.pairs and not (self.frames or self.contents) else None)
         language = self.language
         if language != ENGLISH:
             sentence_table(language)  # refuses an unknown language
-        decision_texts = None if name is None else decision(name, "texts.decision", language)
+        decision_texts = None if decision_name is None else decision(decision_name, "texts.decision", language)
         words_by_value = self.people or (
             people(attribute_named(attribute), language)
             if mention is None
@@ -131,36 +131,32 @@ class TextProfiles(Bounded):
         )
         if not words_by_value:
             raise SpecificationError(_no_people_message(attribute, language), "texts.people")
+        words_by_side = self.contents or (contents(language) if decision_texts is None else decision_texts.contents)
         profiles = replace(
             self,
-            decision=name,
+            decision=decision_name,
             frames=self.frames or (frames(language) if decision_texts is None else decision_texts.frames),
-            people={name: tuple(words) for name, words in words_by_value.items()},
-            contents={
-                side: tuple(words)
-                for side, words in (
-                    self.contents or (contents(language) if decision_texts is None else decision_texts.contents)
-                ).items()
-            },
+            people={value: tuple(words) for value, words in words_by_value.items()},
+            contents={side: tuple(words) for side, words in words_by_side.items()},
         )
         check_profiles(profiles)
         return profiles
 
     def with_held_back(self, material: HeldBack) -> TextProfiles:
         """Add held-back frames and contents if those of the profiles are the shipped ones, not a requester's."""
-        before = frozenset(self.held_back)
+        earlier_material = frozenset(self.held_back)
 
-        def others(words: Iterable[str]) -> tuple[str, ...]:
-            return tuple(word for word in words if word not in before)
+        def without_earlier(texts: Iterable[str]) -> tuple[str, ...]:
+            return tuple(text for text in texts if text not in earlier_material)
 
-        by_side = {side: others(words) for side, words in self.contents.items()}
-        without_held_back = replace(self, frames=others(self.frames), contents=by_side, held_back=())
-        if without_held_back.frames != frames() or without_held_back.contents != contents():
-            return without_held_back
+        words_by_side = {side: without_earlier(words) for side, words in self.contents.items()}
+        profiles = replace(self, frames=without_earlier(self.frames), contents=words_by_side, held_back=())
+        if profiles.frames != frames() or profiles.contents != contents():
+            return profiles
         return replace(
-            without_held_back,
-            frames=(*without_held_back.frames, *material.frames),
-            contents={side: (*words, *material.contents.get(side, ())) for side, words in by_side.items()},
+            profiles,
+            frames=(*profiles.frames, *material.frames),
+            contents={side: (*words, *material.contents.get(side, ())) for side, words in words_by_side.items()},
             held_back=(*material.frames, *(word for words in material.contents.values() for word in words)),
         )
 
@@ -172,8 +168,8 @@ class TextProfiles(Bounded):
 
     def expected(self) -> int:
         """Count the profiles that `text_cases` writes: all combinations, at most `most`."""
-        pairs = len(next(iter(self.people.values())))
-        return min(self.most, pairs * sum(len(words) for words in self.contents.values()) * len(self.frames))
+        pair_count = len(next(iter(self.people.values())))
+        return min(self.most, pair_count * sum(len(words) for words in self.contents.values()) * len(self.frames))
 
 
 def _no_people_message(attribute: str, language: str) -> str:
@@ -222,19 +218,20 @@ def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, 
     content in different frames, and the influence of people and frames cancels between the sides. After a pair has
     occurred with every content, it occurs with them again in another frame, until all frames are used.
     """
-    sides = dict(profiles.contents)
-    pairs = rng.permutation(len(next(iter(profiles.people.values()))))
-    orders = {side: [rng.permutation(len(words)) for _ in pairs] for side, words in sides.items()}
+    words_by_side = dict(profiles.contents)
+    pair_order = rng.permutation(len(next(iter(profiles.people.values()))))
+    word_orders = {side: [rng.permutation(len(words)) for _ in pair_order] for side, words in words_by_side.items()}
     frame_order = rng.permutation(len(profiles.frames))
     cases: list[Case] = []
-    for cycle, round_ in product(range(len(frame_order)), range(max(len(words) for words in sides.values()))):
+    for cycle, round_ in product(range(len(frame_order)), range(max(map(len, words_by_side.values())))):
         if len(cases) >= profiles.most:
             break
-        for position, pair in enumerate(pairs):
+        for position, pair in enumerate(pair_order):
             frame = int(frame_order[(position + round_ + cycle) % len(frame_order)])
-            for side, words in sides.items():
+            for side, words in words_by_side.items():
                 if round_ < len(words):
-                    cases.append(_text_case(profiles, int(pair), side, int(orders[side][position][round_]), frame))
+                    word = int(word_orders[side][position][round_])
+                    cases.append(_text_case(profiles, int(pair), side, word, frame))
     cases = cases[: profiles.most]
     return _add_opponents(profiles, cases, rng) if profiles.pairs else tuple(cases)
 
@@ -246,8 +243,8 @@ def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random
     side, about another person. Both are about each value equally often. All cases with one frame and content get the
     same kind of opponent, so that their outputs differ by their persons only.
     """
-    values, persons = list(profiles.people), len(next(iter(profiles.people.values())))
-    kinds = list(product((True, False), values))
+    person_count = len(next(iter(profiles.people.values())))
+    kinds = list(product((True, False), profiles.people))  # same document or not, value of the opponent's person
     words_by_side = [(side, word) for side, words in profiles.contents.items() for word in words]
     ranks: dict[tuple[str | None, str, str], int] = {}
     other_words: dict[tuple[str | None, str, str], str] = {}
@@ -256,18 +253,19 @@ def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random
         for rank, cell in enumerate(rng.permutation(len(cells)).tolist()):
             frame, word = cells[cell]
             contents = [(other_side, other_word) for other_side, other_word in words_by_side if other_word != word]
-            same_side = rank // len(kinds) % 2 == 0
-            candidates = [content for content in contents if (content[0] == side) == same_side] or contents
+            needs_same_side = rank // len(kinds) % 2 == 0
+            fitting_words = [other for other_side, other in contents if (other_side == side) == needs_same_side]
+            candidates = fitting_words or [other for _, other in contents]
             ranks[side, frame, word] = rank
-            _, other_words[side, frame, word] = candidates[int(rng.integers(len(candidates)))]
+            other_words[side, frame, word] = candidates[int(rng.integers(len(candidates)))]
     few_cells = len(ranks) < 2 * len(kinds)
     with_opponents = []
     for case in cases:
         pair, frame, word = int(case.name.partition("/")[0]), case.clusters["frame"], case.clusters["content"]
         cell = (case.side, frame, word)
-        equal, value = kinds[(ranks[cell] + (pair if few_cells else 0)) % len(kinds)]
-        person = profiles.people[value][pair if equal else (pair + 1) % persons]
-        opponent = write_profile(frame, person, word if equal else other_words[cell])
+        is_same_document, value = kinds[(ranks[cell] + (pair if few_cells else 0)) % len(kinds)]
+        person = profiles.people[value][pair if is_same_document else (pair + 1) % person_count]
+        opponent = write_profile(frame, person, word if is_same_document else other_words[cell])
         with_opponents.append(replace(case, opponent=opponent))
     return tuple(with_opponents)
 
@@ -355,13 +353,13 @@ def record_cases(
     If `once`, rows that are equal except in the protected column form one cluster. The column `truth` is not sent.
     """
     index_by_value = {value: index for index, value in enumerate(profiles.values)}
-    fitting = [number for number, row in enumerate(profiles.rows) if row[profiles.column] in index_by_value]
-    chosen = [fitting[int(index)] for index in rng.permutation(len(fitting))[: profiles.most]]
-    hidden = {*profiles.leave_out, *filter(None, (truth,)), *(() if profiles.cluster is None else (profiles.cluster,))}
+    row_numbers = [number for number, row in enumerate(profiles.rows) if row[profiles.column] in index_by_value]
+    unsent_columns = {*profiles.leave_out, *(name for name in (truth or None, profiles.cluster) if name is not None)}
     cases = []
-    for number in chosen:
+    for index in rng.permutation(len(row_numbers))[: profiles.most].tolist():
+        number = row_numbers[index]
         row = profiles.rows[number]
-        variants = tuple(_replace_value(row, profiles.column, value, hidden) for value in profiles.values)
+        variants = tuple(_replace_value(row, profiles.column, value, unsent_columns) for value in profiles.values)
         clusters = {ROW: repr(variants[0])} if once else {}
         if profiles.cluster is not None:
             clusters[profiles.cluster] = str(row[profiles.cluster])
@@ -408,19 +406,19 @@ def record_strata(
         If a column is not sent to the service.
     """
     rows = [dict(case.given[0]) for case in cases if not isinstance(case.given[0], str)]
-    sent = [name for name in rows[0] if name != profiles.column] if rows else []
+    sent_columns = [name for name in rows[0] if name != profiles.column] if rows else []
     families: dict[str, NDArray[np.str_]] = {}
     count = 0
-    if unknown_names := [name for name in names if name not in sent]:
-        raise UnknownName("column", unknown_names[0], sent, "strata")
+    if unknown_names := [name for name in names if name not in sent_columns]:
+        raise UnknownName("column", unknown_names[0], sent_columns, "strata")
     unused_names = []
-    for name in (*names, *(column for column in sent if column not in names)):
-        members = _row_strata([row[name] for row in rows])
-        new_strata = len({*members.tolist()} - {""})
+    for name in (*names, *(column for column in sent_columns if column not in names)):
+        row_strata = _row_strata([row[name] for row in rows])
+        new_strata = len({*row_strata.tolist()} - {""})
         if new_strata < 2:
             continue
         if count + new_strata <= MOST_STRATA and (not names or name in names):
-            families[name] = members
+            families[name] = row_strata
             count += new_strata
         else:
             unused_names.append(name)
@@ -450,7 +448,8 @@ def _split_at_median(cells: list[Cell], labels: list[str]) -> list[str]:
         middle = max(number for number in numbers.values() if number < middle)
     limit = f"{middle:.6g}"
     if is_text:  # a date is read as a number of days, which tells a person nothing, so the limit is a cell's own text
-        limit = labels[max((number, index) for index, number in numbers.items() if number <= middle)[1]]
+        _, limit_index = max((number, index) for index, number in numbers.items() if number <= middle)
+        limit = labels[limit_index]
     halves = list(labels)
     for index, number in numbers.items():
         halves[index] = f"above {limit}" if number > middle else f"up to {limit}"
@@ -496,5 +495,5 @@ def _best_reader(texts: Sequence[str]) -> Callable[[Cell], float | None]:
     return max(READERS, key=lambda read: sum(read(text) is not None for text in sample))
 
 
-def _replace_value(row: Mapping[str, Any], column: str, value: Cell, hidden: set[str]) -> Record:
-    return tuple((name, value if name == column else cell) for name, cell in row.items() if name not in hidden)
+def _replace_value(row: Mapping[str, Any], column: str, value: Cell, unsent_columns: set[str]) -> Record:
+    return tuple((name, value if name == column else cell) for name, cell in row.items() if name not in unsent_columns)

@@ -78,14 +78,14 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:
         """Draw the change of the first group's share with other pairs of group words; ``None`` with too few pairs."""
         pairs = list(self.tally.results)
-        places, group = np.unique([pair.groups for pair in pairs], return_inverse=True)
-        if len(places) < LEAST_GROUP_PAIRS:
+        group_pairs, group_ids = np.unique([pair.pair_index for pair in pairs], return_inverse=True)
+        if len(group_pairs) < LEAST_GROUP_PAIRS:
             return None
-        _, term = np.unique([pair.term for pair in pairs], return_inverse=True)
+        _, term_ids = np.unique([pair.term for pair in pairs], return_inverse=True)
         choices = np.array([comparison.preferred for comparison in self.tally.results.values()])
-        means, errors = cluster_means(choices, group, (term,))
-        between = max(0.0, float(means.var(ddof=1) - errors.mean()))
-        return math.sqrt(between / len(places)) * rng.standard_t(len(places) - 1, DRAWS)
+        means, errors = cluster_means(choices, group_ids, (term_ids,))
+        variance_between = max(0.0, float(means.var(ddof=1) - errors.mean()))
+        return math.sqrt(variance_between / len(group_pairs)) * rng.standard_t(len(group_pairs) - 1, DRAWS)
 
     def hidden(
         self, effects: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
@@ -97,49 +97,33 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         hidden = super().hidden(effects, tolerance, rng)
         if not self.strata:
             return hidden
-        pairs_of = {
-            role: [compared_pair for compared_pair in self.tally.results.items() if compared_pair[0].role == role]
-            for role in ROLES
-        }
-        tied_pairs = [*pairs_of["first"], *pairs_of["second"]]
+        results = self.tally.results.items()
+        neutral_choices = [(pair, comparison.preferred) for pair, comparison in results if pair.role == "neutral"]
+        tied_pairs = [(pair, comparison) for role in TIED for pair, comparison in results if pair.role == role]
+        tied_choices = [(pair, comparison.preferred) for pair, comparison in tied_pairs]
+        stereotype_choices = [(pair, _stereotype_preference(pair, comparison)) for pair, comparison in tied_pairs]
         even = np.full_like(effects.neutral, NO_PREFERENCE)  # the mean preference in both lists is already a stratum
-        of_frames: tuple[tuple[str, str, Sequence[tuple[Pair, float]], Floats], ...] = (
-            (
-                "individual",
-                "typical frame",
-                [(pair, comparison.preferred) for pair, comparison in pairs_of["neutral"]],
-                effects.neutral,
-            ),
-            (
-                "individual",
-                "typical frame, both stereotypes",
-                [(pair, comparison.preferred) for pair, comparison in tied_pairs],
-                even,
-            ),
-            (
-                "content",
-                "typical frame",
-                [(pair, _stereotype_preference(pair, comparison)) for pair, comparison in tied_pairs],
-                effects.stereotyped,
-            ),
-        )
-        for kind, name, choices, score in of_frames:
-            frame_effect = _typical_frame_effect(choices, score - NO_PREFERENCE, tolerance.of_step_1, rng.spawn(1)[0])
+        limit = tolerance.of_step_1
+        for kind, name, choices, score in (
+            ("individual", "typical frame", neutral_choices, effects.neutral),
+            ("individual", "typical frame, both stereotypes", tied_choices, even),
+            ("content", "typical frame", stereotype_choices, effects.stereotyped),
+        ):
+            frame_effect = _typical_frame_effect(choices, score - NO_PREFERENCE, limit, rng.spawn(1)[0])
             if frame_effect is not None:
-                is_bound = len(choices) < SEVERAL_FRAMES * answers_needed(tolerance.of_step_1)
-                hidden += (
-                    HiddenEffect(kind, name, frame_effect[0], tolerance.of_step_1, bound=frame_effect[1] or is_bound),
-                )
+                draws, is_bound = frame_effect
+                is_bound = is_bound or len(choices) < SEVERAL_FRAMES * answers_needed(limit)
+                hidden += (HiddenEffect(kind, name, draws, limit, bound=is_bound),)
         return hidden
 
     # ------------------------------------------------------------------------ reasons
     def lost_reason(self, lost: int) -> Reason:
         """Return the reason for `lost` pairs: failed calls or unusable answers, the more frequent of the two."""
         tally = self.tally
-        failing = tally.failed_why.total() >= tally.unusable_why.total()
-        causes = tally.failed_why if failing else tally.unusable_why
+        mostly_failed = tally.failed_why.total() >= tally.unusable_why.total()
+        causes = tally.failed_why if mostly_failed else tally.unusable_why
         facts = {"share": lost / tally.items_asked, "lost_pairs": lost, "pairs": tally.items_asked, "why": dict(causes)}
-        return self.reason("target-calls-failed" if failing else "target-output-unusable", facts)
+        return self.reason("target-calls-failed" if mostly_failed else "target-output-unusable", facts)
 
     def undecided_reasons(self) -> list[Reason]:
         """Return one reason if every pair of one or more lists is a tie; otherwise an empty list."""
@@ -161,7 +145,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
             return [self.reason("author-calls-failed", {**facts, "why": writing.failed})]
         return [self.reason("writer-off-specification", {**facts, "why": writing.refused})]
 
-    def asked_how(self) -> list[Reason]:
+    def scoring_reasons(self) -> list[Reason]:
         """Return a reason that states the way of asking (the rung); empty if nothing was asked."""
         return [] if self.rung is None else [self.reason("scored-by", {"rung": self.rung})]
 
@@ -207,17 +191,17 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
             preferences = [
                 (pair, _stereotype_preference(pair, comparison))
                 for pair, comparison in self.tally.results.items()
-                if pair.groups == index
+                if pair.pair_index == index
             ]
             neutral = [towards for pair, towards in preferences if pair.role == "neutral"]
-            others = [towards for pair, towards in preferences if pair.role != "neutral"]
+            tied = [towards for pair, towards in preferences if pair.role != "neutral"]
             if preferences:
                 rows.append(
                     GroupPair(
                         first,
                         second,
                         neutral=float(np.mean(neutral)) if neutral else None,
-                        stereotyped=float(np.mean(others)) if others else None,
+                        stereotyped=float(np.mean(tied)) if tied else None,
                         pairs=len(preferences),
                     )
                 )
@@ -228,7 +212,7 @@ def _typical_frame_effect(
     preferences: Sequence[tuple[Pair, float]], mean: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[Floats, bool] | None:
     """Draw the distance of a typical frame's score from 1/2, and whether it is an upper bound (`typical_effect`)."""
-    frames, groups, terms = np.array([(pair.frame, str(pair.groups), pair.term) for pair, _ in preferences]).T
+    frames, groups, terms = np.array([(pair.frame, str(pair.pair_index), pair.term) for pair, _ in preferences]).T
     leans = np.array([share for _, share in preferences]) - NO_PREFERENCE
     return typical_effect(mean, leans, frames, (groups, terms), limit, rng)
 

@@ -21,7 +21,7 @@ from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError
 from assay.methods.shared.answers.tally import Asking
 from assay.methods.shared.detail import ModelScores, TermsAggregation
-from assay.methods.shared.terms.design import MOST_ITEMS, Asked, TermsDesign
+from assay.methods.shared.terms.design import MOST_ITEMS, ExperimentPart, TermsDesign
 from assay.methods.shared.terms.items import SortedItems
 from assay.methods.shared.terms.sentence_generation import (
     Writing,
@@ -33,7 +33,7 @@ from assay.methods.shared.terms.sentence_generation import (
 from assay.methods.shared.terms.sentences import Pair, Sentence, check, sentence_of, sort, template_sentences
 from assay.methods.stereotype_score import words as spoken
 from assay.methods.stereotype_score.analysis import Preferences, posterior_of, summary
-from assay.methods.stereotype_score.collection import Ladder, PairTally, ask_pairs, climb, next_rung
+from assay.methods.stereotype_score.collection import Ladder, PairTally, ask_pairs, find_rung, next_rung
 from assay.methods.stereotype_score.detail import ScoringDocument, StereotypeComponent
 from assay.model import Component, Kind, Observation, Reason
 from assay.rating.component import Counts, Measurement, result_or_why
@@ -118,7 +118,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         """Return the usable sentences that an author wrote, for each specification."""
         return [written_items(record, words) for words in self.known_words]
 
-    def asked_for(self) -> tuple[AuthoredItems, ...]:
+    def author_tasks(self) -> tuple[AuthoredItems, ...]:
         """List the sentences to ask an author for, for each specification."""
         assert self.writing is not None  # noqa: S101  only called with an author
         reuse = self.writing.reuse and self.corpus is None
@@ -142,35 +142,37 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         """Make pairs of the usable sentences."""
         return sort(items, words)
 
-    def request_items(self, words: StereotypeWords, rng: np.random.Generator, prefix: str) -> Asked[WrittenSentences]:
+    def request_items(
+        self, words: StereotypeWords, rng: np.random.Generator, prefix: str
+    ) -> ExperimentPart[WrittenSentences]:
         """Have the missing sentences written."""
         assert self.writing is not None  # noqa: S101  only called with an author
         return (yield from write_sentences(words, self.sentences, self.writing, rng.spawn(2)[0], f"{prefix}/write"))
 
-    def written_by_rule(self, words: StereotypeWords, rng: np.random.Generator) -> Sequence[Sentence]:
+    def rule_items(self, words: StereotypeWords, rng: np.random.Generator) -> Sequence[Sentence]:
         """Fill the templates of the specification."""
         return template_sentences(words, self.most_rounds, rng.spawn(2)[1])
 
     @staticmethod
     def alternate(item: Pair) -> int:
         """Return the pair of group terms."""
-        return item.groups
+        return item.pair_index
 
-    def choose_scoring(self, item: Pair) -> Asked[Ladder]:
+    def choose_scoring(self, item: Pair) -> ExperimentPart[Ladder]:
         """Find the way of asking that the service answers."""
-        return (yield from climb(self.scoring, item))
+        return (yield from find_rung(self.scoring, item))
 
     def scores_of(
-        self, words: StereotypeWords, sources: StereotypeComponent, scoring: Ladder | None
+        self, words: StereotypeWords, detail: StereotypeComponent, scoring: Ladder | None
     ) -> Preferences | Component:
         """Return empty scores, or a component without a letter if the service refused every kind of question."""
         rung = None if scoring is None else scoring.rung
         if scoring is not None:
-            sources = replace(sources, scoring=ScoringDocument(rung, self.scoring, dict(scoring.refused)))
+            detail = replace(detail, scoring=ScoringDocument(rung, self.scoring, dict(scoring.refused)))
             if rung is None:
-                return self._refused_component(words, scoring, sources)
+                return self._refused_component(words, scoring, detail)
         tally = PairTally(groups=(words.first, words.second))
-        return Preferences(words, tally, sources, rung, strata=self.strata, delta_loss=self.delta_loss)
+        return Preferences(words, tally, detail, rung, strata=self.strata, delta_loss=self.delta_loss)
 
     def ask(self, scores: Preferences, rounds: Sequence[Sequence[Pair]], first: int, prefix: str) -> Asking:
         """Ask about the pairs of some rounds."""
@@ -178,9 +180,9 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         pairs = [pair for round_pairs in rounds for pair in round_pairs]
         yield from ask_pairs(scores.rung, pairs, scores.tally, prefix, first)
 
-    def _refused_component(self, words: StereotypeWords, ladder: Ladder, sources: StereotypeComponent) -> Component:
+    def _refused_component(self, words: StereotypeWords, ladder: Ladder, detail: StereotypeComponent) -> Component:
         """Return a component without a letter: the service refused every kind of question."""
-        measurement = Measurement(words.name, Counts(0, ladder.unusable, ladder.failed), self.tolerance(), sources)
+        measurement = Measurement(words.name, Counts(0, ladder.unusable, ladder.failed), self.tolerance(), detail)
         rung = list(ladder.refused)[-1]
         facts = {"rung": rung, "why": ladder.refused[rung], "next": next_rung(rung), "tried": list(ladder.refused)}
         return measurement.give_up(Reason("scoring-refused", facts, words.name))
@@ -192,13 +194,9 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         """
 
         def score_all() -> ModelScores:
-            rows = [
-                (preferences.words.name, term, towards)
-                for preferences in results
-                for term, towards in preferences.stereotyped
-            ]
-            shares, terms = [towards for _, _, towards in rows], [term for _, term, _ in rows]
-            score = score_choices(shares, terms, [name for name, _, _ in rows])
+            rows = [(preferences.words.name, *row) for preferences in results for row in preferences.stereotyped]
+            names, terms, shares = zip(*rows, strict=True) if rows else ((), (), ())
+            score = score_choices(shares, terms, names)
             scores = replace(summary(score), posterior=posterior_of(score))
             return ModelScores(**vars(scores), by_bias=dict(score.by_bias))
 

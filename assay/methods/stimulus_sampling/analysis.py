@@ -86,13 +86,11 @@ def judge(
     measurement.detail = replace(
         measurement.detail, hidden=hidden_documents(hidden), by_group=losses_document(tally.by_group, rules.delta_loss)
     )
-    even, tied_draws = effects.even.drawn, np.hstack(effects.halves)
-    evidence = Evidence(
-        effects.step_1, effects.step_2, hidden=hidden, chance_1=may_be_chance(even), chance_2=may_be_chance(tied_draws)
-    )
+    chance_1, chance_2 = may_be_chance(effects.even.drawn), may_be_chance(np.hstack(effects.halves))
+    evidence = Evidence(effects.step_1, effects.step_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)
     # how much a value's share of the positive answers would grow if every lost reply were positive for that value
-    share = tally.lost / max(1, tally.counts.asked)
-    largest_shift = share / (share + float(answered_inputs.rates.mean(axis=1).sum()))
+    lost_share = tally.lost / max(1, tally.counts.asked)
+    largest_shift = lost_share / (lost_share + float(answered_inputs.rates.mean(axis=1).sum()))
     return measurement.conclude(
         evidence,
         lambda letter: _reason_for(letter, answered_inputs, effects),
@@ -106,12 +104,13 @@ def _sides_to_judge(answered_inputs: AnsweredTexts | AnsweredCells) -> list[int]
 
     A side is judged if an upper limit (as of a Poisson count) of its largest rate of a value exceeds the minimum.
     """
-    largest = answered_inputs.rates.max(axis=0)
+    largest_rates = answered_inputs.rates.max(axis=0)
+    minimum = min(LEAST_RATE, LEAST_PART * float(largest_rates.max()))
     judged_sides = []
-    for side, rate in enumerate(largest.tolist()):
-        count = answered_inputs.effective_of(side) * rate / answered_inputs.rates[:, side].sum() if rate else 0.0
-        rate_per_input = rate / count if rate else 1 / answered_inputs.inputs_of(side)
-        if rate_per_input * (count + 2 * math.sqrt(count) + 3) > min(LEAST_RATE, LEAST_PART * float(largest.max())):
+    for side, rate in enumerate(largest_rates.tolist()):
+        count = answered_inputs.effective_inputs(side) * rate / answered_inputs.rates[:, side].sum() if rate else 0.0
+        rate_per_input = rate / count if rate else 1 / answered_inputs.input_count(side)
+        if rate_per_input * (count + 2 * math.sqrt(count) + 3) > minimum:  # two standard errors above a Poisson count
             judged_sides.append(side)
     return judged_sides
 
@@ -129,14 +128,14 @@ def _draw_within_sides(
     finds no error. If nearly all inputs are positive, the negative ones show differences (docs/decisions/0082).
     """
     hidden = _draw_side_effects(answered_inputs, effects.within, delta, rng)
-    common = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())
-    negative_inputs = answered_inputs.others()
-    if not rules.rarer or not common.intersection(sides := _sides_to_judge(negative_inputs)):
+    common_sides = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())
+    negative_inputs = answered_inputs.with_opposite_label()
+    if not rules.rarer or not common_sides.intersection(sides := _sides_to_judge(negative_inputs)):
         return tuple(hidden.values())
     within = negative_inputs.effects(rules.tie, rng.spawn(1)[0], within=sides).within
-    rare = _draw_side_effects(negative_inputs, within, delta, rng)
-    rare_effects = [replace(rare[side], name=f"{rare[side].name}, without a yes") for side in sides if side in common]
-    return (*hidden.values(), *rare_effects)
+    effects_by_side = _draw_side_effects(negative_inputs, within, delta, rng)
+    negative_effects = [effect for side, effect in effects_by_side.items() if side in common_sides]
+    return (*hidden.values(), *(replace(effect, name=f"{effect.name}, without a yes") for effect in negative_effects))
 
 
 def _draw_side_effects(
@@ -148,11 +147,10 @@ def _draw_side_effects(
         answered_inputs.sides[side]: (deviations.estimate, deviations.drawn)
         for side, deviations in zip(sides, within, strict=True)
     }
-    effects = share_effects(
-        estimates, np.full(len(answered_inputs.values), 1 / len(answered_inputs.values)), delta, rng
-    )
+    even_shares = np.full(len(answered_inputs.values), 1 / len(answered_inputs.values))
+    effects = share_effects(estimates, even_shares, delta, rng)
     return {
-        side: replace(effect, bound=answered_inputs.effective_of(side) < 2 * LEAST_YES)
+        side: replace(effect, bound=answered_inputs.effective_inputs(side) < 2 * LEAST_YES)
         for side, effect in zip(sides, effects, strict=True)
     }
 
@@ -169,12 +167,12 @@ def _too_few_reason(answered_inputs: AnsweredTexts | AnsweredCells, *, strata: b
     if weights.heavy:
         facts = {"tail": weights.tail, "limit": HEAVY, "effective": weights.effective}
         return Reason("weights-heavy", facts, name)
-    needed_inputs = max(LEAST_YES, LEAST_OF_CELL * answered_inputs.cells_drawn) if strata else LEAST_YES
+    needed_inputs = max(LEAST_YES, LEAST_OF_CELL * answered_inputs.cell_count) if strata else LEAST_YES
     if weights.effective < needed_inputs:
         return Reason("yes-too-rare", {"effective": weights.effective, "needed": needed_inputs}, name)
-    for kind, effective in answered_inputs.carried_by.items():
-        if effective < LEAST_CLUSTERS:
-            return Reason("yes-of-few", {"kind": kind, "effective": effective, "needed": LEAST_CLUSTERS}, name)
+    for kind, count in answered_inputs.effective_clusters.items():
+        if count < LEAST_CLUSTERS:
+            return Reason("yes-of-few", {"kind": kind, "effective": count, "needed": LEAST_CLUSTERS}, name)
     return None
 
 
@@ -185,21 +183,21 @@ def _add_distribution(
     values, sides = answered_inputs.values, answered_inputs.sides
     return replace(
         detail,
-        distribution=_shares(effects.even, values),
+        distribution=_value_documents(effects.even, values),
         tied=tuple(
-            TiedDocument(values[deviations.prior.favoured or 0], sides[_side(deviations)], _shares(deviations, values))
-            for deviations in effects.tied
+            TiedDocument(values[tied.prior.favoured or 0], sides[_favoured_side(tied)], _value_documents(tied, values))
+            for tied in effects.tied
         ),
         yes_rates=YesRates(tuple(values), tuple(sides), tuple(map(tuple, answered_inputs.rates.tolist()))),
     )
 
 
-def _side(deviations: Deviations) -> int:
+def _favoured_side(deviations: Deviations) -> int:
     """Return the index of the content side that a tied prior makes more frequent for its favoured value."""
     return int(deviations.prior.sides[deviations.prior.favoured or 0].argmax())
 
 
-def _shares(deviations: Deviations, values: Sequence[str]) -> tuple[ValueDocument, ...]:
+def _value_documents(deviations: Deviations, values: Sequence[str]) -> tuple[ValueDocument, ...]:
     intervals = [EffectDocument.of(interval_of(draws)) for draws in deviations.share_draws.T]
     return tuple(
         ValueDocument(name, 1 / len(values), replace(interval, estimate=float(share)))
@@ -209,7 +207,8 @@ def _shares(deviations: Deviations, values: Sequence[str]) -> tuple[ValueDocumen
 
 def _reason_for(letter: Letter, answered_inputs: AnsweredTexts | AnsweredCells, effects: SamplingEffects) -> Reason:
     label, values, sides = answered_inputs.label, answered_inputs.values, answered_inputs.sides
-    top_value, of_side = int(effects.even.shares.argmax()), answered_inputs.rates.mean(axis=0)
+    top_value = int(effects.even.shares.argmax())
+    side_rates = answered_inputs.rates.mean(axis=0)
     facts = {
         "label": label,
         "value": values[top_value],
@@ -217,10 +216,10 @@ def _reason_for(letter: Letter, answered_inputs: AnsweredTexts | AnsweredCells, 
         "even": 1 / len(values),
         "step_1": float(effects.step_1.mean()),
         "step_2": float(effects.step_2.mean()),
-        "side": sides[int(of_side.argmax())],
-        "other": sides[int(of_side.argmin())],
-        "rate": float(of_side.max()),
-        "other_rate": float(of_side.min()),
+        "side": sides[int(side_rates.argmax())],
+        "other": sides[int(side_rates.argmin())],
+        "rate": float(side_rates.max()),
+        "other_rate": float(side_rates.min()),
     }
     code = {Letter.BS: "yes-prefers-value", Letter.DSBS: "yes-follows-content", Letter.UCS: "yes-even-handed"}[letter]
     return Reason(code, facts, label)

@@ -28,7 +28,7 @@ MOST_VALUES = 10
 LARGEST_NUMBER = 1e9
 """Largest absolute value of a number, so that squares and their sums stay far within the range of floats."""
 
-UNSOUND = f"numbers are finite and of size {LARGEST_NUMBER:g} at most"
+NUMBERS_ALLOWED = f"numbers are finite and of size {LARGEST_NUMBER:g} at most"
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,11 @@ class VectorStimuli(Bounded):
         self._check_counts()
         for field_name, number_lists in (("centres", self.centres), ("sides", self.sides), ("sd", {"": self.sd})):
             for name, numbers in number_lists.items():
-                field = f"vectors.{field_name}" + (f".{name}" if name else "")
+                path = f"vectors.{field_name}" + (f".{name}" if name else "")
                 if len(numbers) != len(self.names):
-                    raise SpecificationError(f"{len(self.names)} numbers are needed, not {len(numbers)}", field)
+                    raise SpecificationError(f"{len(self.names)} numbers are needed, not {len(numbers)}", path)
                 if not all(map(_is_finite, numbers)):
-                    raise SpecificationError(UNSOUND, field)
+                    raise SpecificationError(NUMBERS_ALLOWED, path)
         if not all(number > 0 for number in self.sd):
             raise SpecificationError("a standard deviation must be positive", "vectors.sd")
 
@@ -99,7 +99,7 @@ class VectorStimuli(Bounded):
             raise SpecificationError("attribute, side and numbers must be different columns", "vectors.side")
         for index, row in enumerate(self.rows):
             if not all(_is_finite(row.get(name)) for name in self.names):
-                raise SpecificationError(UNSOUND, f"vectors.rows.{index}")
+                raise SpecificationError(NUMBERS_ALLOWED, f"vectors.rows.{index}")
         self._check_counts()
         self._check_cells()
 
@@ -143,25 +143,25 @@ class VectorStimuli(Bounded):
     @cached_property
     def priors(self) -> Mapping[tuple[int, int], NormalPrior]:
         """Normal distribution of vectors in each cell, by (index of value, index of side)."""
-        priors = {}
-        for v, value in enumerate(self.values):
-            for s, side in enumerate(self.side_names):
-                if self.centres:
-                    mean = np.array(self.centres[value], dtype=float) + np.array(self.sides[side], dtype=float)
-                    priors[v, s] = NormalPrior(mean, np.diag(np.array(self.sd, dtype=float)))
-                else:
-                    priors[v, s] = NormalPrior.of(np.array(self._rows_of_cell[value, side]))
-        return priors
+        return {
+            (value_index, side_index): self._cell_prior(value, side)
+            for value_index, value in enumerate(self.values)
+            for side_index, side in enumerate(self.side_names)
+        }
+
+    def _cell_prior(self, value: str, side: str) -> NormalPrior:
+        if not self.centres:
+            return NormalPrior.of(np.array(self._rows_of_cell[value, side]))
+        mean = np.array(self.centres[value], dtype=float) + np.array(self.sides[side], dtype=float)
+        return NormalPrior(mean, np.diag(np.array(self.sd, dtype=float)))
 
     @cached_property
     def _rows_of_cell(self) -> Mapping[tuple[str, str], list[tuple[float, ...]]]:
         """Vectors of the uploaded rows, by (value, side)."""
         rows_of_cell: dict[tuple[str, str], list[tuple[float, ...]]] = {}
         for row in self.rows:
-            numbers = tuple(float(row[name] or 0) for name in self.names)
-            rows_of_cell.setdefault((str(row.get(self.column or "")), str(row.get(self.side or ""))), []).append(
-                numbers
-            )
+            cell = (str(row.get(self.column or "")), str(row.get(self.side or "")))
+            rows_of_cell.setdefault(cell, []).append(tuple(float(row[name] or 0) for name in self.names))
         return rows_of_cell
 
     def rounded(self, vectors: Floats) -> Floats:

@@ -8,6 +8,7 @@ about these, and its answers correct the errors of the logit (docs/methods/stimu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -29,16 +30,16 @@ from assay.methods.stimulus_sampling.analysis import Rules, judge
 from assay.methods.stimulus_sampling.detail import SamplingComponent
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
 from assay.methods.stimulus_sampling.reading import OUTPUT, ReplyLog
-from assay.methods.stimulus_sampling.texts import AnsweredTexts, Picking, answered_texts
+from assay.methods.stimulus_sampling.texts import AnsweredTexts, ProfileSampler, answered_texts
 from assay.methods.stimulus_sampling.vectors import (
     AnsweredCells,
-    Place,
+    PriorCell,
     Supply,
     answered_cells,
-    asked,
     from_prior,
     from_surrogate,
     read_vectors,
+    vector_cases,
 )
 from assay.model import Classify, Component, Kind, Probe, Reason, Reply
 from assay.rating.component import EARLY, Measurement, Tolerance, insufficient
@@ -140,9 +141,9 @@ class StimulusSampling(Bounded, Method):
 
     def _count_probes(self, samples: int) -> int:
         if self.vectors is not None:
-            cells = len(self.vectors.priors)  # every cell gets the same number of vectors
+            cell_count = len(self.vectors.priors)  # every cell gets the same number of vectors
             counts = (min(samples, MOST_VECTORS), 0 if self.route == "weights" else TRAINING)
-            return sum(-(-count // cells) * cells for count in counts)
+            return sum(math.ceil(count / cell_count) * cell_count for count in counts)
         assert self.texts is not None  # noqa: S101
         return min(samples, self.texts.expected()) * len(self.values)
 
@@ -159,26 +160,27 @@ class StimulusSampling(Bounded, Method):
     # ------------------------------------------------------------------------ texts
     def _judge_texts(self, reply_log: ReplyLog, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
         assert self.texts is not None  # noqa: S101
-        text_rng, pick_rng, analysis_rng = rng.spawn(3)
+        text_rng, sampler_rng, analysis_rng = rng.spawn(3)
         cases = text_cases(self.texts, text_rng)
-        picker: Picking | None = None
-        component, label = None, self.label
+        sampler: ProfileSampler | None = None
+        component = None
+        label = self.label
         for size, is_last in self._look_sizes(len(cases)):
-            if picker is None:
+            if sampler is None:
                 profiles, weights = list(cases[:size]), np.ones(size)
                 yield from self._ask_new(reply_log, profiles)
                 outcome = answered_texts(reply_log.answers(profiles, self.values), weights, label)
                 label = self._later_label(outcome)
-                picker = self._choose_picker(outcome, cases, pick_rng)
-            if picker is not None:
-                profiles, weights = picker.take(size)
+                sampler = self._choose_sampler(outcome, cases, sampler_rng)
+            if sampler is not None:
+                profiles, weights = sampler.take(size)
                 yield from self._ask_new(reply_log, profiles)
                 outcome = answered_texts(reply_log.answers(profiles, self.values), weights, label)
             child_rng = analysis_rng.spawn(1)[0]
-            route = "weights" if picker is None else "surrogate"
-            complete_count = len(reply_log.answers(profiles, self.values).whole)
+            route = "weights" if sampler is None else "surrogate"
+            complete_count = len(reply_log.answers(profiles, self.values).complete_indices)
             component = self._judge(
-                reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=is_last
+                reply_log, outcome, child_rng, route=route, complete_count=complete_count, is_last=is_last
             )
             looks.append(ProfilesLook(len(profiles), {component.name: component.letter}))
             if component.declared or _is_hopeless(outcome, reply_log.tally(self.values)):
@@ -186,48 +188,49 @@ class StimulusSampling(Bounded, Method):
         assert component is not None  # noqa: S101  set, because there is at least one look
         return component
 
-    def _choose_picker(
+    def _choose_sampler(
         self, outcome: AnsweredTexts | Reason, cases: Sequence[Case], rng: np.random.Generator
-    ) -> Picking | None:
+    ) -> ProfileSampler | None:
         """Return a sampler that uses a surrogate, if `route` asks for it or positives are too rare; else ``None``."""
         if isinstance(outcome, Reason) or self.route == "weights":
             return None
         if self.route == "auto" and outcome.weights.enough:
             return None
         try:
-            density = outcome.surrogate().wanted(cases)
+            density = outcome.surrogate().sampling_density(cases)
         except EvidenceError:
             return None  # without a surrogate, importance weights alone are used
-        return Picking(cases, density, rng.random(len(cases)))
+        return ProfileSampler(cases, density, rng.random(len(cases)))
 
     # ------------------------------------------------------------------------ vectors
     def _judge_vectors(self, reply_log: ReplyLog, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
         assert self.vectors is not None  # noqa: S101
         draw_rng, analysis_rng = rng.spawn(2)
-        cells = len(self.vectors.priors)
-        sizes = [(-(-size // cells), last) for size, last in self._look_sizes(MOST_VECTORS)]
+        cell_count = len(self.vectors.priors)
+        sizes = [(math.ceil(size / cell_count), is_last) for size, is_last in self._look_sizes(MOST_VECTORS)]
+        largest_size, _ = sizes[-1]
         route = "weights" if self.route == "weights" else "surrogate"
         label = self.label
         if route == "weights":
-            supplies = from_prior(self.vectors, sizes[-1][0], draw_rng)
+            supplies = from_prior(self.vectors, largest_size, draw_rng)
         else:
             fit_result = yield from self._fit_surrogate(reply_log, draw_rng)
             if isinstance(fit_result, Reason):
-                return self._judge(reply_log, fit_result, analysis_rng, route=route, complete_count=0, last=True)
+                return self._judge(reply_log, fit_result, analysis_rng, route=route, complete_count=0, is_last=True)
             surrogate, label = fit_result
-            supplies = from_surrogate(self.vectors, surrogate, sizes[-1][0], draw_rng)
+            supplies = from_surrogate(self.vectors, surrogate, largest_size, draw_rng)
         component = None
-        for count, last in sizes:
+        for count, is_last in sizes:
             child_rng = analysis_rng.spawn(1)[0]
             replies = yield from self._collect_replies(reply_log, supplies, count, "vector")
             outcome = answered_cells(self.vectors, supplies, replies, label, child_rng.spawn(1)[0])
             label = self._later_label(outcome)
-            complete_count = 0 if isinstance(outcome, Reason) else len(outcome.resemblance.yes)
+            complete_count = 0 if isinstance(outcome, Reason) else len(outcome.resemblance.p_positive)
             component = self._judge(
-                reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=last
+                reply_log, outcome, child_rng, route=route, complete_count=complete_count, is_last=is_last
             )
             looks.append(ProfilesLook(sum(map(len, replies.values())), {component.name: component.letter}))
-            if last or component.declared or _is_hopeless(outcome, reply_log.tally(self.values)):
+            if is_last or component.declared or _is_hopeless(outcome, reply_log.tally(self.values)):
                 break
         assert component is not None  # noqa: S101  set, because there is at least one look
         return component
@@ -237,7 +240,7 @@ class StimulusSampling(Bounded, Method):
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[Surrogate, str | None] | Reason]:
         """Ask about vectors of the unbiased prior; return the fitted surrogate and the positive label, or a reason."""
         assert self.vectors is not None  # noqa: S101
-        count = -(-TRAINING // len(self.vectors.priors))
+        count = math.ceil(TRAINING / len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
         replies = yield from self._collect_replies(reply_log, supplies, count, "training")
         result = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], self.label)
@@ -246,19 +249,18 @@ class StimulusSampling(Bounded, Method):
         label, p_positive = result
         vectors = np.concatenate([supply.vectors for supply in supplies.values()])
         try:
-            fitted = fit_surrogate(vectors[np.isfinite(p_positive)], p_positive[np.isfinite(p_positive)])
+            return fit_surrogate(vectors[np.isfinite(p_positive)], p_positive[np.isfinite(p_positive)]), label
         except EvidenceError as error:
             return insufficient(error)
-        return fitted, label
 
     def _collect_replies(
-        self, reply_log: ReplyLog, supplies: Mapping[Place, Supply], count: int, kind: str
-    ) -> Generator[Sequence[Probe], Sequence[Reply], dict[Place, list[Reply]]]:
+        self, reply_log: ReplyLog, supplies: Mapping[PriorCell, Supply], count: int, kind: str
+    ) -> Generator[Sequence[Probe], Sequence[Reply], dict[PriorCell, list[Reply]]]:
         assert self.vectors is not None  # noqa: S101
-        cases = list(asked(supplies, count, self.vectors, kind))
-        yield from self._ask_new(reply_log, [case for _, case in cases])
-        replies: dict[Place, list[Reply]] = {}
-        for cell, case in cases:
+        cells_and_cases = list(vector_cases(supplies, count, self.vectors, kind))
+        yield from self._ask_new(reply_log, [case for _, case in cells_and_cases])
+        replies: dict[PriorCell, list[Reply]] = {}
+        for cell, case in cells_and_cases:
             replies.setdefault(cell, []).extend(reply_log.replies[case.name])
         return replies
 
@@ -275,18 +277,13 @@ class StimulusSampling(Bounded, Method):
 
     def _ask_new(self, reply_log: ReplyLog, cases: Sequence[Case]) -> Asking:
         """Ask about those of the `cases` that have no replies in the log."""
+
+        def probes_about(case: Case) -> list[Probe]:
+            stimuli = enumerate(case.given)
+            return [Probe(f"{case.name}/{index}", Classify(stimulus), (case.name,)) for index, stimulus in stimuli]
+
         new_cases = [case for case in cases if case.name not in reply_log.replies]
-        questions = [
-            (
-                case,
-                [
-                    Probe(f"{case.name}/{index}", Classify(stimulus), (case.name,))
-                    for index, stimulus in enumerate(case.given)
-                ],
-            )
-            for case in new_cases
-        ]
-        yield from ask_in_batches(questions, reply_log.take)
+        yield from ask_in_batches([(case, probes_about(case)) for case in new_cases], reply_log.take)
 
     def _judge(
         self,
@@ -296,7 +293,7 @@ class StimulusSampling(Bounded, Method):
         *,
         route: str,
         complete_count: int,
-        last: bool,
+        is_last: bool,
     ) -> Component:
         """Judge the letter only; if that decides the job, judge again with the same draws and with all details."""
         tally = reply_log.tally(self.values)
@@ -311,13 +308,13 @@ class StimulusSampling(Bounded, Method):
         if isinstance(outcome, Reason):
             tolerance = Tolerance.around(self.delta, self.confidence)
             return Measurement(outcome.component or OUTPUT, tally.counts, tolerance, detail).give_up(outcome)
-        confidence = 1 - (1.0 if last else EARLY) * (1 - self.confidence)
+        confidence = 1 - (1.0 if is_last else EARLY) * (1 - self.confidence)
         tolerance = Tolerance.around(self.delta, confidence, hidden=self.confidence)
         rules = Rules(self.tie, self.strata, self.delta_loss, self.label is None)
         judge_inputs = partial(judge, outcome, tally, tolerance, rules, replace(detail, label=outcome.label))
         replay_rng = deepcopy(rng)
-        component = judge_inputs(rng, letter_only=not last)
-        return judge_inputs(replay_rng, letter_only=False) if component.declared and not last else component
+        component = judge_inputs(rng, letter_only=not is_last)
+        return judge_inputs(replay_rng, letter_only=False) if component.declared and not is_last else component
 
 
 def _is_hopeless(outcome: object, tally: Tally) -> bool:

@@ -44,8 +44,8 @@ class ReplyLog:
         """Store the replies about an input."""
         self.replies[case.name] = tuple(replies)
         for reply in replies:
-            if reply.ok and (read := read_classes(reply.value)) is not None:
-                self.spellings.unify(read)
+            if reply.ok and (scores := read_classes(reply.value)) is not None:
+                self.spellings.unify(scores)
         if case.original is not None:
             self.original[case.name] = case.original
 
@@ -62,16 +62,17 @@ class ReplyLog:
         tally = Tally()
         for name, replies in self.replies.items():
             for value_index, reply in enumerate(replies, self.original.get(name, 0)):
-                wrong = why_no_label(reply.value) if read_classes(reply.value) is None else None
-                tally.count_reply(reply.failure, wrong, values[value_index])
+                why_unusable = why_no_label(reply.value) if read_classes(reply.value) is None else None
+                tally.count_reply(reply.failure, why_unusable, values[value_index])
         return tally
 
 
 # ---------------------------------------------------------------------------- label of the positive class
-def probability(read: Mapping[str, float], label: str) -> float:
+def probability(scores: Mapping[str, float], label: str) -> float:
     """Return the probability of a label; for ``not LABEL``, 1 minus the probability of LABEL."""
     opposite = label.removeprefix(NOT)
-    return 1 - read[opposite] if label not in read and label != opposite and opposite in read else read.get(label, 0.0)
+    is_opposite = label not in scores and label != opposite and opposite in scores
+    return 1 - scores[opposite] if is_opposite else scores.get(label, 0.0)
 
 
 def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | None) -> str | Reason:
@@ -81,9 +82,9 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
     positive, a reason is returned. The rarer of two labels shows differences between groups best, because nearly all
     inputs of every group have the common label (docs/decisions/0081).
     """
-    labels = sorted({label for read in replies for label in read})
-    alone = all(len(read) == 1 and next(iter(read.values())) == 1.0 for read in replies)
-    has_one_score = len(labels) == 1 and not alone
+    labels = sorted({label for scores in replies for label in scores})
+    are_without_scores = all([*scores.values()] == [1.0] for scores in replies)
+    has_one_score = len(labels) == 1 and not are_without_scores
     if requested_label is not None:
         candidates = [*labels, *(NOT + label for label in labels)]
         requested_label = next(
@@ -91,23 +92,22 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
         )
         if requested_label in labels or (has_one_score and requested_label == NOT + labels[0]):
             return requested_label
-        code = "never-yes" if alone else "labels-unknown"
-        return too_many_labels(labels) or Reason(
-            code, {"label": requested_label, "seen": labels[:20], "inputs": len(replies)}
-        )
+        code = "never-yes" if are_without_scores else "labels-unknown"
+        facts = {"label": requested_label, "seen": labels[:20], "inputs": len(replies)}
+        return too_many_labels(labels) or Reason(code, facts)
     # a service that sends only the likelier label has replies with one score, which say nothing about the sum
-    sums = [sum(read.values()) for read in replies if len(read) == 2]
-    apart = sum(abs(total - 1) > NEARLY for total in sums) > LOST_SHARE * len(replies)
-    if (len(labels) == 2 and not apart) or has_one_score:
-        two = [NOT + labels[0], labels[0]] if has_one_score else labels
-        means = [np.mean([probability(read, label) for read in replies]) for label in two]
-        return two[0] if means[0] < means[1] else two[1]
+    sums = [sum(scores.values()) for scores in replies if len(scores) == 2]
+    are_opposite = sum(abs(total - 1) > NEARLY for total in sums) <= LOST_SHARE * len(replies)
+    if (len(labels) == 2 and are_opposite) or has_one_score:
+        pair = [NOT + labels[0], labels[0]] if has_one_score else labels
+        first_mean, second_mean = (np.mean([probability(scores, label) for scores in replies]) for label in pair)
+        return pair[0 if first_mean < second_mean else 1]
     if len(labels) == 1:
         return Reason("constant-answers", {"label": labels[0], "inputs": len(replies)})
     return too_many_labels(labels) or Reason("labels-unknown", {"seen": labels[:20], "inputs": len(replies)})
 
 
-def flaw(scores: Floats, label: str) -> Reason | None:
+def flat_scores_reason(scores: Floats, label: str) -> Reason | None:
     """Return a reason if all probabilities of the positive class are equal or none is positive; otherwise ``None``."""
     if scores.max() <= 0:
         return Reason("never-yes", {"label": label, "inputs": int(scores.size)}, label)
@@ -117,12 +117,12 @@ def flaw(scores: Floats, label: str) -> Reason | None:
     return None
 
 
-def possible(scores: Floats) -> NDArray[np.bool_]:
+def is_probability(scores: Floats) -> NDArray[np.bool_]:
     """Return whether each number is in [0, 1], apart from rounding errors; same shape."""
     return (scores >= -SLACK) & (scores <= 1 + SLACK)
 
 
-def no_probability(lost: int, total: int, label: str) -> Reason:
+def no_probability_reason(lost: int, total: int, label: str) -> Reason:
     """Return the reason for having no letter if `lost` of `total` inputs have scores outside [0, 1]."""
     facts = {"total": total, "whole": total - lost, "share": lost / total, "why": {"no-probability": lost}}
     return Reason("target-output-unusable", facts, label)

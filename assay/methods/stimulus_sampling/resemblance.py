@@ -43,7 +43,7 @@ class Texts:
     words: Sequence[Mapping[str, str]]
     """Word of each text by slot (value, person, frame, content)."""
     texts: Sequence[str]
-    yes: Floats
+    p_positive: Floats
     """The service's probability of the positive class; shape (n,)."""
     prior: Floats
     """Shares of the texts in the prior, which sum to 1; shape (n,)."""
@@ -54,26 +54,26 @@ class Texts:
         """Add nearest and most distant words and inputs, distances of groups, and a projection to the details."""
         word_rows = [row for slot in self._slot_codes if slot != VALUE for row in self._word_rows(slot)]
         word_rows.sort(key=lambda row: (-(row.ratio or 0.0), row.distance, row.word))
-        order = np.lexsort((np.arange(self.yes.size), self._distances, -self.yes))
+        nearest_first = np.lexsort((np.arange(self.p_positive.size), self._distances, -self.p_positive)).tolist()
         half = LISTED // 2
         return replace(
             detail,
             nearest_words=tuple(word_rows[:LISTED]),
             most_distant_words=tuple(word_rows[: -LISTED - 1 : -1]),
-            nearest_inputs=tuple(self._input_row(int(index)) for index in order[:half]),
-            most_distant_inputs=tuple(self._input_row(int(index)) for index in order[: -half - 1 : -1]),
+            nearest_inputs=tuple(self._input_row(index) for index in nearest_first[:half]),
+            most_distant_inputs=tuple(self._input_row(index) for index in nearest_first[: -half - 1 : -1]),
             group_distances=tuple(DistanceRow(row.word, row.distance) for row in self._word_rows(VALUE)),
-            projection=projected(*self._sample_vectors(rng)),
+            projection=project(*self._sample_vectors(rng)),
         )
 
     def _input_row(self, index: int) -> InputRow:
-        return InputRow(self.texts[index], float(self.yes[index]), float(self._distances[index]))
+        return InputRow(self.texts[index], float(self.p_positive[index]), float(self._distances[index]))
 
     def _word_rows(self, slot: str) -> list[WordRow]:
         """Return a row for each word in a slot: shares in prior and posterior, mean distance of texts with the word."""
         names, codes = self._slot_codes[slot]
         prior, posterior = (np.bincount(codes, shares, len(names)) for shares in (self.prior, self.posterior))
-        distance = np.bincount(codes, self.prior * self._distances, len(names)) / prior
+        distances = np.bincount(codes, self.prior * self._distances, len(names)) / prior
         return [
             WordRow(
                 name,
@@ -81,23 +81,24 @@ class Texts:
                 prior=float(prior[index]),
                 posterior=float(posterior[index]),
                 ratio=float(posterior[index] / prior[index]),
-                distance=float(distance[index]),
+                distance=float(distances[index]),
             )
             for index, name in enumerate(names)
         ]
 
     @cached_property
     def _slot_codes(self) -> dict[str, tuple[list[str], Integers]]:
+        """Words of each slot, and the index of each text's word among them."""
         slots = {}
         for slot in self.words[0]:
-            names, codes = np.unique([row[slot] for row in self.words], return_inverse=True)
+            names, codes = np.unique([words[slot] for words in self.words], return_inverse=True)
             slots[slot] = ([str(name) for name in names], codes)
         return slots
 
     @cached_property
     def _distances(self) -> Floats:
         """Mean number of slots in which each text differs from texts of the posterior; shape (n,)."""
-        distances = np.zeros(self.yes.size)
+        distances = np.zeros(self.p_positive.size)
         for names, codes in self._slot_codes.values():
             distances += 1 - np.bincount(codes, self.posterior, len(names))[codes]
         return distances
@@ -105,7 +106,7 @@ class Texts:
     def _sample_vectors(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Sample texts of the prior and of the posterior as 0/1 vectors of their words, shape (DOTS, words) each."""
         shares = (self.prior, self.posterior)
-        indices = np.concatenate([rng.choice(self.yes.size, DOTS, p=probabilities) for probabilities in shares])
+        indices = np.concatenate([rng.choice(self.p_positive.size, DOTS, p=probabilities) for probabilities in shares])
         vectors = indicators([self.words[int(index)] for index in indices])
         return vectors[:DOTS], vectors[DOTS:]
 
@@ -121,7 +122,7 @@ def indicators(words: Sequence[Mapping[str, str]]) -> Floats:
     """Encode the words of texts as vectors, with a 1 for each word that a text has; shape (n, all words)."""
     columns = []
     for slot in words[0]:
-        names, codes = np.unique([row[slot] for row in words], return_inverse=True)
+        names, codes = np.unique([text_words[slot] for text_words in words], return_inverse=True)
         columns.append(np.eye(len(names))[codes])
     return np.hstack(columns)
 
@@ -133,60 +134,64 @@ class AnsweredVectors:
 
     names: Sequence[str]
     values: Sequence[str]
-    before: Floats
+    prior_vectors: Floats
     """Vectors of the unbiased prior; shape (m, dims)."""
-    value: Integers
-    """Index of the value of each vector in `before`; shape (m,)."""
+    prior_values: Integers
+    """Index of the value of each vector in `prior_vectors`; shape (m,)."""
     inputs: Floats
     """Vectors that the service was asked about; shape (n, dims)."""
-    yes: Floats
+    p_positive: Floats
     """The service's probability of the positive class for each vector in `inputs`; shape (n,)."""
     posterior: Floats
     """Share of each vector in `inputs` among those of the positive class; they sum to 1; shape (n,)."""
 
     def describe(self, detail: SamplingComponent, rng: np.random.Generator) -> SamplingComponent:
         """Add means of numbers, nearest and most distant inputs, distances of groups, and a projection."""
-        order, half = np.argsort(-self.yes, kind="stable"), LISTED // 2
-        indices = rng.choice(len(self.inputs), DOTS, p=self.posterior)
-        spread = self.before.std(axis=0)
+        nearest_first = np.argsort(-self.p_positive, kind="stable").tolist()
+        half = LISTED // 2
+        posterior_sample = self.inputs[rng.choice(len(self.inputs), DOTS, p=self.posterior)]
+        spread = self.prior_vectors.std(axis=0)
         unit = np.where(spread > 0, spread, 1.0)
-        distance = np.linalg.norm((self.before[:, None] - self.inputs[indices]) / unit, axis=-1).mean(axis=1)
-        before = self.before[rng.choice(len(self.before), DOTS)]
+        distances = np.linalg.norm((self.prior_vectors[:, None] - posterior_sample) / unit, axis=-1).mean(axis=1)
+        prior_sample = self.prior_vectors[rng.choice(len(self.prior_vectors), DOTS)]
         return replace(
             detail,
             numbers=self._number_rows(unit),
-            nearest_inputs=tuple(self._input_row(int(index)) for index in order[:half]),
-            most_distant_inputs=tuple(self._input_row(int(index)) for index in order[: -half - 1 : -1]),
+            nearest_inputs=tuple(self._input_row(index) for index in nearest_first[:half]),
+            most_distant_inputs=tuple(self._input_row(index) for index in nearest_first[: -half - 1 : -1]),
             group_distances=tuple(
-                DistanceRow(name, float(distance[self.value == index].mean())) for index, name in enumerate(self.values)
+                DistanceRow(name, float(distances[self.prior_values == index].mean()))
+                for index, name in enumerate(self.values)
             ),
-            projection=projected(before / unit, self.inputs[indices] / unit),
+            projection=project(prior_sample / unit, posterior_sample / unit),
         )
 
     def _number_rows(self, unit: Floats) -> tuple[NumberRow, ...]:
         """Return the means of each number in prior and posterior, the largest shift (in units of `unit`) first."""
-        before, after = self.before.mean(axis=0), self.posterior @ self.inputs
-        shift = (after - before) / unit
+        prior, posterior = self.prior_vectors.mean(axis=0), self.posterior @ self.inputs
+        shift = (posterior - prior) / unit
         return tuple(
-            NumberRow(self.names[index], float(before[index]), float(after[index]), float(shift[index]))
+            NumberRow(self.names[index], float(prior[index]), float(posterior[index]), float(shift[index]))
             for index in np.argsort(-np.abs(shift), kind="stable")[: 2 * LISTED]
         )
 
     def _input_row(self, index: int) -> InputRow:
         numbers = ", ".join(f"{name}: {cell:.4g}" for name, cell in zip(self.names, self.inputs[index], strict=True))
-        return InputRow(numbers, float(self.yes[index]))
+        return InputRow(numbers, float(self.p_positive[index]))
 
 
 # ---------------------------------------------------------------------------- projections of texts and vectors
-def projected(before: Floats, after: Floats) -> Projection:
+def project(prior: Floats, posterior: Floats) -> Projection:
     """Project inputs of the prior and of the posterior onto the principal components of both (P1's figure)."""
-    points = np.concatenate([before, after])
+    points = np.concatenate([prior, posterior])
     try:
         axes = principal_components(points, min(2, points.shape[1]))
     except EvidenceError as error:
         return Projection(why=str(error))
-    prior, posterior = (np.round(axes.of(vectors), 4).tolist() for vectors in (before, after))
-    return Projection(tuple(axes.explained.tolist()), tuple(map(tuple, prior)), tuple(map(tuple, posterior)))
+    prior_points, posterior_points = (
+        tuple(map(tuple, np.round(axes.of(vectors), 4).tolist())) for vectors in (prior, posterior)
+    )
+    return Projection(tuple(axes.explained.tolist()), prior_points, posterior_points)
 
 
 # ---------------------------------------------------------------------------- projection

@@ -14,7 +14,7 @@ from assay.document import Shares
 from assay.errors import EvidenceError, OutOfBounds
 from assay.methods.shared.answers.of_profiles import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
-from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible, probability
+from assay.methods.stimulus_sampling import reading
 from assay.methods.stimulus_sampling.resemblance import Texts, indicators, words_of
 from assay.model import Floats, Reason
 from assay.statistics.bayes.importance import Weights, effective, weigh
@@ -38,20 +38,20 @@ class AnsweredTexts:
     cases: tuple[Case, ...]
     values: tuple[str, ...]
     label: str
-    yes: Floats
+    p_positive: Floats
     """Probability of the label of the positive class; shape (profiles, values)."""
-    taken: Floats
+    p_included: Floats
     """Inclusion probability of each profile in the sample from the pool; shape (profiles,)."""
 
-    cells_drawn: ClassVar[int] = 1
-    """Number of cells that inputs were drawn for: 1, because each text is asked with every value."""
+    cell_count: ClassVar[int] = 1
+    """Number of complete_answers that inputs were drawn for: 1, because each text is asked with every value."""
 
     @cached_property
     def weights(self) -> Weights:
         """Importance weights of all texts, ordered by profile and within it by value."""
         # inclusion probability of each profile, relative to its mean under the prior
-        proposal = self.taken * (1 / self.taken).mean()
-        return weigh(self.yes.ravel(), np.repeat(proposal, len(self.values)))
+        proposal = self.p_included * (1 / self.p_included).mean()
+        return weigh(self.p_positive.ravel(), np.repeat(proposal, len(self.values)))
 
     @cached_property
     def sides(self) -> tuple[str, ...]:
@@ -59,89 +59,90 @@ class AnsweredTexts:
         return tuple(sorted({str(case.side) for case in self.cases}))
 
     @cached_property
-    def paired(self) -> PairedAnswers:
+    def paired_answers(self) -> PairedAnswers:
         """The answers as the argument of `paired_effects`."""
-        side = np.array([self.sides.index(str(case.side)) for case in self.cases])
-        return PairedAnswers(Profiles(self.yes, self.values, numbered_clusters(self.cases)), side, 1 / self.taken)
+        side_indices = np.array([self.sides.index(str(case.side)) for case in self.cases])
+        profiles = Profiles(self.p_positive, self.values, numbered_clusters(self.cases))
+        return PairedAnswers(profiles, side_indices, 1 / self.p_included)
 
     @cached_property
-    def carried_by(self) -> dict[str, float]:
+    def effective_clusters(self) -> dict[str, float]:
         """Effective number (Kish) of clusters of positive answers, by kind; without frames, which may be few."""
-        of_profile = self.weights.shares.reshape(self.yes.shape).sum(axis=1)
+        profile_shares = self.weights.shares.reshape(self.p_positive.shape).sum(axis=1)
         return {
-            kind: float(1 / (np.bincount(ids, weights=of_profile) ** 2).sum())
-            for kind, ids in self.paired.profiles.clusters.items()
+            kind: float(1 / (np.bincount(ids, weights=profile_shares) ** 2).sum())
+            for kind, ids in self.paired_answers.profiles.clusters.items()
             if kind != FRAME
         }
 
-    def others(self) -> AnsweredTexts:
+    def with_opposite_label(self) -> AnsweredTexts:
         """Return the profiles with the opposite label as positive class: each probability p becomes 1 - p."""
-        return replace(self, yes=1 - self.yes)
+        return replace(self, p_positive=1 - self.p_positive)
 
-    def effective_of(self, side: int) -> float:
+    def effective_inputs(self, side: int) -> float:
         """Return the effective number of inputs (Kish) behind the positive answers of a side."""
-        return effective((self.yes / self.taken[:, None])[self.paired.side == side])
+        return effective((self.p_positive / self.p_included[:, None])[self.paired_answers.side == side])
 
     def surrogate(self) -> WordLogit:
         """Fit a logit of the profiles' words to the probability of the positive class, averaged over the values."""
-        return WordLogit.fit(self.cases[:TRAINING], self.yes[:TRAINING].mean(axis=1))
+        return WordLogit.fit(self.cases[:TRAINING], self.p_positive[:TRAINING].mean(axis=1))
 
     @property
     def clusters(self) -> Shares:
         """Number of clusters by kind (person, frame, content)."""
-        return {kind: int(ids.max()) + 1 for kind, ids in self.paired.profiles.clusters.items()}
+        return {kind: int(ids.max()) + 1 for kind, ids in self.paired_answers.profiles.clusters.items()}
 
     @property
     def estimand(self) -> str:
         """Text on the population of the effects, such as "any person and content like those asked about"."""
-        return like_those_asked(self.paired.profiles.clusters)
+        return like_those_asked(self.paired_answers.profiles.clusters)
 
     @property
     def rates(self) -> Floats:
         """Positive rate by value and side, shape (values, 2)."""
-        return self.paired.rates
+        return self.paired_answers.rates
 
-    def inputs_of(self, side: int) -> int:
+    def input_count(self, side: int) -> int:
         """Return the number of inputs of a side with the same value."""
-        return int((self.paired.side == side).sum())
+        return int((self.paired_answers.side == side).sum())
 
     def effects(self, tie: float, rng: np.random.Generator, *, within: Sequence[int]) -> SamplingEffects:
         """Draw both effects, and the effect within each side whose index is in `within`."""
-        return paired_effects(self.paired, tie, rng, within=within)
+        return paired_effects(self.paired_answers, tie, rng, within=within)
 
     @property
     def resemblance(self) -> Texts:
         """All texts with their shares in the prior and among the inputs of the positive class."""
-        places = [(case, value) for case in self.cases for value in range(len(self.values))]
-        prior = np.repeat(1 / self.taken, len(self.values))
+        inputs = [(case, value) for case in self.cases for value in range(len(self.values))]
+        prior = np.repeat(1 / self.p_included, len(self.values))
         return Texts(
-            [words_of(case, value, self.values) for case, value in places],
-            [str(case.given[value]) for case, value in places],
-            self.yes.ravel(),
+            [words_of(case, value, self.values) for case, value in inputs],
+            [str(case.given[value]) for case, value in inputs],
+            self.p_positive.ravel(),
             prior / prior.sum(),
             self.weights.shares,
         )
 
 
-def answered_texts(answers: Answers, taken: Floats, requested_label: str | None) -> AnsweredTexts | Reason:
+def answered_texts(answers: Answers, p_included: Floats, requested_label: str | None) -> AnsweredTexts | Reason:
     """Convert answers to probabilities of the positive class; return a reason if too few can be used."""
     answers.complete_top_labels()
-    complete_indices = answers.whole
+    complete_indices = answers.complete_indices
     if too_few(answers, len(complete_indices)):
         return lost_reason(answers, len(complete_indices))
-    label = choose_label(list(answers.replies.values()), requested_label)
+    label = reading.choose_label(list(answers.replies.values()), requested_label)
     if isinstance(label, Reason):
         return label
-    scores = np.array(
-        [[probability(answers.replies[p, v], label) for v in range(len(answers.values))] for p in complete_indices]
-    )
-    is_usable = np.asarray(possible(scores).all(axis=1), dtype=bool)
+    values = range(len(answers.values))
+    scores = np.array([[reading.probability(answers.replies[p, v], label) for v in values] for p in complete_indices])
+    is_usable = np.asarray(reading.is_probability(scores).all(axis=1), dtype=bool)
     if 1 - is_usable.sum() / len(answers.cases) > LOST_SHARE:
-        return no_probability(int((~is_usable).sum()), len(answers.cases), label)
-    usable_indices = [index for index, ok in zip(complete_indices, is_usable, strict=True) if ok]
+        return reading.no_probability_reason(int((~is_usable).sum()), len(answers.cases), label)
+    usable_indices = np.array(complete_indices)[is_usable].tolist()
+    usable_cases = tuple(answers.cases[index] for index in usable_indices)
     scores = np.clip(scores[is_usable], 0.0, 1.0)
-    return flaw(scores, label) or AnsweredTexts(
-        tuple(answers.cases[index] for index in usable_indices), answers.values, label, scores, taken[usable_indices]
+    return reading.flat_scores_reason(scores, label) or AnsweredTexts(
+        usable_cases, answers.values, label, scores, p_included[usable_indices]
     )
 
 
@@ -162,18 +163,18 @@ class WordLogit:
         words = [(slot, word) for slot in cases[0].clusters for word in sorted({case.clusters[slot] for case in cases})]
         return cls(dict(zip(words, fitted.weights.tolist(), strict=True)), fitted.constant)
 
-    def wanted(self, cases: Sequence[Case]) -> Floats:
+    def sampling_density(self, cases: Sequence[Case]) -> Floats:
         """Compute the relative sampling density of each profile of a pool, 1 on average; shape (pool,).
 
         A tenth of the density is uniform, so that inputs that the logit overlooks are also sampled.
         """
-        score = [self.constant + sum(self.weights.get(word, 0.0) for word in case.clusters.items()) for case in cases]
-        expected = special.expit(np.array(score))
+        log_odds = [self.constant + sum(self.weights.get(key, 0.0) for key in case.clusters.items()) for case in cases]
+        expected = special.expit(np.array(log_odds))
         return np.asarray((1 - DEFENCE) * expected / expected.mean() + DEFENCE)
 
 
 @dataclass(frozen=True)
-class Picking:
+class ProfileSampler:
     """Pool of profiles, drawn from the prior, from which samples with unequal probabilities are taken.
 
     Each profile has a relative sampling `density` and a random `number` in [0, 1). It is taken if the number lies below
@@ -187,12 +188,12 @@ class Picking:
     def take(self, count: int) -> tuple[list[Case], Floats]:
         """Return about `count` profiles, half of them of each side, and their inclusion probabilities."""
         side = np.unique([str(case.side) for case in self.cases], return_inverse=True)[1]
-        probability = np.ones(len(self.cases))
+        p_included = np.ones(len(self.cases))
         for side_index in range(SIDES):
             on_side = side == side_index
-            probability[on_side] = inclusion(self.density[on_side], count / SIDES)
-        taken_indices = np.flatnonzero(self.number < probability)
-        return [self.cases[int(index)] for index in taken_indices], probability[taken_indices]
+            p_included[on_side] = inclusion(self.density[on_side], count / SIDES)
+        indices = np.flatnonzero(self.number < p_included)
+        return [self.cases[int(index)] for index in indices], p_included[indices]
 
 
 # ---------------------------------------------------------------------------- inclusion probabilities
@@ -232,7 +233,7 @@ def inclusion(density: ArrayLike, count: float) -> Floats:
     remaining_density = np.append(np.cumsum(sorted_densities[::-1])[::-1], 0.0)
     certain_counts = np.arange(densities.size)
     scales = (count - certain_counts) / remaining_density[:-1]
-    certain = int(np.argmax((scales * sorted_densities <= 1) | (certain_counts >= count)))
-    shares = np.minimum(1.0, scales[certain] * sorted_densities)
-    shares[:certain] = 1.0
-    return np.asarray(shares[np.argsort(order, kind="stable")])
+    certain_count = int(np.argmax((scales * sorted_densities <= 1) | (certain_counts >= count)))
+    probabilities = np.minimum(1.0, scales[certain_count] * sorted_densities)
+    probabilities[:certain_count] = 1.0
+    return np.asarray(probabilities[np.argsort(order, kind="stable")])

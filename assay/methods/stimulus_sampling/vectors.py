@@ -11,8 +11,8 @@ import numpy as np
 from assay.document import NO_ENTRIES, Shares
 from assay.methods.shared.answers.of_profiles import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import Case
+from assay.methods.stimulus_sampling import reading
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
-from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible, probability
 from assay.methods.stimulus_sampling.resemblance import AnsweredVectors
 from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import Weights, effective, weigh
@@ -21,10 +21,10 @@ from assay.statistics.intervals.both_sides import SIDES
 from assay.statistics.intervals.sampling_effects import SamplingEffects, cell_effects
 from assay.statistics.special import special
 
-Place = tuple[int, int]
+PriorCell = tuple[int, int]
 """A cell of the prior: (index of a value, index of a side)."""
 
-BEFORE = 50
+PRIOR_VECTORS = 50
 """Number of vectors drawn from each cell of the prior to compare the inputs of the positive class with."""
 
 
@@ -39,7 +39,7 @@ class Supply:
     mean of the weighted probabilities of the positive class is the cell's positive rate."""
 
 
-def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> dict[Place, Supply]:
+def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> dict[PriorCell, Supply]:
     """Draw `count` vectors of each cell from the prior."""
     supplies = {}
     for (cell, prior), child_rng in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
@@ -49,7 +49,7 @@ def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> 
 
 def from_surrogate(
     stimuli: VectorStimuli, surrogate: Surrogate, count: int, rng: np.random.Generator
-) -> dict[Place, Supply]:
+) -> dict[PriorCell, Supply]:
     """Draw `count` vectors of each cell from the surrogate's distribution of inputs of the positive class.
 
     One in ten comes from the prior itself (`DEFENCE`), to sample positive inputs that the surrogate overlooks.
@@ -65,9 +65,9 @@ def from_surrogate(
     return supplies
 
 
-def asked(
-    supplies: Mapping[Place, Supply], count: int, stimuli: VectorStimuli, kind: str
-) -> Iterator[tuple[Place, Case]]:
+def vector_cases(
+    supplies: Mapping[PriorCell, Supply], count: int, stimuli: VectorStimuli, kind: str
+) -> Iterator[tuple[PriorCell, Case]]:
     """Yield the first `count` vectors of each cell as cases, whose names begin with `kind`."""
     for (value, side), supply in supplies.items():
         for index, vector in enumerate(supply.vectors[:count]):
@@ -90,12 +90,12 @@ class AnsweredCells:
     """The vectors, with their shares among the inputs of the positive class."""
 
     clusters: ClassVar[Shares] = NO_ENTRIES
-    carried_by: ClassVar[dict[str, float]] = {}
+    effective_clusters: ClassVar[dict[str, float]] = {}
     """Effective number of clusters behind the positive answers: empty, because vectors share no clusters."""
     estimand: ClassVar[str] = "any vector of the stated prior"
 
     @property
-    def cells_drawn(self) -> int:
+    def cell_count(self) -> int:
         """Number of cells from which inputs were drawn."""
         return len(self.cells)
 
@@ -104,15 +104,15 @@ class AnsweredCells:
         """Positive rate of each cell, shape (values, 2)."""
         return np.array([[self.cells[v, s].mean() for s in range(SIDES)] for v in range(len(self.values))], dtype=float)
 
-    def others(self) -> AnsweredCells:
+    def with_opposite_label(self) -> AnsweredCells:
         """Return the vectors with the opposite label as positive class: each probability p becomes 1 - p."""
         return replace(self, cells={cell: self.scales[cell] - positives for cell, positives in self.cells.items()})
 
-    def effective_of(self, side: int) -> float:
+    def effective_inputs(self, side: int) -> float:
         """Return the effective number of inputs (Kish) behind the positive answers of a side."""
         return effective(np.concatenate([self.cells[value, side] for value in range(len(self.values))]))
 
-    def inputs_of(self, side: int) -> int:
+    def input_count(self, side: int) -> int:
         """Return the smallest number of inputs over the cells of a side."""
         return min(len(self.cells[value, side]) for value in range(len(self.values)))
 
@@ -128,27 +128,27 @@ def read_vectors(replies: Sequence[Reply], requested_label: str | None) -> tuple
         answers.take(index, 0, reply)
     answers.complete_top_labels()
     scores_by_vector = [answers.replies.get((index, 0)) for index in range(len(replies))]
-    usable = [scores for scores in scores_by_vector if scores is not None]
-    if too_few(answers, len(usable)):
-        return lost_reason(answers, len(usable))
-    label = choose_label(usable, requested_label)
+    known_scores = [scores for scores in scores_by_vector if scores is not None]
+    if too_few(answers, len(known_scores)):
+        return lost_reason(answers, len(known_scores))
+    label = reading.choose_label(known_scores, requested_label)
     if isinstance(label, Reason):
         return label
-    p_positive = np.array([np.nan if scores is None else probability(scores, label) for scores in scores_by_vector])
+    p_positive = np.array(
+        [np.nan if scores is None else reading.probability(scores, label) for scores in scores_by_vector]
+    )
     with np.errstate(invalid="ignore"):
-        is_probability = possible(p_positive)
-    if 1 - is_probability.sum() / len(replies) > LOST_SHARE:
-        return no_probability(int((~is_probability).sum()), len(replies), label)
+        is_usable = reading.is_probability(p_positive)
+    if 1 - is_usable.sum() / len(replies) > LOST_SHARE:
+        return reading.no_probability_reason(int((~is_usable).sum()), len(replies), label)
     p_positive = np.clip(p_positive, 0.0, 1.0)
-    if constant_reason := flaw(p_positive[is_probability], label):
-        return constant_reason
-    return label, np.where(is_probability, p_positive, np.nan)
+    return reading.flat_scores_reason(p_positive[is_usable], label) or (label, np.where(is_usable, p_positive, np.nan))
 
 
 def answered_cells(
     stimuli: VectorStimuli,
-    supplies: Mapping[Place, Supply],
-    replies: Mapping[Place, Sequence[Reply]],
+    supplies: Mapping[PriorCell, Supply],
+    replies: Mapping[PriorCell, Sequence[Reply]],
     requested_label: str | None,
     rng: np.random.Generator,
 ) -> AnsweredCells | Reason:
@@ -158,33 +158,34 @@ def answered_cells(
     prior, with which the vectors of the positive class are compared.
     """
     all_replies = [reply for cell_replies in replies.values() for reply in cell_replies]
-    label_and_probabilities = read_vectors(all_replies, requested_label)
-    if isinstance(label_and_probabilities, Reason):
-        return label_and_probabilities
-    label, p_positive = label_and_probabilities
+    result = read_vectors(all_replies, requested_label)
+    if isinstance(result, Reason):
+        return result
+    label, p_positive = result
     vectors = np.concatenate([supplies[cell].vectors[: len(cell_replies)] for cell, cell_replies in replies.items()])
     scale = np.concatenate([supplies[cell].scale[: len(cell_replies)] for cell, cell_replies in replies.items()])
-    ids = np.repeat(np.arange(len(replies)), [len(cell_replies) for cell_replies in replies.values()])
-    usable = np.isfinite(p_positive)
-    vectors, scale, ids, p_positive = vectors[usable], scale[usable], ids[usable], p_positive[usable]
+    cell_ids = np.repeat(np.arange(len(replies)), [len(cell_replies) for cell_replies in replies.values()])
+    is_usable = np.isfinite(p_positive)
+    vectors, scale = vectors[is_usable], scale[is_usable]
+    cell_ids, p_positive = cell_ids[is_usable], p_positive[is_usable]
     weighted_positives = p_positive * scale
-    input_shares = weighted_positives / np.bincount(ids, minlength=len(replies))[ids]
-    prior = [(value, cell_prior.draw(BEFORE, rng)) for (value, _), cell_prior in stimuli.priors.items()]
+    input_shares = weighted_positives / np.bincount(cell_ids, minlength=len(replies))[cell_ids]
+    prior = [(value, cell_prior.draw(PRIOR_VECTORS, rng)) for (value, _), cell_prior in stimuli.priors.items()]
     resemblance = AnsweredVectors(
         names=stimuli.names,
         values=stimuli.values,
-        before=np.concatenate([samples for _, samples in prior]),
-        value=np.repeat([value for value, _ in prior], BEFORE),
+        prior_vectors=np.concatenate([samples for _, samples in prior]),
+        prior_values=np.repeat([value for value, _ in prior], PRIOR_VECTORS),
         inputs=vectors,
-        yes=p_positive,
+        p_positive=p_positive,
         posterior=input_shares / input_shares.sum(),
     )
     return AnsweredCells(
         values=stimuli.values,
         sides=stimuli.side_names,
         label=label,
-        cells={cell: weighted_positives[ids == index] for index, cell in enumerate(replies)},
-        scales={cell: scale[ids == index] for index, cell in enumerate(replies)},
+        cells={cell: weighted_positives[cell_ids == index] for index, cell in enumerate(replies)},
+        scales={cell: scale[cell_ids == index] for index, cell in enumerate(replies)},
         weights=weigh(p_positive, 1 / scale),
         resemblance=resemblance,
     )

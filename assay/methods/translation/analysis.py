@@ -57,6 +57,9 @@ UNUSABLE_SHARE = 0.2
 SHARED_TEXT = 1.5
 """Multiplies the sentences that a letter needs if texts have several: with 60, 4 of 200 unbiased services were BS."""
 
+COLLAPSED = 0.8
+"""If every input has at least this share of sentences with one output, the reason is that all become this value."""
+
 OTHER_DELTAS = {f"{delta:.2f}": delta for delta in (0.05, 0.1, 0.15)}
 """Tolerances for which the probabilities of the letters are reported besides the requested one."""
 
@@ -163,18 +166,17 @@ class TranslationMethod(Bounded, Method):
         The error names the field that is too large with its maximum. `max_texts_per_block` may not be below
         `texts_per_block`.
         """
-        first, last = self.texts_per_block, self.max_texts_per_block
-        if self.stop_early and first > last:
+        if self.stop_early and self.texts_per_block > self.max_texts_per_block:
             raise OutOfBounds(
-                f"max_texts_per_block must be at least texts_per_block ({first}), not {last}", "max_texts_per_block"
+                f"max_texts_per_block must be at least texts_per_block ({self.texts_per_block}), "
+                f"not {self.max_texts_per_block}",
+                "max_texts_per_block",
             )
-        field, size = ("max_texts_per_block", last) if self.stop_early else ("texts_per_block", first)
+        field = "max_texts_per_block" if self.stop_early else "texts_per_block"
+        size = self.max_texts_per_block if self.stop_early else self.texts_per_block
         if size > limit:
-            raise OutOfBounds(
-                f"{field} is {size}, but there are distinct {material} for {limit} texts a block; "
-                f"ask for at most {limit}",
-                field,
-            )
+            material_limit = f"there are distinct {material} for {limit} texts a block; ask for at most {limit}"
+            raise OutOfBounds(f"{field} is {size}, but {material_limit}", field)
 
     @staticmethod
     @abstractmethod
@@ -215,18 +217,12 @@ class TranslationMethod(Bounded, Method):
 
     def adjusted_finding(self, components: Sequence[Component]) -> Finding:
         """Return the finding, with the p-values of step 1 adjusted for the number of components."""
-        return self.finding(
-            components,
-            AggregationDocument(
-                adjusted=adjust(
-                    {
-                        component.name: component.detail.step_1_p
-                        for component in components
-                        if isinstance(component.detail, TranslationComponent)
-                    }
-                )
-            ),
-        )
+        p_values = {
+            component.name: component.detail.step_1_p
+            for component in components
+            if isinstance(component.detail, TranslationComponent)
+        }
+        return self.finding(components, AggregationDocument(adjusted=adjust(p_values)))
 
 
 @dataclass(frozen=True)
@@ -292,8 +288,9 @@ class TwoStepTest:
         if not self.strata:
             return self.tolerance.stops(probabilities)
         stop_confidence = self.tolerance.stop_confidence or self.tolerance.confidence
-        early = replace(self.tolerance, confidence=1 - EARLY * (1 - stop_confidence), hidden_confidence=stop_confidence)
-        return early.declares(evidence, probabilities.likeliest)
+        early_confidence = 1 - EARLY * (1 - stop_confidence)
+        early_tolerance = replace(self.tolerance, confidence=early_confidence, hidden_confidence=stop_confidence)
+        return early_tolerance.declares(evidence, probabilities.likeliest)
 
     def draw(self, translations: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
         """Draw matrices and effects from their posterior, as if all counts were `times` as large."""
@@ -306,14 +303,14 @@ class TwoStepTest:
         )
         excess_concordance = None
         if self.tolerance.further.get("content") is not None:
-            equal, pairs, by_rows = translations.concordance()
-            weights = {key: count * times for key, count in by_rows.items()}
-            excess_concordance = draw_excess_concordance(equal * times, pairs * times, transitions, rng, weights)
+            equal_pairs, pairs, pairs_by_rows = translations.concordance()
+            weights = {rows: count * times for rows, count in pairs_by_rows.items()}
+            excess_concordance = draw_excess_concordance(equal_pairs * times, pairs * times, transitions, rng, weights)
         child_rng = rng.spawn(1)[0]
-        lost_without_group = lost_of_no_group(translations.by_group, translations.lost)
+        lost_ungrouped = lost_of_no_group(translations.by_group, translations.lost)
         confidence = self.tolerance.confidence
         hidden = loss_effect(
-            translations.by_group, self.delta_loss, confidence, child_rng, DRAWS, of_no_group=lost_without_group
+            translations.by_group, self.delta_loss, confidence, child_rng, DRAWS, of_no_group=lost_ungrouped
         )
         if self.strata:
             hidden += hidden_effects(translations, self.tolerance, child_rng, DRAWS, times)
@@ -321,17 +318,16 @@ class TwoStepTest:
 
     def _create_measurement(self, translations: Translations) -> Measurement[TranslationComponent]:
         """Return the measurement of the texts so far, with their counts; its independent units are the texts."""
-        sentences = 1 if translations.neutral else len(translations.rows)
-        factor = 1.0 if sentences == 1 else SHARED_TEXT
-        needed_texts = math.ceil(answers_needed(self.tolerance.delta) * factor / sentences)
+        sentences_per_text = 1 if translations.neutral else len(translations.rows)
+        factor = 1.0 if sentences_per_text == 1 else SHARED_TEXT
+        needed_texts = math.ceil(answers_needed(self.tolerance.delta) * factor / sentences_per_text)
+        language_code = translations.facts["language"].split("-")[0].lower()
         return Measurement(
             name=translations.name,
             counts=replace(translations.counts, probes_each=translations.probes_each),
             tolerance=self.tolerance,
             detail=translations.document(),
-            facts={
-                "language": languages().get(translations.facts["language"].split("-")[0].lower(), translations.name)
-            },
+            facts={"language": languages().get(language_code, translations.name)},
             units=(Units("text", translations.usable, needed_texts),),
         )
 
@@ -356,17 +352,17 @@ class TwoStepTest:
         )
         if _is_unreadable(translations):
             return measurement.give_up(*measurement.cut_short(), _lost_reason(translations, common_facts))
-        equal, pairs, _ = translations.concordance()
+        equal_pairs, pairs, _ = translations.concordance()
         # reuses the posterior of the last interim look, if there was one
         final_posterior = posterior or self.draw(translations, rng)
         measurement.detail = replace(
             measurement.detail,
-            content=ContentDocument(pairs, equal),
+            content=ContentDocument(pairs, equal_pairs),
             hidden=hidden_documents(final_posterior.evidence.hidden),
             by_group=losses_document(translations.by_group, self.delta_loss),
         )
-        share = translations.lost_share
-        lost_without_group = lost_of_no_group(translations.by_group, translations.lost)
+        lost_share = translations.lost_share
+        lost_ungrouped = lost_of_no_group(translations.by_group, translations.lost)
         return measurement.conclude(
             final_posterior.evidence,
             lambda letter: _letter_reasons(
@@ -374,7 +370,7 @@ class TwoStepTest:
             ),
             _effect_intervals(translations, final_posterior),
             lambda times: self.draw(translations, rng, times).evidence,
-            lost_replies(translations.by_group, self.delta_loss, share, share, of_no_group=lost_without_group),
+            lost_replies(translations.by_group, self.delta_loss, lost_share, lost_share, of_no_group=lost_ungrouped),
         )
 
 
@@ -387,11 +383,11 @@ def _lost_reason(translations: Translations, common_facts: Json) -> Reason:
     """Return the reason for having no letter: failed calls or unusable replies, the more frequent of the two."""
     if not translations.lost:
         return Reason("no-usable-observations", common_facts, translations.name)
-    failing = translations.failed_why.total() >= translations.unusable_why.total()
-    causes = translations.failed_why if failing else translations.unusable_why
+    mostly_failed = translations.failed_why.total() >= translations.unusable_why.total()
+    causes = translations.failed_why if mostly_failed else translations.unusable_why
     lost_count, total = causes.total(), translations.usable + translations.lost
     facts = {**common_facts, "total": total, "why": dict(causes), "share": lost_count / total}
-    if failing:
+    if mostly_failed:
         return Reason("target-calls-failed", {**facts, "failed": lost_count}, translations.name)
     return Reason("target-output-unusable", {**facts, "unusable": lost_count}, translations.name)
 
@@ -423,7 +419,7 @@ def _letter_reasons(
         return [Reason("compensates", {**common_facts, "step_1": step_1, "step_2": step_2}, translations.name)]
     if letter is Letter.DSBS:
         counts = translations.pooled_counts()
-        kept_count = sum(int(counts[i, translations.outputs.index(row)]) for i, row in enumerate(translations.rows))
+        kept_count = sum(int(counts[n, translations.outputs.index(row)]) for n, row in enumerate(translations.rows))
         facts = {
             **common_facts,
             "step_2": step_2,
@@ -446,23 +442,24 @@ def _shift_reason(translations: Translations, step_1: float, common_facts: Json)
     """Return the reason for BS, biased output for unbiased input, from the observed transitions."""
     counts = translations.pooled_counts().astype(float)
     row_totals, total = counts.sum(axis=1, keepdims=True), int(counts.sum())
-    rows = np.divide(counts, row_totals, out=np.full_like(counts, 1 / len(translations.outputs)), where=row_totals > 0)
-    unbiased_shares = translations.shares("unbiased")[0]
+    even_rates = np.full_like(counts, 1 / len(translations.outputs))
+    rates = np.divide(counts, row_totals, out=even_rates, where=row_totals > 0)
+    unbiased_shares, *_ = translations.shares("unbiased")
     input_shares = np.concatenate([unbiased_shares, np.zeros(len(translations.outputs) - len(unbiased_shares))])
-    gain = unbiased_shares @ rows - input_shares
-    gainer = int(np.argmax(gain))
+    gains = unbiased_shares @ rates - input_shares
+    gainer = int(np.argmax(gains))
     if gainer == len(translations.outputs) - 1 and not translations.neutral:
         return Reason(
             "attribute-erased", {**common_facts, "erased": int(counts[:, -1].sum()), "sent": total}, translations.name
         )
     value = translations.outputs[gainer]
-    if rows[:, gainer].min() >= 0.8:
+    if rates[:, gainer].min() >= COLLAPSED:
         facts = {**common_facts, "value": value, "collapsed": int(counts[:, gainer].sum()), "sent": total}
         return Reason("collapses-to-value", facts, translations.name)
-    other_rows = [i for i in range(len(translations.rows)) if translations.rows[i] != value]
-    source = max(other_rows, key=lambda i: rows[i, gainer])
+    other_rows = [index for index, row in enumerate(translations.rows) if row != value]
+    source = max(other_rows, key=lambda index: rates[index, gainer])
     shift_facts = {"shifted": int(counts[source, gainer]), "sent": int(counts[source].sum())}
     # neutral sentences name no value: their rows are those of the occupations
-    row = "occupations" if translations.neutral else "from"
-    facts = {**common_facts, "step_1": step_1, row: translations.rows[source], "to": value, **shift_facts}
+    row_fact = "occupations" if translations.neutral else "from"
+    facts = {**common_facts, "step_1": step_1, row_fact: translations.rows[source], "to": value, **shift_facts}
     return Reason("introduces-bias", facts, translations.name)

@@ -92,17 +92,17 @@ def declare_blocks(attribute: Attribute, unbiased: Sequence[Shares], biased: Seq
     blocks: list[BlockSpec] = []
     for role, distributions, letter in (("unbiased", unbiased, "U"), ("biased", biased, "B")):
         for index, shares in enumerate(distributions):
-            where = f"{role}.{index}"
-            valid = check_distribution(shares, attribute, where)
+            field = f"{role}.{index}"
+            all_shares = check_distribution(shares, attribute, field)
             for block in blocks:
-                if all(abs(valid.get(v, 0.0) - block.shares.get(v, 0.0)) < 1e-9 for v in attribute.value_names):
+                if all(abs(share - block.shares.get(value, 0.0)) < 1e-9 for value, share in all_shares.items()):
                     raise BadDistribution(
-                        f"{where} declares the same distribution as {block.name}: "
+                        f"{field} declares the same distribution as {block.name}: "
                         "an unbiased and a biased block, or two of a kind, must differ",
-                        where,
+                        field,
                     )
             name = "U" if letter == "U" and len(distributions) == 1 else f"{letter}{index + 1}"
-            blocks.append(BlockSpec(name, role, valid))
+            blocks.append(BlockSpec(name, role, all_shares))
     return tuple(blocks)
 
 
@@ -139,22 +139,23 @@ def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
     One part is translated there and back before the other, so that sentences that differ only in the value are sent
     far apart, even if texts are few.
     """
-    holders: dict[str, list[int]] = {}
+    texts_by_content: dict[str, list[int]] = {}
     for index, text in enumerate(texts):
         for sentence in text.sentences:
-            holders.setdefault(sentence.content, []).append(index)
-    sides: dict[int, int] = {}
-    for first in range(len(texts)):
-        waiting = [first]
-        while waiting:
-            index = waiting.pop()
-            if index in sides:
+            texts_by_content.setdefault(sentence.content, []).append(index)
+    half_of_text: dict[int, int] = {}
+    for first_index in range(len(texts)):
+        unassigned = [first_index]
+        while unassigned:
+            index = unassigned.pop()
+            if index in half_of_text:
                 continue
-            peers = {peer for sentence in texts[index].sentences for peer in holders[sentence.content]} - {index}
-            met = [sides[peer] for peer in peers if peer in sides]
-            sides[index] = int(met.count(0) > met.count(1))
-            waiting += sorted(peers - set(sides), reverse=True)
-    parts = [[text for index, text in enumerate(texts) if sides[index] == side] for side in (0, 1)]
+            contents = [sentence.content for sentence in texts[index].sentences]
+            peers = {peer for content in contents for peer in texts_by_content[content]} - {index}
+            halves_of_peers = [half_of_text[peer] for peer in peers if peer in half_of_text]
+            half_of_text[index] = int(halves_of_peers.count(0) > halves_of_peers.count(1))
+            unassigned += sorted(peers - set(half_of_text), reverse=True)
+    parts = [[text for index, text in enumerate(texts) if half_of_text[index] == half] for half in (0, 1)]
     return tuple(part for part in parts if part)
 
 
@@ -178,17 +179,17 @@ def capacity(
     pool: Sequence[Occupation] | None = None,
 ) -> int:
     """Count the texts per block that a `BlockWriter` can write before it would repeat a sentence."""
-    contents = len(occupations() if pool is None else pool) * len(construction.frames_for(attribute))
+    content_count = len(occupations() if pool is None else pool) * len(construction.frames_for(attribute))
     names = attribute.value_names
-    return _texts_per_block(_block_shares(specs, names), len(names), (contents,) * len(names))
+    return _texts_per_block(_block_shares(specs, names), len(names), (content_count,) * len(names))
 
 
 def neutral_capacity(attribute: Attribute, specs: Sequence[BlockSpec], source: SourceLanguage | None = None) -> int:
     """Count the texts per block that a `NeutralWriter` can write before it would repeat a sentence."""
     pool, neutral = _neutral_material(source)
     names = attribute.value_names
-    contents = tuple(len(_occupations_of(name, pool)) * len(neutral.frames) for name in names)
-    return _texts_per_block(_block_shares(specs, names), 1, contents)
+    content_counts = tuple(len(_occupations_of(name, pool)) * len(neutral.frames) for name in names)
+    return _texts_per_block(_block_shares(specs, names), 1, content_counts)
 
 
 def _neutral_material(source: SourceLanguage | None) -> tuple[Sequence[Occupation], Construction]:
@@ -201,24 +202,24 @@ def _neutral_material(source: SourceLanguage | None) -> tuple[Sequence[Occupatio
 class _Writer(ABC):
     """Writes blocks step by step, in the order of `specs`; subclasses write the sentences.
 
-    `decks` holds the list of contents for each value. `per_text` is the number of sentences in a text.
+    `contents` holds the list of contents for each value. `per_text` is the number of sentences in a text.
     """
 
     def __init__(
         self,
         specs: Sequence[BlockSpec],
-        decks: Mapping[str, Sequence[Content]],
+        contents: Mapping[str, Sequence[Content]],
         per_text: int,
         rng: np.random.Generator,
     ) -> None:
         self._specs, self._rng = tuple(specs), rng
-        self._decks = {value: iter(deck) for value, deck in decks.items()}
-        shares = _block_shares(specs, tuple(decks))
-        self.capacity = _texts_per_block(shares, per_text, tuple(map(len, decks.values())))
+        self._contents = {value: iter(value_contents) for value, value_contents in contents.items()}
+        shares = _block_shares(specs, tuple(contents))
+        self.capacity = _texts_per_block(shares, per_text, tuple(map(len, contents.values())))
         """Number of texts per block without a repeated sentence."""
         self._written = 0
         self._progress = [_cumulative_counts(block_shares, per_text) for block_shares in shares]
-        self._counts = [(0,) * len(decks) for _ in specs]
+        self._counts = [(0,) * len(contents) for _ in specs]
 
     def more(self, texts_per_block: int) -> tuple[Text, ...]:
         """Write the texts that extend every block to `texts_per_block` texts in all, block by block.
@@ -244,21 +245,22 @@ class _Writer(ABC):
 
     def _extend_block(self, block_index: int, count: int) -> Iterator[Text]:
         """Yield `count` further texts of the block with the index `block_index`."""
-        before = self._counts[block_index]
+        old_counts = self._counts[block_index]
         for _ in range(count):
             self._counts[block_index] = next(self._progress[block_index])
-        sentences = [
+        new_sentences = [
             self._next_sentence(value)
-            for value, had, has in zip(self._decks, before, self._counts[block_index], strict=True)
-            for _ in range(has - had)
+            for value, old_count, new_count in zip(self._contents, old_counts, self._counts[block_index], strict=True)
+            for _ in range(new_count - old_count)
         ]
         block = self._specs[block_index].name
-        for number, hand in enumerate(_deal_sentences(sentences, count, self._rng), start=self._written + 1):
-            yield Text(f"{block}/{number:04d}", block, " ".join(sentence.text for sentence in hand), hand)
+        texts = _split_into_texts(new_sentences, count, self._rng)
+        for number, sentences in enumerate(texts, start=self._written + 1):
+            yield Text(f"{block}/{number:04d}", block, " ".join(sentence.text for sentence in sentences), sentences)
 
     def _next_sentence(self, value: str) -> Sentence:
         """Write the next sentence about a value of the attribute."""
-        content = next(self._decks[value])
+        content = next(self._contents[value])
         return Sentence(self._write_sentence(content, value), value, content.key, content.occupation.name)
 
 
@@ -280,13 +282,13 @@ class BlockWriter(_Writer):
         if not construction.supports(attribute):
             raise SpecificationError(f"the construction {construction.name!r} has no slot for {attribute.name}")
         frames = construction.frames_for(attribute)
-        deck = _balanced_contents(frames, rng, occupations() if pool is None else pool)
+        contents = _balanced_contents(frames, rng, occupations() if pool is None else pool)
         self._values = {value.name: value for value in attribute.values}
         self._people = {
             value.name: cycle([value.people[index] for index in rng.permutation(len(value.people))])
             for value in attribute.values
         }
-        super().__init__(specs, dict.fromkeys(attribute.value_names, deck), len(attribute.values), rng)
+        super().__init__(specs, dict.fromkeys(attribute.value_names, contents), len(attribute.values), rng)
 
     def _write_sentence(self, content: Content, value: str) -> str:
         person = next(self._people[value]) if content.frame.named else ""
@@ -309,12 +311,12 @@ class NeutralWriter(_Writer):
         source: SourceLanguage | None = None,
     ) -> None:
         pool, neutral = _neutral_material(source)
-        frames = neutral.frames
         for name in attribute.value_names:
             if not _occupations_of(name, pool):
                 raise SpecificationError(f"the catalogue has no occupation held mostly by {name!r}", "attribute")
-        decks = {name: _shuffled_contents(_occupations_of(name, pool), frames, rng) for name in attribute.value_names}
-        super().__init__(specs, decks, 1, rng)
+        names = attribute.value_names
+        contents = {name: _shuffled_contents(_occupations_of(name, pool), neutral.frames, rng) for name in names}
+        super().__init__(specs, contents, 1, rng)
 
     def _write_sentence(self, content: Content, value: str) -> str:  # noqa: ARG002 - a neutral sentence names no value
         return content.frame.write(content.occupation)
@@ -346,37 +348,34 @@ def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator, pool: 
 
     Every part of the list has all these sides and frames equally often, until a side has no content left.
     """
-    decks = []
+    contents_by_side = []
     for side in dict.fromkeys(occupation.side for occupation in pool):
-        group, first_frame = _occupations_of(side, pool), rng.integers(len(frames))
-        positions = list(enumerate(rng.permutation(len(group)), start=int(first_frame)))
-        turns = [
-            (frame_index + turn, occupation_index)
-            for turn in range(len(frames))
-            for frame_index, occupation_index in positions
-        ]
-        decks.append(
+        side_occupations, first_frame = _occupations_of(side, pool), int(rng.integers(len(frames)))
+        order = rng.permutation(len(side_occupations)).tolist()
+        contents_by_side.append(
             [
-                Content(group[occupation_index], frames[frame_index % len(frames)])
-                for frame_index, occupation_index in turns
+                Content(side_occupations[occupation_index], frames[(first_frame + position + turn) % len(frames)])
+                for turn in range(len(frames))
+                for position, occupation_index in enumerate(order)
             ]
         )
-    return [content for row in zip_longest(*decks) for content in row if content is not None]
+    return [content for contents in zip_longest(*contents_by_side) for content in contents if content is not None]
 
 
-def _deal_sentences(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -> list[tuple[Sentence, ...]]:
-    """Split sentences at random into `hands` texts of equal size, and separate sentences about the same occupation.
+def _split_into_texts(
+    sentences: Sequence[Sentence], text_count: int, rng: np.random.Generator
+) -> list[tuple[Sentence, ...]]:
+    """Split sentences at random into texts of equal size, and separate sentences about the same occupation.
 
-    Sentences of one occupation are dealt one after the other to different texts: two of them are
-    in one text only if the occupation has more sentences than there are texts.
+    Sentences of one occupation go one after the other to different texts: two of them are in one text only if the
+    occupation has more sentences than there are texts.
     """
-    order = [sentences[index] for index in rng.permutation(len(sentences))]
-    rank: dict[str, int] = {}
-    for sentence in order:
-        rank.setdefault(sentence.occupation, len(rank))
-    order.sort(key=lambda sentence: rank[sentence.occupation])
-    dealt = [order[hand::hands] for hand in rng.permutation(hands)]
-    return [tuple(hand[index] for index in rng.permutation(len(hand))) for hand in dealt]
+    by_occupation: dict[str, list[Sentence]] = {}
+    for index in rng.permutation(len(sentences)):
+        by_occupation.setdefault(sentences[index].occupation, []).append(sentences[index])
+    ordered_sentences = [sentence for same_occupation in by_occupation.values() for sentence in same_occupation]
+    texts = [ordered_sentences[text_index::text_count] for text_index in rng.permutation(text_count)]
+    return [tuple(text[index] for index in rng.permutation(len(text))) for text in texts]
 
 
 def _block_shares(specs: Sequence[BlockSpec], values: Sequence[str]) -> tuple[tuple[float, ...], ...]:
@@ -393,20 +392,21 @@ def _cumulative_counts(shares: Sequence[float], per_text: int) -> Iterator[tuple
     """
     counts = [0] * len(shares)
     total = math.fsum(shares)
-    for texts in count(1):
-        quotas = [share / total * per_text * texts for share in shares]
+    for text_count in count(1):
+        quotas = [share / total * per_text * text_count for share in shares]
         for _ in range(per_text):
             # rounded, so that equal deficits compare equal; the first of equal ones is chosen
-            behind = [round(quota - had, 9) for quota, had in zip(quotas, counts, strict=True)]
-            counts[behind.index(max(behind))] += 1
+            deficits = [round(quota - value_count, 9) for quota, value_count in zip(quotas, counts, strict=True)]
+            counts[deficits.index(max(deficits))] += 1
         yield tuple(counts)
 
 
 @lru_cache(maxsize=256)
-def _texts_per_block(shares: tuple[tuple[float, ...], ...], per_text: int, contents: tuple[int, ...]) -> int:
+def _texts_per_block(shares: tuple[tuple[float, ...], ...], per_text: int, content_counts: tuple[int, ...]) -> int:
     """Return the number of texts per block before some value of the attribute runs out of contents."""
     blocks = [_cumulative_counts(block_shares, per_text) for block_shares in shares]
-    for texts, counts in enumerate(zip(*blocks, strict=True)):
-        if any(sum(needs) > available for needs, available in zip(zip(*counts, strict=True), contents, strict=True)):
-            return texts
+    for text_count, counts_by_block in enumerate(zip(*blocks, strict=True)):
+        needed_counts = map(sum, zip(*counts_by_block, strict=True))
+        if any(needed > available for needed, available in zip(needed_counts, content_counts, strict=True)):
+            return text_count
     raise SpecificationError("there must be at least one block")

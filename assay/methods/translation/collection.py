@@ -65,8 +65,8 @@ def untranslated(before: str, after: str) -> bool:
 
 def has_error_mark(text: str) -> bool:
     """Return whether at least a share `MARKED` of the words have an engine's error mark (``#``, ``@``, ``*``)."""
-    words = sum(_WORD.search(run) is not None for run in text.split())
-    return words > 0 and len(_MARKED_WORD.findall(text)) / words >= MARKED
+    word_count = sum(_WORD.search(piece) is not None for piece in text.split())
+    return word_count > 0 and len(_MARKED_WORD.findall(text)) / word_count >= MARKED
 
 
 def unusable_hop(before: str, after: str) -> str | None:
@@ -169,9 +169,9 @@ class Translations(Tally):
     """Per occupation, numbers of sentences by row and output; shape (rows, outputs)."""
     by_frame: dict[str, Integers] = field(init=False, default_factory=dict)
     """Numbers of sentences by row and output, per frame; shape (rows, outputs)."""
-    by_place: dict[str, Integers] = field(init=False, default_factory=dict)
+    by_position: dict[str, Integers] = field(init=False, default_factory=dict)
     """Numbers of sentences by row and output, per position of a sentence in its text; shape (rows, outputs)."""
-    _alike: Counter[str] = field(init=False, default_factory=Counter)
+    _times_returned: Counter[str] = field(init=False, default_factory=Counter)
     _examples: dict[str, list[ExampleDocument]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -184,8 +184,8 @@ class Translations(Tally):
         Further texts with a translation that `MOST_ALIKE` texts had already are unusable, whatever it says.
         """
         if reading.values is not None and returned is not None:
-            self._alike[returned_text := str(returned).strip()] += 1
-            reading = Reading(unusable="same-answer") if self._alike[returned_text] > MOST_ALIKE else reading
+            self._times_returned[returned_text := str(returned).strip()] += 1
+            reading = Reading(unusable="same-answer") if self._times_returned[returned_text] > MOST_ALIKE else reading
         if self.count_reply(reading.failure, reading.unusable, _commonest_value(text)) is None:
             return
         sort, reason = "unusable", reading.unusable
@@ -194,17 +194,18 @@ class Translations(Tally):
         elif reading.values is not None:
             sort = "kept"
             for position, (sentence, value) in enumerate(zip(text.sentences, reading.values, strict=True), start=1):
-                self.by_block[text.block][self.rows.index(sentence.value), self.outputs.index(value)] += 1
-                self.content.setdefault(sentence.content, {})[sentence.value] = value
                 cell = self.rows.index(sentence.value), self.outputs.index(value)
+                self.by_block[text.block][cell] += 1
+                self.content.setdefault(sentence.content, {})[sentence.value] = value
                 self.by_occupation.setdefault(sentence.occupation, self._zero_counts())[cell] += 1
                 frame = sentence.content.removeprefix(f"{sentence.occupation}/")
                 self.by_frame.setdefault(frame, self._zero_counts())[cell] += 1
-                self.by_place.setdefault(str(position), self._zero_counts())[cell] += 1
+                self.by_position.setdefault(str(position), self._zero_counts())[cell] += 1
                 sort = sort if value == sentence.value else "changed"
         if len(self._examples[sort]) < EXAMPLES_A_SORT:
-            read = NO_ITEMS if reading.values is None else reading.values
-            self._examples[sort].append(ExampleDocument(text.text, _as_text(middle), _as_text(returned), read, reason))
+            values = NO_ITEMS if reading.values is None else reading.values
+            example = ExampleDocument(text.text, _as_text(middle), _as_text(returned), values, reason)
+            self._examples[sort].append(example)
 
     @property
     def examples(self) -> tuple[ExampleDocument, ...]:
@@ -213,8 +214,8 @@ class Translations(Tally):
 
     def shares(self, role: str) -> Floats:
         """Declared distributions of one role, shape (blocks, rows)."""
-        of_role = [block for block in self.blocks if block.role == role]
-        return np.array([[block.shares.get(row, 0.0) for row in self.rows] for block in of_role], dtype=float)
+        blocks = [block for block in self.blocks if block.role == role]
+        return np.array([[block.shares.get(row, 0.0) for row in self.rows] for block in blocks], dtype=float)
 
     def pooled_counts(self) -> Integers:
         """Transition counts over all blocks, shape (rows, outputs)."""
@@ -222,15 +223,13 @@ class Translations(Tally):
 
     def concordance(self) -> tuple[int, int, dict[tuple[int, int], int]]:
         """Count pairs of sentences that differ in the value only: with equal outputs, in all, and by pair of rows."""
-        equal = total = 0
-        by_rows: dict[tuple[int, int], int] = {}
-        for read in self.content.values():
-            for a, b in combinations([row for row in self.rows if row in read], 2):
-                key = (self.rows.index(a), self.rows.index(b))
-                by_rows[key] = by_rows.get(key, 0) + 1
-                equal += read[a] == read[b]
-                total += 1
-        return equal, total, by_rows
+        equal_pairs = 0
+        pairs_by_rows: Counter[tuple[int, int]] = Counter()
+        for output_by_row in self.content.values():
+            for a, b in combinations([row for row in self.rows if row in output_by_row], 2):
+                pairs_by_rows[self.rows.index(a), self.rows.index(b)] += 1
+                equal_pairs += output_by_row[a] == output_by_row[b]
+        return equal_pairs, pairs_by_rows.total(), pairs_by_rows
 
     def document(self) -> TranslationComponent:
         """Return the details of the component: pooled transitions and their rates, blocks, losses, examples."""
@@ -253,8 +252,8 @@ class Translations(Tally):
         """Return the shares of a row's sentences whose value was kept, flipped and erased, with Wilson intervals."""
         n, residual = sum(counts), counts[-1]
         kept_count = counts[self.outputs.index(row)]
-        parts = {"kept": kept_count, "flipped": n - kept_count - residual, "erased": residual}
-        return {name: EffectDocument.of(wilson(k, n)) if n else None for name, k in parts.items()}
+        outcome_counts = {"kept": kept_count, "flipped": n - kept_count - residual, "erased": residual}
+        return {name: EffectDocument.of(wilson(k, n)) if n else None for name, k in outcome_counts.items()}
 
     def _block_document(self, block: BlockSpec) -> BlockDocument:
         """Return a block's declared shares, and its readable sentences by input and by output value."""

@@ -42,25 +42,25 @@ def hidden_effects(
 
     All counts are multiplied by `times`, to predict a larger sample.
     """
-    halves_rng, spread_rng, *part_rngs = rng.spawn(4)
+    sides_rng, spread_rng, *part_rngs = rng.spawn(4)
     hidden: tuple[HiddenEffect, ...] = ()
     if not translations.neutral:  # in one-hop, the rows themselves are the groups of occupations
-        hidden += _draw_sides(translations, tolerance.delta, halves_rng, DRAWS, times)
+        hidden += _draw_sides(translations, tolerance.delta, sides_rng, DRAWS, times)
         hidden += _draw_spread(translations, tolerance.further.get("content"), spread_rng, DRAWS, times)
-    typical = {
+    delta = tolerance.delta
+    parts_by_name = {
         "a typical frame of sentences": translations.by_frame,
-        "a typical place in a text": translations.by_place,
+        "a typical place in a text": translations.by_position,
     }
-    for (name, parts), child_rng in zip(typical.items(), part_rngs, strict=True):
-        counts_of = {part: counts * times for part, counts in parts.items() if all(counts.sum(axis=1))}
+    for (name, counts_by_part), child_rng in zip(parts_by_name.items(), part_rngs, strict=True):
+        counts = {part: counts * times for part, counts in counts_by_part.items() if all(counts.sum(axis=1))}
+        sentence_count = sum(int(part_counts.sum()) for part_counts in counts.values())
+        is_bound = sentence_count < SEVERAL_PARTS * answers_needed(delta)
         for kind, role in (("stratum", "unbiased"), ("content", "biased")):
-            is_bound = sum(int(counts.sum()) for counts in counts_of.values()) < SEVERAL_PARTS * answers_needed(
-                tolerance.delta
-            )
-            if part_draws := [
-                effect.draws for effect, _ in _strata(translations, counts_of, tolerance.delta, child_rng, DRAWS, role)
-            ]:
-                hidden += (HiddenEffect(kind, name, np.sqrt(np.mean(np.square(part_draws), axis=0)), bound=is_bound),)
+            effects = [effect for effect, _ in _draw_strata(translations, counts, delta, child_rng, DRAWS, role)]
+            if effects:  # the root mean square over frames or positions
+                typical_size = np.sqrt(np.mean(np.square([effect.draws for effect in effects]), axis=0))
+                hidden += (HiddenEffect(kind, name, typical_size, bound=is_bound),)
     # drawn with fewer draws and then repeated: 20,000 draws of each would take longer than everything else
     return tuple(replace(effect, draws=np.resize(effect.draws, draws)) for effect in hidden)
 
@@ -83,8 +83,8 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
         # all outputs together: the trace of the clustered covariance over the trace of a multinomial covariance
         deviations = occupation_counts - sizes[:, None] * shares
         clustered_variance = (deviations**2).sum() * len(occupation_counts) / (len(occupation_counts) - 1)
-        binomial = total * float((shares * (1 - shares)).sum())
-        inflation[row] = max(1.0, clustered_variance / binomial) if binomial > 0 else 1.0
+        multinomial_variance = total * float((shares * (1 - shares)).sum())
+        inflation[row] = max(1.0, clustered_variance / multinomial_variance) if multinomial_variance > 0 else 1.0
     return inflation
 
 
@@ -98,19 +98,19 @@ def _draw_sides(
     """
     side_of = {occupation.name: occupation.side for occupation in occupations()}
     counts_by_side = {}
-    for side, name in SIDES.items():
-        rows = [counts for occupation, counts in translations.by_occupation.items() if side_of.get(occupation) == side]
-        if rows and all(np.sum(rows, axis=0).sum(axis=1)):
-            counts_by_side[name] = np.sum(rows, axis=0) * times
+    for side, side_name in SIDES.items():
+        side_counts = [counts for name, counts in translations.by_occupation.items() if side_of.get(name) == side]
+        if side_counts and all(np.sum(side_counts, axis=0).sum(axis=1)):
+            counts_by_side[side_name] = np.sum(side_counts, axis=0) * times
     effects = []
-    for effect, alone in _strata(translations, counts_by_side, delta, rng, draws):
+    for effect, own_draws in _draw_strata(translations, counts_by_side, delta, rng, draws):
         is_small = bool(counts_by_side[effect.name].sum() < answers_needed(delta))
-        is_own_biased = is_small and float((alone > delta).mean()) > DOUBT
-        effects.append(replace(effect, bound=is_small, draws=alone if is_own_biased else effect.draws))
+        looks_biased = is_small and float((own_draws > delta).mean()) > DOUBT
+        effects.append(replace(effect, bound=is_small, draws=own_draws if looks_biased else effect.draws))
     return tuple(effects)
 
 
-def _strata(
+def _draw_strata(
     translations: Translations,
     counts_by_part: Mapping[str, Integers],
     delta: float,
@@ -120,22 +120,22 @@ def _strata(
 ) -> Iterator[tuple[HiddenEffect, Floats]]:
     """Yield each stratum's effect in each block of `role`, from a joint fit of all strata and from the stratum only."""
     outputs = len(translations.outputs) - translations.neutral  # an output that names no value is no effect
-    targets, blocks = pad_to(translations.shares("unbiased"), outputs), translations.shares(role)
-    if len(counts_by_part) < 2 or (role == "biased" and len(targets) > 1):
+    unbiased_shares, block_shares = pad_to(translations.shares("unbiased"), outputs), translations.shares(role)
+    if len(counts_by_part) < 2 or (role == "biased" and len(unbiased_shares) > 1):
         return
-    shares = {
-        name: outputs_under(draw_transitions(counts, rng, draws), blocks)[..., :outputs]
+    shares_by_part = {
+        name: outputs_under(draw_transitions(counts, rng, draws), block_shares)[..., :outputs]
         for name, counts in counts_by_part.items()
     }
-    for block in range(len(blocks)):
-        fair = targets[0] if role == "biased" else targets[block]
-        away = {}
-        for name, output_shares in shares.items():
+    for block in range(len(block_shares)):
+        fair_shares = unbiased_shares[0 if role == "biased" else block]
+        gaps_by_part = {}
+        for name, output_shares in shares_by_part.items():
             named_share = output_shares[:, block].sum(axis=1, keepdims=True) if translations.neutral else 1.0
-            away[name] = output_shares[:, block] - named_share * fair
-        effects = share_effects({name: (gaps.mean(axis=0), gaps) for name, gaps in away.items()}, fair, delta, rng)
-        for effect in effects:
-            yield effect, np.abs(away[effect.name]).sum(axis=1) / 2
+            gaps_by_part[name] = output_shares[:, block] - named_share * fair_shares
+        estimates = {name: (gaps.mean(axis=0), gaps) for name, gaps in gaps_by_part.items()}
+        for effect in share_effects(estimates, fair_shares, delta, rng):
+            yield effect, np.abs(gaps_by_part[effect.name]).sum(axis=1) / 2
 
 
 def _draw_spread(
@@ -150,16 +150,15 @@ def _draw_spread(
     if limit is None or len(translations.by_occupation) < LEAST_OCCUPATIONS:
         return ()
     counts = np.array(list(translations.by_occupation.values())) * times
-    shares = translations.shares("unbiased")[0]
+    shares, *_ = translations.shares("unbiased")
     variance = np.zeros(draws)
     for row, share in enumerate(shares):
         occupation_counts = counts[counts[:, row].sum(axis=1) > 0, row]
         if len(occupation_counts) < LEAST_OCCUPATIONS:
             return ()
         kept_counts = occupation_counts[:, translations.outputs.index(translations.rows[row])]
-        variance += share**2 * fit_shares(kept_counts, occupation_counts.sum(axis=1) - kept_counts).draw_variance(
-            rng, draws
-        )
+        posterior = fit_shares(kept_counts, occupation_counts.sum(axis=1) - kept_counts)
+        variance += share**2 * posterior.draw_variance(rng, draws)
     complete_cases = counts[(counts.sum(axis=2) > 0).all(axis=1)]
     if len(complete_cases) >= LEAST_OCCUPATIONS:
         output_shares = complete_cases / complete_cases.sum(axis=2, keepdims=True)

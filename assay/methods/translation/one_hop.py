@@ -138,11 +138,12 @@ def with_indefinite_article(text: Text) -> Text:
     """Return a text about the same occupation, with an indefinite article ("I called a nurse.")."""
     (sentence,) = text.sentences
     frames = construction("neutral-indefinite").frames
-    frame = frames[int(sentence.content.rpartition("/")[2]) % len(frames)]
+    _, _, frame_number = sentence.content.rpartition("/")
+    frame = frames[int(frame_number) % len(frames)]
     occupation = next(candidate for candidate in occupations() if candidate.name == sentence.occupation)
-    sentence_text, content = frame.write(occupation), f"{occupation.name}/{frame.name}"
-    new_sentence = replace(sentence, text=sentence_text, content=content)
-    return Text(f"{text.name}/indefinite", text.block, sentence_text, (new_sentence,))
+    new_text = frame.write(occupation)
+    new_sentence = replace(sentence, text=new_text, content=f"{occupation.name}/{frame.name}")
+    return Text(f"{text.name}/indefinite", text.block, new_text, (new_sentence,))
 
 
 def read_marks(answer: str, text: Text, language: str, attribute: Attribute, *, by_grammar: bool = False) -> Reading:

@@ -38,10 +38,9 @@ class Analyses:
 
 def rule_names(statistic: Statistic, join: Aggregate = "worst") -> tuple[str, ...]:
     """Return the names of the rules in the order of display; the aggregation ``vote`` is part of a name."""
-    chosen, ending = "chi-squared" if statistic == "two-sample" else f"chi-squared ({statistic})", ""
-    if join == "vote":
-        ending = "/vote"
-    return tuple(f"{name}{ending}" for name in (*(f"{chosen}/{reading}" for reading in READINGS), "kl"))
+    chi_squared = "chi-squared" if statistic == "two-sample" else f"chi-squared ({statistic})"
+    suffix = "/vote" if join == "vote" else ""
+    return tuple(f"{name}{suffix}" for name in (*(f"{chi_squared}/{reading}" for reading in READINGS), "kl"))
 
 
 def analyse_blocks(
@@ -58,11 +57,14 @@ def analyse_blocks(
     outputs that name no value (the residual) are harmless, they are left out. `alpha` is the level of each test.
     """
     names = rule_names(statistic, join)
+    *chi_squared_names, kl_name = names
     outputs = len(translations.rows) if translations.neutral else len(translations.outputs)
     observed = {block.name: translations.by_block[block.name].sum(axis=0)[:outputs] for block in translations.blocks}
     block_shares = {
         role: {
-            block.name: _shares_of(translations, block, outputs) for block in translations.blocks if block.role == role
+            block.name: _output_shares(translations, block, outputs)
+            for block in translations.blocks
+            if block.role == role
         }
         for role in ("unbiased", "biased")
     }
@@ -70,7 +72,7 @@ def analyse_blocks(
         return Analyses(dict.fromkeys(names), {"reason": "a block has no outputs to compare"}, None)
     letters: dict[str, str | None] = {}
     detail: JsonObject = {}
-    for rule, rule_reading in zip(names, READINGS, strict=False):
+    for rule, rule_reading in zip(chi_squared_names, READINGS, strict=True):
         verdict = published_letter(
             observed,
             block_shares["unbiased"],
@@ -84,15 +86,15 @@ def analyse_blocks(
         letters[rule] = verdict.letter
         detail["chi-squared"] = _tests_as_json(verdict.tests)
     divergence = divergence_letter(observed, block_shares["unbiased"], block_shares["biased"], alpha, rng, join)
-    letters[names[-1]] = divergence.letter
+    letters[kl_name] = divergence.letter
     detail["kl"] = _tests_as_json(divergence.tests)
-    fair = block_shares["unbiased"]
+    unbiased_shares = block_shares["unbiased"]
     detail["exact-multinomial"] = {
-        block: {name: asdict(exact_multinomial(counts, shares, rng)) for name, shares in fair.items()}
+        block: {name: asdict(exact_multinomial(counts, shares, rng)) for name, shares in unbiased_shares.items()}
         for block, counts in observed.items()
     }
     ordered_letters = {rule: letters[rule] for rule in sorted(names, key=lambda rule: f"/{reading}" not in rule)}
-    return Analyses(ordered_letters, detail, _lowest_p(block_shares["unbiased"], detail["exact-multinomial"]))
+    return Analyses(ordered_letters, detail, _lowest_p(unbiased_shares, detail["exact-multinomial"]))
 
 
 def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]]:
@@ -105,15 +107,15 @@ def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]
     rate).
     """
     raw_pvalues = {name: p for name, p in components.items() if p is not None}
-    order = sorted(raw_pvalues, key=raw_pvalues.__getitem__)
-    pvalues, rank = np.array([raw_pvalues[name] for name in order]), np.arange(1, len(order) + 1)
-    holm = np.minimum(np.maximum.accumulate(pvalues * rank[::-1]), 1.0)
-    bh = np.minimum(np.minimum.accumulate((pvalues * len(order) / rank)[::-1])[::-1], 1.0)
-    adjusted_p = {name: {"holm": float(a), "bh": float(b)} for name, a, b in zip(order, holm, bh, strict=True)}
+    names = sorted(raw_pvalues, key=raw_pvalues.__getitem__)
+    pvalues, ranks = np.array([raw_pvalues[name] for name in names]), np.arange(1, len(names) + 1)
+    holm = np.minimum(np.maximum.accumulate(pvalues * ranks[::-1]), 1.0)
+    bh = np.minimum(np.minimum.accumulate((pvalues * len(names) / ranks)[::-1])[::-1], 1.0)
+    adjusted_p = {name: {"holm": float(a), "bh": float(b)} for name, a, b in zip(names, holm, bh, strict=True)}
     return {name: {"p": p, **adjusted_p[name]} for name, p in raw_pvalues.items()}
 
 
-def _shares_of(translations: Translations, block: BlockSpec, outputs: int) -> Floats:
+def _output_shares(translations: Translations, block: BlockSpec, outputs: int) -> Floats:
     values = [block.shares.get(row, 0.0) for row in translations.rows]
     return np.array(values + [0.0] * (outputs - len(values)))
 
@@ -124,4 +126,4 @@ def _lowest_p(unbiased_blocks: Collection[str], tests: Mapping[str, Mapping[str,
 
 
 def _tests_as_json(tests: Mapping[str, Json]) -> dict[str, JsonObject]:
-    return {block: {name: asdict(test) for name, test in row.items()} for block, row in tests.items()}
+    return {block: {name: asdict(test) for name, test in block_tests.items()} for block, block_tests in tests.items()}

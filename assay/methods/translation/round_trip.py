@@ -112,8 +112,8 @@ class RoundTrip(TranslationMethod):
     def with_held_back(self, material: HeldBack) -> RoundTrip:
         """Return the method with further frames of ``base``, if it is measured, that the attribute's values fit."""
         attribute = self.catalog_attribute
-        fitting = tuple(statement for statement in material.statements if Frame("", statement).fits(attribute))
-        return replace(self, held_back=fitting if BASE in self.templates and self.source == "en" else ())
+        frames = tuple(statement for statement in material.statements if Frame("", statement).fits(attribute))
+        return replace(self, held_back=frames if BASE in self.templates and self.source == "en" else ())
 
     @property
     def _source_attribute(self) -> Attribute:
@@ -144,7 +144,7 @@ class RoundTrip(TranslationMethod):
             BlockWriter(self._source_attribute, self._construction(template), self.blocks, writer_rng, self.occupations)
             for template, writer_rng in zip(self.templates, text_rng.spawn(len(self.templates)), strict=True)
         )
-        texts = {template: cache(writer.more) for template, writer in zip(self.templates, writers, strict=True)}
+        texts_by_template = {name: cache(writer.more) for name, writer in zip(self.templates, writers, strict=True)}
         rules = {"reading": self.reading, "statistic": self.statistic, "join": self.join}
         test = self.two_step_test(len(self.cells), self.delta_content, **rules)
         components: list[Component] = []
@@ -156,7 +156,8 @@ class RoundTrip(TranslationMethod):
                 outputs=attribute.outputs,
                 blocks=self.blocks,
             )
-            components.append((yield from test.measure(translations, texts[template], self._translate, component_rng)))
+            texts = texts_by_template[template]
+            components.append((yield from test.measure(translations, texts, self._translate, component_rng)))
         return self.adjusted_finding(components)
 
     def _translate(self, texts: Sequence[Text], translations: Translations) -> Asking:
@@ -164,7 +165,7 @@ class RoundTrip(TranslationMethod):
         language = translations.facts["language"]
         # two parts, so that no two versions of a sentence come close together
         for chunk in (batch for part in halves(texts) for batch in chunks(part, BATCH)):
-            out = yield [
+            out_replies = yield [
                 Probe(
                     f"{translations.name}/{text.name}/out",
                     Translate(text.text, self.source, language),
@@ -172,21 +173,21 @@ class RoundTrip(TranslationMethod):
                 )
                 for text in chunk
             ]
-            outward: list[tuple[Text, str]] = []
-            for text, reply in zip(chunk, out, strict=True):
+            texts_with_middle: list[tuple[Text, str]] = []
+            for text, reply in zip(chunk, out_replies, strict=True):
                 if failure := read_hop(text.text, reply):
                     translations.count(text, failure, middle=reply.value)
                 else:
-                    outward.append((text, str(reply.value)))
-            back = yield [
+                    texts_with_middle.append((text, str(reply.value)))
+            back_replies = yield [
                 Probe(
                     f"{translations.name}/{text.name}/back",
                     Translate(middle, language, self.source),
                     text.versions_of("back"),
                 )
-                for text, middle in outward
+                for text, middle in texts_with_middle
             ]
-            for (text, middle), reply in zip(outward, back, strict=True):
+            for (text, middle), reply in zip(texts_with_middle, back_replies, strict=True):
                 returned_text, count = str(reply.value), len(text.sentences)
                 failure = read_hop(middle, reply)
                 reading = failure or read_text(returned_text, count, self.catalog_attribute, self.source_texts)

@@ -77,27 +77,27 @@ def draw_pictures(
     """
     per_term = drawing.per_term
     usable = sort(stored_pictures, words).items
-    known_images, picture_counts = {picture.image for picture in usable}, Counter(picture.term for picture in usable)
+    known_images = {picture.image for picture in usable}
+    picture_counts = Counter(picture.term for picture in usable)
     drawings = DrawnPictures(wanted=sum(max(0, per_term - picture_counts[term]) for term in words.roles))
-    numbers: Counter[str] = Counter()
+    times_asked: Counter[str] = Counter()
     failures: Counter[str] = Counter()
     closed_terms: set[str] = set()
     while open_terms := [term for term in words.roles if picture_counts[term] < per_term and term not in closed_terms]:
         for start in range(0, len(open_terms), BATCH):
             batch = open_terms[start : start + BATCH]
-            asks = [Draw(draw_prompt(term, drawing.prompt), numbers[term]) for term in batch]
-            replies = yield [Probe(f"{prefix}/{term}/{ask.number}", ask) for term, ask in zip(batch, asks, strict=True)]
-            for term, reply in zip(batch, replies, strict=True):
-                unit = f"{prefix}/{term}/{numbers[term]}"
-                numbers[term] += 1
-                if _store_picture(drawings, known_images, term, unit, reply):
+            asks = [Draw(draw_prompt(term, drawing.prompt), times_asked[term]) for term in batch]
+            probes = [Probe(f"{prefix}/{term}/{ask.number}", ask) for term, ask in zip(batch, asks, strict=True)]
+            replies = yield probes
+            for term, probe, reply in zip(batch, probes, replies, strict=True):
+                times_asked[term] += 1
+                if _store_picture(drawings, known_images, term, probe.unit, reply):
                     picture_counts[term] += 1
                     failures[term] = 0
-                else:
-                    failures[term] += 1
-                    retry = reply.failure is not None and failures[term] < drawing.tries
-                    if not retry:
-                        closed_terms.add(term)
+                    continue
+                failures[term] += 1
+                if reply.failure is None or failures[term] >= drawing.tries:
+                    closed_terms.add(term)
         if drawings.unasked:
             break
     return drawings

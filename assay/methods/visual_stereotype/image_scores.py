@@ -67,11 +67,11 @@ class ImagesPosterior:
 
     mean: float
     _by_image: Floats
-    _term: Integers
+    _term_of_image: Integers
 
     def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the score, shape (draws,), within [0, 1]."""
-        samples = mean_draws(self._by_image[:, None], {"generation term": self._term}, rng, draws)[:, 0]
+        samples = mean_draws(self._by_image[:, None], {"generation term": self._term_of_image}, rng, draws)[:, 0]
         return np.asarray(np.clip(samples, 0.0, 1.0))
 
 
@@ -166,8 +166,8 @@ def _number_terms(by_image: ArrayLike, terms: Sequence[str]) -> tuple[Floats, tu
         raise TooFewObservations("a score of no images does not exist")
     if not ((scores >= 0) & (scores <= 1)).all():
         raise OutOfBounds("the score of an image must be between 0 and 1")
-    number = {term: index for index, term in enumerate(dict.fromkeys(terms))}
-    return scores, tuple(number), np.array([number[term] for term in terms], dtype=np.int64)
+    index_by_term = {term: index for index, term in enumerate(dict.fromkeys(terms))}
+    return scores, tuple(index_by_term), np.array([index_by_term[term] for term in terms], dtype=np.int64)
 
 
 Scale = Literal["probabilities", "labels"]
@@ -205,8 +205,8 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
     def scale(self) -> Scale:
         """Scale of the scores: labels if any answer is in words."""
         answers = self.tally.results.values()
-        all_scored = self.answers == "auto" and bool(answers) and all(answer.share is not None for answer in answers)
-        return "probabilities" if all_scored else "labels"
+        have_scores = self.answers == "auto" and bool(answers) and all(answer.share is not None for answer in answers)
+        return "probabilities" if have_scores else "labels"
 
     def answers_needed(self, delta: float) -> int:
         """Return the number of pictures that a letter needs; 0 for probabilities, for which terms are counted."""
@@ -215,7 +215,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
     # ------------------------------------------------------------------------ scores
     def fit(self, *roles: Role) -> Fit:
         """Fit the score of the lists `roles`: labels by a hierarchy over terms, probabilities by a bootstrap."""
-        by_image, terms = self.towards(*roles)
+        by_image, terms = self.picture_scores(*roles)
         if self.scale == "labels":
             return fit_terms(self.counts(*roles).by_term)
         try:
@@ -226,25 +226,25 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
     def tied_terms(self) -> tuple[ImageTerm, ...]:
         """Return the scores of the terms that are tied to a label."""
-        return score_images(*self.towards(*TIED)).by_term
+        return score_images(*self.picture_scores(*TIED)).by_term
 
-    def towards(self, *roles: Role) -> tuple[Floats, list[str]]:
+    def picture_scores(self, *roles: Role) -> tuple[Floats, list[str]]:
         """Return the score and the term of each picture of some lists.
 
         The score is the probability, or the share, of the label that the picture's term is tied to; of neutral terms
         it is that of the first label.
         """
-        answered_pictures, labels = self.of(*roles), self.scale == "labels"
-        scores = np.array([answer.label if labels else answer.share for _, answer in answered_pictures], dtype=float)
-        is_second = np.array([picture.role == "second" for picture, _ in answered_pictures], dtype=bool)
-        return np.where(is_second, 1 - scores, scores), [picture.term for picture, _ in answered_pictures]
+        pictures, use_labels = self.answered_pictures(*roles), self.scale == "labels"
+        scores = np.array([answer.label if use_labels else answer.share for _, answer in pictures], dtype=float)
+        is_second = np.array([picture.role == "second" for picture, _ in pictures], dtype=bool)
+        return np.where(is_second, 1 - scores, scores), [picture.term for picture, _ in pictures]
 
     def counts(self, *roles: Role) -> StereotypeScore:
         """Count stereotyped and other labels of the pictures in the named lists, by term."""
-        by_image, terms = self.towards(*roles)
+        by_image, terms = self.picture_scores(*roles)
         return score_choices(by_image, terms, [self.words.name] * len(terms))
 
-    def of(self, *roles: Role) -> list[tuple[UsablePicture, PictureReading]]:
+    def answered_pictures(self, *roles: Role) -> list[tuple[UsablePicture, PictureReading]]:
         """Return the answered pictures of the named lists with their answers."""
         return [(picture, answer) for picture, answer in self.tally.results.items() if picture.role in roles]
 
@@ -259,8 +259,8 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
             return self.reason("unknown-label", {**facts, "labels": list(self.words.labels)})
         if commonest in IMAGE_CODES:
             return self.reason("pictures-gone", facts)
-        failing = tally.failed_why.total() >= tally.unusable_why.total()
-        return self.reason("target-calls-failed" if failing else "target-output-unusable", facts)
+        mostly_failed = tally.failed_why.total() >= tally.unusable_why.total()
+        return self.reason("target-calls-failed" if mostly_failed else "target-output-unusable", facts)
 
     def undecided_reasons(self) -> list[Reason]:
         """Return a reason if all pictures have the same score or, with labels, a list has no picture with a label."""
@@ -270,8 +270,10 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
             facts = {"label": self.words.first, "score": score, "pictures": len(answers)}
             return [] if others else [self.reason("constant-answers", facts)]
         all_lists = [role for role in ROLES if self.words.terms(role)]
-        undecided_lists = [role for role in all_lists if all(answer.label == TIE for _, answer in self.of(role))]
-        list_facts: dict[str, object] = {"pictures": len(answers), "named": dict(self.names())}
+        undecided_lists = [
+            role for role in all_lists if all(answer.label == TIE for _, answer in self.answered_pictures(role))
+        ]
+        list_facts: dict[str, object] = {"pictures": len(answers), "named": dict(self.reading_counts())}
         if len(undecided_lists) < len(all_lists):
             list_facts["lists"] = [LISTS[role] for role in undecided_lists]
         return [self.reason("no-picture-decided", list_facts)] if undecided_lists else []
@@ -287,20 +289,16 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         causes = Counter(drawing.failed) + Counter(drawing.refused)
         return [self.reason("author-did-not-draw", {**facts, "why": dict(causes)})]
 
-    def asked_how(self) -> list[Reason]:
+    def scoring_reasons(self) -> list[Reason]:
         """Return a reason that states the scale of the scores; empty without answers."""
-        answers, names = self.tally.results, self.names()
-        if not answers:
+        total, counts = len(self.tally.results), self.reading_counts()
+        if not total:
             return []
-        facts = {
-            "pictures": len(answers),
-            "ties": len(answers) - names["first"] - names["second"],
-            "named": dict(names),
-        }
+        facts = {"pictures": total, "ties": total - counts["first"] - counts["second"], "named": dict(counts)}
         return [self.reason(f"seen-by-{self.scale}", facts)]
 
     # ------------------------------------------------------------------------ reported numbers
-    def names(self) -> Counter[str]:
+    def reading_counts(self) -> Counter[str]:
         """Count the answers by their reading (`labelling.Named`)."""
         return Counter(answer.names for answer in self.tally.results.values())
 
@@ -318,7 +316,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
             images_asked=tally.items_asked,
             images_seen=len(tally.results),
             images=self.rows(),
-            named=dict(self.names()),
+            named=dict(self.reading_counts()),
             orders={"both": tally.in_both_orders, "changed": tally.changed},
         )
 
@@ -338,15 +336,15 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
     def summary(self, *roles: Role) -> Scores:
         """Return the document of a score: mean over images (P4), mean over terms, pooled labels with an interval."""
-        summary = over_images(score_images(*self.towards(*roles)))
+        summary = over_images(score_images(*self.picture_scores(*roles)))
         if self.scale == "probabilities":
             return summary
-        labels = self.counts(*roles)
-        return replace(summary, ties=labels.ties, pooled=EffectDocument.of(pooled_share(labels)))
+        counts = self.counts(*roles)
+        return replace(summary, ties=counts.ties, pooled=EffectDocument.of(pooled_share(counts)))
 
     def _term_documents(self, role: Role, fit: Fit, rng: np.random.Generator) -> list[TermDocument]:
         if isinstance(fit, ImagesPosterior):
-            by_image, terms = self.towards(role)
+            by_image, terms = self.picture_scores(role)
             term_of_image = np.array(terms)
             return [
                 TermDocument(

@@ -91,20 +91,22 @@ class PictureTally(AnswerTally[UsablePicture, PictureReading]):
         self, picture: UsablePicture, replies: Sequence[Reply], reader: Reader, label_of_role: Mapping[Role, str]
     ) -> None:
         """Count the replies about one picture and store their common reading; `label_of_role` has each list's label."""
-        read = [None if reply.failure else reader.read(reply.value) for reply in replies]
-        if self.lose_unclear:
-            read = [
-                why_unclear(reading) or reading if isinstance(reading, PictureReading) else reading for reading in read
-            ]
-        answers = [reading for reading in read if isinstance(reading, PictureReading)]
-        wrong = (reading if isinstance(reading, str) else None for reading in read)
-        within_budget = self.count(replies, wrong, [label_of_role.get(picture.role)] * len(replies))
+        answers: list[PictureReading] = []
+        why_unusable: list[str | None] = []
+        for reply in replies:
+            reading = None if reply.failure else reader.read(reply.value)
+            if self.lose_unclear and isinstance(reading, PictureReading):
+                reading = why_unclear(reading) or reading
+            why_unusable.append(reading if isinstance(reading, str) else None)
+            if isinstance(reading, PictureReading):
+                answers.append(reading)
+        within_budget = self.count(replies, why_unusable, [label_of_role.get(picture.role)] * len(replies))
         if not within_budget or len(answers) < len(replies):
             return
         if len(answers) > 1:
             self.in_both_orders += 1
-            self.changed += differ(*answers)
-        self.results[picture] = together(answers)
+            self.changed += answers_differ(*answers)
+        self.results[picture] = merge_orders(answers)
 
 
 # ---------------------------------------------------------------------------- questions
@@ -128,7 +130,7 @@ def ask_pictures(
 
     def probes_of(number: int, picture: UsablePicture) -> list[Probe]:
         name = f"{prefix}/{number}/{picture.term}"
-        looks = (Look(picture.image, order, written(question, order)) for order in orders)
+        looks = (Look(picture.image, order, fill_question(question, order)) for order in orders)
         return [Probe(f"{name}/{index}", look, (name,)) for index, look in enumerate(looks)]
 
     affordable = takewhile(lambda _: not tally.unasked, enumerate(pictures, start=first))
@@ -137,7 +139,7 @@ def ask_pictures(
     yield from ask_in_batches(probes_by_picture, partial(tally.take, reader=reader, label_of_role=label_of_role))
 
 
-def written(question: str, labels: Sequence[str]) -> str:
+def fill_question(question: str, labels: Sequence[str]) -> str:
     """Return the question with the labels in its slot: "… man or woman?"."""
     return question.replace("{labels}", " or ".join(labels))
 
@@ -163,15 +165,11 @@ class Reader:
         self._labels = words.labels
         self._of_gender = words.attribute == "gender"
         self._in_english = question == QUESTION and "".join(words.labels).isascii()
-        self._side = {
-            folded(name): side
-            for side, names in (
-                (FIRST, (words.first, *words.first_names)),
-                (SECOND, (words.second, *words.second_names)),
-            )
-            for name in names
+        self._side_by_name = {
+            **dict.fromkeys(map(folded, (words.first, *words.first_names)), FIRST),
+            **dict.fromkeys(map(folded, (words.second, *words.second_names)), SECOND),
         }
-        self._names = any_of(self._side)
+        self._names = any_of(self._side_by_name)
 
     def read(self, value: object) -> PictureReading | str:
         """Read an answer, or return the reason why it is unusable: ``no-label`` or ``no-probability``."""
@@ -194,19 +192,18 @@ class Reader:
         """Read the label that a text names; a longer text that names none is a caption, which counts for neither."""
         words = folded(_COMPOUND.sub(self._drop_compound, normalise_answer(text)))
         matches = [*self._names.finditer(words)]
-        sides = {self._side[match.group()] for match in matches}
+        sides = {self._side_by_name[match.group()] for match in matches}
         if len(sides) == 1:
             (side,) = sides
             is_denied = any(_NEGATED.search(words[max(0, match.start() - DENIAL) : match.start()]) for match in matches)
             return PictureReading(side, NAMES[side], None, text, "names-no-label" if is_denied else None)
         names: Named = "both" if sides else "neither"
-        return PictureReading(
-            TIE, names, None, text, None if sides or not self._may_mean_a_label(words) else "names-no-label"
-        )
+        unclear = "names-no-label" if not sides and self._may_mean_a_label(words) else None
+        return PictureReading(TIE, names, None, text, unclear)
 
     def _drop_compound(self, match: re.Match[str]) -> str:
         """Return a word with hyphens if it is a label's name; else leave it out, because "man-made" names no man."""
-        return match.group() if folded(match.group()) in self._side else " "
+        return match.group() if folded(match.group()) in self._side_by_name else " "
 
     def _may_mean_a_label(self, words: str) -> bool:
         """Return whether a text means a label without its name: "the first one", "a lady", or another language."""
@@ -214,8 +211,8 @@ class Reader:
             return True
         if not self._in_english:
             return False
-        foreign = any(letter.isalpha() and not name_of_character(letter, "").startswith("LATIN") for letter in words)
-        return foreign or (_NOT_ENGLISH.search(words) is not None and _ENGLISH.search(words) is None)
+        is_foreign = any(letter.isalpha() and not name_of_character(letter, "").startswith("LATIN") for letter in words)
+        return is_foreign or (_NOT_ENGLISH.search(words) is not None and _ENGLISH.search(words) is None)
 
 
 def why_unclear(answer: PictureReading) -> str | None:
@@ -232,23 +229,23 @@ def why_unclear(answer: PictureReading) -> str | None:
     return "names-no-label" if answer.names == "neither" and len(answer.text.split()) < SHORTEST_CAPTION else None
 
 
-def differ(first: PictureReading, second: PictureReading) -> bool:
+def answers_differ(first: PictureReading, second: PictureReading) -> bool:
     """Return whether two answers about one picture differ, in probability beyond `ORDER_WITHIN` or in label."""
     if first.share is not None and second.share is not None:
         return abs(first.share - second.share) > ORDER_WITHIN
     return (first.label, first.names) != (second.label, second.names)
 
 
-def together(answers: Sequence[PictureReading]) -> PictureReading:
+def merge_orders(answers: Sequence[PictureReading]) -> PictureReading:
     """Merge the answers to both orders of labels: mean probability, and their label if it is the same in both."""
-    reading = answers[0]
+    first_answer = answers[0]
     if len(answers) == 1:
-        return reading
+        return first_answer
     shares = [answer.share for answer in answers if answer.share is not None]
     share = math.fsum(shares) / len(shares) if len(shares) == len(answers) else None
-    if any(answer.label != reading.label for answer in answers):
-        return PictureReading(TIE, "with-the-order", share, reading.text)
-    return PictureReading(reading.label, reading.names, share, reading.text)
+    if any(answer.label != first_answer.label for answer in answers):
+        return PictureReading(TIE, "with-the-order", share, first_answer.text)
+    return PictureReading(first_answer.label, first_answer.names, share, first_answer.text)
 
 
 def _first_share(scores: Json, labels: Sequence[str]) -> float | None:

@@ -21,7 +21,7 @@ from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError
 from assay.methods.shared.answers.tally import Asking
 from assay.methods.shared.detail import ModelScores, TermsAggregation
-from assay.methods.shared.terms.design import MOST_ITEMS, Asked, TermsDesign
+from assay.methods.shared.terms.design import MOST_ITEMS, ExperimentPart, TermsDesign
 from assay.methods.shared.terms.items import SortedItems
 from assay.methods.visual_stereotype import words as spoken
 from assay.methods.visual_stereotype.detail import PictureComponent
@@ -120,12 +120,11 @@ class VisualStereotype(TermsDesign[VisualWords]):
                 prompt = observation.probe.ask.prompt
                 image, term = image_of(observation.reply.value), terms.get(prompt)
                 if image is not None and term is not None:
-                    items.setdefault(
-                        image, CorpusItem(image=image, term=term, id=observation.probe.unit, prompt=prompt)
-                    )
+                    item = CorpusItem(image=image, term=term, id=observation.probe.unit, prompt=prompt)
+                    items.setdefault(image, item)
         return [tuple(items.values())]
 
-    def asked_for(self) -> tuple[AuthoredItems, ...]:
+    def author_tasks(self) -> tuple[AuthoredItems, ...]:
         """List the pictures to ask an author for, of the terms of all specifications."""
         assert self.drawing is not None  # noqa: S101  only called with an author
         names = ", ".join(words.name for words in self.known_words)
@@ -138,9 +137,9 @@ class VisualStereotype(TermsDesign[VisualWords]):
     def _add_corpus(self, corpus: LoadedCorpus) -> Self:
         try:
             return self.changed(corpus=corpus.reference, pictures=(*self.pictures, *map(picture_of, corpus.items)))
-        except SpecificationError as refused:
-            if refused.field == "pictures" and not self.pictures:
-                refused.field = "corpus"  # the caller gave no pictures, so the invalid ones come from the corpus
+        except SpecificationError as error:
+            if error.field == "pictures" and not self.pictures:
+                error.field = "corpus"  # the caller gave no pictures, so the invalid ones come from the corpus
             raise
 
     def with_drawn(self, items: Sequence[CorpusItem]) -> Self:
@@ -165,16 +164,16 @@ class VisualStereotype(TermsDesign[VisualWords]):
         """Find the terms of the pictures."""
         return sort(items, words)
 
-    def request_items(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> Asked[DrawnPictures]:  # noqa: ARG002
+    def request_items(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> ExperimentPart[DrawnPictures]:  # noqa: ARG002
         """Have the missing pictures drawn."""
         assert self.drawing is not None  # noqa: S101  only called with an author
         return (yield from draw_pictures(words, self.pictures, self.drawing, f"{prefix}/draw"))
 
-    def scores_of(self, words: VisualWords, sources: PictureComponent, scoring: object) -> Sightings:  # noqa: ARG002
+    def scores_of(self, words: VisualWords, detail: PictureComponent, scoring: object) -> Sightings:  # noqa: ARG002
         """Return empty scores."""
         # unclear answers count 1/2 where neither is judged
         tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)
-        return Sightings(words, tally, sources, self.answers, strata=self.strata, delta_loss=self.delta_loss)
+        return Sightings(words, tally, detail, self.answers, strata=self.strata, delta_loss=self.delta_loss)
 
     def ask(self, scores: Sightings, rounds: Sequence[Sequence[UsablePicture]], first: int, prefix: str) -> Asking:
         """Ask about the pictures of `rounds`, in both orders of labels; in later looks only if answers changed.
@@ -198,14 +197,15 @@ class VisualStereotype(TermsDesign[VisualWords]):
         """
 
         def score_all() -> ModelScores:
-            tied_sightings = [
-                sightings for sightings in results if any(picture.role in TIED for picture in sightings.tally.results)
-            ]
-            rows = [(sightings, *sightings.towards(*TIED)) for sightings in tied_sightings]
-            by_image = np.concatenate([scores for _, scores, _ in rows]) if rows else np.zeros(0)
-            terms = [f"{sightings.words.name}/{term}" for sightings, _, of in rows for term in of]
-            score = score_images(by_image, terms)
-            by_bias = {sightings.words.name: float(scores.mean()) for sightings, scores, _ in rows}
+            by_image, all_terms = [np.zeros(0)], list[str]()
+            by_bias = {}
+            for sightings in results:
+                scores, terms = sightings.picture_scores(*TIED)
+                if terms:
+                    by_image.append(scores)
+                    all_terms += [f"{sightings.words.name}/{term}" for term in terms]
+                    by_bias[sightings.words.name] = float(scores.mean())
+            score = score_images(np.concatenate(by_image), all_terms)
             return ModelScores(**vars(over_images(score)), by_bias=by_bias)
 
         return result_or_why(ModelScores, score_all)

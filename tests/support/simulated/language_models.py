@@ -203,7 +203,7 @@ class _Model:
         if pair.first not in self._ahead:
             of_frame = self._turns.get(pair.role, 0.0) * (1 if VERBS.index(pair.frame.split()[1]) % 2 else -1)
             self._ahead[pair.first] = (
-                self._of_term[pair.term] + self._of_groups[pair.groups] + of_frame + float(self._rng.logistic())
+                self._of_term[pair.term] + self._of_groups[pair.pair_index] + of_frame + float(self._rng.logistic())
             )
         ahead = self._ahead[pair.first]
         return ahead if text == pair.first else -ahead

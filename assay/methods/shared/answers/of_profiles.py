@@ -81,8 +81,10 @@ class Answers(Tally):
     def take(self, profile: int, value: int, reply: Reply) -> None:
         """Count one reply, and store its answer if it is usable."""
         answer = read_number(reply.value) if self.numbers else read_classes(reply.value)
-        wrong = None if answer is not None else "no-number" if self.numbers else why_no_label(reply.value)
-        self.count_reply(reply.failure, wrong, self.values[value])
+        why_unusable = None
+        if answer is None:
+            why_unusable = "no-number" if self.numbers else why_no_label(reply.value)
+        self.count_reply(reply.failure, why_unusable, self.values[value])
         if reply.failure is None and answer is not None:
             self.replies[profile, value] = self.spellings.unify(answer) if isinstance(answer, dict) else answer
 
@@ -92,19 +94,17 @@ class Answers(Tally):
         Of two labels, the other has the remaining probability. Of more, the scores of the others are unknown, so that
         the answer is read as a label. An unknown score is never taken for 0.
         """
-        alone = {cell: scores for cell, scores in self.replies.items() if isinstance(scores, dict) and len(scores) == 1}
-        labels = {label for answer in self.replies.values() if isinstance(answer, dict) for label in answer}
-        if len({label for scores in alone.values() for label in scores}) < 2 or all(
-            score == 1.0 for scores in alone.values() for score in scores.values()
-        ):
+        answers = {cell: answer for cell, answer in self.replies.items() if isinstance(answer, dict)}
+        labels = {label for scores in answers.values() for label in scores}
+        top_labels = {cell: next(iter(scores.items())) for cell, scores in answers.items() if len(scores) == 1}
+        if len({label for label, _ in top_labels.values()}) < 2 or all(score == 1 for _, score in top_labels.values()):
             return
-        for cell, scores in alone.items():
-            ((label, score),) = scores.items()
+        for cell, (label, score) in top_labels.items():
             others = labels - {label}
             self.replies[cell] = {label: score, others.pop(): 1 - score} if len(labels) == PAIR else {label: 1.0}
 
     @property
-    def whole(self) -> list[int]:
+    def complete_indices(self) -> list[int]:
         """Indices of the profiles that were answered under every value."""
         answer_counts = Counter(profile for profile, _ in self.replies)
         return [profile for profile in range(len(self.cases)) if answer_counts[profile] == len(self.values)]
@@ -116,8 +116,9 @@ def read_classes(value: object) -> dict[str, float] | None:
         return None
     scores = value.get("scores")
     if isinstance(scores, Mapping) and scores:
-        read = {str(label): read_number(score) for label, score in scores.items()}
-        return None if None in read.values() else {label: score for label, score in read.items() if score is not None}
+        numbers = {str(label): read_number(score) for label, score in scores.items()}
+        known_numbers = {label: number for label, number in numbers.items() if number is not None}
+        return known_numbers if len(known_numbers) == len(numbers) else None
     label = value.get("label")
     return {label: 1.0} if isinstance(label, str) and label_key(label) and not _is_refusal(label) else None
 
@@ -141,15 +142,15 @@ def too_many_labels(labels: Collection[str]) -> Reason | None:
     return Reason("too-many-labels", {"labels": len(labels), "most": MOST_LABELS, "seen": examples})
 
 
-def too_few(answers: Answers, complete: int) -> bool:
+def too_few(answers: Answers, complete_count: int) -> bool:
     """Return whether too many profiles lack answers for a letter to be given, or the call budget ran out."""
-    return not complete or 1 - complete / len(answers.cases) > LOST_SHARE or bool(answers.unasked)
+    return not complete_count or 1 - complete_count / len(answers.cases) > LOST_SHARE or bool(answers.unasked)
 
 
-def lost_reason(answers: Answers, complete: int) -> Reason:
-    """Return the reason why too few profiles have all their answers."""
+def lost_reason(answers: Answers, complete_count: int) -> Reason:
+    """Return the reason why too few of the profiles, `complete_count`, have all their answers."""
     total = len(answers.cases)
-    facts: JsonObject = {"total": total, "whole": complete, "share": 1 - complete / total if total else 1.0}
+    facts: JsonObject = {"total": total, "whole": complete_count, "share": 1 - complete_count / total if total else 1.0}
     if answers.unusable_why.total() > answers.failed_why.total():
         return Reason("target-output-unusable", {**facts, "why": dict(answers.unusable_why)})
     if answers.failed_why:

@@ -21,7 +21,14 @@ BATCH = 500
 UNREADABLE = frozenset({"no-echo", "no-choice", "unknown-word", "unknown-label"})
 """Failure codes of answers that the service gave, but that cannot be used."""
 
-UNREAD = UNREADABLE | {"bad-json", "cut-short", "missing-word", "unsupported", "wrong-count", "wrong-shape"}
+UNREAD = UNREADABLE | {
+    "bad-json",
+    "cut-short",
+    "missing-word",
+    "unsupported",
+    "why_unusable-count",
+    "why_unusable-shape",
+}
 """Codes of answers that arrived but could not be parsed: they do not show that the service refused."""
 
 REFUSED_IN_WORDS = "refused-in-words"
@@ -58,21 +65,21 @@ def ask_in_batches(questions: Iterable[tuple[I, Sequence[Probe]]], take: Callabl
 
     `questions` is read batch by batch, so that it can end when the budget is used up.
     """
-    waiting: list[tuple[I, Sequence[Probe]]] = []
+    batch: list[tuple[I, Sequence[Probe]]] = []
     size = 0
-    for question in questions:
-        waiting.append(question)
-        size += len(question[1])
+    for item, probes in questions:
+        batch.append((item, probes))
+        size += len(probes)
         if size >= BATCH:
-            yield from _ask_batch(waiting, take)
-            waiting, size = [], 0
-    if waiting:
-        yield from _ask_batch(waiting, take)
+            yield from _ask_batch(batch, take)
+            batch, size = [], 0
+    if batch:
+        yield from _ask_batch(batch, take)
 
 
 def _ask_batch(questions: Sequence[tuple[I, Sequence[Probe]]], take: Callable[[I, list[Reply]], object]) -> Asking:
-    batch = [probe for _, probes in questions for probe in probes]
-    replies = iter((yield batch) if batch else ())
+    all_probes = [probe for _, probes in questions for probe in probes]
+    replies = iter((yield all_probes) if all_probes else ())
     for item, probes in questions:
         take(item, list(islice(replies, len(probes))))
 
@@ -111,11 +118,13 @@ class Tally:
         """Return the number of questions without a usable reply by reason, and of those that were not asked."""
         return {"failed_why": dict(self.failed_why), "unusable_why": dict(self.unusable_why), "unasked": self.unasked}
 
-    def count_reply(self, failure: Failure | None, wrong: str | None = None, group: str | None = None) -> str | None:
+    def count_reply(
+        self, failure: Failure | None, why_unusable: str | None = None, group: str | None = None
+    ) -> str | None:
         """Count one reply and return its outcome, a key of `by_group`; ``None`` if the budget did not allow the call.
 
-        `wrong` is the reason why the reply's value is unusable, and is ignored if the call failed. `group` is the
-        group that the question is about, if there is one.
+        `why_unusable` is the reason why the reply's value is unusable, and is ignored if the call failed. `group` is
+        the group that the question is about, if there is one.
         """
         code = None if failure is None else failure.code
         outcome = "usable"
@@ -123,11 +132,12 @@ class Tally:
             self.unasked += 1
             return None
         if code is not None:
-            (self.unusable_why if code in UNREADABLE or code == DECLINED else self.failed_why)[code] += 1
-            outcome = "refused" if refuses(code) else "unread" if code in UNREAD else "failed"
-        elif wrong is not None:
-            self.unusable_why[wrong] += 1
-            outcome = "refused" if wrong in REFUSALS else "unread"
+            reasons = self.unusable_why if code in UNREADABLE or code == DECLINED else self.failed_why
+            reasons[code] += 1
+            outcome = "refused" if refuses(code) else ("unread" if code in UNREAD else "failed")
+        elif why_unusable is not None:
+            self.unusable_why[why_unusable] += 1
+            outcome = "refused" if why_unusable in REFUSALS else "unread"
         else:
             self.usable += 1
         if group is not None:
@@ -149,18 +159,18 @@ class AnswerTally(Tally, Generic[I, R]):
     """Number of items that were asked about, with or without usable replies."""
 
     def count(
-        self, replies: Sequence[Reply], wrong: Iterable[str | None], groups: Iterable[str | None] | None = None
+        self, replies: Sequence[Reply], why_unusable: Iterable[str | None], groups: Iterable[str | None] | None = None
     ) -> bool:
         """Count the replies about one item, each by `count_reply`; return whether the budget allowed all of them.
 
         If the budget did not allow all, no reply about the item is counted.
         """
-        cut = sum(reply.failure is not None and reply.failure.code == BUDGET for reply in replies)
-        self.unasked += cut
-        if cut:
+        unasked = sum(reply.failure is not None and reply.failure.code == BUDGET for reply in replies)
+        self.unasked += unasked
+        if unasked:
             return False
         self.items_asked += 1
         reply_groups = repeat(None, len(replies)) if groups is None else groups
-        for reply, reason, group in zip(replies, wrong, reply_groups, strict=True):
+        for reply, reason, group in zip(replies, why_unusable, reply_groups, strict=True):
             self.count_reply(reply.failure, reason, group)
         return True

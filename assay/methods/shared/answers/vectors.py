@@ -27,7 +27,7 @@ Asking = Generator[Sequence[Probe], Sequence[Reply], "Vectors"]
 class Vectors:
     """Vectors by text, and the reasons for texts without a usable vector."""
 
-    of: Mapping[str, Floats]
+    by_text: Mapping[str, Floats]
     """Vector of each text with a usable one: finite, not all zero, shape (dims,)."""
     missing: Mapping[str, str]
     """For each text without a vector, the reason: a failure's code, ``"zero-vector"``, ``"wrong-length"`` or
@@ -37,21 +37,21 @@ class Vectors:
 
     def among(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Pick the texts that have a vector, in the given order."""
-        return tuple(text for text in texts if text in self.of)
+        return tuple(text for text in texts if text in self.by_text)
 
     def matrix(self, texts: Sequence[str]) -> Floats:
         """Stack the vectors of some texts, shape (texts, dims); each must have one."""
-        return np.array([self.of[text] for text in texts], dtype=float).reshape(len(texts), self.dims)
+        return np.array([self.by_text[text] for text in texts], dtype=float).reshape(len(texts), self.dims)
 
     @property
     def failed(self) -> int:
         """Number of texts whose call failed."""
-        return sum(code not in {*OF_NO_USE, BUDGET} for code in self.missing.values())
+        return sum(code not in {*UNUSABLE_CODES, BUDGET} for code in self.missing.values())
 
     @property
     def unusable(self) -> int:
         """Number of texts whose answer is no usable vector."""
-        return sum(code in OF_NO_USE for code in self.missing.values())
+        return sum(code in UNUSABLE_CODES for code in self.missing.values())
 
     @property
     def unasked(self) -> int:
@@ -59,7 +59,7 @@ class Vectors:
         return sum(code == BUDGET for code in self.missing.values())
 
 
-OF_NO_USE = frozenset({"zero-vector", "wrong-length", "no-vector"})
+UNUSABLE_CODES = frozenset({"zero-vector", "wrong-length", "no-vector"})
 """Codes in `Vectors.missing` of answers that are no usable vector."""
 
 
@@ -67,7 +67,7 @@ def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> di
     """Count, for each group, the words that are known (have a vector, a curve or an answer), and list the others."""
     return {
         name: Coverage(
-            len(words), sum(word in available for word in words), tuple(w for w in words if w not in available)
+            len(words), sum(word in available for word in words), tuple(word for word in words if word not in available)
         )
         for name, words in groups.items()
     }
@@ -88,7 +88,7 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
     `model` is the name of one of the service's models; empty: the model in its settings. If the vectors differ in
     length, only those of the commonest length are used.
     """
-    distinct = tuple(dict.fromkeys(texts))
+    distinct_texts = tuple(dict.fromkeys(texts))
     prefix = f"embed/{model}" if model else "embed"
     vectors: dict[str, Floats] = {}
     missing: dict[str, str] = {}
@@ -101,13 +101,15 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
         else:
             vectors[text] = vector
 
-    yield from ask_in_batches(((text, [Probe(f"{prefix}/{text}", Embed(text, model))]) for text in distinct), take)
-    dims = Counter(vector.size for vector in vectors.values()).most_common(1)[0][0] if vectors else 0
+    probes = ((text, [Probe(f"{prefix}/{text}", Embed(text, model))]) for text in distinct_texts)
+    yield from ask_in_batches(probes, take)
+    sizes = Counter(vector.size for vector in vectors.values())
+    dims = max(sizes, key=sizes.__getitem__, default=0)
     for text, vector in list(vectors.items()):
         if vector.size != dims or not vector.any():
             missing[text] = "wrong-length" if vector.size != dims else "zero-vector"
             del vectors[text]
-    return Vectors(vectors, {text: missing[text] for text in distinct if text in missing}, dims)
+    return Vectors(vectors, {text: missing[text] for text in distinct_texts if text in missing}, dims)
 
 
 def _read_vector(value: object) -> Floats | None:

@@ -54,7 +54,7 @@ class CodedColumn(Bounded):
     values: Annotated[tuple[str, ...], MaxLen(20_000)]
     codes: Annotated[tuple[int, ...], MaxLen(MOST_CELLS)]
 
-    def without(self, unknown: Sequence[str]) -> Integers:
+    def codes_without(self, unknown: Sequence[str]) -> Integers:
         """Return the code of each cell, with `UNKNOWN` for the values listed in `unknown`."""
         unknown_codes = [code for code, value in enumerate(self.values) if value in unknown]
         codes = np.array(self.codes, dtype=np.int64)
@@ -98,8 +98,8 @@ class DecisionTable(Bounded):
     def __post_init__(self) -> None:
         """Raise `OutOfBounds` if the lists differ in length, or counts, codes or weights are impossible."""
         super().__post_init__()
-        per_cell = (*(column.codes for column in self.columns), self.scores, self.bundles, self.weights, self.squares)
-        if any(numbers and len(numbers) != len(self.counts) for numbers in per_cell):
+        lists = (*(column.codes for column in self.columns), self.scores, self.bundles, self.weights, self.squares)
+        if any(numbers and len(numbers) != len(self.counts) for numbers in lists):
             raise OutOfBounds("every list of a table of decisions must have a number for each cell", "table")
         if any(count < 1 for count in self.counts) or sum(self.counts) != self.rows:
             raise OutOfBounds(f"the counts of the cells must add up to the {self.rows} people", "table.counts")
@@ -157,21 +157,21 @@ class DecisionTable(Bounded):
         cluster_count = 0
         if clusters is not None:
             cluster_count = int(clusters.max(initial=-1)) + 1
-            bundle_of = np.arange(cluster_count)
+            bundle_of_cluster = np.arange(cluster_count)
             if cluster_count > MOST_BUNDLES:
-                bundle_of = np.random.Generator(np.random.PCG64(0)).permutation(cluster_count) % MOST_BUNDLES
-            keys.append(bundle_of[clusters])
+                bundle_of_cluster = np.random.Generator(np.random.PCG64(0)).permutation(cluster_count) % MOST_BUNDLES
+            keys.append(bundle_of_cluster[clusters])
         if scores is None:
-            first, inverse = _number_cells(keys)
-            return cls._from_cells(digest, columns, rows, first, inverse, None, keys, cluster_count, weights)
-        exact = rows <= EXACT_ROWS or np.unique(scores).size <= EXACT_ROWS / 4
-        for count in SCORE_CLASSES if exact else SCORE_CLASSES[1:]:
-            score_codes, means = _classify_scores(scores, count, cuts) if count else _code_scores(scores)
-            first, inverse = _number_cells([*keys, score_codes])
-            per_cell = means[score_codes[first]]
-            if len(first) <= MOST_CELLS:
+            examples, cell_of_row = _number_cells(keys)
+            return cls._from_cells(digest, columns, rows, examples, cell_of_row, None, keys, cluster_count, weights)
+        keep_exact = rows <= EXACT_ROWS or np.unique(scores).size <= EXACT_ROWS / 4
+        for class_count in SCORE_CLASSES if keep_exact else SCORE_CLASSES[1:]:
+            codes, score_of_code = _classify_scores(scores, class_count, cuts) if class_count else _code_scores(scores)
+            examples, cell_of_row = _number_cells([*keys, codes])
+            cell_scores = score_of_code[codes[examples]]
+            if len(examples) <= MOST_CELLS:
                 break
-        return cls._from_cells(digest, columns, rows, first, inverse, per_cell, keys, cluster_count, weights)
+        return cls._from_cells(digest, columns, rows, examples, cell_of_row, cell_scores, keys, cluster_count, weights)
 
     @classmethod
     def _from_cells(
@@ -179,37 +179,37 @@ class DecisionTable(Bounded):
         digest: str,
         columns: Mapping[str, tuple[Sequence[str], Integers]],
         rows: int,
-        first: Integers,
-        inverse: Integers,
+        examples: Integers,
+        cell_of_row: Integers,
         scores: Floats | None,
         keys: Sequence[Integers],
         clusters: int,
         weights: Floats | None,
     ) -> Self:
-        """Build the table; `first` is the index of one person of each cell, `inverse` the cell of each person."""
-        if len(first) > MOST_CELLS:
+        """Build the table; `examples` has the index of one person of each cell, `cell_of_row` each person's cell."""
+        if len(examples) > MOST_CELLS:
             raise SpecificationError(
-                f"people differ in {len(first):,} combinations of the named columns, and at most {MOST_CELLS:,} are "
+                f"people differ in {len(examples):,} combinations of the named columns, and at most {MOST_CELLS:,} are "
                 "counted: leave out strata or the cluster, or name columns with fewer different values",
                 "by",
             )
 
-        def total(numbers: Floats) -> tuple[float, ...]:
-            return tuple(np.bincount(inverse, numbers, len(first)).tolist())
+        def totals_by_cell(numbers: Floats) -> tuple[float, ...]:
+            return tuple(np.bincount(cell_of_row, numbers, len(examples)).tolist())
 
         return cls(
             digest=digest,
             rows=rows,
             columns=tuple(
-                CodedColumn(name, tuple(values), tuple(codes[first].tolist()))
+                CodedColumn(name, tuple(values), tuple(codes[examples].tolist()))
                 for name, (values, codes) in columns.items()
             ),
-            counts=tuple(np.bincount(inverse, minlength=len(first)).tolist()),
+            counts=tuple(np.bincount(cell_of_row, minlength=len(examples)).tolist()),
             scores=() if scores is None else tuple(None if np.isnan(score) else score for score in scores.tolist()),
-            bundles=tuple(keys[-1][first].tolist()) if clusters else (),
+            bundles=tuple(keys[-1][examples].tolist()) if clusters else (),
             clusters=clusters,
-            weights=() if weights is None else total(weights),
-            squares=() if weights is None else total(weights**2),
+            weights=() if weights is None else totals_by_cell(weights),
+            squares=() if weights is None else totals_by_cell(weights**2),
         )
 
     def column(self, name: str) -> CodedColumn:
@@ -248,11 +248,11 @@ class DecisionTable(Bounded):
         column = self.column(name)
         values = [value for value in column.values if value not in unknown]
         if not positive:
-            raise SpecificationError(f"say which value of {name} is favourable: {self.named_back(name)}", field)
+            raise SpecificationError(f"say which value of {name} is favourable: {self.frequent_values(name)}", field)
         # where both kinds are named and nothing else occurs, everyone may have the same answer
-        complete = bool(negative) and {*values} <= {positive, *negative}
+        nothing_else = bool(negative) and {*values} <= {positive, *negative}
         for value in (positive, *negative):
-            if value not in values and not complete:
+            if value not in values and not nothing_else:
                 raise UnknownName(f"value of {name}", value, values, field)
         negatives = [value for value in values if value != positive]
         if not negative and len(negatives) > 1:
@@ -262,18 +262,22 @@ class DecisionTable(Bounded):
                 "value are counted as without a decision",
                 f"un{field}" if field == "favourable" else f"{field.removesuffix('favourable')}unfavourable",
             )
-        reading = {positive: 1.0, **dict.fromkeys(negative or negatives, 0.0)}
-        of_code = np.array([reading.get(value, np.nan) for value in column.values] + [np.nan])  # -1 reads the last
-        return np.asarray(of_code[np.array(column.codes, dtype=np.int64)])
+        number_by_value = {positive: 1.0, **dict.fromkeys(negative or negatives, 0.0)}
+        number_by_code = [number_by_value.get(value, np.nan) for value in column.values]
+        number_by_code.append(np.nan)  # the code -1, `UNKNOWN`, selects the last number
+        return np.asarray(np.array(number_by_code)[np.array(column.codes, dtype=np.int64)])
 
-    def named_back(self, name: str, limit: int = 12) -> str:
+    def frequent_values(self, name: str, limit: int = 12) -> str:
         """Format the `limit` most frequent values of a column with their counts, for error messages: "yes (12), …"."""
         column = self.column(name)
-        totals = np.bincount(np.array(column.codes) + 1, self.people, len(column.values) + 1).astype(int)
-        order = np.argsort(-totals[1:], kind="stable")
-        parts = [f"{column.values[index]} ({totals[index + 1]:,})" for index in order[:limit]]
-        parts += [f"{len(order) - limit} more values"] if len(order) > limit else []
-        return ", ".join([*parts, *([f"not given ({totals[0]:,})"] if totals[0] else [])])
+        # `UNKNOWN` is -1, so that the first count is that of missing values
+        missing, *counts = (
+            np.bincount(np.array(column.codes) + 1, self.people, len(column.values) + 1).astype(int).tolist()
+        )
+        indices = np.argsort(-np.array(counts), kind="stable").tolist()
+        phrases = [f"{column.values[index]} ({counts[index]:,})" for index in indices[:limit]]
+        phrases += [f"{len(indices) - limit} more values"] if len(indices) > limit else []
+        return ", ".join([*phrases, *([f"not given ({missing:,})"] if missing else [])])
 
 
 def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
@@ -281,8 +285,8 @@ def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
     numbers = np.zeros(len(keys[0]), dtype=np.int64)
     for codes in keys:
         numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1) * (int(codes.max(initial=0)) + 1) + codes
-    _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
-    return first, inverse.reshape(-1)
+    _, examples, cell_of_row = np.unique(numbers, return_index=True, return_inverse=True)
+    return examples, cell_of_row.reshape(-1)
 
 
 def _code_scores(scores: Floats) -> tuple[Integers, Floats]:
@@ -300,6 +304,7 @@ def _classify_scores(scores: Floats, count: int, cuts: Sequence[float]) -> tuple
     ends = np.unique(np.concatenate([*quantiles, cuts]))
     end_index = np.searchsorted(ends, scores, side="left")
     at_end = ends[np.minimum(end_index, len(ends) - 1)] == scores
+    # even codes lie between two ends, odd codes are ends; the last one is unknown
     codes = np.where(is_known, 2 * end_index + at_end, 2 * len(ends) + 1)
     codes = np.unique(codes, return_inverse=True)[1].reshape(-1)
     return codes, np.bincount(codes, scores) / np.bincount(codes)
@@ -320,13 +325,13 @@ class Grouping:
 def grouping_of(table: DecisionTable, names: Sequence[str], unknown: Sequence[str] = ()) -> Grouping:
     """Group the cells of a table by a column, or by the combinations of several columns that occur."""
     columns = [table.column(name) for name in names]
-    codes = np.stack([column.without(unknown) for column in columns])
+    codes = np.stack([column.codes_without(unknown) for column in columns])
     complete = np.asarray((codes >= 0).all(axis=0))
     combinations, inverse = np.unique(codes[:, complete], axis=1, return_inverse=True)
     labels = tuple(
         " x ".join(column.values[code] for column, code in zip(columns, combination, strict=True))
         for combination in combinations.T.tolist()
     )
-    of_cells = np.full(len(table.counts), UNKNOWN, dtype=np.int64)
-    of_cells[complete] = inverse.reshape(-1)
-    return Grouping(" x ".join(names), labels, of_cells)
+    group_codes = np.full(len(table.counts), UNKNOWN, dtype=np.int64)
+    group_codes[complete] = inverse.reshape(-1)
+    return Grouping(" x ".join(names), labels, group_codes)

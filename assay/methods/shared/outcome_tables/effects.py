@@ -78,8 +78,8 @@ class Sample:
     def bundles_of_group(self) -> Integers:
         """Number of bundles in which each group has people."""
         assert self.bundles is not None  # noqa: S101  called for clusters only
-        pairs = np.unique(np.stack([self.groups, self.bundles]), axis=1)
-        return np.bincount(pairs[0], minlength=self.size).astype(np.int64)
+        groups, _ = np.unique(np.stack([self.groups, self.bundles]), axis=1)
+        return np.bincount(groups, minlength=self.size).astype(np.int64)
 
     def draw_means(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the mean outcome of each group, shape (draws, groups); the rates of an empty group follow the prior.
@@ -105,25 +105,25 @@ class Sample:
         assert self.bundles is not None  # noqa: S101  called for clusters only
         count = int(self.bundles.max(initial=0)) + 1
         cell_index, shape = self.bundles * self.size + self.groups, (count, self.size)
-        tops, bottoms = (
+        sums, totals = (  # of each bundle and group
             np.bincount(cell_index, numbers, count * self.size).reshape(shape)
             for numbers in (self.mass * self.values, self.mass)
         )
         weights = rng.standard_gamma(1.0, (draws, count))
-        upper, lower = weights @ tops, weights @ bottoms
+        drawn_sums, drawn_totals = weights @ sums, weights @ totals
         if self.binary:  # half a person with each outcome, as in Jeffreys' prior
-            person = float(self.squares.sum() / max(self.mass.sum(), 1e-300))
-            successes, failures = person * rng.standard_gamma(0.5, (2, draws, self.size))
-            upper, lower = upper + successes, lower + successes + failures
-        means = np.divide(upper, lower, out=np.zeros_like(upper), where=lower > 0)
+            mean_weight = float(self.squares.sum() / max(self.mass.sum(), 1e-300))
+            successes, failures = mean_weight * rng.standard_gamma(0.5, (2, draws, self.size))
+            drawn_sums, drawn_totals = drawn_sums + successes, drawn_totals + successes + failures
+        means = np.divide(drawn_sums, drawn_totals, out=np.zeros_like(drawn_sums), where=drawn_totals > 0)
         # the weights give a mean of K bundles (K - 1) / (K + 1) of its variance, and normal tails
-        bundles = np.maximum(2.0, self.bundles_of_group)
-        freedom = np.maximum(bundles - 1, LEAST_FREEDOM)
+        bundle_counts = np.maximum(2.0, self.bundles_of_group)
+        freedom = np.maximum(bundle_counts - 1, LEAST_FREEDOM)
         chi_squared = 2 * special.gammaincinv(freedom / 2, rng.random((draws, 1)))
-        tails = np.sqrt(freedom / chi_squared * (bundles + 1) / (bundles - 1))
+        tails = np.sqrt(freedom / chi_squared * (bundle_counts + 1) / (bundle_counts - 1))
         centre = means.mean(axis=0)
-        wider = centre + (means - centre) * tails
-        return np.asarray(np.clip(wider, 0.0, 1.0) if self.binary else wider)
+        wide_means = centre + (means - centre) * tails
+        return np.asarray(np.clip(wide_means, 0.0, 1.0) if self.binary else wide_means)
 
 
 def differences(means: Floats) -> Floats:
@@ -155,13 +155,14 @@ def chance_of(means: Floats, *, rates: bool = False) -> float:
     """
     centre, covariance = means.mean(axis=0), np.atleast_2d(np.cov(means.T))
     if rates:
-        spread = np.clip(centre * (1 - centre), 1e-6, None)
-        people = spread / np.maximum(np.diag(covariance), 1e-12)
+        binomial_variance = np.clip(centre * (1 - centre), 1e-6, None)  # never 0, by which the factor divides
+        people = binomial_variance / np.maximum(np.diag(covariance), 1e-12)
         common_mean = float(people @ centre / people.sum())
-        factor = np.sqrt(common_mean * (1 - common_mean) / spread)
+        factor = np.sqrt(common_mean * (1 - common_mean) / binomial_variance)
         covariance = covariance * np.outer(factor, factor)
-    gaps, to_first = centre[1:] - centre[0], np.eye(len(centre))[1:] - np.eye(len(centre))[0]
-    statistic = gaps @ np.linalg.pinv(to_first @ covariance @ to_first.T, hermitian=True) @ gaps
+    gaps = centre[1:] - centre[0]
+    contrasts = np.eye(len(centre))[1:] - np.eye(len(centre))[0]  # of each other group with the first
+    statistic = gaps @ np.linalg.pinv(contrasts @ covariance @ contrasts.T, hermitian=True) @ gaps
     return float(special.chdtrc(len(gaps), max(0.0, float(statistic))))
 
 
@@ -209,19 +210,19 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
     residuals *= np.sqrt(people_of_stratum / np.maximum(people_of_stratum - 1, 1))[strata]
     deviations = np.eye(group_count)[sample.groups] - shares[strata]
     if sample.bundles is None:
-        scores, weight = deviations * residuals[:, None], sample.squares
+        scores, score_weights = deviations * residuals[:, None], sample.squares
     else:
         bundle_count = int(sample.bundles.max(initial=0)) + 1
         scores = np.zeros((bundle_count, group_count))
         np.add.at(scores, sample.bundles, deviations * (residuals * sample.mass)[:, None])
-        weight = np.full(bundle_count, bundle_count / max(1, bundle_count - 1))
-    covariance = inverse @ ((scores * weight[:, None]).T @ scores) @ inverse
-    root = np.linalg.cholesky(covariance + 1e-15 * np.eye(group_count))
-    normal = rng.standard_normal((draws, group_count)) @ root.T
+        score_weights = np.full(bundle_count, bundle_count / max(1, bundle_count - 1))
+    covariance = inverse @ ((scores * score_weights[:, None]).T @ scores) @ inverse
+    root = np.linalg.cholesky(covariance + 1e-15 * np.eye(group_count))  # effects sum to 0: the covariance is singular
+    errors = rng.standard_normal((draws, group_count)) @ root.T
     if sample.bundles is not None:
         freedom = max(int(sample.bundles_of_group.min()) - 1, LEAST_FREEDOM)
-        normal *= np.sqrt(freedom / rng.chisquare(freedom, (draws, 1)))
-    return np.asarray(effects + normal)
+        errors *= np.sqrt(freedom / rng.chisquare(freedom, (draws, 1)))
+    return np.asarray(effects + errors)
 
 
 def within_strata(
@@ -248,22 +249,23 @@ def within_strata(
     least, max_strata : int
         Minimum number of people of each group in a stratum, and maximum number of strata: the largest.
     """
-    per_stratum = np.bincount(strata, sample.people, len(names))
-    samples: dict[int, tuple[Floats, NDArray[np.bool_]]] = {}
-    for stratum in np.argsort(-per_stratum, kind="stable")[:max_strata].tolist():
+    stratum_sizes = np.bincount(strata, sample.people, len(names))
+    means: dict[int, Floats] = {}  # draws of the groups' means, by stratum
+    large_groups: dict[int, NDArray[np.bool_]] = {}
+    for stratum in np.argsort(-stratum_sizes, kind="stable")[:max_strata].tolist():
         stratum_sample = sample.where(strata == stratum)
-        is_large_group = stratum_sample.per_group(stratum_sample.people) >= least
-        if is_large_group.sum() >= 2:
-            samples[stratum] = (stratum_sample.draw_means(rng), is_large_group)
-    pairs = [
-        (a, b, [stratum for stratum, (_, is_large_group) in samples.items() if is_large_group[a] and is_large_group[b]])
-        for a, b in combinations(range(sample.size), 2)
-    ]
-    pairs = [(a, b, shared_strata) for a, b, shared_strata in pairs if len(shared_strata) >= 2]
+        is_large = stratum_sample.per_group(stratum_sample.people) >= least
+        if is_large.sum() >= 2:
+            means[stratum], large_groups[stratum] = stratum_sample.draw_means(rng), is_large
+    pairs: list[tuple[int, int, list[int]]] = []
+    for a, b in combinations(range(sample.size), 2):
+        shared_strata = [stratum for stratum, is_large in large_groups.items() if is_large[a] and is_large[b]]
+        if len(shared_strata) >= 2:
+            pairs.append((a, b, shared_strata))
     if not pairs:
         return ()
     gaps_by_pair = [
-        np.stack([samples[stratum][0][:, b] - samples[stratum][0][:, a] for stratum in shared_strata], axis=1)
+        np.stack([means[stratum][:, b] - means[stratum][:, a] for stratum in shared_strata], axis=1)
         for a, b, shared_strata in pairs
     ]
     plausible_gaps = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in gaps_by_pair])

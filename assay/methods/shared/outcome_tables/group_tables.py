@@ -74,34 +74,36 @@ def outcome_table(
         A group is suspicious if its ratio is below four fifths with at least this probability.
     """
     table_counts = _TableCounts(table, grouping, outcomes)
-    groups = [table_counts.row(index) for index in range(len(grouping.labels))]
-    groups = [replace(row, excluded=exclusions.get(row.group or "")) for row in groups]
-    indices = [index for index, row in enumerate(groups) if row.people and row.excluded is None]
+    rows = [table_counts.row(index) for index in range(len(grouping.labels))]
+    rows = [replace(row, excluded=exclusions.get(row.group or "")) for row in rows]
+    indices = [index for index, row in enumerate(rows) if row.people and row.excluded is None]  # of compared groups
     unknown_row = table_counts.row(-1)
     if not indices:
-        return OutcomeTable(tuple(groups), unknown_row)
-    reference = max(indices, key=lambda index: (groups[index].rate.estimate or 0.0, groups[index].people or 0))
+        return OutcomeTable(tuple(rows), unknown_row)
+    reference = max(indices, key=lambda index: (rows[index].rate.estimate or 0.0, rows[index].people or 0))
     sample = table_counts.sample()
     means = sample.draw_means(rng.spawn(1)[0], DRAWS)
-    effective = table_counts.effective(means)
-    fitted = np.zeros_like(means)
-    fitted[:, indices] = fitted_rates(means[:, indices], rng.spawn(1)[0])
+    effective_people = table_counts.effective_people(means)
+    fitted_means = np.zeros_like(means)
+    fitted_means[:, indices] = fitted_rates(means[:, indices], rng.spawn(1)[0])
     level = _adjusted_level(means[:, indices])
     for index in indices:
-        pairs = [(draws[:, index], draws[:, reference]) for draws in (means, fitted)]
-        groups[index] = _compare_row(groups[index], groups[reference], pairs, level)
+        draws_of_both = [(draws[:, index], draws[:, reference]) for draws in (means, fitted_means)]
+        rows[index] = _compare_row(rows[index], rows[reference], draws_of_both, level)
         if index != reference and not table.weights and not table.bundles:  # the tests need independent people
-            groups[index] = _add_test(groups[index], groups[reference])
+            rows[index] = _add_test(rows[index], rows[reference])
     if len(indices) > 1:
-        chances = below_four_fifths(fitted[:, indices])
+        chances = below_four_fifths(fitted_means[:, indices])
         for index, chance in zip(indices, chances.tolist(), strict=True):
-            groups[index] = replace(groups[index], below_four_fifths=chance, suspicious=chance >= confidence)
-        p_values = {index: p for index in indices if (p := groups[index].p) is not None}
+            rows[index] = replace(rows[index], below_four_fifths=chance, suspicious=chance >= confidence)
+        p_values = {index: p for index in indices if (p := rows[index].p) is not None}
         for index, p in zip(p_values, holm([*p_values.values()]).tolist(), strict=True):
-            groups[index] = replace(groups[index], holm=p)
-    pooled = float(np.nansum(sample.means[indices] * sample.totals[indices]) / sample.totals[indices].sum())
-    even = flagged_by_chance(effective[indices], pooled, rng.spawn(1)[0]) if len(indices) > 1 else None
-    return OutcomeTable(tuple(groups), unknown_row, groups[reference].group, even)
+            rows[index] = replace(rows[index], holm=p)
+    totals = sample.totals[indices]
+    pooled_rate = float(np.nansum(sample.means[indices] * totals) / totals.sum())
+    sizes = effective_people[indices]
+    even_flagged = flagged_by_chance(sizes, pooled_rate, rng.spawn(1)[0]) if len(indices) > 1 else None
+    return OutcomeTable(tuple(rows), unknown_row, rows[reference].group, even_flagged)
 
 
 def _adjusted_level(means: Floats) -> float:
@@ -118,33 +120,32 @@ def _adjusted_level(means: Floats) -> float:
 
 
 def _compare_row(
-    row: GroupOutcome, reference: GroupOutcome, pairs: Sequence[tuple[Floats, Floats]], level: float
+    row: GroupOutcome, reference: GroupOutcome, draws_of_both: Sequence[tuple[Floats, Floats]], level: float
 ) -> GroupOutcome:
     """Return the row of a group, compared with the reference group.
 
-    `pairs` are draws of both rates: separate ones, and ones fitted jointly with all groups. Intervals include those of
-    both, as the reference was chosen for its high rate: with 14 groups, separate draws alone covered the ratio in .83.
+    `draws_of_both` are draws of both rates: separate ones, and ones fitted jointly with all groups. Intervals include
+    those of both: the reference was chosen for its high rate, and with 14 groups, separate draws covered .83 of ratios.
     """
     rate, highest = row.rate.estimate, reference.rate.estimate
     if rate is None or highest is None:
         return replace(row, ratio=NO_REFERENCE, difference=NO_REFERENCE)
-    exact = disparity(rate, highest)
-    ratio, difference = NO_RATIO, EffectDocument(rate - highest, None, None)
+    observed_ratio = disparity(rate, highest).ratio
+    ratio = NO_RATIO
     if row.group == reference.group:
         difference = EffectDocument(0.0)
         ratio = EffectDocument(1.0) if highest else NO_RATIO
     else:
-        difference = drawn_interval(rate - highest, *(mine - others for mine, others in pairs), level=level)
-        if exact.ratio is not None:
-            ratios = [mine / np.maximum(others, 1e-300) for mine, others in pairs]
-            ratio = drawn_interval(exact.ratio, *ratios, level=level)
-    people = row.people or 0
+        difference = drawn_interval(rate - highest, *(own - others for own, others in draws_of_both), level=level)
+        if observed_ratio is not None:
+            ratios = [own / np.maximum(others, 1e-300) for own, others in draws_of_both]  # never divides by 0
+            ratio = drawn_interval(observed_ratio, *ratios, level=level)
     return replace(
         row,
         ratio=ratio,
         difference=difference,
-        shortfall=max(0.0, (highest - rate) * people),
-        flagged=None if exact.ratio is None else exact.ratio < FOUR_FIFTHS - 1e-12,
+        shortfall=max(0.0, (highest - rate) * (row.people or 0)),
+        flagged=None if observed_ratio is None else observed_ratio < FOUR_FIFTHS - 1e-12,  # four fifths is not below
         disparities={
             name: _disparity(error.estimate, reference.error_rates.get(name, EffectDocument()).estimate)
             for name, error in row.error_rates.items()
@@ -166,8 +167,8 @@ def _add_test(row: GroupOutcome, reference: GroupOutcome) -> GroupOutcome:
 
 
 def _disparity(rate: float | None, reference: float | None) -> DisparityDocument:
-    exact = disparity(rate, reference)
-    return DisparityDocument(exact.difference, exact.ratio, exact.why)
+    observed = disparity(rate, reference)
+    return DisparityDocument(observed.difference, observed.ratio, observed.why)
 
 
 def drawn_interval(estimate: float, *samples: Floats, level: float = CI_LEVEL) -> EffectDocument:
@@ -200,12 +201,12 @@ class _TableCounts:
         known_cells = ~np.isnan(self.outcomes.favourable) & (self.grouping.codes >= 0)
         return sample_of(self.table, self.grouping, self.outcomes.favourable, known_cells, binary=True)
 
-    def effective(self, means: Floats) -> Floats:
+    def effective_people(self, means: Floats) -> Floats:
         """Return the effective number of people of each group, from weights or from the variance between clusters."""
         sample = self.sample()
         if sample.bundles is None:
             return sample.effective
-        rates = np.clip(np.nan_to_num(sample.means), 0.01, 0.99)
+        rates = np.clip(np.nan_to_num(sample.means), 0.01, 0.99)  # at 0 or 1, the binomial variance would be 0
         variance = np.maximum(means.var(axis=0), 1e-12)
         return np.asarray(np.minimum(sample.per_group(sample.people), np.maximum(1.0, rates * (1 - rates) / variance)))
 
@@ -242,9 +243,9 @@ class _TableCounts:
         }
         matrix = {name: float(table.mass[mask].sum()) for name, mask in cells.items()}
         sample = sample_of(table, self.grouping, favourable, has_truth, binary=True)
-        size = float(sample.effective[self.grouping.labels.index(row.group or "")] / max(sum(matrix.values()), 1e-300))
+        effective_people = sample.effective[self.grouping.labels.index(row.group or "")]
         if self.outcomes.scores is None:
-            rates = error_rates(matrix, size)
+            rates = error_rates(matrix, float(effective_people / max(sum(matrix.values()), 1e-300)))
             if table.bundles:  # people of a cluster are no independent people
                 rates |= {
                     name: self._rate_interval(_union_of(cells, bottom), _union_of(cells, top).astype(float))
@@ -254,8 +255,8 @@ class _TableCounts:
             return replace(row, matrix=matrix, error_rates=rates)
         has_score = in_group & ~np.isnan(truth) & ~np.isnan(self.outcomes.scores)
         scores = self.outcomes.scores[has_score]
-        area = auc(scores, table.mass[has_score], truth[has_score] == 1)
-        return replace(row, auc=area, tenths=self._tenths(has_score, truth))
+        auc_of_scores = auc(scores, table.mass[has_score], truth[has_score] == 1)
+        return replace(row, auc=auc_of_scores, tenths=self._tenths(has_score, truth))
 
     def _tenths(self, has_score: NDArray[np.bool_], truth: Floats) -> tuple[TenthDocument, ...]:
         """Return the mean score and the share of true outcomes of a group in each tenth of all people's scores."""
@@ -284,8 +285,8 @@ class _TableCounts:
 
     def _draw_mean(self, cells: NDArray[np.bool_], values: Floats, *, binary: bool) -> Floats:
         """Draw the mean of the selected cells, shape (draws,); the seed is fixed, so that equal cells agree."""
-        alone = Grouping(self.grouping.name, ("all",), np.zeros_like(self.grouping.codes))
-        sample = sample_of(self.table, alone, values, cells, binary=binary)
+        one_group = Grouping(self.grouping.name, ("all",), np.zeros_like(self.grouping.codes))
+        sample = sample_of(self.table, one_group, values, cells, binary=binary)
         return sample.draw_means(np.random.Generator(np.random.PCG64(0)), DRAWS)[:, 0]
 
 

@@ -70,10 +70,10 @@ def jeffreys(successes: float, trials: float, people: float | None = None, level
     """
     if not trials > 0:
         return EffectDocument(why="not estimable: nobody")
-    rate, size = successes / trials, trials if people is None else people
-    yes, tail = rate * size, (1 - level) / 2
-    low = 0.0 if successes == 0 else float(special.betaincinv(yes + 0.5, size - yes + 0.5, tail))
-    high = 1.0 if successes == trials else float(special.betaincinv(yes + 0.5, size - yes + 0.5, 1 - tail))
+    rate, n = successes / trials, trials if people is None else people
+    k, tail = rate * n, (1 - level) / 2
+    low = 0.0 if successes == 0 else float(special.betaincinv(k + 0.5, n - k + 0.5, tail))
+    high = 1.0 if successes == trials else float(special.betaincinv(k + 0.5, n - k + 0.5, 1 - tail))
     return EffectDocument(rate, min(low, rate), max(high, rate), level)
 
 
@@ -95,7 +95,7 @@ def disparity(rate: float | None, reference: float | None) -> Disparity:
     return Disparity(rate - reference, rate / reference)
 
 
-def error_rates(counts: Mapping[str, float], size: float | None = None) -> dict[str, EffectDocument]:
+def error_rates(counts: Mapping[str, float], people_per_count: float = 1.0) -> dict[str, EffectDocument]:
     """Compute the rates of a confusion matrix.
 
     Parameters
@@ -103,8 +103,8 @@ def error_rates(counts: Mapping[str, float], size: float | None = None) -> dict[
     counts : mapping of str to float
         Numbers of people: ``tp`` and ``fp`` are favourable decisions that were right and wrong, ``fn`` and ``tn``
         unfavourable decisions that were wrong and right.
-    size : float, optional
-        Effective number of people divided by the sum of `counts`; 1 by default.
+    people_per_count : float
+        Effective number of people divided by the sum of `counts`.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def error_rates(counts: Mapping[str, float], size: float | None = None) -> dict[
     rates = {}
     for name, (top, bottom) in ERROR_RATES.items():
         numerator, denominator = (sum(counts[cell] for cell in cells.split()) for cells in (top, bottom))
-        rate = jeffreys(numerator, denominator, denominator * (1.0 if size is None else size))
+        rate = jeffreys(numerator, denominator, denominator * people_per_count)
         rates[name] = EffectDocument(why=f"not estimable: {EMPTY[bottom]}") if rate.estimate is None else rate
     return rates
 
@@ -147,18 +147,19 @@ def fisher_mid_p(successes: Sequence[int], trials: Sequence[int]) -> float:
     .. [1] Lancaster (1961), "Significance tests in discrete distributions", J. Am. Stat. Assoc. 56.
     .. [2] Hirji, Tan & Elashoff (1991), "A quasi-exact test for comparing two binomial proportions", Stat. Med. 10.
     """
-    yes, first, total = sum(successes), trials[0], sum(trials)
-    support = np.arange(max(0, yes - trials[1]), min(yes, first) + 1, dtype=float)
+    all_successes, (first_trials, second_trials) = sum(successes), trials
+    # possible successes of the first group, given both sums
+    support = np.arange(max(0, all_successes - second_trials), min(all_successes, first_trials) + 1, dtype=float)
 
     def log_choose(n: int | Floats, k: Floats) -> Floats:
         return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
 
-    log_mass: Floats = log_choose(first, support) + log_choose(total - first, yes - support)
+    log_mass: Floats = log_choose(first_trials, support) + log_choose(second_trials, all_successes - support)
     mass = np.exp(log_mass - log_mass.max())
     mass /= mass.sum()
-    observed = mass[successes[0] - int(support[0])]
-    equal = np.isclose(mass, observed, rtol=1e-9, atol=0)
-    return float(min(1.0, mass[~equal & (mass < observed)].sum() + mass[equal].sum() / 2))
+    observed_mass = mass[successes[0] - int(support[0])]
+    is_equal = np.isclose(mass, observed_mass, rtol=1e-9, atol=0)
+    return float(min(1.0, mass[~is_equal & (mass < observed_mass)].sum() + mass[is_equal].sum() / 2))
 
 
 def auc(scores: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> float | None:
@@ -166,23 +167,23 @@ def auc(scores: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> float | None
 
     ``None`` if one of the classes is empty. `mass` is the number of people (or sum of weights) of each score.
     """
-    points, weights, positives = np.asarray(scores, float), np.asarray(mass, float), np.asarray(positive, dtype=bool)
-    distinct, distinct_index = np.unique(points, return_inverse=True)
-    above = np.bincount(distinct_index, weights * positives, distinct.size)
-    below = np.bincount(distinct_index, weights * ~positives, distinct.size)
-    if not above.sum() or not below.sum():
+    weights, positives = np.asarray(mass, float), np.asarray(positive, dtype=bool)
+    distinct, distinct_index = np.unique(np.asarray(scores, float), return_inverse=True)
+    positive_mass = np.bincount(distinct_index, weights * positives, distinct.size)
+    negative_mass = np.bincount(distinct_index, weights * ~positives, distinct.size)
+    if not positive_mass.sum() or not negative_mass.sum():
         return None
-    won = above * (np.cumsum(below) - below / 2)
-    return float(won.sum() / (above.sum() * below.sum()))
+    pairs_won = positive_mass * (np.cumsum(negative_mass) - negative_mass / 2)
+    return float(pairs_won.sum() / (positive_mass.sum() * negative_mass.sum()))
 
 
 def quantile(values: Floats, people: Floats, share: float) -> float:
     """Return a quantile of counted values as `numpy.quantile` does for the values themselves (linear)."""
     order = np.argsort(values, kind="stable")
-    ends = np.cumsum(people[order])
-    position = share * (ends[-1] - 1)
+    people_up_to = np.cumsum(people[order])  # each value
+    position = share * (people_up_to[-1] - 1)  # of the quantile among all people, from 0
     low, high = (
-        float(values[order][np.searchsorted(ends, index, side="right")])
+        float(values[order][np.searchsorted(people_up_to, index, side="right")])
         for index in (math.floor(position), math.ceil(position))
     )
     return float(low + (high - low) * (position - math.floor(position)))
@@ -194,6 +195,5 @@ def flagged_by_chance(sizes: ArrayLike, rate: float, rng: np.random.Generator, d
     Every group has the same `rate`; an audit is flagged if a group's observed rate is below four fifths of the highest.
     """
     people = np.maximum(1, np.rint(np.asarray(sizes, dtype=float))).astype(np.int64)
-    observed = rng.binomial(people, min(1.0, max(0.0, rate)), (draws, len(people))) / people
-    highest = observed.max(axis=1)
-    return float((observed.min(axis=1) < 0.8 * highest - 1e-12).mean())
+    rates = rng.binomial(people, min(1.0, max(0.0, rate)), (draws, len(people))) / people
+    return float((rates.min(axis=1) < 0.8 * rates.max(axis=1) - 1e-12).mean())  # a ratio of four fifths is not below

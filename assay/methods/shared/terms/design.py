@@ -24,7 +24,7 @@ from assay.experiment import Experiment, Looks, Method
 from assay.methods.shared.answers.tally import Asking
 from assay.methods.shared.detail import ModelScores, Source, TermsAggregation, TermsComponent
 from assay.methods.shared.one_specification import refuse_other_attribute
-from assay.methods.shared.terms.items import AuthorCounts, Authoring, SortedItems, in_turns, within
+from assay.methods.shared.terms.items import AuthorCounts, Authoring, SortedItems, limit_rounds, sort_into_rounds
 from assay.methods.shared.terms.scores import TermScores
 from assay.model import Component, Probe, Reply
 from assay.rating.component import EARLY, Tolerance, is_settled, look_sizes
@@ -36,8 +36,8 @@ MOST_ITEMS = 10_000
 Name = Annotated[str, MinLen(1), MaxLen(100)]
 W = TypeVar("W", StereotypeWords, VisualWords)
 
-Made = TypeVar("Made")
-Asked = Generator[Sequence[Probe], Sequence[Reply], Made]
+Result = TypeVar("Result")
+ExperimentPart = Generator[Sequence[Probe], Sequence[Reply], Result]
 """Part of an experiment: a generator that yields batches of probes, receives replies, and returns a result."""
 
 
@@ -132,11 +132,11 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Return the usable items, and the number of unusable ones by reason."""
 
     @abstractmethod
-    def request_items(self, words: W, rng: np.random.Generator, prefix: str) -> Asked[AuthorCounts[Any]]:
+    def request_items(self, words: W, rng: np.random.Generator, prefix: str) -> ExperimentPart[AuthorCounts[Any]]:
         """Ask the author for the missing items; `prefix` begins the probes' ids."""
 
     @abstractmethod
-    def asked_for(self) -> tuple[AuthoredItems, ...]:
+    def author_tasks(self) -> tuple[AuthoredItems, ...]:
         """List the items to ask an author for; only called if there is one and the words are known."""
 
     @abstractmethod
@@ -144,19 +144,19 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Ask about the items of some rounds; `first` is the number of the first item, `prefix` begins probes' ids."""
 
     @abstractmethod
-    def scores_of(self, words: W, sources: Any, scoring: Any) -> TermScores[W, Any, Any, Any] | Component:
+    def scores_of(self, words: W, detail: Any, scoring: Any) -> TermScores[W, Any, Any, Any] | Component:
         """Return empty scores, or a component without a letter if the service cannot be asked (`scoring`)."""
 
     @abstractmethod
     def model_score(self, results: Sequence[Any]) -> ModelScores:
         """Score the service over all specifications; the result has a ``why`` if that is not possible."""
 
-    def choose_scoring(self, item: Any) -> Asked[Any]:  # noqa: ARG002
+    def choose_scoring(self, item: Any) -> ExperimentPart[Any]:  # noqa: ARG002
         """Find out with one item how the service can be asked, if there are several ways."""
         yield from ()
         return None
 
-    def written_by_rule(self, words: W, rng: np.random.Generator) -> Sequence[Any]:  # noqa: ARG002
+    def rule_items(self, words: W, rng: np.random.Generator) -> Sequence[Any]:  # noqa: ARG002
         """Return the items that are used if none were given and there is no author."""
         return ()
 
@@ -203,7 +203,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
             corpus,
             tuple(item.image for item in self.given) if self.material == "images" else (),
             words=NamedWords(self.named, str(self.specification_kind)) if self.words is None else None,
-            authored=self.asked_for() if self.author is not None and self.words is not None else (),
+            authored=self.author_tasks() if self.author is not None and self.words is not None else (),
         )
 
     def with_words(self, word_lists: Sequence[LoadedWords]) -> Self:
@@ -240,20 +240,19 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return self._count_probes(self.most_rounds)
 
     def _count_probes(self, rounds: int) -> int:
-        terms = sum(len(specification.roles) for specification in self.words or ())
-        return terms * (self.questions_about(rounds) + (0 if self.author is None else self.author.per_term))
+        term_count = sum(len(word_list.roles) for word_list in self.words or ())
+        return term_count * (self.questions_about(rounds) + (0 if self.author is None else self.author.per_term))
 
     def planned_looks(self) -> Looks | None:
         """Count the answers about neutral terms at each look, for the specification with the fewest neutral terms."""
-        neutral = min(
-            (sum(role == "neutral" for role in word_list.roles.values()) for word_list in self.words or ()), default=0
-        )
+        neutral_counts = [sum(role == "neutral" for role in word_list.roles.values()) for word_list in self.words or ()]
+        fewest = min(neutral_counts, default=0)
         sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)
-        return Looks(tuple(neutral * size for size in sizes), neutral) if neutral else None
+        return Looks(tuple(fewest * size for size in sizes), fewest) if fewest else None
 
     def tolerance(self, error_fraction: float = 1.0) -> Tolerance:
         """Return the limits of the effects; `error_fraction` multiplies the permitted error."""
-        exponent = 1 / len(self.known_words)
+        exponent = 1 / len(self.known_words)  # so that the letters of all specifications have the confidence together
         confidence: float = (1 - error_fraction * (1 - self.confidence)) ** exponent
         return Tolerance.around(self.delta, confidence, largest=0.5, hidden=self.confidence**exponent)
 
@@ -267,10 +266,10 @@ class TermsDesign(Bounded, Method, Generic[W]):
             zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)
         ):
             item_rng, judge_rng = component_rng.spawn(2) if self.random_items else (component_rng, component_rng)
-            rounds, sources = yield from self._collect(index, words, item_rng)
+            rounds, detail = yield from self._collect(index, words, item_rng)
             if scoring is None and rounds:
                 scoring = yield from self.choose_scoring(rounds[0][0])
-            scores = self.scores_of(words, sources, scoring)
+            scores = self.scores_of(words, detail, scoring)
             if isinstance(scores, Component):
                 components.append(scores)
                 continue
@@ -279,21 +278,23 @@ class TermsDesign(Bounded, Method, Generic[W]):
             all_scores.append(scores)
         return self.finding(components, TermsAggregation(model=self.model_score(all_scores)))
 
-    def _collect(self, index: int, words: W, rng: np.random.Generator) -> Asked[tuple[list[list[Any]], TermsComponent]]:
+    def _collect(
+        self, index: int, words: W, rng: np.random.Generator
+    ) -> ExperimentPart[tuple[list[list[Any]], TermsComponent]]:
         """Collect the usable items, also from an author or a rule; return them in rounds over terms, with counts."""
         items: Sequence[Any] = self.given
-        sources = cast("TermsComponent", self.COMPONENT())
+        detail = cast("TermsComponent", self.COMPONENT())
         if self.author is not None:
             author_counts: AuthorCounts[Any] = yield from self.request_items(words, rng, str(index))
             items = (*items, *author_counts.items)
             source = read_json(Source, asdict(self.author) | author_counts.as_json())
-            sources = replace(cast("Any", sources), **{self.author_field: source})
+            detail = replace(cast("Any", detail), **{self.author_field: source})
         elif not items:
-            items = self.written_by_rule(words, rng)
+            items = self.rule_items(words, rng)
         sorted_items = self.usable(items, words)
-        sources = replace(sources, refused=dict(sorted_items.refused))
-        rounds = in_turns(sorted_items.items, self.alternate)[: self.most_rounds]
-        return within(rounds, MOST_ITEMS // len(self.known_words)), sources
+        detail = replace(detail, refused=dict(sorted_items.refused))
+        rounds = sort_into_rounds(sorted_items.items, self.alternate)[: self.most_rounds]
+        return limit_rounds(rounds, MOST_ITEMS // len(self.known_words)), detail
 
     def _judge_in_looks(
         self,
@@ -301,7 +302,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         rounds: Sequence[Sequence[Any]],
         ask: Callable[..., Asking],
         rng: np.random.Generator,
-    ) -> Asked[Component]:
+    ) -> ExperimentPart[Component]:
         """Ask round after round, judge the answers so far, and stop when the letter is clear."""
         if not rounds:
             return scores.judge(self.tolerance(), rng)

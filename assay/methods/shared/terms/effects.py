@@ -103,6 +103,6 @@ def stereotype_effects(
     """
     if not stereotype_scores:
         raise TooFewObservations("step 2 needs a score of stereotype attributes")
-    of_neutral = neutral.draw_overall(rng, draws)
-    of_lists = tuple(score.draw_overall(rng, draws) for score in stereotype_scores)
-    return StereotypeEffects(of_neutral, np.mean(of_lists, axis=0), of_lists)
+    neutral_draws = neutral.draw_overall(rng, draws)
+    list_draws = tuple(score.draw_overall(rng, draws) for score in stereotype_scores)
+    return StereotypeEffects(neutral_draws, np.mean(list_draws, axis=0), list_draws)

@@ -33,19 +33,19 @@ class SortedItems(Generic[T]):
     refused: Mapping[str, int]
 
 
-def in_turns(items: Iterable[I], alternate: Callable[[I], Hashable] = lambda _: None) -> list[list[I]]:
+def sort_into_rounds(items: Iterable[I], alternate: Callable[[I], Hashable] = lambda _: None) -> list[list[I]]:
     """Sort items into rounds; each round has one item of every term that still has items.
 
     So the first rounds treat all terms alike. Within a term, items with different values of `alternate` take turns.
     """
-    of_term: dict[str, dict[Hashable, list[I]]] = {}
+    items_by_term: dict[str, dict[Hashable, list[I]]] = {}
     for item in items:
-        of_term.setdefault(item.term, {}).setdefault(alternate(item), []).append(item)
-    queues = [list(chain.from_iterable(_transpose(list(items_by_kind.values())))) for items_by_kind in of_term.values()]
+        items_by_term.setdefault(item.term, {}).setdefault(alternate(item), []).append(item)
+    queues = [list(chain.from_iterable(_transpose([*by_kind.values()]))) for by_kind in items_by_term.values()]
     return _transpose(queues)
 
 
-def within(rounds: list[list[T]], limit: int) -> list[list[T]]:
+def limit_rounds(rounds: list[list[T]], limit: int) -> list[list[T]]:
     """Drop the rounds that exceed `limit` items in all, but never the first round."""
     totals = accumulate(map(len, rounds))
     return [round_ for round_, total in zip(rounds, totals, strict=True) if total <= limit or round_ is rounds[0]]

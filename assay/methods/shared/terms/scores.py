@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
@@ -119,7 +118,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return None
 
     @abstractmethod
-    def asked_how(self) -> list[Reason]:
+    def scoring_reasons(self) -> list[Reason]:
         """Return reasons that state how the service was asked; they end the reasons of every component."""
 
     # ------------------------------------------------------------------------ decision
@@ -129,14 +128,14 @@ class TermScores(ABC, Generic[W, T, F, C]):
         The effects are drawn from a generator of their own, so that the letter does not depend on `letter_only`.
         """
         component = self._judge(tolerance, rng, letter_only=letter_only)
-        return replace(component, reasons=(*component.reasons, *self.asked_how()))
+        return replace(component, reasons=(*component.reasons, *self.scoring_reasons()))
 
     def _judge(self, tolerance: Tolerance, rng: np.random.Generator, *, letter_only: bool) -> Component:
         effects_rng, analysis_rng = rng.spawn(2)
         detail = self.detail if letter_only else self._counted_detail()
         measurement = Measurement(self.words.name, self.tally.counts, tolerance, detail)
-        if stops := self._stop_reasons():
-            return measurement.give_up(*stops)
+        if stop_reasons := self._stop_reasons():
+            return measurement.give_up(*stop_reasons)
         try:
             fits = {role: self.fit(role) for role in ROLES if self.words.terms(role)}
         except EvidenceError as error:
@@ -160,7 +159,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
             by_group=losses_document(self.tally.by_group, self.delta_loss),
         )
         measurement.units = self.units(tolerance.delta)
-        share = 1 - len(self.tally.results) / self.tally.items_asked if self.tally.items_asked else 0.0
+        lost_share = 1 - len(self.tally.results) / self.tally.items_asked if self.tally.items_asked else 0.0
         return measurement.conclude(
             effects.evidence(hidden),
             lambda letter: self._reason_for(letter, neutral, score),
@@ -168,8 +167,8 @@ class TermScores(ABC, Generic[W, T, F, C]):
             lost=lost_replies(
                 self.tally.by_group,
                 self.delta_loss,
-                share,
-                share,
+                lost_share,
+                lost_share,
                 of_no_group=lost_of_no_group(self.tally.by_group, self.tally.lost),
             ),
         )
@@ -199,15 +198,16 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     def units(self, delta: float) -> tuple[Units, ...]:
         """Return the numbers of independent units, terms and answered items, and the minimum for a letter."""
-        terms = {role: self.coverage()[LISTS[role]].found for role in ROLES if self.words.terms(role)}
-        answers = Counter(item.role == "neutral" for item in self.tally.results)
-        tied_count = min(terms[role] for role in TIED if role in terms)
+        term_counts = {role: self.coverage()[LISTS[role]].found for role in ROLES if self.words.terms(role)}
+        neutral_answers = sum(item.role == "neutral" for item in self.tally.results)
+        stereotype_answers = len(self.tally.results) - neutral_answers
         needed_answers = self.answers_needed(delta)
+        item = self.items.rstrip("s")
         return (
-            Units("neutral term", terms["neutral"]),
-            Units("stereotype term", tied_count, LEAST_TIED),
-            Units(f"neutral {self.items.rstrip('s')}", answers[True], needed_answers),
-            Units(f"stereotype {self.items.rstrip('s')}", answers[False], needed_answers),
+            Units("neutral term", term_counts["neutral"]),
+            Units("stereotype term", min(term_counts[role] for role in TIED if role in term_counts), LEAST_TIED),
+            Units(f"neutral {item}", neutral_answers, needed_answers),
+            Units(f"stereotype {item}", stereotype_answers, needed_answers),
         )
 
     def answers_needed(self, delta: float) -> int:
@@ -239,11 +239,11 @@ class TermScores(ABC, Generic[W, T, F, C]):
     def _stop_reasons(self) -> list[Reason]:
         """Return the reasons that prevent a letter, the main one first."""
         tally, coverage = self.tally, self.coverage()
-        missing = tally.items_asked - len(tally.results)
-        if tally.items_asked and missing > LOST_SHARE * tally.items_asked:
-            return [self.lost_reason(missing)]
-        if low := coverage_reasons(coverage, self.words.name):
-            return [*self.author_reasons(), *low]
+        lost_items = tally.items_asked - len(tally.results)
+        if tally.items_asked and lost_items > LOST_SHARE * tally.items_asked:
+            return [self.lost_reason(lost_items)]
+        if low_coverage := coverage_reasons(coverage, self.words.name):
+            return [*self.author_reasons(), *low_coverage]
         return self.undecided_reasons() or [
             self.reason("one-term-only", {"group": LISTS[role], "term": terms[0]})
             for role in ROLES
@@ -253,29 +253,30 @@ class TermScores(ABC, Generic[W, T, F, C]):
     def _reason_for(self, letter: Letter, neutral: float, score: float) -> Reason:
         facts: dict[str, object] = {"neutral": neutral, "score": score}
         if letter is Letter.BS:
-            ahead = neutral > NO_PREFERENCE
-            facts["side"] = self.words.first if ahead else self.words.second
-            facts |= self._count_favoured(neutral=True, towards=ahead)
+            prefers_first = neutral > NO_PREFERENCE
+            facts["side"] = self.words.first if prefers_first else self.words.second
+            facts |= self._count_favoured(neutral=True, above_half=prefers_first)
             return self.reason(self.codes["first-side"], facts)
         if letter is Letter.UCS:
-            return self.reason(self.codes["neither"], facts | self._count_favoured(neutral=False, towards=True))
-        along = score > NO_PREFERENCE
-        facts |= {**self._count_favoured(neutral=False, towards=along), "terms": self._strongest_terms(along)}
-        return self.reason(self.codes["stereotypes" if along else "anti-stereotypes"], facts)
+            return self.reason(self.codes["neither"], facts | self._count_favoured(neutral=False, above_half=True))
+        above_half = score > NO_PREFERENCE
+        facts |= self._count_favoured(neutral=False, above_half=above_half)
+        facts["terms"] = self._strongest_terms(above_half)
+        return self.reason(self.codes["stereotypes" if above_half else "anti-stereotypes"], facts)
 
-    def _count_favoured(self, *, neutral: bool, towards: bool) -> dict[str, int]:
-        """Count the rows, neutral or not, and those of them with a share above (`towards`) or below 1/2."""
+    def _count_favoured(self, *, neutral: bool, above_half: bool) -> dict[str, int]:
+        """Count the rows, neutral or not, and those of them with a share above or below 1/2."""
         shares = [float(row.towards or 0.0) for row in self.rows() if (row.list == "neutral") is neutral]
-        count = sum(share > NO_PREFERENCE if towards else share < NO_PREFERENCE for share in shares)
+        count = sum(share > NO_PREFERENCE if above_half else share < NO_PREFERENCE for share in shares)
         return {"cases": len(shares), "favoured": count}
 
-    def _strongest_terms(self, along: bool) -> list[str]:
-        """Return up to three terms with the most extreme scores on the same side of 1/2."""
-        term_scores = sorted(self.tied_terms(), key=lambda term_score: term_score.score, reverse=along)
+    def _strongest_terms(self, above_half: bool) -> list[str]:
+        """Return up to three terms with the most extreme scores above or below 1/2."""
+        term_scores = sorted(self.tied_terms(), key=lambda term_score: term_score.score, reverse=above_half)
         return [
             term_score.term
             for term_score in term_scores[:3]
-            if (term_score.score > NO_PREFERENCE) == along and term_score.score != NO_PREFERENCE
+            if (term_score.score > NO_PREFERENCE) == above_half and term_score.score != NO_PREFERENCE
         ]
 
 
@@ -299,9 +300,10 @@ def pooled_share(score: StereotypeScore) -> Interval:
     simulations, and the interval of the hierarchy in .965 (docs/methods/stereotype-score.md).
     """
     pairs = len(score.by_pair)
-    decided_pairs, share = pairs - score.ties, score.ties / pairs
+    decided_pairs = pairs - score.ties
     if not decided_pairs:
         return Interval(NO_PREFERENCE, 0.0, 1.0)
-    interval = wilson(sum(term_score.stereotyped for term_score in score.by_term), decided_pairs)
-    bounds = ((1 - share) * limit + share / 2 for limit in (interval.estimate, interval.low, interval.high))
-    return Interval(*bounds)
+    tie_share = score.ties / pairs
+    wilson_interval = wilson(sum(term_score.stereotyped for term_score in score.by_term), decided_pairs)
+    shares = (wilson_interval.estimate, wilson_interval.low, wilson_interval.high)
+    return Interval(*((1 - tie_share) * share + tie_share / 2 for share in shares))

@@ -24,7 +24,7 @@ from assay.references import CorpusItem
 BATCH = 200
 """Maximum number of sentences asked for at once."""
 
-SHOWN = 20
+MOST_EXAMPLES = 20
 """Maximum number of unusable texts that are kept as examples."""
 
 QUOTES = '"“”«»'
@@ -92,11 +92,11 @@ def write_sentences(
 
     `prefix` begins every probe's id (`Probe.unit`), which must differ between several calls within one experiment.
     """
-    of_use = [pair for sentence in stored_sentences if not isinstance(pair := read(sentence, words), str)]
-    known_texts = {text for pair in of_use for text in (pair.first, pair.second)}
-    open_slots = _missing_sentences(words, Counter(pair.term for pair in of_use), writing.per_term, rng)
+    usable_pairs = [pair for sentence in stored_sentences if not isinstance(pair := read(sentence, words), str)]
+    known_texts = {text for pair in usable_pairs for text in (pair.first, pair.second)}
+    open_slots = _missing_sentences(words, Counter(pair.term for pair in usable_pairs), writing.per_term, rng)
     outcome = WrittenSentences(wanted=len(open_slots))
-    numbers: Counter[str] = Counter()
+    times_sent: Counter[str] = Counter()
     for _ in range(writing.tries):
         if not open_slots or outcome.unasked:
             break
@@ -106,10 +106,9 @@ def write_sentences(
             probes = []
             for slot in batch:
                 prompt = write_prompt(words, slot.group, slot.term, writing.family)
-                probes.append(
-                    Probe(f"{prefix}/{slot.group}/{slot.term}/{numbers[prompt]}", Write(prompt, numbers[prompt]))
-                )
-                numbers[prompt] += 1
+                unit = f"{prefix}/{slot.group}/{slot.term}/{times_sent[prompt]}"
+                probes.append(Probe(unit, Write(prompt, times_sent[prompt])))
+                times_sent[prompt] += 1
             replies = yield probes
             for slot, probe, reply in zip(batch, probes, replies, strict=True):
                 if not _store_sentence(outcome, words, known_texts, slot, probe, reply):
@@ -122,24 +121,24 @@ def written_items(record: Iterable[Observation], words: StereotypeWords) -> tupl
     """Return the sentences in an author's replies that are usable with `words`, as items of a corpus."""
     items = []
     for observation in record:
-        text = _strip_quotes(observation.reply.value) if isinstance(observation.probe.ask, Write) else ""
-        if isinstance(observation.probe.ask, Write) and _unreadable_reason(text) is None:
-            item = item_of(
-                Sentence(text, source="written", id=observation.probe.unit), words, observation.probe.ask.prompt
-            )
+        request = observation.probe.ask
+        text = _strip_quotes(observation.reply.value)
+        if isinstance(request, Write) and _unreadable_reason(text) is None:
+            sentence = Sentence(text, source="written", id=observation.probe.unit)
+            item = item_of(sentence, words, request.prompt)
             if isinstance(item, CorpusItem):
                 items.append(item)
     return tuple(items)
 
 
 def reusable(
-    words: StereotypeWords, own_sentences: Iterable[Sentence], others: Iterable[Sentence], per_term: int
+    words: StereotypeWords, own_sentences: Iterable[Sentence], candidates: Iterable[Sentence], per_term: int
 ) -> Iterator[Sentence]:
-    """Yield usable sentences of `others` until each term has `per_term` sentences together with `own_sentences`."""
+    """Yield usable `candidates` until each term has `per_term` sentences together with `own_sentences`."""
     own_sentences = list(own_sentences)
     counts = Counter(pair.term for sentence in own_sentences if not isinstance(pair := read(sentence, words), str))
     known_texts = {normalised(sentence.text) for sentence in own_sentences}
-    for candidate in others:
+    for candidate in candidates:
         pair, text = read(candidate, words), normalised(candidate.text)
         if not isinstance(pair, str) and counts[pair.term] < per_term and text not in known_texts:
             counts[pair.term] += 1
@@ -200,7 +199,7 @@ def _store_sentence(
             outcome.items.append(sentence)
             return True
     outcome.refused[reason] += 1
-    if len(outcome.examples) < SHOWN:
+    if len(outcome.examples) < MOST_EXAMPLES:
         outcome.examples.append({"text": text[:MAX_SENTENCE_CHARACTERS], "why": reason})
     return False
 

@@ -75,7 +75,7 @@ class Pair:
     """The attribute term, as the specification writes it."""
     role: Role
     """Group to which the stereotype ties the attribute term: ``first``, ``second`` or ``neutral`` (no group)."""
-    groups: int
+    pair_index: int
     """Index of its pair of group terms (such as he, she) in the specification's `pairs`."""
     written_group: str
     """Group about which the sentence was written: ``first`` or ``second``."""
@@ -95,9 +95,9 @@ def item_of(sentence: Sentence, words: StereotypeWords, prompt: str | None = Non
     pair = read(sentence, words)
     if isinstance(pair, str):
         return pair
-    of_first_group = pair.written_group == "first"
-    text, counterpart = (pair.first, pair.second) if of_first_group else (pair.second, pair.first)
-    group_term = words.pairs[pair.groups][0 if of_first_group else 1]
+    is_about_first = pair.written_group == "first"
+    text, counterpart = (pair.first, pair.second) if is_about_first else (pair.second, pair.first)
+    group_term = words.pairs[pair.pair_index][0 if is_about_first else 1]
     return CorpusItem(text, group_term, pair.term, counterpart, source=sentence.source, id=sentence.id, prompt=prompt)
 
 
@@ -143,7 +143,7 @@ class _SentenceTerms:
 
     pair_index: int
     side: int
-    mark: re.Match[str]
+    group_match: re.Match[str]
     term: str
     role: Role
 
@@ -167,7 +167,7 @@ class _Reader:
         return _term_pattern(self.words.roles)
 
     @cached_property
-    def telling(self) -> re.Pattern[str] | None:
+    def telling_words(self) -> re.Pattern[str] | None:
         return _term_pattern(self.words.telling) if self.words.telling else None
 
     def read(self, sentence: Sentence) -> Pair | str:
@@ -177,7 +177,7 @@ class _Reader:
         text, counterpart = spelt(sentence.text), spelt(sentence.counterpart)
         group_terms = self.words.pairs[terms.pair_index]
         if not counterpart:
-            counterpart = _swap_term(text, terms.mark, group_terms[terms.side], group_terms[1 - terms.side])
+            counterpart = _swap_term(text, terms.group_match, group_terms[terms.side], group_terms[1 - terms.side])
         first, second = (text, counterpart) if terms.side == 0 else (counterpart, text)
         group = "first" if terms.side == 0 else "second"
         frame = _write_frame(terms)
@@ -199,30 +199,33 @@ class _Reader:
     def _find_terms(self, text: str) -> _SentenceTerms | str:
         """Return the only group term and attribute term of a text, or the reason why either is not unique."""
         # IGNORECASE matches "sİster" with "sister", but its folded form is a different word and must not count
-        groups = [match for match in self.group_terms.finditer(text) if folded(match.group()) in self.groups]
-        attributes = [match for match in self.attribute_terms.finditer(text) if folded(match.group()) in self.roles]
+        all_groups = [match for match in self.group_terms.finditer(text) if folded(match.group()) in self.groups]
+        all_attributes = [match for match in self.attribute_terms.finditer(text) if folded(match.group()) in self.roles]
         # a match within a longer one is dropped: the "man" in "family man" names no group
-        groups, attributes = _drop_overlapping(groups, attributes), _drop_overlapping(attributes, groups)
+        groups = _drop_overlapping(all_groups, all_attributes)
+        attributes = _drop_overlapping(all_attributes, all_groups)
         if not groups:
             return "no-group-term"
         if len(groups) > 1:
             return "several-group-terms"
-        if self.telling is not None and self.telling.search(text):
+        if self.telling_words is not None and self.telling_words.search(text):
             return "other-group-word"
         if not attributes:
             return "no-attribute-term"
         if len(attributes) > 1:
             return "several-attribute-terms"
-        pair_index, side = self.groups[folded(groups[0].group())]
-        term, role = self.roles[folded(attributes[0].group())]
-        return _SentenceTerms(pair_index, side, groups[0], term, role)
+        (group_match,), (attribute_match,) = groups, attributes
+        pair_index, side = self.groups[folded(group_match.group())]
+        term, role = self.roles[folded(attribute_match.group())]
+        return _SentenceTerms(pair_index, side, group_match, term, role)
 
-    def _is_different(self, counterpart: str, text: _SentenceTerms) -> bool:
-        terms = self._find_terms(counterpart)
-        expected = (text.pair_index, 1 - text.side, text.term)
-        if isinstance(terms, str) or (terms.pair_index, terms.side, terms.term) != expected:
+    def _is_different(self, counterpart: str, terms: _SentenceTerms) -> bool:
+        """Return whether a counterpart is not the sentence with these `terms` about the other group."""
+        other_terms = self._find_terms(counterpart)
+        expected = (terms.pair_index, 1 - terms.side, terms.term)
+        if isinstance(other_terms, str) or (other_terms.pair_index, other_terms.side, other_terms.term) != expected:
             return True
-        return _differing_share(_other_words(text.mark), _other_words(terms.mark)) > DIFFERING
+        return _differing_share(_other_words(terms.group_match), _other_words(other_terms.group_match)) > DIFFERING
 
 
 def _term_pattern(terms: Iterable[str]) -> re.Pattern[str]:
@@ -244,15 +247,16 @@ def _drop_overlapping(matches: Sequence[re.Match[str]], others: Sequence[re.Matc
     ]
 
 
-def _other_words(mark: re.Match[str]) -> list[str]:
+def _other_words(group_match: re.Match[str]) -> list[str]:
     """List the words of a sentence without the group term and its article."""
-    before, after = _ARTICLE.sub("", mark.string[: mark.start()]), mark.string[mark.end() :]
+    before, after = _ARTICLE.sub("", group_match.string[: group_match.start()]), group_match.string[group_match.end() :]
     return re.findall(rf"[\w{marks()}]+", folded(f"{before} {after}"))
 
 
 def _write_frame(terms: _SentenceTerms) -> str:
     """Return a sentence with "…" in place of its terms and their articles."""
-    before, after = _ANY_ARTICLE.sub("", terms.mark.string[: terms.mark.start()]), terms.mark.string[terms.mark.end() :]
+    match = terms.group_match
+    before, after = _ANY_ARTICLE.sub("", match.string[: match.start()]), match.string[match.end() :]
     term = rf"(?<!\w)(?:an? )?{re.escape(folded(terms.term))}(?!\w)"
     return re.sub(term, "…", folded(f"{before}…{after}"))
 
@@ -268,21 +272,22 @@ _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
 _ANY_ARTICLE = re.compile(r"(?<!\w)(an?|the)\s+$", re.IGNORECASE)
 
 
-def _swap_term(text: str, mark: re.Match[str], term: str, replacement: str) -> str:
+def _swap_term(text: str, group_match: re.Match[str], term: str, replacement: str) -> str:
     """Replace the group term by `replacement`, in the same case, and correct the article (a, an) before it."""
-    before, after = text[: mark.start()], text[mark.end() :]
+    before, after = text[: group_match.start()], text[group_match.end() :]
     if article := _ARTICLE.search(before):
-        new_article = indefinite(replacement).split(" ", 1)[0]
-        new_article = new_article.capitalize() if article[1][0].isupper() else new_article
-        before = before[: article.start()] + new_article + article[2]
-    begins = not any(map(str.isalnum, before))
-    return before + _match_case(mark.group(), term, replacement, begins=begins) + after
+        old_article, blanks = article.groups()
+        new_article, _, _ = indefinite(replacement).partition(" ")
+        new_article = new_article.capitalize() if old_article[0].isupper() else new_article
+        before = before[: article.start()] + new_article + blanks
+    at_start = not any(map(str.isalnum, before))
+    return before + _match_case(group_match.group(), term, replacement, at_start=at_start) + after
 
 
-def _match_case(written_term: str, listed_term: str, replacement: str, *, begins: bool) -> str:
+def _match_case(written_term: str, listed_term: str, replacement: str, *, at_start: bool) -> str:
     if written_term == listed_term:
         # a term in its listed spelling may be a name with its own capital: capitalise only at the beginning
-        return _capitalise(replacement) if begins and written_term[:1].isupper() else replacement
+        return _capitalise(replacement) if at_start and written_term[:1].isupper() else replacement
     if len(written_term) > 1 and written_term.isupper():
         return replacement.upper()
     return _capitalise(replacement) if written_term[:1].isupper() else replacement

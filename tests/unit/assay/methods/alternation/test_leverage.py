@@ -6,7 +6,7 @@ import pytest
 from assay.document import as_json
 from assay.methods.alternation.analysis import judge_answers
 from assay.methods.alternation.influence import Leverage
-from assay.methods.alternation.judged import Judged, Rules
+from assay.methods.alternation.judged import JudgingTask, Rules
 from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
 from assay.model import Letter, Reply
@@ -87,7 +87,7 @@ def judged(cases: tuple[Case, ...], table: np.ndarray):
             answers.take(place, value, Reply(float(number)))
     tolerance = Tolerance(0.1, 0.9)
     rules = Rules(tie=0.9, labels=(), folds=2, delta_individual=None, delta_loss=None, scale="linear")
-    judged = Judged(answers, Answers((), answers.values, numbers=True), {}, rules, letter_only=False)
+    judged = JudgingTask(answers, Answers((), answers.values, numbers=True), {}, rules, letter_only=False)
     (one,) = judge_answers(judged, tolerance, np.random.default_rng(1))
     return one
 

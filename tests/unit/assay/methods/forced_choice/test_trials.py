@@ -65,7 +65,7 @@ def test_cues_are_shown_in_random_order():
 
 def test_the_level_of_a_trial_is_rounded_to_a_whole_number_of_words():
     few = Questions(mixed=4)
-    assert [few.shown(level) for level in (0, 0.2, 0.4, 0.9, 1)] == [0, 0.25, 0.5, 1, 1]
+    assert [few.rounded_level(level) for level in (0, 0.2, 0.4, 0.9, 1)] == [0, 0.25, 0.5, 1, 1]
     assert level_of(few.write(WORDS.cues, "nurse", 0.2, np.random.default_rng(0))) == 0.25
 
 
@@ -199,9 +199,9 @@ def test_each_word_has_its_own_curve(judged):
 
 
 def test_the_reason_is_stated_for_each_word_without_a_psychometric_curve(judged):
-    assert set(judged.without) == {"table", "chair"}
-    assert "all 18 answers chose the first cue" in judged.without["table"]
-    assert "a curve needs two" in judged.without["chair"]
+    assert set(judged.reasons) == {"table", "chair"}
+    assert "all 18 answers chose the first cue" in judged.reasons["table"]
+    assert "a curve needs two" in judged.reasons["chair"]
 
 
 def test_the_table_has_a_row_for_every_word_with_its_counts(judged):
@@ -210,7 +210,7 @@ def test_the_table_has_a_row_for_every_word_with_its_counts(judged):
     assert list(rows) == ["nurse", "carpenter", "table", "chair"]
     assert (rows["nurse"]["role"], rows["nurse"]["share"]) == ("concept", 0.9)
     assert (rows["table"]["role"], rows["table"].get("pse"), rows["table"].get("jnd")) == ("control", None, None)
-    assert rows["table"]["why"] == judged.without["table"]
+    assert rows["table"]["why"] == judged.reasons["table"]
     assert rows["chair"]["trials"] == [[0.5, 3, 9]]
     assert rows["nurse"]["pse"]["low"] < rows["nurse"]["pse"]["estimate"] < rows["nurse"]["pse"]["high"]
     assert rows["nurse"]["jnd_75"] == pytest.approx(0.67449 * rows["nurse"]["jnd"], rel=1e-5)

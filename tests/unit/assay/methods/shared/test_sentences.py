@@ -14,7 +14,7 @@ import pytest
 from assay.catalog.shipped import specifications
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError
-from assay.methods.shared.terms.items import in_turns
+from assay.methods.shared.terms.items import sort_into_rounds
 from assay.methods.shared.terms.sentences import Pair, Sentence, check, read, sort, template_sentences
 
 PAIRS = Path(__file__).resolve().parents[6] / "shared" / "data" / "biastestgpt" / "pairs" / "gpt2.csv.gz"
@@ -257,10 +257,10 @@ def test_each_round_has_one_sentence_pair_per_attribute_term_and_alternates_betw
         for group in ("man", "uncle")
         for verb in ("likes", "sees")[: 1 if term == "art" else 2]
     ]
-    rounds = in_turns(sort(sentences, WORDS).items, lambda pair: pair.groups)
+    rounds = sort_into_rounds(sort(sentences, WORDS).items, lambda pair: pair.pair_index)
     assert [[pair.term for pair in one] for one in rounds] == [["math", "tea", "art"]] * 2 + [["math", "tea"]] * 2
-    assert {pair.groups for pair in rounds[0]} == {0}
-    assert {pair.groups for pair in rounds[1]} == {1}
+    assert {pair.pair_index for pair in rounds[0]} == {0}
+    assert {pair.pair_index for pair in rounds[1]} == {1}
 
 
 @pytest.mark.slow
@@ -273,7 +273,7 @@ def test_templates_of_shipped_words_are_all_usable_and_balanced(name):
     assert len(held.items) == len(sentences) == 2 * len(words.pairs) * len(words.roles)
     met = {}
     for pair in held.items:
-        met.setdefault(pair.term, []).append(pair.groups)
+        met.setdefault(pair.term, []).append(pair.pair_index)
     assert all(sorted(groups) == sorted([*range(len(words.pairs))] * 2) for groups in met.values())
 
 

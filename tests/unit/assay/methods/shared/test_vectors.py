@@ -74,7 +74,7 @@ def test_answer_that_is_not_a_numeric_vector_is_counted_as_malformed(value):
 
 def test_whole_numbers_are_accepted_in_vectors():
     found, _ = asked(["she"], of({"she": [1, -2]}))
-    np.testing.assert_array_equal(found.of["she"], [1.0, -2.0])
+    np.testing.assert_array_equal(found.by_text["she"], [1.0, -2.0])
 
 
 def test_a_vector_of_zeros_is_counted_as_missing():
@@ -102,7 +102,7 @@ def test_failures_keep_their_code_and_a_spent_budget_is_not_counted_as_a_failure
 
 def test_a_service_without_any_vector_has_zero_dimensions():
     found, _ = asked(["she", "he"], lambda text: Reply(failure=Failure("http-404", "no such word")))
-    assert (found.dims, dict(found.of), found.failed) == (0, {}, 2)
+    assert (found.dims, dict(found.by_text), found.failed) == (0, {}, 2)
     assert found.matrix([]).shape == (0, 0)
 
 
@@ -114,7 +114,7 @@ def test_an_empty_list_of_texts_asks_nothing():
 def test_coverage_names_the_words_that_are_missing():
     values = {"she": [1.0], "he": Reply(failure=Failure("http-404", "no")), "nurse": [2.0]}
     found, _ = asked(values, of(values))
-    covered = cover({"cues": ["she", "he"], "concepts": ["nurse"], "controls": []}, found.of)
+    covered = cover({"cues": ["she", "he"], "concepts": ["nurse"], "controls": []}, found.by_text)
     assert as_json(covered["cues"]) == {"words": 2, "found": 1, "missing": ["he"]}
     assert [covered[name].share for name in ("cues", "concepts", "controls")] == [0.5, 1.0, 0.0]
     assert found.among(["nurse", "he", "she"]) == ("nurse", "she")

@@ -55,7 +55,7 @@ def model(prefers, words=WORDS):
 
 def even(pair):
     """Prefer each group in about half of the pairs."""
-    return (-1) ** (pair.groups + len(pair.first))
+    return (-1) ** (pair.pair_index + len(pair.first))
 
 
 def one(method, answer, seed=0):
@@ -193,7 +193,7 @@ def test_the_model_score_gives_every_term_of_every_specification_equal_weight():
 
 
 def test_ties_are_counted_and_count_half():
-    component = one(METHOD, model(lambda pair: 0.0 if pair.groups == 0 else even(pair)))
+    component = one(METHOD, model(lambda pair: 0.0 if pair.pair_index == 0 else even(pair)))
     detail = as_json(component.detail)
     asked = [row for row in detail["sentences"] if row["list"] != "neutral"]
     assert detail["score"]["ties"] == sum(row["prefers"] == "neither" for row in asked) > 0
@@ -210,7 +210,7 @@ def test_the_detail_lists_every_sentence_pair_with_its_scores():
 
 
 def test_the_detail_shows_a_pair_of_group_terms_that_causes_the_whole_effect():
-    component = one(METHOD, model(lambda pair: 5.0 if pair.groups == 0 else even(pair)))
+    component = one(METHOD, model(lambda pair: 5.0 if pair.pair_index == 0 else even(pair)))
     rows = as_json(component.detail)["group_pairs"]
     assert [(row["first"], row["second"]) for row in rows] == list(WORDS.pairs)
     assert rows[0]["neutral"] == 1.0 > max(row["neutral"] for row in rows[1:])
