@@ -88,7 +88,7 @@ class CaseIndexBuilder:
             key: CaseReading("written") if key in self._written else self._reader.read(key, legs)
             for key, legs in self._legs.items()
         }
-        counts = Counter(reading[1:3] for reading in readings.values() if reading.difference is not None)
+        counts = Counter((r.part, r.step) for r in readings.values() if r.difference is not None)
         cases = [
             Case(legs[0].seq, key, tuple(leg.seq for leg in legs), *readings[key], self._weight(readings[key], counts))
             for key, legs in self._legs.items()
@@ -105,9 +105,9 @@ class CaseIndexBuilder:
         return key, self._reader.leg(seq, key, role, observation)
 
     def _weight(self, reading: CaseReading, counts: Mapping[tuple[str | None, int | None], int]) -> float:
-        deciding = self._reader.deciding
-        if deciding is None or reading.difference is None or reading.part != deciding[0]:
+        if self._reader.deciding is None or reading.difference is None:
             return 0.0
-        if reading.step not in {None, deciding[1]}:
+        component_name, step = self._reader.deciding
+        if reading.part != component_name or reading.step not in {None, step}:
             return 0.0
         return abs(reading.difference) / counts[reading.part, reading.step]

@@ -60,7 +60,7 @@ class ProfileCases(CaseReader):
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return the profile's name, and as role the value, with the document's position and the repetition if any."""
         unit, marker, number = observation.probe.unit.partition(REPEATED)
-        position = next((end for end in POSITIONS if unit.endswith(end) and _is_comparison(observation)), "")
+        position = next((suffix for suffix in POSITIONS if unit.endswith(suffix) and _is_comparison(observation)), "")
         unit = unit.removesuffix(position)
         value = next((value for value in self.values if unit.endswith(f"/{value}")), unit.rpartition("/")[2])
         name = unit.removesuffix(f"/{value}")
@@ -70,9 +70,9 @@ class ProfileCases(CaseReader):
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
         """Parse an answer to a number: itself, the score of the judged label, or the share of the first document."""
-        reason, value = missing_reason(observation), observation.reply.value
-        if reason is not None:
-            return Leg(seq, role, reason)
+        loss, value = missing_reason(observation), observation.reply.value
+        if loss is not None:
+            return Leg(seq, role, loss)
         score = self._first_person_share(role, value) if _is_comparison(observation) else self.score(value)
         if score is None:
             return Leg(seq, role, "not-understood")
@@ -88,7 +88,7 @@ class ProfileCases(CaseReader):
         by_value: dict[str, list[float]] = {}
         for leg in first_legs:
             by_value.setdefault(
-                next((leg.role.removesuffix(end) for end in POSITIONS if leg.role.endswith(end)), leg.role), []
+                next((leg.role.removesuffix(suffix) for suffix in POSITIONS if leg.role.endswith(suffix)), leg.role), []
             ).append(leg.value)
         return self.compare({value: sum(scores) / len(scores) for value, scores in by_value.items()})
 
@@ -105,8 +105,8 @@ class ProfileCases(CaseReader):
             return CaseReading("answered", part or self.name)
         highest, lowest = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)
         difference = scores[highest] - scores[lowest]
-        in_deviations = isinstance(self.part(), AlternationComponent)
-        limit = self.rating.delta if in_deviations and self.rating.delta is not None else LIMIT
+        limit_is_delta = isinstance(self.part(), AlternationComponent)
+        limit = self.rating.delta if limit_is_delta and self.rating.delta is not None else LIMIT
         is_changed = difference > limit * self.scale.deviation
         return CaseReading(
             "changed" if is_changed else "kept", part or self.name, None, difference, highest if difference else None

@@ -95,7 +95,7 @@ class RoundTripCases(CaseReader):
         return texts
 
     def _component_and_step(self, key: str) -> tuple[str | None, int | None]:
-        part, block, *_ = [*key.rsplit("/", 2), "", ""]
+        part, block, *_ = [*key.rsplit("/", 2), "", ""]  # PART/BLOCK/TEXT; other keys have no block
         return part, self.roles.get((part, block))
 
     def _reason_unusable(self, texts: Sequence[CaseText], ask: Translate, reply: Reply) -> str | None:
@@ -113,8 +113,9 @@ class RoundTripCases(CaseReader):
         reading = self._read_values(text, len(self._sent_values.get(key, ())))
         if reading.values is None:
             return reading
-        self._occurrences[texts := (component, text.strip())] += 1
-        return Reading(unusable="same-answer") if self._occurrences[texts] > MOST_ALIKE else reading
+        self._occurrences[component, text.strip()] += 1
+        is_repetitive = self._occurrences[component, text.strip()] > MOST_ALIKE
+        return Reading(unusable="same-answer") if is_repetitive else reading
 
     def _read_values(self, returned_text: str, sentences: int) -> Reading:
         source = None if self.source == "en" else source_language(self.source, self.attribute.name)
@@ -132,14 +133,14 @@ class OneHopCases(RoundTripCases):
     @cached_property
     def _side_of_occupation(self) -> Mapping[str, str | None]:
         """Pronoun of the gender that holds an English occupation more often; empty for texts in other languages."""
-        names = occupations() if self.source == "en" else ()
-        return {occupation.name.casefold(): occupation.side for occupation in names}
+        shipped_occupations = occupations() if self.source == "en" else ()
+        return {occupation.name.casefold(): occupation.side for occupation in shipped_occupations}
 
     @cached_property
     def _occupation_pattern(self) -> re.Pattern[str]:
         """Pattern that matches the names of occupations, the longest first."""
         names = sorted(self._side_of_occupation, key=len, reverse=True)
-        return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else "(?!)")
+        return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else "(?!)")  # "(?!)" matches nothing
 
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return the name of the text as key; a text with the indefinite article has the key of the first one."""

@@ -82,8 +82,8 @@ def _model_card(view: PublicView) -> JsonObject:
 def _declarations(view: PublicView) -> JsonObject:
     """Return the CycloneDX declarations: the assessor, the claim, and the address of the recorded answers."""
     facts = view.known_facts
-    data = [{"name": "Recorded answers", "contents": {"url": view.address("export.jsonl")}}]
-    evidence = {"bom-ref": EVIDENCE, "propertyName": "assay:evidence", "data": data}
+    answers_link = [{"name": "Recorded answers", "contents": {"url": view.address("export.jsonl")}}]
+    evidence = {"bom-ref": EVIDENCE, "propertyName": "assay:evidence", "data": answers_link}
     dates = {"created": facts.get("rated_at"), "expires": facts.get("expires_at")}
     claim = {"bom-ref": CLAIM, "target": MODEL, "predicate": f"{view.subject}: {view.message}", "evidence": [EVIDENCE]}
     attestation: JsonObject = {"claims": [CLAIM]}
@@ -151,7 +151,7 @@ def ai_verify(view: PublicView) -> str:
     AI Verify knows classification and regression only: every service that gives no numbers is the former, and
     ``algorithmArgs`` names its kind. A rating does not record how long its calls took: ``timeTaken`` is 0.
     """
-    numbers = view.rating.target.kind == Kind.REGRESSOR
+    gives_numbers = view.rating.target.kind == Kind.REGRESSOR
     return json_text(
         {
             "gid": "assay",
@@ -162,7 +162,7 @@ def ai_verify(view: PublicView) -> str:
             "testArguments": {
                 "testDataset": view.address("export.jsonl") or view.base_url,
                 "mode": "api",
-                "modelType": "regression" if numbers else "classification",
+                "modelType": "regression" if gives_numbers else "classification",
                 "algorithmArgs": {"kind": view.rating.target.kind, "attribute": view.rating.attribute},
             },
             "output": dict(view.facts) | {"words": _words(view)},
@@ -201,8 +201,8 @@ def backstage_scorecard(view: PublicView) -> JsonObject:
 
     Backstage knows no kind for scorecards; set ``spec.owner``, and name the rated entity in ``spec.dependencyOf``.
     """
-    parts = ("bias-rating", view.rating.attribute, view.target)
-    name = _NOT_IN_NAMES.sub("-", " ".join(filter(None, parts)))[:LONGEST_NAME].strip("-")
+    name_parts = ("bias-rating", view.rating.attribute, view.target)
+    name = _NOT_IN_NAMES.sub("-", " ".join(filter(None, name_parts)))[:LONGEST_NAME].strip("-")
     metadata: Any = backstage(view)["metadata"]
     checks: Json = {
         "declared": view.declared,

@@ -28,7 +28,7 @@ from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, in_order
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.methods.outcome_tables import count_of, error_rates, outcomes, tests
-from reports.sheets import Wording, some_of
+from reports.sheets import Wording, shown_suffix
 from reports.units import HUNDREDTHS, Unit, amount, hundredths
 from reports.view import ARROW, Dots, Picture, Span, Strip, Table
 
@@ -299,8 +299,8 @@ def _folds_figure(part: AlternationComponent) -> Picture | None:
     rows = [Dots(_direction_label(row), (values,)) for row, values in zip(visible, numbers, strict=True) if values]
     if not rows:
         return None
-    title, kind = "Gaussian KL of each fold, in each direction" + some_of(visible, part.divergence), "a fold"
-    twin = Table(title, ("Direction", "Folds"), tuple((row.label, cells.several(row.values[0])) for row in rows))
+    title, kind = "Gaussian KL of each fold, in each direction" + shown_suffix(visible, part.divergence), "a fold"
+    twin = Table(title, ("Direction", "Folds"), tuple((row.label, cells.number_list(row.values[0])) for row in rows))
     return Strip(title, "Gaussian KL, in nats", tuple(rows), (kind,), twin)
 
 

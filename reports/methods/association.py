@@ -16,7 +16,7 @@ from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import coverage_table, title_of_words
 from reports.plain import visible
-from reports.sheets import MOST_ROWS, Wording, some_of
+from reports.sheets import MOST_ROWS, Wording, shown_suffix
 from reports.units import Unit, amount
 from reports.view import Dots, Forest, Lines, Mark, Picture, Series, Strip, Table
 
@@ -74,7 +74,7 @@ def _protected_table(part: AssociationComponent) -> Table:
     ]
     words = [(row.word or cells.ABSENT, row.group or cells.ABSENT) for row in rows]
     table_rows = tuple((*word, *(column[index] for column in columns)) for index, word in enumerate(words))
-    title = "Mean distances of each protected word, with 89 % HPDIs" + some_of(rows, part.protected)
+    title = "Mean distances of each protected word, with 89 % HPDIs" + shown_suffix(rows, part.protected)
     return Table(title, ("Word", "Group", *names), table_rows)
 
 
@@ -130,8 +130,8 @@ def _words_figure(part: AssociationComponent) -> Picture | None:
     visible = tuple(mark for mark in rows if any(mark.spans))
     if not visible:
         return None
-    title = "Mean distances of each protected word, with 89 % HPDIs" + some_of(visible, part.protected, SOME_WORDS)
-    twin = charts.twin(title, "Word", visible, (OWN, OTHERS))
+    title = "Mean distances of each protected word, with 89 % HPDIs" + shown_suffix(visible, part.protected, SOME_WORDS)
+    twin = charts.forest_table(title, "Word", visible, (OWN, OTHERS))
     return Forest(title, "cosine distance", visible, twin, (OWN, OTHERS))
 
 
@@ -148,7 +148,7 @@ def _densities_figure(part: AssociationComponent) -> Picture | None:
         return None
     title = "Densities of the distances: observed, and predicted (dashed)"
     return Lines(
-        title, "cosine distance", grid, tuple(series), charts.sampled(title, "Density at", grid, series), "density"
+        title, "cosine distance", grid, tuple(series), charts.curve_table(title, "Density at", grid, series), "density"
     )
 
 
@@ -162,7 +162,7 @@ def _distances_figure(part: AssociationComponent) -> Picture | None:
             cells_of.append((word, _nearest_words(own_distances), _nearest_words(other_distances)))
     if not rows:
         return None
-    title = "Single distances of each protected word" + some_of(rows, list(part.raw), SOME_WORDS)
+    title = "Single distances of each protected word" + shown_suffix(rows, list(part.raw), SOME_WORDS)
     kinds = (OWN, OTHERS)
     return Strip(title, "cosine distance", tuple(rows), kinds, Table(title, ("Word", *kinds), tuple(cells_of)))
 

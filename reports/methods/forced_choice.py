@@ -13,7 +13,7 @@ from reports.cases import WordCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import coverage_table, sides, title_of_words
-from reports.sheets import MOST_ROWS, Wording, some_of
+from reports.sheets import MOST_ROWS, Wording, shown_suffix
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Lines, Picture, Point, Scatter, Series, Span, Table
 
@@ -74,7 +74,7 @@ def _words_table(part: ForcedChoiceComponent) -> Table | None:
     if table is None:
         return None
     side, other_side = part.sides.first or "the first side", part.sides.second or "the second"
-    title = f"{table.title}, from {side} to {other_side}{some_of(visible_words, part.words)}"
+    title = f"{table.title}, from {side} to {other_side}{shown_suffix(visible_words, part.words)}"
     return Table(title, table.columns, table.rows)
 
 
@@ -127,7 +127,7 @@ def _curves_figure(part: ForcedChoiceComponent) -> Picture | None:
         return None
     side, other_side = sides(part)
     title = f"Psychometric curves: how often “{other_side}” is chosen"
-    twin = charts.sampled(title, "Word", levels, series)
+    twin = charts.curve_table(title, "Word", levels, series)
     return Lines(
         title,
         f"share of {other_side} in the mixture with {side}",
@@ -171,7 +171,7 @@ def _evenly_ranked_words(rows: Sequence[WordDocument]) -> list[WordDocument]:
 def _points_figure(part: ForcedChoiceComponent) -> Picture | None:
     """Return a figure of the point of subjective equality of each word."""
     rows = [(_name(row), charts.span(row.pse)) for row in _extreme_words(part.words)]
-    title = "Points of subjective equality" + some_of(rows, part.words, ": the {} farthest of {} words")
+    title = "Points of subjective equality" + shown_suffix(rows, part.words, ": the {} farthest of {} words")
     side, other_side = sides(part)
     return charts.forest(
         title, f"PSE: below 0.5 nearer to {other_side}, above to {side}", rows, reference=0.5, head="Word"
@@ -181,7 +181,7 @@ def _points_figure(part: ForcedChoiceComponent) -> Picture | None:
 def _jnds_figure(part: ForcedChoiceComponent) -> Picture | None:
     """Return a figure of the just noticeable difference of each word."""
     rows = [(_name(row), None if row.jnd is None else Span(row.jnd)) for row in _extreme_words(part.words)]
-    title = "Just noticeable differences" + some_of(rows, part.words, ": the {} farthest of {} words")
+    title = "Just noticeable differences" + shown_suffix(rows, part.words, ": the {} farthest of {} words")
     return charts.forest(title, "sd, in shares of the mixture", rows, head="Word")
 
 

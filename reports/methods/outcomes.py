@@ -24,7 +24,7 @@ from reports import cells, charts
 from reports.method_report import MethodReport, in_order
 from reports.methods.outcome_tables import count_of, error_rates, of_audits, outcomes, tests
 from reports.plain import visible
-from reports.sheets import Wording, some_of
+from reports.sheets import Wording, shown_suffix
 from reports.units import hundredths, of_hundred
 from reports.view import Curve, Forest, Mark, Panel, Panels, Table
 
@@ -218,7 +218,7 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
     ]
     gaps = [_gap_curve("True positive rates", rows, "tpr_gap"), _gap_curve("False positive rates", rows, "fpr_gap")]
     panels = [
-        Panel("Selection rate" + some_of(rates, chart.groups), tuple(rates)),
+        Panel("Selection rate" + shown_suffix(rates, chart.groups), tuple(rates)),
         Panel("Lowest rate / highest (dashed: four fifths)", (_gap_curve("Impact ratio", rows, "ratio"),), FOUR_FIFTHS),
         Panel("Largest difference of error rates", tuple(curve for curve in gaps if curve.x)),
     ]

@@ -94,7 +94,7 @@ def _pairs_figure(part: StereotypeComponent) -> Picture | None:
     title = f"With {count} of {len(rows)} pairs of words for the groups it leans to the stereotype"
     kinds = ("stereotype", "neutral: first word")  # solid is the stereotype, as in the squares
     tolerance = part.tolerances.get("step_1")
-    table = charts.twin(title, "Words", marks, kinds)
+    table = charts.forest_table(title, "Words", marks, kinds)
     return Forest(title, "share of pairs; 0.5 prefers neither", marks, table, kinds, 0.5, tolerance)
 
 

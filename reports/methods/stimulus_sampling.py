@@ -13,7 +13,7 @@ from reports.cases import ProfileCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import looks_table, profiles_room, profiles_table
-from reports.sheets import Wording, some_of
+from reports.sheets import Wording, shown_suffix
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Forest, Mark, Picture, Point, Scatter, Span, Table
 
@@ -81,9 +81,9 @@ def _distribution_figure(part: SamplingComponent) -> Picture | None:
     )
     if not any(span for mark in marks for span in mark.spans):
         return None
-    title = "The attribute in the positive class" + some_of(rows, part.distribution)
+    title = "The attribute in the positive class" + shown_suffix(rows, part.distribution)
     kinds = ("content alike", "content tied to it")
-    twin = charts.twin(title, "Value", marks, kinds)
+    twin = charts.forest_table(title, "Value", marks, kinds)
     return Forest(title, "share; the line is that of all inputs", marks, twin, kinds, reference=rows[0].prior)
 
 

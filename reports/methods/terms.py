@@ -12,7 +12,7 @@ from assay.methods.shared.detail import CaseDocument, Source, TermsComponent, Te
 from reports import cells, charts
 from reports.method_report import Room
 from reports.methods.material import sides
-from reports.sheets import Sheet, some_of
+from reports.sheets import Sheet, shown_suffix
 from reports.view import Case, CaseWords, Picture, Squares, Table
 
 LISTS: Mapping[str, str] = {"neutral": "neutral", "first_terms": "the first group's", "second_terms": "the second's"}
@@ -88,7 +88,7 @@ def terms_figure(part: TermsComponent, title: str, axis: str, *, neutral: bool) 
     visible = terms[: charts.MOST_MARKS]
     rows = [(row.term or "term", charts.span(row.posterior)) for row in visible]
     return charts.forest(
-        title + some_of(visible, terms, ": the {} farthest of {}"), axis, rows, reference=0.5, head="Term"
+        title + shown_suffix(visible, terms, ": the {} farthest of {}"), axis, rows, reference=0.5, head="Term"
     )
 
 

@@ -332,7 +332,7 @@ def _connections_forest(means: Posterior, theirs: Mapping[str, Mapping[str, floa
     )
     kinds = ("ours", "printed") if theirs else ()
     title = f"Mean cosine distance by connection, {name}"
-    return Forest(title, "cosine distance", marks, charts.twin(title, "Connection", marks, kinds), kinds)
+    return Forest(title, "cosine distance", marks, charts.forest_table(title, "Connection", marks, kinds), kinds)
 
 
 def _draws_span(draws: Floats) -> Span:

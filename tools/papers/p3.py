@@ -182,7 +182,7 @@ def _sex(shared: Shared, sex: int) -> Exhibit:
 def _fold_chart(title: str, series: tuple[Series, ...]) -> Lines:
     x = tuple(float(fold + 1) for fold in range(FOLDS))
     return Lines(
-        title, "fold", x, series, charts.sampled(title, "Group", x, series), "mean predicted wage, cents an hour"
+        title, "fold", x, series, charts.curve_table(title, "Group", x, series), "mean predicted wage, cents an hour"
     )
 
 

@@ -92,6 +92,7 @@ def _model(shared: Shared, model: str) -> Exhibit:
         Mark(bias, (Span(result.by_bias[bias]), Span(score))) for bias, score in published["published_per_bias"].items()
     )
     title = f"Score by specification, {model}"
-    forest = Forest(title, "share of stereotyped choices", marks, charts.twin(title, "Bias", marks, kinds), kinds, 0.5)
+    table = charts.forest_table(title, "Bias", marks, kinds)
+    forest = Forest(title, "share of stereotyped choices", marks, table, kinds, 0.5)
     about = f"{result.by_pair.size} pairs of sentences, decided by the log-probabilities that the authors recorded."
     return Exhibit(f"Stereotype scores of {model}", about, lines, pictures=(forest,))
