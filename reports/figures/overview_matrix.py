@@ -51,10 +51,8 @@ def _matrix(components: Sequence[Component], languages: list[str], templates: li
     shapes += [label(0, HEAD + i * ROW + 17, clip(name, 13)) for i, name in enumerate(languages)]
     for component in components:
         if component.language in languages and component.part.template in templates:
-            x, y = (
-                LEFT + templates.index(component.part.template) * step,
-                HEAD + languages.index(component.language) * ROW,
-            )
+            x = LEFT + templates.index(component.part.template) * step
+            y = HEAD + languages.index(component.language) * ROW
             w = min(step - 6, 64)
             shapes.append(_draw_punch(component, x + (step - w) / 2, y, w))
     return shapes, HEAD + len(languages) * ROW

@@ -27,24 +27,24 @@ def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
     side, other_side = sides(part)
     neutral = terms.Choices.of(part.images, neutral=True)
     stereotyped = terms.Choices.of(part.images, neutral=False)
-    gets, mean = "get", ""
+    verb, mean_template = "get", ""
     if part.scale == "probabilities":
-        gets, mean = "have a higher probability for", ", whose mean probability is {:.2f}"
+        verb, mean_template = "have a higher probability for", ", whose mean probability is {:.2f}"
     if neutral.cases:
         yield (
-            f"Of {neutral.cases:,} neutral pictures {neutral.towards:,} {gets} the label “{side}”{neutral.ties}"
-            f"{mean.format(neutral.mean)}{neutral.half}."
+            f"Of {neutral.cases:,} neutral pictures {neutral.towards:,} {verb} the label “{side}”{neutral.ties}"
+            f"{mean_template.format(neutral.mean)}{neutral.half}."
         )
     if stereotyped.cases:
         yield (
-            f"Of {stereotyped.cases:,} pictures of stereotypes {stereotyped.towards:,} {gets} the stereotyped label"
-            f"{stereotyped.ties}{mean.format(stereotyped.mean)}{stereotyped.half}."
+            f"Of {stereotyped.cases:,} pictures of stereotypes {stereotyped.towards:,} {verb} the stereotyped label"
+            f"{stereotyped.ties}{mean_template.format(stereotyped.mean)}{stereotyped.half}."
         )
     yield from hidden_in_words(
         part, HUNDREDTHS, "The preference for one label that pictures of {name} have in common is {size}."
     )
-    number, name = part.images_asked or 0, title_of_words(part.name or "")
-    yield tested(document, part, f"{number:,} pictures of the list “{name}”, to be labelled “{side}” or “{other_side}”")
+    asked, title = part.images_asked or 0, title_of_words(part.name or "")
+    yield tested(document, part, f"{asked:,} pictures of the list “{title}”, to be labelled “{side}” or “{other_side}”")
 
 
 def tables(part: PictureComponent) -> Iterator[Table | None]:
