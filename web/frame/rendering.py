@@ -70,8 +70,8 @@ def render(template: str, values: Mapping[str, Any]) -> str:
 def _time_element(iso_time: str | None, form: str) -> Markup:
     if not iso_time:
         return Markup("–")
-    at = datetime.fromisoformat(iso_time).astimezone(UTC)
-    return Markup('<time datetime="{}">{}</time>').format(iso_time, form.format(at, _translate(MONTHS[at.month - 1])))
+    utc = datetime.fromisoformat(iso_time).astimezone(UTC)
+    return Markup('<time datetime="{}">{}</time>').format(iso_time, form.format(utc, _translate(MONTHS[utc.month - 1])))
 
 
 day = partial(_time_element, form="{0.day} {1} {0.year}")

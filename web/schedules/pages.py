@@ -73,8 +73,8 @@ async def act(visit: Visit) -> Response:
             await visit.api.ask("POST", f"{address}/run")
         case "remove":
             await visit.api.ask("DELETE", address)
-        case "pause" | "resume" as wanted:
-            await visit.api.ask("PATCH", address, body={"paused": wanted == "pause"})
+        case "pause" | "resume" as action:
+            await visit.api.ask("PATCH", address, body={"paused": action == "pause"})
     return visit.redirect("/schedules")
 
 
@@ -135,6 +135,6 @@ def in_words(schedule: Json) -> tuple[str, JsonObject]:
 
 
 def _interval(seconds: int) -> tuple[str, JsonObject]:
-    sizes = ((DAY_S, "every %(count)s days"), (HOUR_S, "every %(count)s hours"), (60, "every %(count)s minutes"))
-    fitting = ((text, {"count": seconds // size}) for size, text in sizes if seconds % size == 0)
-    return next(fitting, ("every %(count)s seconds", {"count": seconds}))
+    units = ((DAY_S, "every %(count)s days"), (HOUR_S, "every %(count)s hours"), (60, "every %(count)s minutes"))
+    whole_intervals = ((text, {"count": seconds // unit_s}) for unit_s, text in units if seconds % unit_s == 0)
+    return next(whole_intervals, ("every %(count)s seconds", {"count": seconds}))

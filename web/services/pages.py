@@ -12,8 +12,8 @@ from assay.document import Json, JsonObject
 from store.targets.domains import host_of
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.visit import whole_number
-from web.services.service import Service, find_rated, lines, read_matrix, read_service
-from web.wizard.answers import Answers, by_name, target_from_texts
+from web.services.service import Service, find_rated, history_charts, read_matrix, read_service
+from web.wizard.answers import Answers, messages_by_input, target_from_texts
 from web.wizard.catalog import LIMITS
 from web.wizard.schema_form import Field, settings_fields, text_of, texts_of_value
 
@@ -60,7 +60,7 @@ async def service(visit: Visit) -> Response:
         "services/service.html",
         service=rated_service,
         matrix=await read_matrix(visit, rated_service.newest),
-        lines=list(lines(rated_service.entries)) if rated_service.saved else [],
+        lines=list(history_charts(rated_service.entries)) if rated_service.saved else [],
         schedules=[schedule for schedule in schedules if _is_of(schedule, rated_service)],
         badge=badge_of(visit, rated_service),
         **await domain_of(visit, rated_service),
@@ -76,11 +76,11 @@ def badge_of(visit: Visit, rated_service: Service) -> dict[str, str] | None:
         path = f"/v1/badge.svg?target_url={quote(address, safe='')}"
     else:
         return None
-    leads = f"{base}/registry?{urlencode({'q': address or rated_service.target['name']})}"
+    registry_url = f"{base}/registry?{urlencode({'q': address or rated_service.target['name']})}"
     return {
         "path": path,
-        "markdown": f"[![Bias rating]({base}{path})]({leads})",
-        "html": f'<a href="{leads}"><img src="{base}{path}" alt="Bias rating"></a>',
+        "markdown": f"[![Bias rating]({base}{path})]({registry_url})",
+        "html": f'<a href="{registry_url}"><img src="{base}{path}" alt="Bias rating"></a>',
     }
 
 
@@ -131,7 +131,9 @@ async def edit(visit: Visit) -> Response:
     """Show the form that changes a saved service."""
     target = await visit.api.get(f"/v1/targets/{visit.path('id')}")
     settings, refusal = await _settings_of(visit, target), visit.refused
-    wrong = by_name(refusal.errors, (*settings, *LIMITS)) or {"": str(refusal.problem["detail"])} if refusal else {}
+    wrong: dict[str, str] = {}
+    if refusal is not None:
+        wrong = messages_by_input(refusal.errors, (*settings, *LIMITS)) or {"": str(refusal.problem["detail"])}
     return visit.page(
         "services/edit.html",
         saved=target,

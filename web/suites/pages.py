@@ -75,8 +75,9 @@ async def suite(visit: Visit) -> Response:
             (row["method"], row["attribute"]): [cell for cell in row["cells"] if cell] for row in profile["rows"]
         }
     columns = dict.fromkeys(column for profile in services for column in profile["by_column"])
-    cells = [(column[0], cell) for profile in services for column, row in profile["by_column"].items() for cell in row]
-    audit_cells = [cell for method, cell in cells if method == AUDITED and cell["status"] != "omitted"]
+    cells_by_column = [entry for profile in services for entry in profile["by_column"].items()]
+    audited_cells = [cell for (method, _), cells in cells_by_column if method == AUDITED for cell in cells]
+    audit_cells = [cell for cell in audited_cells if cell["status"] != "omitted"]
     complete = audit_cells and all(cell["status"] == "succeeded" for cell in audit_cells)
     files = [(file.name, file.title) for file in AUDIT_FILES] if complete else []
     return visit.page("suites/suite.html", suite=document, services=services, columns=list(columns), audit_files=files)
@@ -93,9 +94,9 @@ async def _suite_request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
         await target_of(api, service_id) for service_id in at_most(MAX_TARGETS, form.getlist("service"), "services")
     ]
     languages = [code for code in re.split(r"[\s,;]+", form.get("languages", "")) if code]
-    lists = {"methods": form.getlist("method"), "attributes": form.getlist("attribute"), "languages": languages}
+    list_fields = {"methods": form.getlist("method"), "attributes": form.getlist("attribute"), "languages": languages}
     targets_entry = {"target": targets[0]} if len(targets) == 1 else {"targets": targets}
-    return {**targets_entry, **{name: values for name, values in lists.items() if values}}
+    return {**targets_entry, **{name: values for name, values in list_fields.items() if values}}
 
 
 MAX_LISTED_SERVICES = 50

@@ -76,18 +76,18 @@ def target_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
     answers = state.answers
     if answers["target"]:
         return {"id": answers["target"]}, []
-    target, wrong = description_of(state)
+    target, errors = description_of(state)
     if answers["sealed"]:
         secret = opened_secret(state.visit, answers["sealed"], target)
         if secret is None:
             del answers.texts["sealed"]
-            wrong.append({"pointer": "/secret", "detail": LOST})
+            errors.append({"pointer": "/secret", "detail": LOST})
         else:
             target["secret"] = secret
-    for name, needs, detail in NEEDED:
-        if state.material.protocol[needs] and not target.get(name):
-            wrong.append({"pointer": f"/{name}", "detail": detail})
-    return target, wrong
+    for name, needed_key, detail in NEEDED:
+        if state.material.protocol[needed_key] and not target.get(name):
+            errors.append({"pointer": f"/{name}", "detail": detail})
+    return target, errors
 
 
 NEEDED = (
@@ -103,22 +103,20 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     `factor` multiplies the usual numbers of questions; by default, it is the answer of the form.
     """
     answers, material = state.answers, state.material
-    target, wrong = target_of(state)
-    values, more_wrong = read_all(material.fields, answers.texts)
+    target, target_errors = target_of(state)
+    values, field_errors = read_all(material.fields, answers.texts)
     sizes = sizes_of(material, values, float(factor_of(answers)) if factor is None else factor)
     if material.front and _has_same_cases(values.get("texts"), material.copied.get("texts")):
         del values["texts"]
-    experiment = {**material.copied, **values, **sizes, "method": material.method["name"]}
-    experiment = {
-        name: value for name, value in experiment.items() if value not in ("", None) or name not in REFERENCES
-    }
-    further, still_wrong = read_all(MORE, answers.texts)
-    body: dict[str, Any] = {"target": target, "experiment": experiment, **further}
+    entries = {**material.copied, **values, **sizes, "method": material.method["name"]}
+    experiment = {name: value for name, value in entries.items() if value not in ("", None) or name not in REFERENCES}
+    options, option_errors = read_all(MORE, answers.texts)
+    body: dict[str, Any] = {"target": target, "experiment": experiment, **options}
     if answers["author"]:
         body["author"] = {"id": answers["author"]}
     if answers["judge"]:
         body["judge"] = {"id": answers["judge"]}
-    return body, [*wrong, *more_wrong, *still_wrong]
+    return body, [*target_errors, *field_errors, *option_errors]
 
 
 def _has_same_cases(texts: Any, other_texts: Any) -> bool:
