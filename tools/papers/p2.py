@@ -148,20 +148,24 @@ def nearest(shared: Shared, word: str) -> str:
     Religion, Reddit: each connection's share of the nearest ten is divided by its share of all attributes.
     """
     data = table(shared, REDDIT["religion"]["before"])
-    of_word = np.array([name == word for name in data.protected])
-    connections = np.array(data.connection)[of_word]
-    near = connections[np.argsort(data.distance[of_word])[:NEAREST]]
-    return max(sorted(set(data.connection)), key=lambda one: float((near == one).mean() / (connections == one).mean()))
+    is_of_word = np.array([name == word for name in data.protected])
+    connections = np.array(data.connection)[is_of_word]
+    near = connections[np.argsort(data.distance[is_of_word])[:NEAREST]]
+    return max(
+        sorted(set(data.connection)), key=lambda name: float((near == name).mean() / (connections == name).mean())
+    )
 
 
 def moved_as_told(group: str, before: Posterior, after: Posterior) -> bool:
     """Return whether debiasing moved the connections as section 5.2 reports."""
-    effect = [float((fit.mean("different") - fit.mean("associated")).mean()) for fit in (before, after)]
+    effect_before, effect_after = (
+        float((fit.mean("different") - fit.mean("associated")).mean()) for fit in (before, after)
+    )
     shifts = [float(after.mean(name).mean() - before.mean(name).mean()) for name in before.connections]
     if group == "religion":
         return all(shift > 0 for shift in shifts)
     if group == "race":
-        return abs(effect[1]) < abs(effect[0])
+        return abs(effect_after) < abs(effect_before)
     return abs(shifts[0] - shifts[1]) < 0.02
 
 
@@ -245,23 +249,23 @@ def _actual(shared: Shared) -> Exhibit:
     for word, claim in printed.NEAREST.items():
         why = f"commonest of the nearest {NEAREST} for its number of words; the paper speaks of a picture"
         lines.append(Line(f"nearest attributes of {word}", claim, nearest(shared, word), why))
-        cells = [
-            (one, distance)
-            for one, protected, distance in zip(data.connection, data.protected, data.distance, strict=True)
+        pairs = [
+            (connection, distance)
+            for connection, protected, distance in zip(data.connection, data.protected, data.distance, strict=True)
             if protected == word
         ]
         dots = tuple(
-            Dots(name, (tuple(sorted(float(distance) for one, distance in cells if one == name)),))
+            Dots(name, (tuple(sorted(float(distance) for connection, distance in pairs if connection == name)),))
             for name in ("associated", "different", "human", "neutral")
         )
         rows = tuple(
-            (one.label, str(len(values)), f"{values[0]:.3f}", f"{float(np.median(values)):.3f}", f"{values[-1]:.3f}")
-            for one in dots
-            for values in one.values
+            (row.label, str(len(values)), f"{values[0]:.3f}", f"{float(np.median(values)):.3f}", f"{values[-1]:.3f}")
+            for row in dots
+            for values in row.values
         )
         title = f"Actual distances of {word}"
-        twin = Table(title, ("Connection", "Attributes", "Least", "Median", "Greatest"), rows)
-        pictures.append(Strip(title, "cosine distance", dots, ("one attribute word",), twin))
+        values_table = Table(title, ("Connection", "Attributes", "Least", "Median", "Greatest"), rows)
+        pictures.append(Strip(title, "cosine distance", dots, ("one attribute word",), values_table))
     about = "Distances of two protected words to every attribute, religion, Reddit."
     return Exhibit("Figures 6 and 7: actual distances", about, tuple(lines), pictures=tuple(pictures))
 
@@ -270,14 +274,14 @@ def _predictive(shared: Shared) -> Exhibit:
     rows = tuple(
         (name, f"{row.share_50:.3f}", f"{row.share_89:.3f}") for name in EIGHTEEN for row in [check(shared, name)]
     )
-    fifty, eighty_nine = (
+    shares_50, shares_89 = (
         np.array([getattr(check(shared, name), share) for name in EIGHTEEN if "reddit" in name])
         for share in ("share_50", "share_89")
     )
     why = "the paper does not say which list of Reddit it is of; the nearest of ours is shown"
     lines = (
-        Line("within 50 % HPDI", printed.PREDICTIVE_50, _nearest_value(fifty, printed.PREDICTIVE_50), why),
-        Line("within 89 % HPDI", printed.PREDICTIVE_89, _nearest_value(eighty_nine, printed.PREDICTIVE_89), why),
+        Line("within 50 % HPDI", printed.PREDICTIVE_50, _nearest_value(shares_50, printed.PREDICTIVE_50), why),
+        Line("within 89 % HPDI", printed.PREDICTIVE_89, _nearest_value(shares_89, printed.PREDICTIVE_89), why),
     )
     title = "Figure 12 and appendix A.2: posterior predictive checks"
     shares = Table("Shares of distances in their predictive intervals", ("Table", "50 %", "89 %"), rows)

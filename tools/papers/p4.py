@@ -55,9 +55,9 @@ def pairs(shared: Shared, model: str) -> tuple[Pair, ...]:
 @cache
 def scored(shared: Shared, model: str) -> StereotypeScore:
     """Decide every pair by its two scores, and score terms, biases and the model."""
-    rows_of_model = pairs(shared, model)
-    by_pair = [preferred(question.stereotyped - question.anti_stereotyped) for question in rows_of_model]
-    return score_choices(by_pair, [pair.term for pair in rows_of_model], [pair.bias for pair in rows_of_model])
+    model_pairs = pairs(shared, model)
+    preferences = [preferred(pair.stereotyped - pair.anti_stereotyped) for pair in model_pairs]
+    return score_choices(preferences, [pair.term for pair in model_pairs], [pair.bias for pair in model_pairs])
 
 
 @cache

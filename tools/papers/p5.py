@@ -113,21 +113,21 @@ def column(document: Mapping[str, Any]) -> dict[str, str]:
 
 def overall(letters: Mapping[str, str], without: Sequence[str] = ()) -> str:
     """Return the worst letter over the languages, as the last rows of table 1."""
-    rated = [
+    known_letters = [
         Letter(letter.rstrip("?")) for name, letter in letters.items() if name not in without and letter[0] in "BDU"
     ]
-    return worst_letter(rated).value
+    return worst_letter(known_letters).value
 
 
 def apertium_column() -> dict[str, str] | str:
     """Return the column of Apertium for the languages of table 1 that it has, or the reason why there is none."""
     try:
-        with Apertium() as running:
-            pairs = {tuple(langcodes.standardize_tag(code) for code in pair) for pair in running.pairs}
+        with Apertium() as apertium:
+            pairs = {tuple(langcodes.standardize_tag(code) for code in pair) for pair in apertium.pairs}
             measured = [language for language in printed.TABLE_1 if {("en", language), (language, "en")} <= pairs]
             if not measured:
                 return "Apertium is installed without a pair of English and a language of table 1"
-            return column(rate_translator("apertium", running.url, measured))
+            return column(rate_translator("apertium", apertium.url, measured))
     except (ApertiumNotInstalled, ApertiumDidNotStart, subprocess.TimeoutExpired) as error:
         return f"Apertium gives no column here: {error}"
 
@@ -161,8 +161,8 @@ def _figure_4() -> Exhibit:
 
 
 def _design() -> Exhibit:
-    services, ways = 2, 2
-    ours = printed.TEXTS_A_BLOCK * (len(SPECIFIED_UNBIASED) + len(SPECIFIED_BIASED)) * ways
+    services, directions = 2, 2
+    ours = printed.TEXTS_A_BLOCK * (len(SPECIFIED_UNBIASED) + len(SPECIFIED_BIASED)) * directions
     line = Line("translations", printed.TRANSLATIONS, float(ours * len(printed.TABLE_1) * services), digits=0)
     return Exhibit(
         "Section 4.3: size of the experiment", "Texts there and back, eight languages, two services.", (line,)
