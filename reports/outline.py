@@ -163,10 +163,9 @@ def _other_parts(reason: ReasonView, rating: RatingView) -> str:
 
 def _listing(titles: Sequence[str]) -> str:
     """List titles, or the first of many and how many more there are."""
-    names = (
-        titles if len(titles) <= MOST_TITLES else [*titles[: MOST_TITLES - 1], f"{len(titles) - MOST_TITLES + 1} more"]
-    )
-    return listed(names)
+    if len(titles) > MOST_TITLES:
+        titles = [*titles[: MOST_TITLES - 1], f"{len(titles) - MOST_TITLES + 1} more"]
+    return listed(titles)
 
 
 COMPONENT_TABLES: Mapping[str, Callable[[Component], Sequence[Table]]] = {

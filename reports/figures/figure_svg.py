@@ -117,11 +117,9 @@ def _draw_strip(strip: Strip, key: str, figure_width: float) -> Figure:
             stroke("rule", (margin, middle), (figure_width - RIGHT, middle)),
             *_draw_numbers(row, middle, scale),
         ]
-    mark_meaning = (
-        f"Each mark is {strip.kinds[0]}"
-        if not two_kinds
-        else f"Above each line {strip.kinds[0]}, below it {strip.kinds[1]}"
-    )
+    mark_meaning = f"Each mark is {strip.kinds[0]}"
+    if two_kinds:
+        mark_meaning = f"Above each line {strip.kinds[0]}, below it {strip.kinds[1]}"
     value_range = f"from {number(min(values))} to {number(max(values))}"
     description = f"{strip.axis.capitalize()}: {len(strip.rows)} rows, {value_range}. {mark_meaning}."
     shapes += scale.draw_across(bottom, strip.axis)

@@ -193,10 +193,8 @@ def deciding_distance_in_words(
 
 def advice(document: RatingDocument, part: AssociationComponent) -> str | None:
     """Return the advice on biased embeddings, which cannot be checked answer by answer; ``None`` for other letters."""
-    return (
-        WORDING.sentences["advice"].get(part.letter or "", "").format(visible(document.attribute or "the attribute"))
-        or None
-    )
+    template = WORDING.sentences["advice"].get(part.letter or "", "")
+    return template.format(visible(document.attribute or "the attribute")) or None
 
 
 DISTANCE = Unit(amount, " in distance")

@@ -128,15 +128,8 @@ def _curves_figure(part: ForcedChoiceComponent) -> Picture | None:
     side, other_side = sides(part)
     title = f"Psychometric curves: how often “{other_side}” is chosen"
     table = charts.curve_table(title, "Word", levels, series)
-    return Lines(
-        title,
-        f"share of {other_side} in the mixture with {side}",
-        levels,
-        series,
-        table,
-        f"share that chose {other_side}",
-        top=1.0,
-    )
+    axis = f"share of {other_side} in the mixture with {side}"
+    return Lines(title, axis, levels, series, table, f"share that chose {other_side}", top=1.0)
 
 
 def _word_curve(row: WordDocument, levels: tuple[float, ...]) -> Series | None:

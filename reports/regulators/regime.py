@@ -119,11 +119,10 @@ def _table_remarks(table: OutcomesComponent) -> Iterator[str]:
     if reference is not None:
         yield f"Ratios and differences are to {reference.group}, the category with the highest rate."
     unknown_count = MASKED if is_masked(table.unknown) else f"{table.unknown.people or 0:,}"
-    yield (
-        f"People whose category is not known: {unknown_count}. They are in no rate."
-        if unknown_count != "0"
-        else ("The category of everybody is known.")
-    )
+    if unknown_count == "0":
+        yield "The category of everybody is known."
+    else:
+        yield f"People whose category is not known: {unknown_count}. They are in no rate."
     if any(row.masked for row in (*table.groups, table.unknown)):
         yield MASKING
     if table.at_median:

@@ -69,9 +69,8 @@ async def evidence(visit: Visit) -> Response:
     rating = await rating_in_path(visit)
     filters = {name: visit.query(name).strip() for name in FILTERS}
     cases_path = f"/v1/ratings/{rating.id}/cases"
-    page = await visit.api.get(
-        cases_path, **filters, cursor=visit.query("cursor"), limit=1 if visit.query("first") else ROWS
-    )
+    limit = 1 if visit.query("first") else ROWS
+    page = await visit.api.get(cases_path, **filters, cursor=visit.query("cursor"), limit=limit)
     case_id = visit.query("case") or next((str(case["id"]) for case in page["items"] if filters["question"]), "")
     case = None
     if case_id.isascii() and case_id.isdecimal():

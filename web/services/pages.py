@@ -175,9 +175,8 @@ async def verify(visit: Visit) -> Response:
 
 async def _settings_of(visit: Visit, target: Json) -> Sequence[Field]:
     """Return the settings of a service's protocol as form fields."""
-    protocol = next(
-        info for info in (await visit.api.get("/v1/protocols"))["items"] if info["name"] == target["protocol"]
-    )
+    protocols = (await visit.api.get("/v1/protocols"))["items"]
+    protocol = next(protocol for protocol in protocols if protocol["name"] == target["protocol"])
     return settings_fields(protocol["settings_schema"], target["kind"])
 
 

@@ -90,9 +90,8 @@ pages.act("/suites/{suite_id}/cancel", "jobs:write", "POST", "/v1/suites/{suite_
 
 async def _suite_request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
     """Return the request for a suite from a form; an empty field means all choices."""
-    targets = [
-        await target_of(api, service_id) for service_id in at_most(MAX_TARGETS, form.getlist("service"), "services")
-    ]
+    service_ids = at_most(MAX_TARGETS, form.getlist("service"), "services")
+    targets = [await target_of(api, service_id) for service_id in service_ids]
     languages = [code for code in re.split(r"[\s,;]+", form.get("languages", "")) if code]
     list_fields = {"methods": form.getlist("method"), "attributes": form.getlist("attribute"), "languages": languages}
     targets_entry = {"target": targets[0]} if len(targets) == 1 else {"targets": targets}

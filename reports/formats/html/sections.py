@@ -75,11 +75,8 @@ def _facts_strip(rating: RatingView) -> Markup:
 
 
 def _omitted_sentence(number: int, noun: str) -> str:
-    return (
-        f"{number} more {noun} is in the full report."
-        if number == 1
-        else f"{number} more {noun}s are in the full report."
-    )
+    subject_and_verb = f"{noun} is" if number == 1 else f"{noun}s are"
+    return f"{number} more {subject_and_verb} in the full report."
 
 
 def _warning(rating: RatingView) -> Markup | None:
