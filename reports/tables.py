@@ -29,7 +29,9 @@ def decimal(value: float | None) -> str:
 
 def count(value: float | None) -> str:
     """Format a count without decimals, or a weighted count with up to six digits; ``None``: "not measured"."""
-    return NOT_MEASURED if value is None else f"{value:g}" if value % 1 else f"{int(value)}"
+    if value is None:
+        return NOT_MEASURED
+    return f"{value:g}" if value % 1 else f"{int(value)}"
 
 
 def interval(effect: Effect | EffectDocument | None) -> str:
@@ -113,8 +115,8 @@ def published(rules: Mapping[str, str | None], verdict: Verdict) -> Table:
     """Return a table of the letter of each published rule, compared with Assay's letter."""
     rows = [("Assay's headline (posterior)", short(verdict), "–")]
     for rule, letter in rules.items():
-        agrees = "–" if letter is None or verdict.letter is None else "yes" if letter == verdict.letter else "no"
-        rows.append((rule, letter or "no letter", agrees))
+        agreement = "yes" if letter == verdict.letter else "no"
+        rows.append((rule, letter or "no letter", "–" if None in (letter, verdict.letter) else agreement))
     return Table("Published rules beside the headline", ("Rule", "Letter", "Same as headline"), tuple(rows))
 
 

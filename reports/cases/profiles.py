@@ -26,18 +26,20 @@ class Scale:
     """Accumulator of the standard deviation of all answers of a rating."""
 
     def __init__(self) -> None:
-        self._count, self._sum, self._squares = 0, 0.0, 0.0
+        self._count, self._sum, self._sum_of_squares = 0, 0.0, 0.0
 
     def add(self, number: float) -> None:
         """Add a number."""
-        self._count, self._sum, self._squares = self._count + 1, self._sum + number, self._squares + number * number
+        self._count += 1
+        self._sum += number
+        self._sum_of_squares += number * number
 
     @property
     def deviation(self) -> float:
         """Standard deviation of the numbers added so far; 0 without numbers."""
         if not self._count:
             return 0.0
-        return math.sqrt(max(0.0, self._squares / self._count - (self._sum / self._count) ** 2))
+        return math.sqrt(max(0.0, self._sum_of_squares / self._count - (self._sum / self._count) ** 2))
 
 
 class ProfileCases(CaseReader):
@@ -73,7 +75,7 @@ class ProfileCases(CaseReader):
         loss, value = missing_reason(observation), observation.reply.value
         if loss is not None:
             return Leg(seq, role, loss)
-        score = self._first_person_share(role, value) if _is_comparison(observation) else self.score(value)
+        score = self._document_share(role, value) if _is_comparison(observation) else self.score(value)
         if score is None:
             return Leg(seq, role, "not-understood")
         if REPEATED not in role:
@@ -127,9 +129,10 @@ class ProfileCases(CaseReader):
             return 1 - (next(iter(scores.values())) if opposite is None else opposite)
         return 0.0
 
-    def _first_person_share(self, role: str, value: object) -> float | None:
+    def _document_share(self, role: str, value: object) -> float | None:
+        """Return the share of answers that choose the profile's document, which `role` has at one of `POSITIONS`."""
         share = first_share(value)
-        return None if share is None else 1 - share if POSITIONS[1] in role else share
+        return 1 - share if share is not None and POSITIONS[1] in role else share
 
 
 def _is_comparison(observation: Observation) -> bool:

@@ -69,7 +69,8 @@ class RoundTripCases(CaseReader):
             loss = _leg(0, "", observation, read_hop(_text(observation), observation.reply)).lost or "not-asked"
         if loss is not None:
             return CaseReading(loss, part, step)
-        pairs = list(zip(self._sent_values.get(key, ()), legs[-1].value or (), strict=False))
+        *_, way_back = legs
+        pairs = list(zip(self._sent_values.get(key, ()), way_back.value or (), strict=False))
         changed_values = [after for before, after in pairs if before != after]
         share, side = len(changed_values) / max(1, len(pairs)), ", ".join(dict.fromkeys(changed_values)) or None
         return CaseReading("changed" if changed_values else "kept", part, step, share, side)

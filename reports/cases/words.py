@@ -83,7 +83,8 @@ class WordCases(CaseReader):
         return [self._case_text(observation) for observation in observations]
 
     def _case_text(self, observation: Observation) -> CaseText:
-        text, vector = question_and_answer(observation, self.split(observation)[1]), observation.reply.value
+        _, role = self.split(observation)
+        text, vector = question_and_answer(observation, role), observation.reply.value
         if not isinstance(observation.probe.ask, Embed) or not isinstance(vector, list):
             return text
         distances_by_group = self._distances_of_word.get(text.text, {})
@@ -122,7 +123,7 @@ def _distances_by_group(part: AssociationComponent) -> Mapping[str, tuple[str, M
     for protected_word, connections in part.raw.items():
         for connection, distances in connections.items():
             for word, distance in distances.items():
-                by_group = distances_of_word.setdefault(word, (connection, {}))[1]
+                _, by_group = distances_of_word.setdefault(word, (connection, {}))
                 by_group.setdefault(group_of_word.get(protected_word, ""), []).append(distance)
     return {
         word: (connection, {group: fmean(distances) for group, distances in by_group.items()})

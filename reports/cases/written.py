@@ -30,13 +30,14 @@ class WrittenCases(ProfileCases):
         self.paired = True
         score_part = next((part for part in rating.components if part.name == SCORE), None)
         self.label = label_key((score_part.judge.label if isinstance(score_part, FreeTextComponent) else None) or "")
-        self.name = self.name if deciding is not None else SCORE if score_part is not None else LENGTH
+        if deciding is None:
+            self.name = LENGTH if score_part is None else SCORE
 
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return as key the prompt and repetition, as role the value; for a judged version, the text's and its own."""
         unit = observation.probe.unit
         if not unit.startswith(JUDGE):
-            name, value, repeat = [*unit.rsplit("/", 2), "", ""][:3]
+            name, value, repeat = [*unit.rsplit("/", 2), "", ""][:3]  # missing parts are empty
             return f"{name}/{repeat}", value
         name, value, repeat, version = [*unit.removeprefix(JUDGE).rsplit("/", 3), "", "", ""][:4]
         return f"{name}/{repeat}", f"{JUDGE}{value}/{version}"

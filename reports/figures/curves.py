@@ -72,8 +72,9 @@ def _number_positions(paths: Sequence[Sequence[Place]], top: float = TOP, bottom
 
 def _free_space(index: int, point: Place, numbers: Sequence[Place], other_paths: Sequence[Sequence[Place]]) -> float:
     """Return a score for the free space around a position; overlap with another number counts most."""
-    number_distance = min((((point[0] - x) ** 2 + (point[1] - y) ** 2) ** 0.5 for x, y in numbers), default=60.0)
-    curve_distance = min((abs(point[1] - path[index][1]) for path in other_paths), default=20.0)
+    x, y = point
+    number_distance = min((((x - x2) ** 2 + (y - y2) ** 2) ** 0.5 for x2, y2 in numbers), default=60.0)
+    curve_distance = min((abs(y - path[index][1]) for path in other_paths), default=20.0)
     # weights: 4 for the overlap of two circles, 1 for the nearest curve, 1/10 for numbers further away
     return min(number_distance, 2.6 * SEAT) * 4 + min(curve_distance, 20.0) + min(number_distance, 60.0) / 10
 

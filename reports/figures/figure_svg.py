@@ -104,7 +104,7 @@ def _forest_in_words(forest: Forest) -> str:
 # ---------------------------------------------------------------------------- strips
 def _draw_strip(strip: Strip, key: str, figure_width: float) -> Figure:
     margin = _names_width((row.label for row in strip.rows), figure_width)
-    values = [value for row in strip.rows for kind in row.values for value in kind]
+    values = [value for row in strip.rows for values_of_kind in row.values for value in values_of_kind]
     scale = Axis(values, margin, figure_width - RIGHT)
     two_kinds = len(strip.kinds) > 1
     row_height, top = (DOUBLE, LEGEND) if two_kinds else (SINGLE, 2)

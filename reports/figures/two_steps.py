@@ -49,14 +49,8 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
         return None
     needs_step_2 = verdict.letter is not Letter.BS or not verdict.declared
     steps = tuple(
-        Step(
-            number,
-            _input_name(verdict, number, component),
-            component.step(number),
-            component.unit(number),
-            number == 1 or needs_step_2,
-        )
-        for number in (1, 2)
+        Step(number, _input_name(verdict, number, component), component.step(number), component.unit(number), needed)
+        for number, needed in ((1, True), (2, needs_step_2))
     )
     draw_steps = _draw_wide if width == "wide" else _draw_narrow
     shapes, figure_width, height = draw_steps(verdict, steps, verdict.probabilities)

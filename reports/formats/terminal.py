@@ -67,9 +67,10 @@ class _Page:
         yield from self._text_lines(outline.warning(rating) or "")
         name = f"  {verdict.letter or '?'}  "
         corners, edge, side = ("┏┓┗┛", "━", "┃") if verdict.declared else ("┌┐└┘", "╌", "╎")
+        top_left, top_right, bottom_left, bottom_right = corners
         rule = edge * len(name)
-        yield self._colour_text(f"{corners[0]}{rule}{corners[1]}", verdict)
-        stamp_lines = (f"{side}{name}{side}", f"{corners[2]}{rule}{corners[3]}")
+        yield self._colour_text(f"{top_left}{rule}{top_right}", verdict)
+        stamp_lines = (f"{side}{name}{side}", f"{bottom_left}{rule}{bottom_right}")
         indent = len(stamp_lines[0]) + 2
         texts = [*wrap(rating.target, self.columns - indent), *wrap(verdict.headline, self.columns - indent)]
         for stamp_line, text in zip_longest(stamp_lines, texts):
@@ -219,4 +220,5 @@ def _pad(text: str, columns: int, flush_right: bool) -> str:
 
 
 def _border_line(corners: str, widths: Sequence[int]) -> str:
-    return corners[0] + corners[1].join("─" * (size + 2) for size in widths) + corners[2]
+    left, middle, right = corners
+    return left + middle.join("─" * (size + 2) for size in widths) + right

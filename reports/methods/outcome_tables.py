@@ -81,12 +81,9 @@ def tests_table(part: OutcomeRows) -> Table | None:
     flag_note = "" if part.even_flagged is None else f" (an even service: flagged in {of_audits(part.even_flagged)})"
     title = f"Compared with {part.reference}{flag_note}"
     heads = (
-        *("Group", "Difference of rates", "People short of an equal rate", "Difference in standard deviations (z)"),
-        *(
-            "Probability if all were equal (p)",
-            "p, corrected for several groups (Holm)",
-            "Probability below four fifths",
-        ),
+        *("Group", "Difference of rates", "People short of an equal rate"),
+        *("Difference in standard deviations (z)", "Probability if all were equal (p)"),
+        *("p, corrected for several groups (Holm)", "Probability below four fifths"),
     )
     return Table(title, heads, tuple(zip(*columns, strict=True)))
 

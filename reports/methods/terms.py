@@ -112,7 +112,7 @@ def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: s
         shares_by_name.setdefault(LISTS.get(name, name) if grouping == "list" else name, []).append(share)
     share_rows = sorted(
         ((name, tuple(sorted(shares, reverse=True))) for name, shares in shares_by_name.items()),
-        key=lambda row: -sum(row[1]) / len(row[1]),
+        key=lambda row: -sum(row[1]) / len(row[1]),  # the largest mean share first
     )
     table_rows = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in share_rows)
     heading = title.format(sum(share > 0.5 for _, _, share in scored_cases), len(scored_cases))

@@ -116,7 +116,8 @@ class Api:
         ClientDisconnect
             If the caller disconnects before the whole file has arrived.
         """
-        payload = content if content is not None else b"" if body is None else json.dumps(body).encode()
+        json_body = b"" if body is None else json.dumps(body).encode()
+        payload = json_body if content is None else content
         all_headers = {"content-type": "application/json", **(headers or {})} if payload else dict(headers or {})
         if file is None:
             all_headers["content-length"] = str(len(payload))

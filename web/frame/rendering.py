@@ -38,21 +38,10 @@ def environment() -> Environment:
         extensions=["jinja2.ext.i18n", "jinja2.ext.do"],
     )
     install(jinja, NullTranslations())
-    jinja.filters |= {
-        "day": day,
-        "moment": moment,
-        "clock": clock,
-        "percent": percent,
-        "number": number,
-        "language": language,
-        "titled": titled,
-    }
-    jinja.globals |= {
-        "asset": address_of,
-        "version": assay.__version__,
-        "methodology": METHODOLOGY_VERSION,
-        "wording": WORDING,
-    }
+    jinja.filters |= {"day": day, "moment": moment, "clock": clock, "percent": percent, "number": number}
+    jinja.filters |= {"language": language, "titled": titled}
+    jinja.globals |= {"asset": address_of, "version": assay.__version__}
+    jinja.globals |= {"methodology": METHODOLOGY_VERSION, "wording": WORDING}
     return jinja
 
 

@@ -49,7 +49,8 @@ def _rewrite_links(tokens: Sequence[Token]) -> None:
             href = str(token.attrGet("href"))
             if not href.startswith("https:"):
                 path = PurePosixPath(href.partition("#")[0])
-                href = f"/guide/{path.stem}" if path.stem in GUIDES else "/methodology" if "methodology" in href else ""
+                other_page = "/methodology" if "methodology" in href else ""
+                href = f"/guide/{path.stem}" if path.stem in GUIDES else other_page
             token.attrs = {"href": href} if href else {}
         if token.type in {"link_open", "link_close"} and not href:
             token.tag = "span"
