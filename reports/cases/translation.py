@@ -51,7 +51,7 @@ class RoundTripCases(CaseReader):
 
         A translation that was sent back was usable, so only other translations are checked.
         """
-        text = _text(observation)
+        text = _source_text(observation)
         if role == "out":
             self._sent_values[key] = tuple(self._read_sentence(sentence) for sentence in split_sentences(text))
             self._not_returned[key] = observation
@@ -66,7 +66,7 @@ class RoundTripCases(CaseReader):
         part, step = self._component_and_step(key)
         loss = lost_kind(legs)
         if loss is None and (observation := self._not_returned.get(key)) is not None:
-            loss = _leg(0, "", observation, read_hop(_text(observation), observation.reply)).lost or "not-asked"
+            loss = _leg(0, "", observation, read_hop(_source_text(observation), observation.reply)).lost or "not-asked"
         if loss is not None:
             return CaseReading(loss, part, step)
         *_, way_back = legs
@@ -150,7 +150,7 @@ class OneHopCases(RoundTripCases):
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Parse the value that each sentence of a translation marks, and the usual gender of its occupation."""
-        reply, text = observation.reply, _text(observation)
+        reply, text = observation.reply, _source_text(observation)
         reading = read_hop(text, reply) or self._read_marks(key, text, str(reply.value))
         leg = _leg(seq, role, observation, reading)
         occupation = self._occupation_pattern.search(text.casefold())
@@ -160,10 +160,11 @@ class OneHopCases(RoundTripCases):
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Compare the marked value with the occupation's usual gender; of a repeated text, only the repetition."""
         part, step = self._component_and_step(key)
-        loss = lost_kind(legs[-1:])
-        if loss is not None or legs[-1].value is None:
+        last_leg = legs[-1]
+        loss = lost_kind([last_leg])
+        if loss is not None or last_leg.value is None:
             return CaseReading(loss or "not-understood", part, step)
-        marks, side = legs[-1].value
+        marks, side = last_leg.value
         mark = next((mark for mark in marks if mark != NEUTRAL), None)
         if mark is None:
             return CaseReading("tie", part, step, 0.0)
@@ -187,7 +188,7 @@ class OneHopCases(RoundTripCases):
         return Reading(unusable="same-answer") if is_repetitive else Reading(values=values)
 
 
-def _text(observation: Observation) -> str:
+def _source_text(observation: Observation) -> str:
     ask = observation.probe.ask
     return ask.text if isinstance(ask, Translate) else ""
 

@@ -21,7 +21,7 @@ class Axis:
     def __init__(self, values: Iterable[float], start: float, end: float) -> None:
         numbers = list(values)
         low, high = min(numbers), max(numbers)
-        if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):
+        if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):  # all numbers are equal
             half_width = abs(low) / 10 or 0.5
             low, high = low - half_width, high + half_width
         self.step = round_step((high - low) / TICKS)

@@ -27,7 +27,7 @@ async def item(visit: Visit) -> Response:
     back = _return_page(visit)
     if visit.query("row"):
         return visit.page("corpora/row_alone.html", corpus=corpus, one=document, here=back, focus=True)
-    was_edited = visit.refused is not None and visit.refused.status == 412
+    was_edited = visit.refused is not None and visit.refused.status == 412  # its entity tag is another one by now
     typed = {**document, **visit.typed}
     return visit.page("corpora/item.html", corpus=corpus, now=document, typed=typed, back=back, choice=was_edited)
 
