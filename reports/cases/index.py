@@ -68,17 +68,17 @@ class CaseIndexBuilder:
         self._legs: dict[str, list[Leg]] = {}
         self._written: set[str] = set()
         self._by_question: dict[int, str] = {}
-        self._observations = self._copied = 0
+        self._observation_count = self._copied_count = 0
 
     def add(self, observations: Iterable[tuple[int, Observation]]) -> None:
         """Add observations, each with its number in the record, to their cases."""
         for seq, observation in observations:
-            self._observations += 1
-            self._copied += observation.copied
+            self._observation_count += 1
+            self._copied_count += observation.copied
             key, leg = self._read_leg(seq, observation)
-            legs = self._legs.setdefault(key, [])
-            legs.append(leg)
+            self._legs.setdefault(key, []).append(leg)
             text = "" if key in self._written else question_key(observation.probe.ask)
+            # a question leads to the first case that asks it, but to a trial case only if no other case asks it
             if text and self._by_question.setdefault(hash(text), key).startswith(CANARY):
                 self._by_question[hash(text)] = key
 
@@ -95,7 +95,7 @@ class CaseIndexBuilder:
         ]
         cases.sort(key=lambda case: (case.kind in APART, -case.weight, -abs(case.difference or 0.0), case.id))
         by_question = {question: self._legs[key][0].seq for question, key in self._by_question.items()}
-        return CaseIndex(tuple(cases), self._observations, self._copied, by_question)
+        return CaseIndex(tuple(cases), self._observation_count, self._copied_count, by_question)
 
     def _read_leg(self, seq: int, observation: Observation) -> tuple[str, Leg]:
         if isinstance(observation.probe.ask, Write | Draw) and not self._reader.target_writes:

@@ -88,7 +88,7 @@ def _draw_number(number: int, position: Place, series: Series) -> list[Markup]:
 def _draw_legend(series: Sequence[Series], top: float, width: float) -> tuple[list[Markup], float]:
     """Draw the legend below `top`, two short names in a row; return it with the height of the whole figure."""
     columns = 2 if all(len(curve.label) <= SHORT for curve in series) else 1
-    rows = -(-len(series) // columns)
+    rows = -(-len(series) // columns)  # rounded up
     shapes: list[Markup] = []
     for index, curve in enumerate(series):
         x, y = index // rows * width / 2, top + index % rows * ROW

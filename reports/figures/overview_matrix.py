@@ -42,7 +42,7 @@ def _draw_row(components: Sequence[Component]) -> tuple[list[Markup], float]:
             _draw_punch(component, x + 6, y + 16, step - 12),
             label(x + step / 2, y + 11, clip(component.title, 11), "m s"),
         ]
-    return shapes, -(-len(components) // ACROSS) * TILE
+    return shapes, -(-len(components) // ACROSS) * TILE  # the division rounds up
 
 
 def _matrix(components: Sequence[Component], languages: list[str], templates: list[str]) -> tuple[list[Markup], float]:

@@ -31,7 +31,7 @@ def thumbnails_wanted(document: Json) -> list[str]:
     parts = read(document).document.components
     rows = [row for part in parts for row in getattr(part, "images", ())]  # a field of methods that show pictures
     digests = list(dict.fromkeys(row.image for row in rows if row.image))
-    return digests[:: max(1, -(-len(digests) // MOST))]
+    return digests[:: max(1, -(-len(digests) // MOST))]  # the division rounds up
 
 
 def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Markup | None:
