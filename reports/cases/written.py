@@ -37,10 +37,10 @@ class WrittenCases(ProfileCases):
         """Return as key the prompt and repetition, as role the value; for a judged version, the text's and its own."""
         unit = observation.probe.unit
         if not unit.startswith(JUDGE):
-            name, value, repeat = [*unit.rsplit("/", 2), "", ""][:3]  # missing parts are empty
-            return f"{name}/{repeat}", value
-        name, value, repeat, version = [*unit.removeprefix(JUDGE).rsplit("/", 3), "", "", ""][:4]
-        return f"{name}/{repeat}", f"{JUDGE}{value}/{version}"
+            name, value, repetition = [*unit.rsplit("/", 2), "", ""][:3]  # missing parts are empty
+            return f"{name}/{repetition}", value
+        name, value, repetition, version = [*unit.removeprefix(JUDGE).rsplit("/", 3), "", "", ""][:4]
+        return f"{name}/{repetition}", f"{JUDGE}{value}/{version}"
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Parse an observation to the logarithm of a text's length, or to a judge's score."""

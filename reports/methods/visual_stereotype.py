@@ -53,7 +53,7 @@ def tables(part: PictureComponent) -> Iterator[Table | None]:
     yield terms.terms_table(part, WORDING.sheets["terms"])
     yield sampled_table(WORDING.sheets["images"], part.images, terms.MOST_ITEMS)
     yield WORDING.sheets["looks"].of(part)
-    yield _answers_in_words(part)
+    yield _answers_table(part)
     yield terms.sources_table(part.drawing, part.refused, "Pictures", Vocabulary(REASONS, PHRASES))
     yield coverage_table(part)
     yield terms.model_table(part)
@@ -73,7 +73,7 @@ def figures(part: PictureComponent) -> Iterator[Picture | None]:
     yield terms.terms_figure(part, "Generation terms of the stereotype", axis, neutral=False)
 
 
-def _answers_in_words(part: PictureComponent) -> Table:
+def _answers_table(part: PictureComponent) -> Table:
     """Return a table of the labels named in the answers, and of answers that changed with the order of labels."""
     titles = {"first": "the first label", "second": "the second", "alike": "both as probable", "both": "both labels"}
     titles |= {"neither": "neither label", "with-the-order": "another one in another order"}

@@ -160,9 +160,9 @@ async def _target_of(visit: Visit, texts: Mapping[str, str], kind: str) -> JsonO
     if texts.get("saved"):
         return {"id": texts["saved"]}
     protocol = _protocol_named(await _protocols(visit, kind), texts.get("protocol", ""))
-    target, wrong = target_from_texts(texts, kind, protocol["name"], _settings_of(protocol, kind))
-    if wrong:
-        raise Refused.unreadable(wrong)
+    target, errors = target_from_texts(texts, kind, protocol["name"], _settings_of(protocol, kind))
+    if errors:
+        raise Refused.unreadable(errors)
     secret = texts.get("secret", "").strip()
     return target | ({"secret": secret} if secret else {})
 

@@ -158,7 +158,8 @@ async def provenance(visit: Visit) -> Response:
         for methodology in (await visit.api.get("/v1/methodology"))["items"]
     }
     # a rating of a removed version cannot be replayed
-    others = methods if rating.rated.methodology.version in methods else ()
+    replayable = methods if rating.rated.methodology.version in methods else {}
+    further_versions = [v for v, names in replayable.items() if v not in versions and rating.rated.method in names]
     return render_page(
         visit,
         rating,
@@ -167,7 +168,7 @@ async def provenance(visit: Visit) -> Response:
         letters=letters["items"],
         known=methods,
         title_of=title_of,
-        versions=[version for version in others if version not in versions and rating.rated.method in methods[version]],
+        versions=further_versions,
         job=await _read_job(visit, rating),
     )
 

@@ -131,9 +131,9 @@ async def edit(visit: Visit) -> Response:
     """Show the form that changes a saved service."""
     target = await visit.api.get(f"/v1/targets/{visit.path('id')}")
     settings, refusal = await _settings_of(visit, target), visit.refused
-    wrong: dict[str, str] = {}
+    messages: dict[str, str] = {}
     if refusal is not None:
-        wrong = messages_by_input(refusal.errors, (*settings, *LIMITS)) or {"": str(refusal.problem["detail"])}
+        messages = messages_by_input(refusal.errors, (*settings, *LIMITS)) or {"": str(refusal.problem["detail"])}
     return visit.page(
         "services/edit.html",
         saved=target,
@@ -141,7 +141,7 @@ async def edit(visit: Visit) -> Response:
         limits=LIMITS,
         answers=Answers(dict(visit.typed or _form_texts(target, settings))),
         text_of=text_of,
-        wrong=wrong,
+        wrong=messages,
     )
 
 
@@ -150,9 +150,9 @@ async def change(visit: Visit) -> Response:
     """Change a saved service. Its secret stays unless another is sent."""
     target_id, texts = visit.path("id"), visit.typed
     target = await visit.api.get(f"/v1/targets/{target_id}")
-    body, wrong = target_from_texts(texts, target["kind"], target["protocol"], await _settings_of(visit, target))
-    if wrong:
-        raise Refused.unreadable(wrong)
+    body, errors = target_from_texts(texts, target["kind"], target["protocol"], await _settings_of(visit, target))
+    if errors:
+        raise Refused.unreadable(errors)
     if texts.get("forget") or texts.get("secret"):
         body["secret"] = None if texts.get("forget") else texts["secret"]
     await visit.api.ask("PUT", f"/v1/targets/{target_id}", body=body)

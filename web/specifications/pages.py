@@ -69,5 +69,5 @@ async def _read_stored(visit: Visit) -> JsonObject:
 
 
 def _show_form(visit: Visit, kind: str, texts: Json, *, name: str = "") -> Response:
-    wrong = wrong_fields(kind, visit.refused.errors) if visit.refused else {}
-    return visit.page("specifications/form.html", kind=kind, typed=texts, name=name, wrong=wrong, fields=FIELDS[kind])
+    errors = wrong_fields(kind, visit.refused.errors) if visit.refused else {}
+    return visit.page("specifications/form.html", kind=kind, typed=texts, name=name, wrong=errors, fields=FIELDS[kind])

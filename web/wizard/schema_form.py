@@ -255,13 +255,13 @@ def read(field: Field, answers: Mapping[str, str]) -> Any:
 def read_all(fields: Sequence[Field], answers: Mapping[str, str]) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """Return the values of valid fields by key, and an error with a JSON pointer for each of the others."""
     values: dict[str, Any] = {}
-    wrong: list[dict[str, str]] = []
+    errors: list[dict[str, str]] = []
     for field in fields:
         try:
             values |= _given_values([field], answers)
         except Unreadable as unreadable:
-            wrong.append({"pointer": "/" + field.name.replace(".", "/"), "detail": str(unreadable)})
-    return values, wrong
+            errors.append({"pointer": "/" + field.name.replace(".", "/"), "detail": str(unreadable)})
+    return values, errors
 
 
 def _given_values(fields: Sequence[Field], answers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
