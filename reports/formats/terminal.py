@@ -66,11 +66,11 @@ class _Page:
         verdict = rating.verdict
         yield from self._text_lines(outline.warning(rating) or "")
         name = f"  {verdict.letter or '?'}  "
-        corners, edge, side = ("┏┓┗┛", "━", "┃") if verdict.declared else ("┌┐└┘", "╌", "╎")
-        top_left, top_right, bottom_left, bottom_right = corners
+        corners, edge, side = (("┏┓", "┗┛"), "━", "┃") if verdict.declared else (("┌┐", "└┘"), "╌", "╎")
+        top_corners, bottom_corners = corners
         rule = edge * len(name)
-        yield self._colour_text(f"{top_left}{rule}{top_right}", verdict)
-        stamp_lines = (f"{side}{name}{side}", f"{bottom_left}{rule}{bottom_right}")
+        yield self._colour_text(rule.join(top_corners), verdict)
+        stamp_lines = (f"{side}{name}{side}", rule.join(bottom_corners))
         indent = len(stamp_lines[0]) + 2
         texts = [*wrap(rating.target, self.columns - indent), *wrap(verdict.headline, self.columns - indent)]
         for stamp_line, text in zip_longest(stamp_lines, texts):
@@ -169,12 +169,12 @@ class _BriefPage(_Page):
 def draw_table(table: Table, columns: int) -> Iterator[str]:
     """Yield the lines of a table drawn with box characters, at most `columns` wide; wide cells are wrapped."""
     widths = fit([max(map(width, cells)) for cells in zip(table.columns, *table.rows, strict=True)], columns)
-    yield _border_line("┌┬┐", widths)
+    yield _border_line("┌", "┬", "┐", widths)
     yield from _row_line(table.columns, widths, table.numeric)
-    yield _border_line("├┼┤", widths)
+    yield _border_line("├", "┼", "┤", widths)
     for row in table.rows:
         yield from _row_line(row, widths, table.numeric)
-    yield _border_line("└┴┘", widths)
+    yield _border_line("└", "┴", "┘", widths)
 
 
 def fit(widths: Sequence[int], columns: int) -> list[int]:
@@ -219,6 +219,5 @@ def _pad(text: str, columns: int, flush_right: bool) -> str:
     return blanks + text if flush_right else text + blanks
 
 
-def _border_line(corners: str, widths: Sequence[int]) -> str:
-    left, middle, right = corners
+def _border_line(left: str, middle: str, right: str, widths: Sequence[int]) -> str:
     return left + middle.join("─" * (size + 2) for size in widths) + right
