@@ -152,10 +152,10 @@ def _unique_reasons(rating: RatingView) -> list[ReasonView]:
         if reason.component in {None, first_component[reason.code]}
         and (reason.code != UNMEASURED_PART or len(rating.components) > 1)
     ]
-    return [replace(reason, text=f"{reason.text}{_other_parts(reason, rating)}") for reason in unique]
+    return [replace(reason, text=f"{reason.text}{_other_parts_sentence(reason, rating)}") for reason in unique]
 
 
-def _other_parts(reason: ReasonView, rating: RatingView) -> str:
+def _other_parts_sentence(reason: ReasonView, rating: RatingView) -> str:
     parts = [part for part in rating.foremost if part.name != reason.component]
     titles = [part.title for part in parts if reason.code in {part_reason.code for part_reason in part.reasons}]
     return f" The same reason applies to {_listing(titles)}, with other numbers." if reason.component and titles else ""

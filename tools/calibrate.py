@@ -306,17 +306,17 @@ def main() -> None:
         WORLDS_KEPT.unlink(missing_ok=True)
         if not options.group:
             KEPT.unlink(missing_ok=True)
-    worlds: list[str] = []
+    world_lines: list[str] = []
     for group in () if options.service else [GROUPS[name] for name in options.group or GROUPS]:
         ratings = measure_worlds(group, options.world_seeds or group.seeds, WORLDS_KEPT)
         section_lines = tuple(section_of_worlds(group, ratings, datetime.now(UTC).date()))
-        worlds += section_lines
+        world_lines += section_lines
         if options.group:
             PAGE.write_text(replace_section(PAGE.read_text(encoding="utf-8"), section_lines), encoding="utf-8")
     if options.group:
         return
     runs = measure(jobs_of(service_names, options.seeds, options.simulations), KEPT)
-    text = page(runs, options.seeds, worlds)
+    text = page(runs, options.seeds, world_lines)
     if not options.service or any(part in "compositions" for part in options.service):
         text += "\n".join(["", *section(measure_pairs())])
     if options.print or options.service:

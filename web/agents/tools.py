@@ -120,7 +120,7 @@ class AgencyTools:
         if "://" in service:
             query = {"target_url": service, "attribute": attribute, "method": method}
             answer["stands"] = await self._valid_rating(context, query)
-        return _text(answer)
+        return _as_json(answer)
 
     async def explain_rating(self, context: Context, rating_id: RatingId) -> str:
         """Explain a rating: its letter in words, probabilities, effects with intervals and limits, reasons, counts.
@@ -134,7 +134,7 @@ class AgencyTools:
             for component in rating["components"][:MOST_RATINGS]
         ]
         explanation = {name: rating[name] for name in members if name in rating}
-        return _text({**_rating_facts(rating), **explanation, "components": components, "report": f"/r/{rating_id}"})
+        return _as_json({**_rating_facts(rating), **explanation, "components": components, "report": f"/r/{rating_id}"})
 
     async def choices(self, context: Context, kind: Name = "") -> str:
         """List what a rating can be asked for: methods with an example request, protocols, attributes.
@@ -155,12 +155,12 @@ class AgencyTools:
             if kind in ("", *protocol["kinds"])
         ]
         attributes = [attribute["name"] for attribute in (await self._get(context, "/v1/attributes"))["items"]]
-        return _text({"methods": methods, "protocols": protocols, "attributes": attributes})
+        return _as_json({"methods": methods, "protocols": protocols, "attributes": attributes})
 
     async def plan_rating(self, context: Context, target: Target, experiment: Experiment) -> str:
         """Say what a rating would ask, and how many calls and how much time it takes; nothing is stored or called."""
         body = {"target": target, "experiment": experiment}
-        return _text(await self._ask(context, "POST", "/v1/jobs/plan", body=body))
+        return _as_json(await self._ask(context, "POST", "/v1/jobs/plan", body=body))
 
     async def rate_service(
         self,
@@ -177,12 +177,12 @@ class AgencyTools:
         """
         body = {"target": target, "experiment": experiment, "visibility": visibility, "max_calls": max_calls}
         headers = {"idempotency-key": f"mcp-{uuid4()}", "prefer": f"wait={wait_s}"}
-        return _text(_job_state(await self._ask(context, "POST", "/v1/jobs", body=body, headers=headers)))
+        return _as_json(_job_state(await self._ask(context, "POST", "/v1/jobs", body=body, headers=headers)))
 
     async def job_status(self, context: Context, job_id: JobId, wait_s: Wait = 20) -> str:
         """Say how far a job is, and which rating it ended with."""
         headers = {"prefer": f"wait={wait_s}"}
-        return _text(_job_state(await self._get(context, f"/v1/jobs/{_segment(job_id)}", headers=headers)))
+        return _as_json(_job_state(await self._get(context, f"/v1/jobs/{_segment(job_id)}", headers=headers)))
 
     async def verify_rating(self, context: Context, rating_id: RatingId) -> str:
         """Check that the agency signed this rating as it is shown: signature, target and every number of the document.
@@ -201,8 +201,8 @@ class AgencyTools:
         try:
             checks = [*check_statements(rating, [*map(opened, envelopes)], is_of_agency)]
         except CertificateError as error:
-            return _text({"verified": False, "differs": [str(error)]})
-        return _text(
+            return _as_json({"verified": False, "differs": [str(error)]})
+        return _as_json(
             {
                 "verified": all(check.ok for check in checks),
                 "checked": [check.name for check in checks if check.ok],
@@ -257,7 +257,7 @@ def _job_state(job: Document) -> Document:
     return {name: job.get(name) for name in (*members, "error")}
 
 
-def _text(document: Document) -> str:
+def _as_json(document: Document) -> str:
     return json.dumps(document, ensure_ascii=False)
 
 

@@ -95,11 +95,11 @@ async def domain_of(visit: Visit, rated_service: Service) -> JsonObject:
 def _is_of(schedule: Json, rated_service: Service) -> bool:
     """Whether a schedule rates or watches a service."""
     if (watch := schedule["watch"]) is None:
-        return rated_service.id in _targets_of(schedule["request"])
+        return rated_service.id in _target_ids_of(schedule["request"])
     return watch["target_id"] == rated_service.id or bool(watch["digest"] == rated_service.target["digest"])
 
 
-def _targets_of(request: JsonObject) -> set[str | None]:
+def _target_ids_of(request: JsonObject) -> set[str | None]:
     """Return the ids of the saved targets of a job or a suite."""
     return {target.get("id") for target in [request.get("target"), *(request.get("targets") or ())] if target}
 

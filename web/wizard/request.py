@@ -30,13 +30,13 @@ def settle(state: WizardState) -> None:
     answers, material = state.answers, state.material
     _settle_decision(answers)
     if material.protocol["name"] != answers["settings_of"]:
-        decision = {name: text for name, text in answers.texts.items() if name.startswith("settings.decision.")}
+        decision_texts = {name: text for name, text in answers.texts.items() if name.startswith("settings.decision.")}
         answers.forget("settings.")
-        answers.texts |= decision
+        answers.texts |= decision_texts
     if material.method["name"] != answers["fields_of"]:
-        texts = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
+        kept_texts = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
         answers.forget("experiment.")
-        answers.texts |= texts
+        answers.texts |= kept_texts
     answers.texts |= {
         "protocol": material.protocol["name"],
         "settings_of": material.protocol["name"],
