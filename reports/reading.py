@@ -393,7 +393,7 @@ def _effect(name: str, title: str, effect: EffectDocument, tolerance: float | No
 def _likeliest_verdict(shares: Shares) -> Verdict:
     probabilities = letter_probabilities(shares)
     letter = max(probabilities, key=lambda letter: probabilities[letter]) if probabilities else None
-    return Verdict(letter, False, probabilities)
+    return Verdict(letter, declared=False, probabilities=probabilities)
 
 
 def _example_texts(example: ExampleDocument, vocabulary: Vocabulary) -> Mapping[str, str]:

@@ -234,7 +234,7 @@ def looks(component: Component) -> Table:
     """Return a table of the probabilities of the letters at each look (interim analysis)."""
     rows = []
     for look in component.part.decision:
-        verdict = Verdict(look.letter, False, letter_probabilities(look.probabilities))
+        verdict = Verdict(look.letter, declared=False, probabilities=letter_probabilities(look.probabilities))
         letter = look.letter.value if look.letter else NOT_MEASURED
         outcome = "stopped" if look.stopped else "went on"
         rows.append((count(look.look), count(look.texts_per_block), *map(decimal, verdict.shares()), letter, outcome))

@@ -319,12 +319,12 @@ def main() -> None:
 
 def _sample_mutants(all_mutants: Sequence[Mutant], count: int, rng: np.random.Generator) -> list[Mutant]:
     """Sample places in the code, and one mutant at each."""
-    places: dict[tuple[str, int, int, str], list[Mutant]] = defaultdict(list)
+    mutants_by_place: dict[tuple[str, int, int, str], list[Mutant]] = defaultdict(list)
     for mutant in all_mutants:
-        places[mutant.place].append(mutant)
-    one_each = [mutants[int(rng.integers(len(mutants)))] for mutants in places.values()]
-    order = rng.permutation(len(one_each))[: count or None]
-    return [one_each[index] for index in order]
+        mutants_by_place[mutant.place].append(mutant)
+    one_each = [mutants[int(rng.integers(len(mutants)))] for mutants in mutants_by_place.values()]
+    sampled_indices = rng.permutation(len(one_each))[: count or None]
+    return [one_each[index] for index in sampled_indices]
 
 
 def _load_libraries() -> None:

@@ -125,7 +125,7 @@ def hallmark(
     outline. A large punch has an inner line. The style sheet defines the sizes 9, 11, 13, 15 and 40.
     """
     inner_punch = punch(letter, x + 5, y + 5, w - 10, h - 10, "inner") if size >= LARGE else Markup()
-    baseline = y + h / 2 + size * (0.26 if letter is Letter.BS else 0.36)
+    baseline = y + h / 2 + size * (0.26 if letter is Letter.BS else 0.36)  # half a capital; higher in a shield
     name = tag("text", letter.value if letter else "?", x=x + w / 2, y=baseline, class_=f"name n{size}")
     classes = f"{letter or 'none'} {'quiet' if quiet else 'struck' if struck else 'open'}"
     return tag("g", punch(letter, x, y, w, h, "mark"), inner_punch, name, class_=classes)

@@ -25,10 +25,10 @@ def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]
     label, values = part.label or "yes", part.values
     if shares_by_value := _shares_by_value(part.distribution):
         largest_share, value = max(shares_by_value)
-        even = f"{100 / len(values):.0f} %" if values else "as many of each"
+        even_share = f"{100 / len(values):.0f} %" if values else "as many of each"
         yield (
             f"Of the inputs that get “{label}”, an estimated {100 * largest_share:.0f} % are about “{value}”; "
-            f"even would be {even}."
+            f"even would be {even_share}."
         )
     for tied_mix in part.tied[-1:]:
         for share, value in _shares_by_value(tied_mix.values):

@@ -209,13 +209,13 @@ def _occupations(shared: Shared) -> Exhibit:
         Line("PSE and the labour share of an occupation", printed.LABOUR, relation, reason),
         *(Line(f"PSE of {word}", printed.SIDES[word], side_names[is_on_womens_side[word]]) for word in printed.SIDES),
     )
-    _, points, _, shares = figures(detail_of(component))
+    _, points_figure, _, shares_figure = figures(detail_of(component))
     return Exhibit(
         "Figure: PSE of occupations, women to men",
         "Each occupation's point of subjective equality over eight cue pairs, against labour statistics.",
         lines,
         tuple(entry for entry in tables(detail_of(component)) if entry is not None),
-        tuple(entry for entry in (points, shares) if entry is not None),
+        tuple(entry for entry in (points_figure, shares_figure) if entry is not None),
     )
 
 

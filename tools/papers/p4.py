@@ -34,9 +34,9 @@ class Pair:
     @classmethod
     def of(cls, row: dict[str, str]) -> Pair:
         """Read a row; its "top" sentence has the higher score, and its labels name the stereotyped one."""
-        labelled = {row["label_1"]: row["att_term_1"], row["label_2"]: row["att_term_2"]}
-        numbers = {row["top_term"]: float(row["top_logit"]), row["bottom_term"]: float(row["bottom_logit"])}
-        stereotyped, anti_stereotyped = (numbers[labelled[label]] for label in ("stereotype", "anti-stereotype"))
+        term_of = {row["label_1"]: row["att_term_1"], row["label_2"]: row["att_term_2"]}
+        scores = {row["top_term"]: float(row["top_logit"]), row["bottom_term"]: float(row["bottom_logit"])}
+        stereotyped, anti_stereotyped = (scores[term_of[label]] for label in ("stereotype", "anti-stereotype"))
         return cls(row["group"], row["group_term"], stereotyped, anti_stereotyped, float(row["stereotyped"]))
 
 

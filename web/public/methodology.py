@@ -31,13 +31,13 @@ async def changes(visit: Visit) -> Response:
     until = visit.query("to") or listing["current"]
     index = versions.index(until) + 1 if until in versions else 0
     since = visit.query("from") or versions[min(index, len(versions) - 1)]
-    old, new = [await visit.api.get(f"/v1/methodology/{segment(version)}") for version in (since, until)]
-    lines = list(changed_lines(old["text"].splitlines(), new["text"].splitlines()))
+    old_version, new_version = [await visit.api.get(f"/v1/methodology/{segment(number)}") for number in (since, until)]
+    lines = list(changed_lines(old_version["text"].splitlines(), new_version["text"].splitlines()))
     return visit.page(
         "public/changes.html",
         versions=versions,
-        old=old,
-        new=new,
+        old=old_version,
+        new=new_version,
         lines=lines,
         added=sum(line.sign == "+" for line in lines),
         removed=sum(line.sign == "-" for line in lines),

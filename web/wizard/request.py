@@ -166,24 +166,24 @@ KEPT_S = 2 * 60 * 60
 
 def seal(visit: Visit, secret: str, description: Mapping[str, Any]) -> str:
     """Return a secret, encrypted for this session, for the destination of the described target, and for two hours."""
-    until = str(int(time.time()) + KEPT_S)
-    sealed_secret = service_of(visit.request).vault.seal(secret, **_vault_context(visit, until, description))
-    parts = (base64.urlsafe_b64encode(part).decode() for part in (sealed_secret.nonce, sealed_secret.ciphertext))
-    return ".".join((until, sealed_secret.key_id, *parts))
+    expires_at = str(int(time.time()) + KEPT_S)
+    sealed_secret = service_of(visit.request).vault.seal(secret, **_vault_context(visit, expires_at, description))
+    encoded_pair = (base64.urlsafe_b64encode(part).decode() for part in (sealed_secret.nonce, sealed_secret.ciphertext))
+    return ".".join((expires_at, sealed_secret.key_id, *encoded_pair))
 
 
 def opened_secret(visit: Visit, field_text: str, description: Mapping[str, Any]) -> str | None:
     """Return a sealed secret; ``None`` if it is too old, altered, or for another session or target."""
     try:
-        until, key_id, *parts = field_text.split(".")
-        nonce, ciphertext = (base64.b64decode(part, b"-_", validate=True) for part in parts)
+        expires_at, key_id, *encoded_pair = field_text.split(".")
+        nonce, ciphertext = (base64.b64decode(part, b"-_", validate=True) for part in encoded_pair)
         sealed_secret = SealedSecret(ciphertext, nonce, key_id, "")
-        if int(until) < time.time():
+        if int(expires_at) < time.time():
             return None
-        return service_of(visit.request).vault.open(sealed_secret, **_vault_context(visit, until, description))
+        return service_of(visit.request).vault.open(sealed_secret, **_vault_context(visit, expires_at, description))
     except (ValueError, binascii.Error, SecretLost, SecretMoved):
         return None
 
 
-def _vault_context(visit: Visit, until: str, description: Mapping[str, Any]) -> dict[str, str]:
-    return seal_context(visit, json.dumps(["wizard", until, destination_of(description)]))
+def _vault_context(visit: Visit, expires_at: str, description: Mapping[str, Any]) -> dict[str, str]:
+    return seal_context(visit, json.dumps(["wizard", expires_at, destination_of(description)]))

@@ -301,8 +301,8 @@ def _parse_text(field: Field, text: str) -> Any:
 
 def _split_list(text: str) -> str | list[str]:
     """Return the texts between rules as a list, or the only text."""
-    parts = [part.strip() for part in f"\n{text}\n".split(f"\n{RULE}\n") if part.strip()]
-    return parts[0] if len(parts) == 1 else parts
+    texts = [part.strip() for part in f"\n{text}\n".split(f"\n{RULE}\n") if part.strip()]
+    return texts[0] if len(texts) == 1 else texts
 
 
 def _parse_integer(text: str) -> int:

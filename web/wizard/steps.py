@@ -121,7 +121,8 @@ class PlanStep(Step):
         """Plan the request unless its answers were refused; return the plans, the last test and the request's body."""
         probe, is_refused = await newest_probe(state), state.errors or state.refused
         plans = [] if is_refused else await plans_of(state, probe, all_sizes=self.all_sizes)
-        return {"plans": plans, "probe": probe, "body": request_of(state)[0]}
+        body, _ = request_of(state)
+        return {"plans": plans, "probe": probe, "body": body}
 
 
 def _names_in(fields: Sequence[Field]) -> list[str]:
