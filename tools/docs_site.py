@@ -88,8 +88,8 @@ def navigation_places(nav: list[Any]) -> set[str]:
     """Return the places that a navigation names."""
     places: set[str] = set()
     for entry in nav:
-        value = next(iter(entry.values())) if isinstance(entry, dict) else entry
-        places |= navigation_places(value) if isinstance(value, list) else {value}
+        place_or_entries = next(iter(entry.values())) if isinstance(entry, dict) else entry
+        places |= navigation_places(place_or_entries) if isinstance(place_or_entries, list) else {place_or_entries}
     return places
 
 

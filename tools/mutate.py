@@ -265,7 +265,8 @@ def check_unmutated(lines: Mapping[str, Mapping[int, set[str]]], seconds: Mappin
     child = os.fork()
     if child == 0:
         _run_tests_and_exit(unmutated, source, tests)
-    if (outcome := _outcome_of_exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))) != "survived":
+    _, wait_status = os.waitpid(child, 0)
+    if (outcome := _outcome_of_exit(os.waitstatus_to_exitcode(wait_status))) != "survived":
         raise RuntimeError(f"{len(tests)} tests of {path} were run on it as it is, and it was {outcome}")
 
 

@@ -211,12 +211,12 @@ def _compare_with_population(world: str, finding: Finding) -> dict[str, Mapping[
     service, component = SERVICES[world], finding.components[0]
     if not isinstance(service, FileWorld) or not isinstance(component.detail, OutcomesComponent):
         return {}
-    verdicts = [*service.population.held(component)]
-    rows = component.detail.groups
-    audit = {"suspicious": any(row.suspicious for row in rows), "flagged": any(row.flagged for row in rows)}
+    interval_checks = [*service.population.held(component)]
+    groups = component.detail.groups
+    audit = {"suspicious": any(row.suspicious for row in groups), "flagged": any(row.flagged for row in groups)}
     return {
-        "stated": dict(Counter(kind for kind, _ in verdicts)),
-        "held": dict(Counter(kind for kind, covers in verdicts if covers)),
+        "stated": dict(Counter(kind for kind, _ in interval_checks)),
+        "held": dict(Counter(kind for kind, covers in interval_checks if covers)),
         "audit": audit,
     }
 

@@ -53,7 +53,7 @@ def _draw_line(x: float, y: float, shares: Sequence[float]) -> Iterator[Markup]:
         yield tag("path", d=path, class_="bar")
 
 
-def _draw_stroke(class_: str, x: float, y: float, number: int, side: float = SIDE) -> Markup:
+def _draw_stroke(class_: str, x: float, y: float, count: int, side: float = SIDE) -> Markup:
     return tag(
-        "path", d=f"M{coordinate(x)} {coordinate(y + SIDE / 2)}h{coordinate((number - 1) * STEP + side)}", class_=class_
+        "path", d=f"M{coordinate(x)} {coordinate(y + SIDE / 2)}h{coordinate((count - 1) * STEP + side)}", class_=class_
     )

@@ -106,8 +106,8 @@ def _draw_wide(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping
         _draw_flow_right((290, band_top + bs + (dsbs + ucs) / 2), (372, mid), dsbs + ucs, None),
         _draw_flow_right((618, mid - (dsbs + ucs) / 2 + dsbs / 2), (706, mid), dsbs, Letter.DSBS),
         _draw_flow_right((618, mid + (dsbs + ucs) / 2 - ucs / 2), (706, mid + 66), ucs, Letter.UCS),
-        *_draw_step(steps[0], 44, top, BOX_WIDTH),
-        *_draw_step(steps[1], 372, top, BOX_WIDTH),
+        *_draw_step(steps[0], 44, top, BOX_WIDTH),  # from x = 44 to 290
+        *_draw_step(steps[1], 372, top, BOX_WIDTH),  # from x = 372 to 618
     ]
     for letter, (x, y) in {Letter.BS: (412, 4), Letter.DSBS: (712, mid - 20), Letter.UCS: (712, mid + 46)}.items():
         shapes += _draw_leaf(verdict, letter, x, y, (x + LEAF + 12, y + 25), "")

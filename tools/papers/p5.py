@@ -135,11 +135,11 @@ def apertium_column() -> dict[str, str] | str:
 # ---------------------------------------------------------------------------- the page
 def paper(_: Shared) -> Paper:
     """Compute everything of the paper that can be computed here."""
-    apertium = apertium_column()
+    column_or_reason = apertium_column()
     absent = [Absent("Table 1: the columns of Google Translate and Yandex Translate", GONE)]
-    if isinstance(apertium, str):
-        absent.append(Absent("Table 1: a column of Apertium", apertium))
-    letters = {} if isinstance(apertium, str) else apertium
+    if isinstance(column_or_reason, str):
+        absent.append(Absent("Table 1: a column of Apertium", column_or_reason))
+    letters = {} if isinstance(column_or_reason, str) else column_or_reason
     absent.append(Absent("Figures 1 and 3", "an example of texts, and a diagram of the architecture"))
     return Paper("P5", printed.P5, (_figure_4(), _design(), _table_1(letters), _table_2()), tuple(absent))
 

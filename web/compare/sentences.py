@@ -76,7 +76,8 @@ async def joined_by_question(
     api: Api, before: RatingDocument, after: RatingDocument
 ) -> tuple[list[JoinedQuestion], bool]:
     """Join two ratings by their questions, the largest change first; also return whether observations were left out."""
-    replies, later_replies, is_cut = _preferred_sentences(before), _preferred_sentences(after), False
+    replies, later_replies = _preferred_sentences(before), _preferred_sentences(after)
+    is_cut = False
     if not replies:
         replies, is_cut = await _read_replies(api, before.id)
         later_replies, later_is_cut = await _read_replies(api, after.id)

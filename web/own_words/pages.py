@@ -62,8 +62,7 @@ async def store_bias(visit: Visit) -> Response:
     kind = _known_kind(form_texts.get("kind", ""))
     texts = _complete_fields(KINDS[kind], form_texts)
     specification = await _stored_specification(visit, KINDS[kind], texts, form_texts.get("from", ""))
-    corpus = await _create_corpus(visit, kind, texts, specification)
-    test = BiasTest.of(corpus, specification)
+    test = BiasTest.of(await _create_corpus(visit, kind, texts, specification), specification)
     return visit.redirect(test.path("sentences"), **test.query)
 
 

@@ -84,9 +84,9 @@ async def choose_model(visit: Visit) -> Response:
     if not test.corpus["items"] or not test.specification:
         return visit.page("own_words/nothing.html", 409, now=test)
     job = await _job_in_address(visit, "rating")
-    running, answer = job is not None and job["status"] in ("queued", "running"), None
-    if job is not None and job["rating"] is not None:
-        answer = answer_of(await visit.api.get(f"/v1/ratings/{job['rating']['id']}"))
+    running = job is not None and job["status"] in ("queued", "running")
+    rating = job and job["rating"]
+    answer = answer_of(await visit.api.get(f"/v1/ratings/{rating['id']}")) if rating else None
     return visit.page(
         "own_words/test.html",
         **await _service_context(visit, test.kind),

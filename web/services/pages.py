@@ -29,9 +29,9 @@ async def services(visit: Visit) -> Response:
     query = {name: visit.query(name) for name in ("q", "kind", "cursor") if visit.query(name)}
     page = await visit.api.get("/v1/targets", **query, limit=READ)
     rows = [(target, target["newest"]) for target in page["items"]]
-    filters, complete = {name: query.get(name, "") for name in ("q", "kind")}, False
+    complete = False
     if not page["next_cursor"] and not visit.query("cursor"):
-        rated_rows, complete = await find_rated(visit.api, **filters)
+        rated_rows, complete = await find_rated(visit.api, q=query.get("q", ""), kind=query.get("kind", ""))
         digests = {target["digest"] for target in page["items"]}
         rows += [(None, row) for row in rated_rows if row["target"]["digest"] not in digests]
     start = whole_number(visit.query("start")) or 0

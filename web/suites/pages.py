@@ -110,7 +110,8 @@ async def choices(api: Api, text: str, selected_ids: Sequence[str]) -> tuple[lis
     if all saved ones are listed.
     """
     listing = await api.get("/v1/targets", q=text, limit=MAX_LISTED_SERVICES)
-    targets, complete, rated_rows = listing["items"], not listing["next_cursor"], list[Json]()
+    targets, complete = listing["items"], not listing["next_cursor"]
+    rated_rows = list[Json]()
     if complete:
         rated_rows, complete = await find_rated(api, q=text)
     saved_digests = {target["digest"] for target in targets}
@@ -121,17 +122,17 @@ async def choices(api: Api, text: str, selected_ids: Sequence[str]) -> tuple[lis
             saved_digests.add(target["digest"])
             services.append(_choice(row["id"], target))
     services.sort(key=lambda service: (service["kind"], service["name"].casefold()))
-    by_id, selected_services = {service["value"]: service for service in services}, []
+    services_by_id, selected_services = {service["value"]: service for service in services}, []
     for value in selected_ids:
-        if value in by_id:
-            selected_services.append(by_id.pop(value))
+        if value in services_by_id:
+            selected_services.append(services_by_id.pop(value))
             continue
         with suppress(Refused):  # an unknown one is left out
             kind = "ratings" if value.startswith("rat_") else "targets"
             document = await api.get(f"/v1/{kind}/{segment(value)}")
             target = {"url": document.get("base_url"), **document.get("target", document)}
             selected_services.append(_choice(value, target))
-    return [*selected_services, *by_id.values()], complete
+    return [*selected_services, *services_by_id.values()], complete
 
 
 def _choice(value: str, target: Json) -> Json:
