@@ -61,7 +61,7 @@ async def service(visit: Visit) -> Response:
         service=rated_service,
         matrix=await read_matrix(visit, rated_service.newest),
         lines=list(history_charts(rated_service.entries)) if rated_service.saved else [],
-        schedules=[schedule for schedule in schedules if _is_of(schedule, rated_service)],
+        schedules=[schedule for schedule in schedules if _concerns_service(schedule, rated_service)],
         badge=badge_of(visit, rated_service),
         **await domain_of(visit, rated_service),
     )
@@ -92,7 +92,7 @@ async def domain_of(visit: Visit, rated_service: Service) -> JsonObject:
     return {"host": host, "domain": next((claim for claim in claims if claim["host"] == host), None)}
 
 
-def _is_of(schedule: Json, rated_service: Service) -> bool:
+def _concerns_service(schedule: Json, rated_service: Service) -> bool:
     """Whether a schedule rates or watches a service."""
     if (watch := schedule["watch"]) is None:
         return rated_service.id in _target_ids_of(schedule["request"])

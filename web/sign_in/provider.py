@@ -208,7 +208,7 @@ class Provider:
         names = ("authorization_endpoint", "token_endpoint", "jwks_uri")
         authorization, token, keys = (str(document.get(name)) for name in names)
         for url in (authorization, token, keys):
-            if urlsplit(url).scheme != "https" and urlsplit(url)[:2] != urlsplit(issuer)[:2]:
+            if urlsplit(url).scheme != "https" and urlsplit(url)[:2] != urlsplit(issuer)[:2]:  # scheme, host
                 raise Problem("provider-unavailable", "the provider has an address that does not begin with https://")
         methods = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         posts = isinstance(methods, list) and "client_secret_post" in methods and "client_secret_basic" not in methods
