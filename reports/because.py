@@ -47,9 +47,9 @@ class Because:
 
 def because(rating: RatingDocument, report: MethodReport) -> Because | None:
     """Explain the letter of a rating by the effect that decided it; return ``None`` if nothing was measured."""
-    if rating.letter is None or (entry := deciding_part(rating)) is None:
+    if rating.letter is None or (part_and_effect := deciding_part(rating)) is None:
         return None
-    part, deciding = entry
+    part, deciding = part_and_effect
     estimate = deciding.effect.estimate or 0.0
     case = _changed_example(part, deciding) if rating.letter is Letter.BS else None
     sentences = list(_explain_letter(rating, part, deciding, report, case))
@@ -92,7 +92,8 @@ def _explain_letter(
     if report.number and rating.letter is not Letter.UCS and not by_content:
         yield report.number
     if case is not None:
-        yield f"“{case[0]}” came back as “{case[1].removesuffix('.')}”."
+        sent, returned = case
+        yield f"“{sent}” came back as “{returned.removesuffix('.')}”."
     if rating.declared and (remark := report.remark(part)) is not None:
         yield remark
 
@@ -101,20 +102,20 @@ def unit_of(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect | None, report: MethodReport
 ) -> Unit:
     """Return the unit of an effect in sentences and figures; a plain number if the method's report names no unit."""
-    return (report.unit or _effect_size)(rating, part, None if deciding is None else deciding.hidden)
+    return (report.unit or _plain_number)(rating, part, None if deciding is None else deciding.hidden)
 
 
 def _evidence_sentences(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect, report: MethodReport
 ) -> list[str]:
     """Return sentences with the counts from which the effect follows, or else the method's first two on the answers."""
-    if counts := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
-        return counts
+    if count_sentences := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
+        return count_sentences
     sentences = report.in_words(rating, replace(part, hidden=()))
     lines = [visible(sentence) for sentence in sentences if sentence and not sentence.startswith(TESTED)][:2]
     mean, limit = part.effect(f"step_{deciding.step}"), part.tolerances.get(f"step_{deciding.step}")
-    by_step = deciding.hidden is None and deciding.name != "content"
-    if lines and not by_step and rating.letter is not Letter.UCS and limit is not None and abs(mean or 0.0) <= limit:
+    of_step = deciding.hidden is None and deciding.name != "content"
+    if lines and not of_step and rating.letter is not Letter.UCS and limit is not None and abs(mean or 0.0) <= limit:
         lines[0] = f"The average over all input hides this: {lines[0][:1].lower()}{lines[0][1:]}"
     elif lines and deciding.hidden is not None and rating.letter is Letter.UCS:
         lines[0] = f"Over all input: {lines[0][:1].lower()}{lines[0][1:]}"
@@ -125,27 +126,29 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
     """Return a phrase that completes "the effect …", such as "on balanced input" or "in a typical text"."""
     hidden = deciding.hidden
     if hidden is not None:
-        name, phrases = visible(hidden.name or "unnamed"), WORDS["phrases"]
+        name, phrases_by_kind = visible(hidden.name or "unnamed"), WORDS["phrases"]
         if hidden.name is not None and hidden.name in WORDS["typical"]:
             return f"{'by content, ' if hidden.kind == 'content' else ''}in {WORDS['typical'][hidden.name]}"
-        family = FAMILY.fullmatch(name) if hidden.kind == "stratum" else None
-        if family is not None:
-            return phrases.get(family[1], f"where “{family[1].replace('_', ' ')}” is “{{}}”").format(family[2])
-        return phrases.get(hidden.kind or "", "{}").format(name)
+        if hidden.kind == "stratum" and (match := FAMILY.fullmatch(name)) is not None:
+            family, stratum = match.groups()
+            return phrases_by_kind.get(family, f"where “{family.replace('_', ' ')}” is “{{}}”").format(stratum)
+        return phrases_by_kind.get(hidden.kind or "", "{}").format(name)
     return "of occupations" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
 
 
 def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple[str, str] | None:
     """Return the first example, sent and returned, of a round trip that changed a text of the deciding occupations."""
     side = deciding.hidden.name if deciding.hidden is not None else None
-    names = [row.name for row in occupations() if SIDES.get(row.side) == side] if side in SIDES.values() else [""]
+    names = [""]  # matches every text
+    if side in SIDES.values():
+        names = [occupation.name for occupation in occupations() if SIDES.get(occupation.side) == side]
     for example in part.examples:
-        fits = any(re.search(rf"\b{re.escape(name)}\b", example.asked or "") for name in names)
-        if fits and example.middle and example.asked and example.returned and example.asked != example.returned:
+        is_about = any(re.search(rf"\b{re.escape(name)}\b", example.asked or "") for name in names)
+        if is_about and example.middle and example.asked and example.returned and example.asked != example.returned:
             return example.asked, example.returned
     return None
 
 
-def _effect_size(*_: object) -> Unit:
+def _plain_number(*_: object) -> Unit:
     """Return the unit of effects without a named unit: the plain number."""
     return Unit(amount)

@@ -31,7 +31,7 @@ def number_format(values: Iterable[float]) -> Callable[[float], str]:
     decimals = max(0, DIGITS - 1 - math.floor(math.log10(largest))) if largest else 0
     if 1 <= largest < 10:
         decimals = DIGITS
-    return lambda value: f"{round(value, decimals) + 0.0:,.{decimals}f}"
+    return lambda value: f"{round(value, decimals) + 0.0:,.{decimals}f}"  # + 0.0 turns -0.0 into 0.0
 
 
 def number(value: float | None) -> str:
@@ -81,10 +81,10 @@ def _number_or_none(value: Value) -> float | None:
 def _write_numbers(values: Sequence[Value], write: Callable[[float], str]) -> tuple[str, ...]:
     numbers = [_number_or_none(value) for value in values]
     pairs = zip(values, numbers, strict=True)
-    return tuple(_why(value) if number is None else write(number) for value, number in pairs)
+    return tuple(_reason_or_dash(value) if number is None else write(number) for value, number in pairs)
 
 
-def _why(value: Value) -> str:
+def _reason_or_dash(value: Value) -> str:
     """Return the reason why a number is absent, or a dash if it is not known."""
     return (value.why if isinstance(value, Absent | EffectDocument) else None) or ABSENT
 
@@ -92,14 +92,14 @@ def _why(value: Value) -> str:
 def intervals(values: Sequence[Value]) -> tuple[str, ...]:
     """Format a column of estimates with their intervals; an absent estimate is replaced by its reason or a dash."""
     effects = [value if isinstance(value, EffectDocument) else NO_EFFECT for value in values]
-    ends = (end for effect in effects for end in (effect.estimate, effect.low, effect.high))
-    write = number_format(end for end in ends if end is not None)
+    bounds = (bound for effect in effects for bound in (effect.estimate, effect.low, effect.high))
+    write = number_format(bound for bound in bounds if bound is not None)
     return tuple(_interval(effect, write) for effect in effects)
 
 
 def _interval(effect: EffectDocument, write: Callable[[float], str]) -> str:
     if effect.low is None or effect.high is None:
-        return _why(effect) if effect.estimate is None else write(effect.estimate)
+        return _reason_or_dash(effect) if effect.estimate is None else write(effect.estimate)
     ends = f"({write(effect.low)} to {write(effect.high)})"
     return ends if effect.estimate is None else f"{write(effect.estimate)} {ends}"
 
@@ -110,7 +110,7 @@ def interval(effect: EffectDocument) -> str | None:
     return None if text == ABSENT else text
 
 
-def several(values: Iterable[float]) -> str:
+def number_list(values: Iterable[float]) -> str:
     """Format numbers as a list in one line, all with the same number of decimals."""
-    all_values = list(values)
-    return ", ".join(map(number_format(all_values), all_values)) or ABSENT
+    all_numbers = list(values)
+    return ", ".join(map(number_format(all_numbers), all_numbers)) or ABSENT

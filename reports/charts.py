@@ -12,7 +12,7 @@ from typing import Any
 from assay.document import EffectDocument
 from reports import cells
 from reports.plain import visible
-from reports.sheets import some_of
+from reports.sheets import shown_suffix
 from reports.view import Forest, Mark, Series, Span, Table
 
 MOST_MARKS = 28
@@ -21,7 +21,7 @@ MOST_MARKS = 28
 MOST_WORDS = 16
 """Maximum number of rows of a figure with two marks in each row."""
 
-TWIN = 9
+CURVE_TABLE_POINTS = 9
 """Number of points of a curve that its table lists."""
 
 
@@ -44,11 +44,11 @@ def forest(
     if not all_marks:
         return None
     marks = all_marks[:MOST_MARKS]
-    title += some_of(marks, all_marks)
-    return Forest(title, axis, marks, twin(title, head, marks, ()), (), reference, tolerance)
+    title += shown_suffix(marks, all_marks)
+    return Forest(title, axis, marks, forest_table(title, head, marks, ()), (), reference, tolerance)
 
 
-def twin(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -> Table:
+def forest_table(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -> Table:
     """Return the numbers of a forest plot as a table; `head` is the title of the column of names."""
     columns = []
     for kind_index in range(max(1, len(kinds))):
@@ -59,9 +59,9 @@ def twin(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -
     return Table(title, (head, *(kinds or ("Estimate",))), rows)
 
 
-def sampled(title: str, head: str, x: tuple[float, ...], series: Sequence[Series]) -> Table:
-    """Return the values of curves at `TWIN` points as a table."""
-    indices = sorted({round(step * (len(x) - 1) / (TWIN - 1)) for step in range(TWIN)})
+def curve_table(title: str, head: str, x: tuple[float, ...], series: Sequence[Series]) -> Table:
+    """Return the values of curves at `CURVE_TABLE_POINTS` points as a table."""
+    indices = sorted({round(step * (len(x) - 1) / (CURVE_TABLE_POINTS - 1)) for step in range(CURVE_TABLE_POINTS)})
     rows = tuple((curve.label, *(f"{curve.y[index]:.2f}" for index in indices)) for curve in series)
     return Table(title, (head, *(f"{x[index]:.2f}" for index in indices)), rows)
 

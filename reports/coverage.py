@@ -120,12 +120,12 @@ def _round_trip_counts(attribute: Attribute) -> Mapping[str, Counts]:
     return counts
 
 
-def _list_sizes(attribute: Attribute, kind: type) -> Counts:
-    """Count the words of the attribute's default specification of a kind, by list."""
+def _list_sizes(attribute: Attribute, words_type: type) -> Counts:
+    """Count the words of the attribute's default specification of a type, by list."""
     words = next(
         specification.words
         for specification in specifications().values()
-        if isinstance(specification.words, kind) and specification.words.attribute == attribute.name
+        if isinstance(specification.words, words_type) and specification.words.attribute == attribute.name
     )
     lists = {entry.name.replace("_", " "): getattr(words, entry.name) for entry in fields(words)}
     sizes = {}

@@ -51,15 +51,15 @@ def hidden_in_words(
     unit: Unit,
     stratum: str,
     individual: str = "{size}",
-    of_one: Unit | None = None,
+    individual_unit: Unit | None = None,
     content: str = "",
     strata: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[str]:
     """Write the largest hidden effects: on a typical single case, of strata and losses, and of content.
 
     `stratum`, `individual` and `content` are sentences with ``{name}`` and ``{size}``; `strata` has those of strata
-    with a sentence of their own, by name, and those of contents by ``content: {name}``. `of_one` is the unit of the
-    effect on a single case if it differs from `unit`. The largest effect is the largest relative to its limit.
+    with a sentence of their own, by name, and those of contents by ``content: {name}``. `individual_unit` is the unit
+    of the effect on a single case if it differs from `unit`. The largest effect is the largest relative to its limit.
     """
     largest: dict[str, HiddenDocument] = {}
     for hidden in sorted(part.hidden, key=lambda hidden: -_share_of_limit(part, hidden)):
@@ -72,7 +72,7 @@ def hidden_in_words(
         name = hidden.name or "a part of the content"
         template, its_unit = (LOSS, HUNDREDTHS) if hidden.kind == "loss" else (strata.get(name, stratum), unit)
         if kind == "individual":
-            template, its_unit = individual, of_one or unit
+            template, its_unit = individual, individual_unit or unit
         elif kind == "content":
             template = strata.get(f"content: {name}", content)
         qualifier = "at most an estimated " if hidden.bound else "an estimated "
@@ -109,10 +109,10 @@ def settle_in_words(document: RatingDocument, part: ComponentDocument, report: M
     if probes is None:
         return f"{estimate}. Add to this: {room.material}."
     if room.remaining:
-        can = f"allows {room.remaining:,} more questions (a larger {room.field}), too few to settle it"
+        material_clause = f"allows {room.remaining:,} more questions (a larger {room.field}), too few to settle it"
     else:
-        can = "was all asked about, and more questions of the same would hardly settle it"
-    return f"This material {can}. Add to this: {room.material}."
+        material_clause = "was all asked about, and more questions of the same would hardly settle it"
+    return f"This material {material_clause}. Add to this: {room.material}."
 
 
 def tested(document: RatingDocument, part: ComponentDocument, material: str) -> str:
@@ -151,8 +151,8 @@ def _effect_sentences(document: RatingDocument, part: ComponentDocument, steps: 
     for number, step in enumerate(steps, 1):
         size, limit = part.effect(f"step_{number}"), part.tolerances.get(f"step_{number}")
         if size is not None:
-            counts = "" if limit is None else f", and up to {amount(limit)} counts as no bias"
-            yield f"The effect of step {number} ({step}) is an estimated {amount(size)}{counts}."
-    of_stratum, of_individual = "Within “{name}” alone it is {size}.", "On a typical single case it is {size}."
-    yield from hidden_in_words(part, Unit(amount), of_stratum, of_individual)
+            limit_clause = "" if limit is None else f", and up to {amount(limit)} counts as no bias"
+            yield f"The effect of step {number} ({step}) is an estimated {amount(size)}{limit_clause}."
+    stratum, individual = "Within “{name}” alone it is {size}.", "On a typical single case it is {size}."
+    yield from hidden_in_words(part, Unit(amount), stratum, individual)
     yield tested(document, part, part.name or "one part")

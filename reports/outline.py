@@ -76,9 +76,9 @@ def _withdrawal_sentence(withdrawal: Withdrawal) -> str:
 
 def commands(rating: RatingView) -> list[str]:
     """Return shell commands that download the evidence (if the rating's address is known) and verify the rating."""
-    agency = (rating.circumstances.address or "").removesuffix(f"/{rating.document.id}").rpartition("/")[0]
-    files = (f"v1/ratings/{rating.document.id}/export.jsonl", ".well-known/jwks.json") if agency else ()
-    return [*(f"curl -O {agency}/{file}" for file in files), "assay verify export.jsonl --keys jwks.json --replay"]
+    agency_url = (rating.circumstances.address or "").removesuffix(f"/{rating.document.id}").rpartition("/")[0]
+    files = (f"v1/ratings/{rating.document.id}/export.jsonl", ".well-known/jwks.json") if agency_url else ()
+    return [*(f"curl -O {agency_url}/{file}" for file in files), "assay verify export.jsonl --keys jwks.json --replay"]
 
 
 def service_facts(rating: RatingView) -> list[tuple[str, str]]:
@@ -90,15 +90,14 @@ def service_facts(rating: RatingView) -> list[tuple[str, str]]:
 
 def limits(rating: RatingView) -> list[tuple[str, str]]:
     """Return (name, text) pairs: the tolerance, then each distinct limit with its effects' titles."""
-    titles: dict[str, dict[str, None]] = {}
+    titles: dict[str, dict[str, None]] = {}  # by limit; the inner dictionaries are ordered sets
     for component in rating.components:
         for effect in component.effects:
             if effect.tolerance is not None:
                 titles.setdefault(tables.decimal(effect.tolerance), {})[effect.title] = None
-    sizes = [(f"Limit {size}", _listing([*names])) for size, names in titles.items()]
-    return (
-        [("Tolerance", tables.decimal(rating.document.delta)), *sizes] if rating.document.delta is not None else sizes
-    )
+    limit_rows = [(f"Limit {size}", _listing([*names])) for size, names in titles.items()]
+    delta = rating.document.delta
+    return limit_rows if delta is None else [("Tolerance", tables.decimal(delta)), *limit_rows]
 
 
 def subject(rating: RatingView) -> str:
@@ -153,10 +152,10 @@ def _unique_reasons(rating: RatingView) -> list[ReasonView]:
         if reason.component in {None, first_component[reason.code]}
         and (reason.code != UNMEASURED_PART or len(rating.components) > 1)
     ]
-    return [replace(reason, text=f"{reason.text}{_other_parts(reason, rating)}") for reason in unique]
+    return [replace(reason, text=f"{reason.text}{_other_parts_sentence(reason, rating)}") for reason in unique]
 
 
-def _other_parts(reason: ReasonView, rating: RatingView) -> str:
+def _other_parts_sentence(reason: ReasonView, rating: RatingView) -> str:
     parts = [part for part in rating.foremost if part.name != reason.component]
     titles = [part.title for part in parts if reason.code in {part_reason.code for part_reason in part.reasons}]
     return f" The same reason applies to {_listing(titles)}, with other numbers." if reason.component and titles else ""
@@ -164,10 +163,9 @@ def _other_parts(reason: ReasonView, rating: RatingView) -> str:
 
 def _listing(titles: Sequence[str]) -> str:
     """List titles, or the first of many and how many more there are."""
-    names = (
-        titles if len(titles) <= MOST_TITLES else [*titles[: MOST_TITLES - 1], f"{len(titles) - MOST_TITLES + 1} more"]
-    )
-    return listed(names)
+    if len(titles) > MOST_TITLES:
+        titles = [*titles[: MOST_TITLES - 1], f"{len(titles) - MOST_TITLES + 1} more"]
+    return listed(titles)
 
 
 COMPONENT_TABLES: Mapping[str, Callable[[Component], Sequence[Table]]] = {
@@ -223,13 +221,13 @@ def aggregation_sentence(rating: RatingView) -> str | None:
     aggregation = rating.document.aggregation
     if aggregation.rule is None or len(rating.components) < 2:
         return None
-    parts = f"{len(rating.components)} parts were tested; {rules.get(aggregation.rule, aggregation.rule)}."
+    text = f"{len(rating.components)} parts were tested; {rules.get(aggregation.rule, aggregation.rule)}."
     if aggregation.deciding:
         titles = {component.name: component.title for component in rating.components}
-        parts += f" Deciding: {_listing([titles.get(name, name) for name in aggregation.deciding])}."
+        text += f" Deciding: {_listing([titles.get(name, name) for name in aggregation.deciding])}."
     if aggregation.vote and aggregation.rule != "vote":
-        parts += f" A vote would have given {aggregation.vote}."
-    return parts
+        text += f" A vote would have given {aggregation.vote}."
+    return text
 
 
 def pairs_sentence(component: Component) -> str | None:

@@ -37,11 +37,10 @@ def width(text: str) -> int:
     """Return the width of a text in terminal columns: two for a wide character, none for a combining character."""
     if text.isascii():
         return len(text)
-    return sum(
-        0
-        if unicodedata.combining(char) or char in "\u200c\u200d\u200e\u200f"
-        else 2
-        if unicodedata.east_asian_width(char) in "WF"
-        else 1
-        for char in text
-    )
+    return sum(map(_char_width, text))
+
+
+def _char_width(char: str) -> int:
+    if unicodedata.combining(char) or char in "\u200c\u200d\u200e\u200f":
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

@@ -297,10 +297,10 @@ class Component:
 
     def step(self, number: int) -> Effect | None:
         """Return the effect that decides step 1 or 2: its own, or the hidden one most probably above its limit."""
-        of_step = self.effect(f"step_{number}")
+        step_effect = self.effect(f"step_{number}")
         deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)
-        if of_step is None or deciding is None or deciding.name == of_step.name:
-            return of_step
+        if step_effect is None or deciding is None or deciding.name == step_effect.name:
+            return step_effect
         return _effect(deciding.name, phrase(deciding, self.report), deciding.effect, deciding.limit)
 
     def unit(self, number: int) -> Unit:
@@ -311,10 +311,10 @@ class Component:
     @cached_property
     def hidden(self) -> tuple[Effect, ...]:
         """The effects that a mean can hide; an effect without its own limit has the limit of step 1."""
-        usual, titles = self.part.tolerances.get("step_1"), WORDS["titles"]
+        step_limit, titles = self.part.tolerances.get("step_1"), WORDS["titles"]
         named_effects = [(hidden.name or "unnamed", hidden) for hidden in self.part.hidden]
         return tuple(
-            _effect(name, titles.get(hidden.kind or "", "{}").format(name), hidden.effect, hidden.limit or usual)
+            _effect(name, titles.get(hidden.kind or "", "{}").format(name), hidden.effect, hidden.limit or step_limit)
             for name, hidden in named_effects
         )
 
@@ -393,7 +393,7 @@ def _effect(name: str, title: str, effect: EffectDocument, tolerance: float | No
 def _likeliest_verdict(shares: Shares) -> Verdict:
     probabilities = letter_probabilities(shares)
     letter = max(probabilities, key=lambda letter: probabilities[letter]) if probabilities else None
-    return Verdict(letter, False, probabilities)
+    return Verdict(letter, declared=False, probabilities=probabilities)
 
 
 def _example_texts(example: ExampleDocument, vocabulary: Vocabulary) -> Mapping[str, str]:
@@ -431,21 +431,21 @@ def _service_label(service: ServiceDocument) -> str | None:
     return f"{service.name} ({service.url})" if service.name and service.url else service.name or service.url
 
 
-def facts_of(part: Json) -> Mapping[str, str]:
+def facts_of(json_object: Json) -> Mapping[str, str]:
     """Convert a JSON object of any shape to texts by key; empty values are left out."""
-    return dict(_labelled_texts(part))
+    return dict(_labelled_texts(json_object))
 
 
-def _labelled_texts(part: Json) -> Iterator[tuple[str, str]]:
-    return ((visible(str(key)), text) for key, value in part.items() if (text := _value_text(value)) is not None)
+def _labelled_texts(json_object: Json) -> Iterator[tuple[str, str]]:
+    return ((visible(str(key)), text) for key, value in json_object.items() if (text := _value_text(value)) is not None)
 
 
-def _leaf_lines(part: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+def _leaf_lines(json_object: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """Yield the path of every nested object with plain values ("a / b", or "all"), and these values in one line."""
-    values = facts_of({key: value for key, value in part.items() if not isinstance(value, Mapping)})
+    values = facts_of({key: value for key, value in json_object.items() if not isinstance(value, Mapping)})
     if values:
         yield " / ".join(path) or "all", " · ".join(f"{key} {value}" for key, value in values.items())
-    for key, value in part.items():
+    for key, value in json_object.items():
         if isinstance(value, Mapping):
             yield from _leaf_lines(value, (*path, visible(str(key))))
 
@@ -465,12 +465,12 @@ def _value_text(value: object) -> str | None:
     return None if value is None else visible(str(value)) or None
 
 
-def _abridge(mark: str, texts: Iterable[str], size: int) -> str | None:
-    """Join `size` texts with `mark`; of more than `MOST_LISTED`, return the number and the first ones."""
-    if size <= MOST_LISTED:
-        return mark.join(texts) or None
-    beginning = mark.join(islice(texts, SHOWN_ENTRIES))
-    return f"{size:,} in all, the first: {beginning}{mark}…" if beginning else None
+def _abridge(separator: str, texts: Iterable[str], count: int) -> str | None:
+    """Join `count` texts with `separator`; of more than `MOST_LISTED`, return the number and the first ones."""
+    if count <= MOST_LISTED:
+        return separator.join(texts) or None
+    beginning = separator.join(islice(texts, SHOWN_ENTRIES))
+    return f"{count:,} in all, the first: {beginning}{separator}…" if beginning else None
 
 
 def deciding_reader(rating: RatingDocument) -> CaseReader:

@@ -45,8 +45,8 @@ class Sheet:
         filled_columns = [(head, column) for head, column in columns if set(column) != {cells.ABSENT}]
         if not first_rows or not filled_columns:
             return None
-        table = tuple(zip(*(column for _, column in filled_columns), strict=True))
-        return Table(self.title + some_of(first_rows, rows), tuple(head for head, _ in filled_columns), table)
+        table_rows = tuple(zip(*(column for _, column in filled_columns), strict=True))
+        return Table(self.title + shown_suffix(first_rows, rows), tuple(head for head, _ in filled_columns), table_rows)
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ def sampled_table(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | No
     table = sheet.read(sample)
     if table is None:
         return None
-    return Table(table.title + some_of(sample, rows, EVENLY), table.columns, table.rows)
+    return Table(table.title + shown_suffix(sample, rows, EVENLY), table.columns, table.rows)
 
 
-def some_of(sample: Sequence[Any], rows: Sequence[Any], template: str = " ({} of {:,} shown)") -> str:
+def shown_suffix(sample: Sequence[Any], rows: Sequence[Any], template: str = " ({} of {:,} shown)") -> str:
     """Return a suffix for a title, such as " (20 of 1,000 shown)"; empty if all rows are shown."""
     return template.format(len(sample), len(rows)) if len(sample) < len(rows) else ""

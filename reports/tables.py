@@ -29,7 +29,9 @@ def decimal(value: float | None) -> str:
 
 def count(value: float | None) -> str:
     """Format a count without decimals, or a weighted count with up to six digits; ``None``: "not measured"."""
-    return NOT_MEASURED if value is None else f"{value:g}" if value % 1 else f"{int(value)}"
+    if value is None:
+        return NOT_MEASURED
+    return f"{value:g}" if value % 1 else f"{int(value)}"
 
 
 def interval(effect: Effect | EffectDocument | None) -> str:
@@ -113,8 +115,8 @@ def published(rules: Mapping[str, str | None], verdict: Verdict) -> Table:
     """Return a table of the letter of each published rule, compared with Assay's letter."""
     rows = [("Assay's headline (posterior)", short(verdict), "–")]
     for rule, letter in rules.items():
-        agrees = "–" if letter is None or verdict.letter is None else "yes" if letter == verdict.letter else "no"
-        rows.append((rule, letter or "no letter", agrees))
+        agreement = "yes" if letter == verdict.letter else "no"
+        rows.append((rule, letter or "no letter", "–" if None in (letter, verdict.letter) else agreement))
     return Table("Published rules beside the headline", ("Rule", "Letter", "Same as headline"), tuple(rows))
 
 
@@ -167,13 +169,13 @@ def _effects_table(title: str, effects: Sequence[Effect], estimand: str | None) 
 
 def transitions(component: Component) -> Table:
     """Return a table of the number of sentences by value sent (rows) and value returned (columns)."""
-    values = list(dict.fromkeys(value for row in component.transitions.values() for value in row))
+    values = list(dict.fromkeys(value for counts in component.transitions.values() for value in counts))
     values.sort(key=lambda value: value in RESIDUALS)
     rows, heat = [], []
-    for sent_value, row in component.transitions.items():
-        total = column_total(row)
-        rows.append((f"sent {sent_value}", *(count(row.get(value, 0)) for value in values), count(total)))
-        heat.append((None, *(row.get(value, 0) / total if total else None for value in values), None))
+    for sent_value, counts in component.transitions.items():
+        total = column_total(counts)
+        rows.append((f"sent {sent_value}", *(count(counts.get(value, 0)) for value in values), count(total)))
+        heat.append((None, *(counts.get(value, 0) / total if total else None for value in values), None))
     title = "What was sent, and what came back (sentences)"
     return Table(title, ("sent", *(f"back as {value}" for value in values), "all"), tuple(rows), tuple(heat))
 
@@ -198,27 +200,28 @@ def _block_rows(component: Component) -> Iterator[tuple[str, ...]]:
     for block in component.part.blocks:
         total = column_total(block.observed)
         for value in block_values(block):
-            back = block.observed.get(value)
+            returned_count = block.observed.get(value)
             yield (
                 block_title(block.name),
                 value,
                 decimal(block.specified.get(value)),
                 count(block.asked.get(value)),
-                count(back),
-                decimal(back / total if total and back is not None else None),
+                count(returned_count),
+                decimal(returned_count / total if total and returned_count is not None else None),
             )
 
 
-BLOCK = re.compile(r"(U|B)(\d*)")
+BLOCK = re.compile(r"(?P<role>U|B)(?P<number>\d*)")
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 def block_title(name: str | None) -> str:
     """Return the name of a block in words: "first biased block" for B1; another name stays as it is."""
-    if not (parts := BLOCK.fullmatch(name or "")) or int(parts[2] or 1) not in range(1, len(ORDINALS) + 1):
+    match = BLOCK.fullmatch(name or "")
+    if match is None or int(match["number"] or 1) not in range(1, len(ORDINALS) + 1):
         return name or "block"
-    role = "unbiased block" if parts[1] == "U" else "biased block"
-    return f"{ORDINALS[int(parts[2]) - 1]} {role}" if parts[2] else role
+    role = "unbiased block" if match["role"] == "U" else "biased block"
+    return f"{ORDINALS[int(match['number']) - 1]} {role}" if match["number"] else role
 
 
 def block_values(block: BlockDocument) -> tuple[str, ...]:
@@ -231,10 +234,10 @@ def looks(component: Component) -> Table:
     """Return a table of the probabilities of the letters at each look (interim analysis)."""
     rows = []
     for look in component.part.decision:
-        verdict = Verdict(look.letter, False, letter_probabilities(look.probabilities))
+        verdict = Verdict(look.letter, declared=False, probabilities=letter_probabilities(look.probabilities))
         letter = look.letter.value if look.letter else NOT_MEASURED
-        then = "stopped" if look.stopped else "went on"
-        rows.append((count(look.look), count(look.texts_per_block), *map(decimal, verdict.shares()), letter, then))
+        outcome = "stopped" if look.stopped else "went on"
+        rows.append((count(look.look), count(look.texts_per_block), *map(decimal, verdict.shares()), letter, outcome))
     columns = ("Look", "Texts a block", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest", "Then")
     return Table("Looks at the evidence", columns, tuple(rows))
 

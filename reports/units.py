@@ -33,8 +33,8 @@ class Unit:
         text = f"{self.write(size)}{self.name}"
         if low is None or high is None or self.write(low) == self.write(high):
             return text
-        ends = self.write(low).replace(FEWER_THAN_1, "0"), self.write(high).replace(FEWER_THAN_1, "1")
-        return f"{text} (probably between {ends[0]} and {ends[1]})"
+        low_text, high_text = self.write(low).replace(FEWER_THAN_1, "0"), self.write(high).replace(FEWER_THAN_1, "1")
+        return f"{text} (probably between {low_text} and {high_text})"
 
 
 HUNDREDTHS = Unit(hundredths, " of 100")

@@ -60,10 +60,10 @@ class Table:
     def numeric(self) -> tuple[bool, ...]:
         """For each column, whether all its cells are numbers, so that it can be aligned right; false for the first."""
         return tuple(
-            column > 0
-            and any(row[column][-1:].isdigit() for row in self.rows)
-            and all(_NUMBER.fullmatch(row[column]) for row in self.rows)
-            for column in range(len(self.columns))
+            column_index > 0
+            and any(row[column_index][-1:].isdigit() for row in self.rows)
+            and all(_NUMBER.fullmatch(row[column_index]) for row in self.rows)
+            for column_index in range(len(self.columns))
         )
 
 

@@ -81,9 +81,9 @@ def run_drawn(service: str, seed: int) -> Run:
 
 def _judge_intervals(service: str, case: tuple[float, float] | None, simulated: SimulatedService, seed: int) -> Run:
     component = simulated.rate(seed).components[0]
-    verdicts = {path: _covers_truth(component, path, truth) for path, truth in simulated.truths.items()}
-    covered = {path: covers for path, covers in verdicts.items() if covers is not None}
-    return Run(service, case, seed, component.letter is simulated.letter, component.declared, covered)
+    covers_by_path = {path: _covers_truth(component, path, truth) for path, truth in simulated.truths.items()}
+    stated = {path: covers for path, covers in covers_by_path.items() if covers is not None}
+    return Run(service, case, seed, component.letter is simulated.letter, component.declared, stated)
 
 
 def delta_of(service: str) -> float:
@@ -125,8 +125,8 @@ def jobs_of(services: Sequence[str], seeds: int, simulations: int) -> list[Job]:
 
 def measure(jobs: Sequence[Job], store: Path) -> list[Run]:
     """Run the simulations that are not stored yet, on all processors, and store each; return all that are stored."""
-    stored = {(row.service, row.case, row.seed): row for row in _read_runs(store)}
-    todo = [job for job in jobs if job not in stored]
+    stored_runs = {(row.service, row.case, row.seed): row for row in _read_runs(store)}
+    pending = [job for job in jobs if job not in stored_runs]
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -136,20 +136,22 @@ def measure(jobs: Sequence[Job], store: Path) -> list[Run]:
     )
     store.parent.mkdir(exist_ok=True)
     # the file is rewritten without an incomplete last line
-    store.write_text("".join(map(_json_line, stored.values())), encoding="utf-8")
-    with bar, ProcessPoolExecutor(initializer=end_with_parent) as pool, store.open("a", encoding="utf-8") as lines:
-        task = bar.add_task("calibrating", total=len(jobs), completed=len(jobs) - len(todo))
+    store.write_text("".join(map(_json_line, stored_runs.values())), encoding="utf-8")
+    with bar, ProcessPoolExecutor(initializer=end_with_parent) as pool, store.open("a", encoding="utf-8") as file:
+        task = bar.add_task("calibrating", total=len(jobs), completed=len(jobs) - len(pending))
         try:
-            for ended in as_completed([pool.submit(_runs, todo[at : at + CHUNK]) for at in range(0, len(todo), CHUNK)]):
-                stored.update(((row.service, row.case, row.seed), row) for row in ended.result())
-                lines.writelines(map(_json_line, ended.result()))
-                lines.flush()
-                bar.advance(task, len(ended.result()))
+            for chunk in as_completed(
+                [pool.submit(_runs, pending[start : start + CHUNK]) for start in range(0, len(pending), CHUNK)]
+            ):
+                stored_runs.update(((row.service, row.case, row.seed), row) for row in chunk.result())
+                file.writelines(map(_json_line, chunk.result()))
+                file.flush()
+                bar.advance(task, len(chunk.result()))
         finally:
             pool.shutdown(cancel_futures=True)
-    order = {service: index for index, service in enumerate(dict.fromkeys(service for service, _, _ in jobs))}
+    ranks = {service: index for index, service in enumerate(dict.fromkeys(service for service, _, _ in jobs))}
     return sorted(
-        (row for row in stored.values() if row.service in order), key=lambda row: (order[row.service], row.seed)
+        (row for row in stored_runs.values() if row.service in ranks), key=lambda row: (ranks[row.service], row.seed)
     )
 
 
@@ -174,12 +176,12 @@ def letters(runs: Sequence[Run], seeds: int) -> Iterator[tuple[str, ...]]:
             if not results:
                 continue
             counts = Counter((row.right, row.declared) for row in results)
-            right = counts[True, True] + counts[True, False]
+            right_count = counts[True, True] + counts[True, False]
             yield (
                 service,
                 f"{case[0]:g}",
                 f"{case[1]:g}",
-                f"{right} of {len(results)}",
+                f"{right_count} of {len(results)}",
                 str(counts[True, True]),
                 f"{counts[False, True]} ({share_interval(counts[False, True], len(results))})",
             )
@@ -187,43 +189,45 @@ def letters(runs: Sequence[Run], seeds: int) -> Iterator[tuple[str, ...]]:
 
 def _letters_sentence(runs: Sequence[Run], seeds: int) -> str:
     """Write the sentence with the number of wrongly declared letters."""
-    counted = [row for row in runs if row.case and row.seed % SEEDS_A_CASE < seeds]
-    wrong = sum(row.declared and not row.right for row in counted)
-    return f"**{wrong} of {len(counted)}** ratings declared a wrong letter ({share_interval(wrong, len(counted))})."
+    judged_runs = [row for row in runs if row.case and row.seed % SEEDS_A_CASE < seeds]
+    wrong_count = sum(row.declared and not row.right for row in judged_runs)
+    interval = share_interval(wrong_count, len(judged_runs))
+    return f"**{wrong_count} of {len(judged_runs)}** ratings declared a wrong letter ({interval})."
 
 
 def _intervals_sentence(runs: Sequence[Run]) -> str:
     """Write the sentence with the coverage of the intervals, and the lowest coverage."""
-    counts = Counter((row.service, path, covered) for row in runs if row.case for path, covered in row.held.items())
-    shares = {
-        (service, path): (counts[service, path, True], counts[service, path, True] + counts[service, path, False])
-        for service, path, _ in counts
-    }
-    covered, total = (sum(share[index] for share in shares.values()) for index in (0, 1))
-    worst, (fewest, stated) = min(shares.items(), key=lambda row: row[1][0] / row[1][1])
+    counts = Counter((row.service, path, covers) for row in runs if row.case for path, covers in row.held.items())
+    covered = {(service, path): counts[service, path, True] for service, path, _ in counts}
+    stated = {(service, path): covered[service, path] + counts[service, path, False] for service, path in covered}
+    worst = min(covered, key=lambda interval: covered[interval] / stated[interval])
+    (service, path), fewest = worst, covered[worst]
+    count, total = sum(covered.values()), sum(stated.values())
     return (
-        f"**{covered} of {total}** intervals covered the true value ({share_interval(covered, total)}); least often"
-        f" `{worst[1]}` of {worst[0]}: {fewest} of {stated} ({share_interval(fewest, stated)})."
+        f"**{count} of {total}** intervals covered the true value ({share_interval(count, total)}); least often"
+        f" `{path}` of {service}: {fewest} of {stated[worst]} ({share_interval(fewest, stated[worst])})."
     )
 
 
 def coverage(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
     """Return the coverage of each service and interval: over all cases, and by the size of the effect."""
     for service in dict.fromkeys(row.service for row in runs):
-        results = [row for row in runs if row.service == service]
-        of_cases = [row for row in results if row.case]
-        from_prior = [row for row in results if row.case is None]
-        for path in dict.fromkeys(path for row in of_cases for path in row.held):
-            stated = [row for row in of_cases if path in row.held]
+        service_runs = [row for row in runs if row.service == service]
+        case_runs = [row for row in service_runs if row.case]
+        prior_runs = [row for row in service_runs if row.case is None]
+        for path in dict.fromkeys(path for row in case_runs for path in row.held):
+            with_interval = [row for row in case_runs if path in row.held]
             step = next((step for step in (0, 1) if path == f"effects.step_{step + 1}"), None)
-            by_size = [
-                _held_share([row for row in stated if step is not None and row.case and row.case[step] == size], path)
+            shares_by_size = [
+                _held_share(
+                    [row for row in with_interval if step is not None and row.case and row.case[step] == size], path
+                )
                 for size in SIZES
             ]
-            of_prior = _held_share([row for row in from_prior if path in row.held], path)
-            interval = share_interval(sum(row.held[path] for row in stated), len(stated))
-            overall = f"{_held_share(stated, path)} ({interval})"
-            yield service, f"`{path}`", overall, *by_size, of_prior, str(len(stated))
+            prior_share = _held_share([row for row in prior_runs if path in row.held], path)
+            interval = share_interval(sum(row.held[path] for row in with_interval), len(with_interval))
+            overall = f"{_held_share(with_interval, path)} ({interval})"
+            yield service, f"`{path}`", overall, *shares_by_size, prior_share, str(len(with_interval))
 
 
 def _held_share(runs: Sequence[Run], path: str) -> str:
@@ -297,22 +301,22 @@ def main() -> None:
     parser.add_argument("--continue", action="store_true", dest="go_on", help="keep what an earlier calibration did")
     parser.add_argument("--print", action="store_true", help="print the page instead of writing it")
     options = parser.parse_args()
-    services = [name for name in EVERY if not options.service or any(part in name for part in options.service)]
+    service_names = [name for name in EVERY if not options.service or any(part in name for part in options.service)]
     if not options.go_on:
         WORLDS_KEPT.unlink(missing_ok=True)
         if not options.group:
             KEPT.unlink(missing_ok=True)
-    worlds: list[str] = []
+    world_lines: list[str] = []
     for group in () if options.service else [GROUPS[name] for name in options.group or GROUPS]:
         ratings = measure_worlds(group, options.world_seeds or group.seeds, WORLDS_KEPT)
-        lines = tuple(section_of_worlds(group, ratings, datetime.now(UTC).date()))
-        worlds += lines
+        section_lines = tuple(section_of_worlds(group, ratings, datetime.now(UTC).date()))
+        world_lines += section_lines
         if options.group:
-            PAGE.write_text(replace_section(PAGE.read_text(encoding="utf-8"), lines), encoding="utf-8")
+            PAGE.write_text(replace_section(PAGE.read_text(encoding="utf-8"), section_lines), encoding="utf-8")
     if options.group:
         return
-    runs = measure(jobs_of(services, options.seeds, options.simulations), KEPT)
-    text = page(runs, options.seeds, worlds)
+    runs = measure(jobs_of(service_names, options.seeds, options.simulations), KEPT)
+    text = page(runs, options.seeds, world_lines)
     if not options.service or any(part in "compositions" for part in options.service):
         text += "\n".join(["", *section(measure_pairs())])
     if options.print or options.service:

@@ -87,8 +87,8 @@ KINDS: Sequence[Callable[[np.random.Generator], Matrix]] = (faithful, flipper, s
 
 def random_service(rng: np.random.Generator, nearness: float = NEARNESS) -> Matrix:
     """Draw a service near one of the kinds: its true transition matrix, with a row for the output "other"."""
-    kind = KINDS[int(rng.integers(len(KINDS)))](rng)
-    return np.stack([rng.dirichlet(row * nearness + 1 / 3) for row in kind])
+    kind_matrix = KINDS[int(rng.integers(len(KINDS)))](rng)
+    return np.stack([rng.dirichlet(row * nearness + 1 / 3) for row in kind_matrix])
 
 
 def true_letter(matrix: Matrix) -> Letter:
@@ -101,7 +101,7 @@ def true_letter(matrix: Matrix) -> Letter:
 
 # ---------------------------------------------------------------------------- measurement
 @dataclass(frozen=True)
-class Told:
+class CompositeResult:
     """Result of one way to rate a composite; `letter` is ``None`` if this way leaves the letter open."""
 
     letter: Letter | None
@@ -113,39 +113,39 @@ class Pair:
     """One composite: its true letter, and the result of each way to rate it."""
 
     truth: Letter
-    told: Mapping[str, Told]
+    results: Mapping[str, CompositeResult]
 
 
-def counted(matrix: Matrix, inputs: int, rng: np.random.Generator) -> TransitionEvidence:
-    """Return the counts of outputs of a service that is asked `inputs` times with each value."""
+def count_transitions(matrix: Matrix, inputs: int, rng: np.random.Generator) -> TransitionEvidence:
+    """Count the outputs of a service that is asked `inputs` times with each value."""
     counts = tuple(tuple(rng.multinomial(inputs, row).tolist()) for row in matrix[: len(ROWS)])
     return TransitionEvidence(ROWS, OUTPUTS, counts, UNBIASED, BIASED, DELTA, CONFIDENCE)
 
 
-def rated(evidence: TransitionEvidence, rng: np.random.Generator) -> Probabilities:
-    """Rate a service on its own."""
+def letter_chances(evidence: TransitionEvidence, rng: np.random.Generator) -> Probabilities:
+    """Return the probabilities of a service's letters."""
     effects = step_effects(draw_transitions(evidence.table, rng, DRAWS), UNBIASED, BIASED)
     return letter_probabilities(Evidence(effects.step_1, effects.step_2), DELTA)
 
 
-def told_by(probabilities: Probabilities) -> Told:
+def likeliest_result(probabilities: Probabilities) -> CompositeResult:
     """Return the likeliest letter, and whether it is declared."""
     letter = probabilities.likeliest
-    return Told(letter, probabilities.of(letter) >= CONFIDENCE)
+    return CompositeResult(letter, probabilities.of(letter) >= CONFIDENCE)
 
 
 def measure_pair(rng: np.random.Generator, inputs: int = INPUTS) -> Pair:
     """Draw two services, and rate their composite in every way."""
     first, second = random_service(rng), random_service(rng)
     composite = first @ second
-    parts = [counted(matrix, inputs, rng) for matrix in (first, second)]
-    letters = [rated(matrix, rng).likeliest for matrix in parts]
-    predicted = predict_chain((parts[0], parts[1]), rng, DRAWS)
+    evidence_of_services = [count_transitions(matrix, inputs, rng) for matrix in (first, second)]
+    letters = [letter_chances(matrix, rng).likeliest for matrix in evidence_of_services]
+    predicted = predict_chain((evidence_of_services[0], evidence_of_services[1]), rng, DRAWS)
     results = {
-        PREDICTED: Told(predicted.letter, predicted.declared),
-        MEASURED: told_by(rated(counted(composite, inputs, rng), rng)),
-        "published table": Told(compose_chain(letters, "published").letter, declared=False),
-        "revised table": Told(compose_chain(letters, "revised").letter, declared=False),
+        PREDICTED: CompositeResult(predicted.letter, predicted.declared),
+        MEASURED: likeliest_result(letter_chances(count_transitions(composite, inputs, rng), rng)),
+        "published table": CompositeResult(compose_chain(letters, "published").letter, declared=False),
+        "revised table": CompositeResult(compose_chain(letters, "revised").letter, declared=False),
     }
     return Pair(true_letter(composite), results)
 
@@ -157,14 +157,14 @@ def measure_pairs(pairs: int = PAIRS, seed: int = 9, inputs: int = INPUTS) -> li
 
 def share_right(pairs: Sequence[Pair], how: str) -> float:
     """Return the share of composites for which one way gives the true letter, declared or leaning."""
-    return sum(pair.told[how].letter is pair.truth for pair in pairs) / len(pairs)
+    return sum(pair.results[how].letter is pair.truth for pair in pairs) / len(pairs)
 
 
 # ---------------------------------------------------------------------------- page of results
 def rows(pairs: Sequence[Pair]) -> Iterator[tuple[str, ...]]:
     """Return a row for each way to rate, under `COLUMNS`."""
-    for how in pairs[0].told:
-        results = [(result.told[how], result.truth) for result in pairs]
+    for how in pairs[0].results:
+        results = [(result.results[how], result.truth) for result in pairs]
         declared = [result.letter is truth for result, truth in results if result.declared]
         yield (
             how,
@@ -176,7 +176,7 @@ def rows(pairs: Sequence[Pair]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _count_right(results: Sequence[tuple[Told, Letter]], letter: Letter) -> str:
+def _count_right(results: Sequence[tuple[CompositeResult, Letter]], letter: Letter) -> str:
     right = [result.letter is truth for result, truth in results if truth is letter]
     return f"{sum(right)} of {len(right)}"
 

@@ -70,24 +70,24 @@ def settings() -> str:
 
 def methods() -> str:
     """Describe every method and the fields of its request."""
-    head = (
+    introduction = (
         "# Methods and their fields\n\nFor authors of requests: the fields of `experiment` in `POST /v1/jobs`, or of "
         "`[experiment]` in a TOML file for `assay rate`, for each method.\n"
     )
-    parts = [head]
-    for kind in METHODS:
-        name, meanings = method_name(kind), parameters(inspect.getdoc(kind) or "")
+    sections = [introduction]
+    for method in METHODS:
+        name, meanings = method_name(method), parameters(inspect.getdoc(method) or "")
         rows = [
             (f"`{entry.name}`", _default_text(entry), meanings.get(entry.name, ""))
-            for entry in fields(kind)
+            for entry in fields(method)
             if entry.name != "method"
         ]
-        kinds = ", ".join(sorted(kind.kinds))
-        parts.append(
-            f"## {name}\n\n{kind.summary} Rates: {kinds}. Source: {kind.paper}. "
+        kinds = ", ".join(sorted(method.kinds))
+        sections.append(
+            f"## {name}\n\n{method.summary} Rates: {kinds}. Source: {method.paper}. "
             f"[What it measures](../methods/{name}.md).\n\n" + table(("field", "default", "meaning"), rows)
         )
-    return "\n".join(parts)
+    return "\n".join(sections)
 
 
 def parameters(documentation: str) -> dict[str, str]:
@@ -99,17 +99,17 @@ def parameters(documentation: str) -> dict[str, str]:
 
 def catalog() -> str:
     """Describe the attributes, sentence templates and word lists that are shipped."""
-    listed = [(name, attribute(name)) for name in attributes()]
-    about = [
+    named_attributes = [(name, attribute(name)) for name in attributes()]
+    attribute_rows = [
         (
             f"`{name}`",
             ", ".join(entry.value_names),
             ", ".join(template for template in constructions() if construction(template).supports(entry)),
             entry.source,
         )
-        for name, entry in listed
+        for name, entry in named_attributes
     ]
-    words = [
+    specification_rows = [
         (
             f"`{entry.name}`",
             ", ".join(method_name(kind) for kind in every_method() if kind.specification_kind == entry.kind),
@@ -122,11 +122,11 @@ def catalog() -> str:
     return (
         "# Attributes and word lists\n\nFor authors of requests: what ships with Assay. Your own words are "
         "specifications (`POST /v1/specifications`).\n\n## Attributes\n\n"
-        + table(("attribute", "values", "sentence templates", "source"), about)
+        + table(("attribute", "values", "sentence templates", "source"), attribute_rows)
         + "\n## Attributes by method\n\nNumber of words, or the reason why a method cannot test the attribute.\n\n"
         + table(("attribute", "method", "languages", "words"), list(_coverage_rows()))
         + "\n## Word lists\n\n"
-        + table(("specification", "methods", "about", "title", "source"), words)
+        + table(("specification", "methods", "about", "title", "source"), specification_rows)
     )
 
 

@@ -84,12 +84,12 @@ def all_pages() -> dict[str, str]:
     return pages | reference_pages()
 
 
-def listed(nav: list[Any]) -> set[str]:
+def navigation_places(nav: list[Any]) -> set[str]:
     """Return the places that a navigation names."""
     places: set[str] = set()
     for entry in nav:
-        value = next(iter(entry.values())) if isinstance(entry, dict) else entry
-        places |= listed(value) if isinstance(value, list) else {value}
+        place_or_entries = next(iter(entry.values())) if isinstance(entry, dict) else entry
+        places |= navigation_places(place_or_entries) if isinstance(place_or_entries, list) else {place_or_entries}
     return places
 
 
@@ -107,7 +107,7 @@ def configuration(pages: dict[str, str]) -> dict[str, Any]:
     for entry in settings["nav"]:
         if "Decisions" in entry:
             entry["Decisions"] = ["decisions/README.md", *decisions]
-    places = listed(settings["nav"])
+    places = navigation_places(settings["nav"])
     if places != set(pages):
         absent = sorted(places - set(pages))
         raise BrokenSite(f"mkdocs.yml: not in the navigation: {sorted(set(pages) - places)}; do not exist: {absent}")
@@ -125,17 +125,17 @@ def build(site: Path) -> str:
     pages = all_pages()
     settings = configuration(pages)
     with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder)
-        shutil.copytree(ROOT / "docs", work / "docs")
+        work_folder = Path(folder)
+        shutil.copytree(ROOT / "docs", work_folder / "docs")
         for name, text in pages.items():
-            place = work / "docs" / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8")
-        (work / "mkdocs.yml").write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
+            page_file = work_folder / "docs" / name
+            page_file.parent.mkdir(parents=True, exist_ok=True)
+            page_file.write_text(text, encoding="utf-8")
+        (work_folder / "mkdocs.yml").write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
         zensical = Path(sys.executable).with_name("zensical")
         process = subprocess.run(
             [zensical, "build", "--clean", "--strict"],
-            cwd=work,
+            cwd=work_folder,
             capture_output=True,
             text=True,
             check=False,
@@ -145,7 +145,7 @@ def build(site: Path) -> str:
         if process.returncode or "arning" in output:
             raise BrokenSite(output)
         shutil.rmtree(site, ignore_errors=True)
-        shutil.copytree(work / settings["site_dir"], site)
+        shutil.copytree(work_folder / settings["site_dir"], site)
     return output
 
 

@@ -132,8 +132,8 @@ class SourceTree:
         """
         try:
             TopologicalSorter(self.imports).prepare()
-        except CycleError as circular:
-            return [circular.args[1]]
+        except CycleError as error:
+            return [error.args[1]]
         return []
 
     def functions(self) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -148,9 +148,9 @@ class SourceTree:
         lines = []
         for name, node in self.functions():
             named = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-            open_ended = [arg for arg in (node.args.vararg, node.args.kwarg) if arg is not None]
-            bare = [arg for arg in (*named, *open_ended) if arg.annotation is None and arg.arg not in {"self", "cls"}]
-            if bare or node.returns is None:
+            variadic = [arg for arg in (node.args.vararg, node.args.kwarg) if arg is not None]
+            missing = [arg for arg in (*named, *variadic) if arg.annotation is None and arg.arg not in {"self", "cls"}]
+            if missing or node.returns is None:
                 lines.append(f"{name}:{node.lineno} {node.name}")
         return lines
 
@@ -166,12 +166,12 @@ class SourceTree:
 
     def undocumented(self) -> list[str]:
         """List the public modules, classes and functions without a docstring (``__init__`` and the like excepted)."""
-        bare = [name for name, tree in self.trees.items() if ast.get_docstring(tree) is None]
+        undocumented_names = [name for name, tree in self.trees.items() if ast.get_docstring(tree) is None]
         for name, tree in self.trees.items():
-            bare += [
+            undocumented_names += [
                 f"{name}:{node.lineno} {node.name}" for node in _api_nodes(tree) if ast.get_docstring(node) is None
             ]
-        return bare
+        return undocumented_names
 
 
 Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -187,8 +187,8 @@ def _api_nodes(tree: ast.Module | ast.ClassDef) -> Iterator[Documented]:
 
 
 def _is_overload(node: Documented) -> bool:
-    marks = {ast.unparse(decorator).split(".")[-1] for decorator in node.decorator_list}
-    return bool(marks & {"overload", "override", "setter"})
+    decorator_names = {ast.unparse(decorator).split(".")[-1] for decorator in node.decorator_list}
+    return bool(decorator_names & {"overload", "override", "setter"})
 
 
 def _module_name(path: Path) -> str:
@@ -240,26 +240,26 @@ class Trace:
 
     def __init__(self, root: Path = ROOT) -> None:
         self.files: set[str] = set()
-        self._prefix, self._on = f"{root}/", False
+        self._prefix, self._is_recording = f"{root}/", False
         self._seen: set[str] = set()
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:  # noqa: ARG002  signature of profile functions
         """Record the file of a call."""
-        if self._on and event == "call" and (name := frame.f_code.co_filename) not in self._seen:
+        if self._is_recording and event == "call" and (name := frame.f_code.co_filename) not in self._seen:
             self._seen.add(name)
-            inside = name.removeprefix(self._prefix)
-            first = inside.partition("/")[0]
-            if inside != name and first in PACKAGES and first not in {"demo", "migrations", "cli"}:
-                self.files.add(inside)
+            relative_path = name.removeprefix(self._prefix)
+            top_folder = relative_path.partition("/")[0]
+            if relative_path != name and top_folder in PACKAGES and top_folder not in {"demo", "migrations", "cli"}:
+                self.files.add(relative_path)
 
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Record the calls inside the block, from an empty trace."""
-        self.files, self._seen, self._on = set(), set(), True
+        self.files, self._seen, self._is_recording = set(), set(), True
         try:
             yield
         finally:
-            self._on = False
+            self._is_recording = False
 
 
 def traced_figures() -> tuple[dict[str, float], Mapping[str, set[str]]]:
@@ -272,15 +272,15 @@ def traced_figures() -> tuple[dict[str, float], Mapping[str, set[str]]]:
     sys.setprofile(trace)
     try:
         with tempfile.TemporaryDirectory(prefix="assay-figures-") as folder:
-            posted, worked = _trace_job(trace, Path(folder))
+            post_files, job_files = _trace_job(trace, Path(folder))
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    passed = {"POST": posted, "job": worked}
+    files_by_request = {"POST": post_files, "job": job_files}
     return {
-        "files passed by a plain POST": len(posted),
-        "files passed by a round-trip job": len(worked),
-    }, passed
+        "files passed by a plain POST": len(post_files),
+        "files passed by a round-trip job": len(job_files),
+    }, files_by_request
 
 
 def _trace_job(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
@@ -331,15 +331,15 @@ async def _trace_requests(app: Any, url: str, trace: Trace, work: Callable[[str]
 
         work(await post(1))
         with trace.recording():
-            second = await post(2)
-        posted = trace.files
+            second_job_id = await post(2)
+        post_files = trace.files
         with trace.recording():
-            work(second)
-        worked = trace.files
-        ended = (await client.get(f"/v1/jobs/{second}")).json()
-        if ended["status"] != "succeeded":
-            raise RuntimeError(f"the traced job ended {ended['status']}: {ended.get('problem')}")
-        return posted, worked
+            work(second_job_id)
+        job_files = trace.files
+        job = (await client.get(f"/v1/jobs/{second_job_id}")).json()
+        if job["status"] != "succeeded":
+            raise RuntimeError(f"the traced job ended {job['status']}: {job.get('problem')}")
+        return post_files, job_files
 
 
 def main() -> None:
@@ -350,9 +350,9 @@ def main() -> None:
     options = parser.parse_args()
     tree = SourceTree.read()
     figures = tree_figures(tree)
-    passed: Mapping[str, set[str]] = {}
+    files_by_request: Mapping[str, set[str]] = {}
     if options.trace:
-        traced, passed = traced_figures()
+        traced, files_by_request = traced_figures()
         figures |= traced
     for name, figure in figures.items():
         limit = LIMITS.get(name)
@@ -363,7 +363,7 @@ def main() -> None:
         print("Circles:", *tree.circles(), sep="\n  ")
         print("Not annotated:", *tree.unannotated(), sep="\n  ")
         print("Not documented:", *tree.undocumented(), sep="\n  ")
-        for name, files in passed.items():
+        for name, files in files_by_request.items():
             print(f"{name} passes:", *sorted(files), sep="\n  ")
 
 

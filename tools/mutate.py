@@ -63,7 +63,7 @@ LIBRARIES = (
 
 PLUGINS = ("-p", "anyio", "-p", "_hypothesis_pytestplugin")
 
-Where = tuple[int, int]
+Position = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Mutant:
 
 
 @dataclass(frozen=True)
-class Met:
+class MutantOutcome:
     """Outcome of a mutant: ``killed``, ``hung``, ``survived``, or ``unreached`` by any test."""
 
     mutant: Mutant
@@ -115,7 +115,7 @@ def mutants() -> Iterator[Mutant]:
                     yield Mutant(str(path.relative_to(ROOT)), name, arguments, occurrence, *start)
 
 
-def _untestable_spans(source: str) -> list[tuple[Where, Where]]:
+def _untestable_spans(source: str) -> list[tuple[Position, Position]]:
     """Find code that no test can check: annotations, assertions that narrow a type, keywords of `FLAGS`."""
     nodes: list[ast.AST] = []
     for node in ast.walk(ast.parse(source)):
@@ -132,7 +132,7 @@ def _untestable_spans(source: str) -> list[tuple[Where, Where]]:
     return [((line, column), (end or line, last or column)) for line, column, end, last in spans]
 
 
-def mutated(mutant: Mutant) -> tuple[str, str] | None:
+def mutated_sources(mutant: Mutant) -> tuple[str, str] | None:
     """Return a module's source before and after; ``None`` if the operator changes nothing."""
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
@@ -143,7 +143,7 @@ def mutated(mutant: Mutant) -> tuple[str, str] | None:
 
 
 # ---------------------------------------------------------------------------- tests
-def reach(folder: Path) -> tuple[dict[str, dict[int, set[str]]], dict[str, float]]:
+def measure_reach(folder: Path) -> tuple[dict[str, dict[int, set[str]]], dict[str, float]]:
     """Run the tests once; return the tests that reach each line of each module, and the seconds of each test."""
     settings = folder / "coverage.ini"
     settings.write_text("[run]\ndynamic_context = test_function\nsource = assay\n")
@@ -159,11 +159,11 @@ def _line_tests(file: Path) -> dict[str, dict[int, set[str]]]:
 
     data = CoverageData(str(file))
     data.read()
-    by_path: dict[str, dict[int, set[str]]] = {}
+    tests_by_path: dict[str, dict[int, set[str]]] = {}
     for path in data.measured_files():
         lines = {line: {_test_of(ctx) for ctx in names if ctx} for line, names in data.contexts_by_lineno(path).items()}
-        by_path[str(Path(path).relative_to(ROOT))] = lines
-    return by_path
+        tests_by_path[str(Path(path).relative_to(ROOT))] = lines
+    return tests_by_path
 
 
 def _times(file: Path) -> dict[str, float]:
@@ -182,21 +182,21 @@ def _test_of(context: str) -> str:
 
 def tests_of(mutant: Mutant, lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]) -> list[str]:
     """Return the tests that reach a mutant, the quickest first. All tests of a module reach a line run at import."""
-    of_module = lines.get(mutant.path, {})
-    reached = of_module.get(mutant.line) or set().union(*of_module.values())
-    timed = [test for test in reached if test in seconds and seconds[test] <= SLOWEST_S]
-    quickest_first = sorted(timed, key=lambda test: (seconds[test], test))
-    until = np.cumsum([seconds[test] for test in quickest_first])
-    return quickest_first[: max(FEWEST, int(np.searchsorted(until, BUDGET_S)))]
+    tests_by_line = lines.get(mutant.path, {})
+    reaching_tests = tests_by_line.get(mutant.line) or set().union(*tests_by_line.values())
+    timed_tests = [test for test in reaching_tests if test in seconds and seconds[test] <= SLOWEST_S]
+    quickest_first = sorted(timed_tests, key=lambda test: (seconds[test], test))
+    cumulative_s = np.cumsum([seconds[test] for test in quickest_first])
+    return quickest_first[: max(FEWEST, int(np.searchsorted(cumulative_s, BUDGET_S)))]
 
 
-def _node_id(test: str) -> str:
+def _pytest_node_id(test: str) -> str:
     module, _, name = test.rpartition(".")
     return f"{module.replace('.', '/')}.py::{name}"
 
 
 # ---------------------------------------------------------------------------- tests against the mutants
-class _Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _MutantLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Import hook that loads one module from changed source."""
 
     def __init__(self, module: str, path: Path, source: str) -> None:
@@ -216,27 +216,29 @@ class _Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.source, str(self.path), "exec"), vars(module))
 
 
-def meet(mutant: Mutant, tests: Sequence[str], limit_s: float) -> Met | None:
+def try_mutant(mutant: Mutant, tests: Sequence[str], limit_s: float) -> MutantOutcome | None:
     """Run the tests of a mutant in a separate process."""
-    if (sources := mutated(mutant)) is None:
+    if (sources := mutated_sources(mutant)) is None:
         return None
     before, after = sources
     diff = "".join(unified_diff(before.splitlines(True), after.splitlines(True), n=0)).partition("@@\n")[2]
     if not tests:
-        return Met(mutant, "unreached", diff, 0.0)
+        return MutantOutcome(mutant, "unreached", diff, 0.0)
     start = time.monotonic()
     child = os.fork()
     if child == 0:
         os.setpgrp()
         _run_tests_and_exit(mutant, after, tests)
     while time.monotonic() < start + limit_s:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return Met(mutant, _outcome_of_exit(os.waitstatus_to_exitcode(status)), diff, time.monotonic() - start)
+        ended_pid, status = os.waitpid(child, os.WNOHANG)
+        if ended_pid:
+            return MutantOutcome(
+                mutant, _outcome_of_exit(os.waitstatus_to_exitcode(status)), diff, time.monotonic() - start
+            )
         time.sleep(0.02)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return Met(mutant, "hung", diff, time.monotonic() - start)
+    return MutantOutcome(mutant, "hung", diff, time.monotonic() - start)
 
 
 def _outcome_of_exit(code: int) -> str:
@@ -248,7 +250,7 @@ def _outcome_of_exit(code: int) -> str:
     raise RuntimeError(f"pytest ended with {code}: no test was run, so that nothing is known about the mutant")
 
 
-def check_unharmed(lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]) -> None:
+def check_unmutated(lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]) -> None:
     """Check that a mutant without a change survives; otherwise, every mutant would count as killed.
 
     Raises
@@ -258,26 +260,27 @@ def check_unharmed(lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping
     """
     path = "assay/rating/decision.py"
     source = (ROOT / path).read_text(encoding="utf-8")
-    unharmed = Mutant(path, "none", {}, 0, 0, 0)
-    tests = tests_of(unharmed, lines, seconds)
+    unmutated = Mutant(path, "none", {}, 0, 0, 0)
+    tests = tests_of(unmutated, lines, seconds)
     child = os.fork()
     if child == 0:
-        _run_tests_and_exit(unharmed, source, tests)
-    if (became := _outcome_of_exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))) != "survived":
-        raise RuntimeError(f"{len(tests)} tests of {path} were run on it as it is, and it was {became}")
+        _run_tests_and_exit(unmutated, source, tests)
+    _, wait_status = os.waitpid(child, 0)
+    if (outcome := _outcome_of_exit(os.waitstatus_to_exitcode(wait_status))) != "survived":
+        raise RuntimeError(f"{len(tests)} tests of {path} were run on it as it is, and it was {outcome}")
 
 
 def _run_tests_and_exit(mutant: Mutant, source: str, tests: Sequence[str]) -> None:
     """Run the tests with the mutant in this (forked) process, and exit."""
-    code = 3
+    code = 3  # that of an internal error of pytest
     try:
         import pytest
 
-        silent = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(silent, 1)
-        os.dup2(silent, 2)
-        sys.meta_path.insert(0, _Replaced(mutant.module, ROOT / mutant.path, source))
-        code = int(pytest.main([*map(_node_id, tests), "-x", "-q", "-p", "no:cacheprovider", *PLUGINS]))
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_device, 1)
+        os.dup2(null_device, 2)
+        sys.meta_path.insert(0, _MutantLoader(mutant.module, ROOT / mutant.path, source))
+        code = int(pytest.main([*map(_pytest_node_id, tests), "-x", "-q", "-p", "no:cacheprovider", *PLUGINS]))
     finally:
         os._exit(code)
 
@@ -300,27 +303,29 @@ def main() -> None:
         folder = options.reach or Path(temporary)
         folder.mkdir(exist_ok=True)
         stored = (folder / "times.xml").exists() and (folder / "coverage").exists()
-        lines, seconds = (_line_tests(folder / "coverage"), _times(folder / "times.xml")) if stored else reach(folder)
+        lines, seconds = (
+            (_line_tests(folder / "coverage"), _times(folder / "times.xml")) if stored else measure_reach(folder)
+        )
     _load_libraries()
-    check_unharmed(lines, seconds)
-    became: Counter[str] = Counter()
+    check_unmutated(lines, seconds)
+    outcome_counts: Counter[str] = Counter()
     with options.to.open("w", encoding="utf-8") as file:
-        for met in _run_mutants(sample, lines, seconds):
-            became[met.became] += 1
-            file.write(json.dumps(asdict(met)) + "\n")
+        for outcome in _run_mutants(sample, lines, seconds):
+            outcome_counts[outcome.became] += 1
+            file.write(json.dumps(asdict(outcome)) + "\n")
             file.flush()
-            print(f"\r{dict(became)}", end="", flush=True)
+            print(f"\r{dict(outcome_counts)}", end="", flush=True)
     print()
 
 
 def _sample_mutants(all_mutants: Sequence[Mutant], count: int, rng: np.random.Generator) -> list[Mutant]:
     """Sample places in the code, and one mutant at each."""
-    places: dict[tuple[str, int, int, str], list[Mutant]] = defaultdict(list)
+    mutants_by_place: dict[tuple[str, int, int, str], list[Mutant]] = defaultdict(list)
     for mutant in all_mutants:
-        places[mutant.place].append(mutant)
-    one_each = [mutants[int(rng.integers(len(mutants)))] for mutants in places.values()]
-    order = rng.permutation(len(one_each))[: count or None]
-    return [one_each[index] for index in order]
+        mutants_by_place[mutant.place].append(mutant)
+    one_each = [mutants[int(rng.integers(len(mutants)))] for mutants in mutants_by_place.values()]
+    sampled_indices = rng.permutation(len(one_each))[: count or None]
+    return [one_each[index] for index in sampled_indices]
 
 
 def _load_libraries() -> None:
@@ -332,12 +337,12 @@ def _load_libraries() -> None:
 
 def _run_mutants(
     sample: Iterable[Mutant], lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]
-) -> Iterator[Met]:
+) -> Iterator[MutantOutcome]:
     for mutant in sample:
         tests = tests_of(mutant, lines, seconds)
         limit_s = min(MOST_S, 10 + TIMES_SLOWER * sum(seconds[test] for test in tests))
-        if (met := meet(mutant, tests, limit_s)) is not None:
-            yield met
+        if (outcome := try_mutant(mutant, tests, limit_s)) is not None:
+            yield outcome
 
 
 if __name__ == "__main__":

@@ -22,9 +22,9 @@ HEAD = ("| setting | value | default | meaning |", "|---|---|---|---|")
 
 def settings_page() -> str:
     """Return the settings of all protocols, and of the objects that they contain."""
-    parts: dict[str, Mapping[str, Any]] = {}
-    lines = [line for info in protocols() for line in _protocol_section(info, parts)]
-    for name, schema in sorted(parts.items()):
+    definitions: dict[str, Mapping[str, Any]] = {}
+    lines = [line for info in protocols() for line in _protocol_section(info, definitions)]
+    for name, schema in sorted(definitions.items()):
         if "properties" not in schema:
             continue
         lines += [f"### Object `{name}`", "", _sentence(schema.get("description", "")), "", *HEAD, *_rows(schema), ""]
@@ -40,7 +40,7 @@ def with_settings(page: str) -> str:
     return f"{before}{BEGIN}\n\n{settings_page()}\n\n{END}{after}"
 
 
-def _protocol_section(info: ProtocolInfo, parts: dict[str, Mapping[str, Any]]) -> Iterator[str]:
+def _protocol_section(info: ProtocolInfo, definitions: dict[str, Mapping[str, Any]]) -> Iterator[str]:
     schema = info.settings_schema()
     preset = presets().get(info.name)
     yield from (f"### `{info.name}`", "")
@@ -50,7 +50,7 @@ def _protocol_section(info: ProtocolInfo, parts: dict[str, Mapping[str, Any]]) -
         schema = {**schema, "properties": {name: spec for name, spec in schema["properties"].items() if name in names}}
         yield from (f"A preset of `{preset.base}`, whose settings it takes as well; at `{preset.example}`.", "")
     else:
-        parts.update(schema.get("$defs", {}))
+        definitions.update(schema.get("$defs", {}))
     if schema["properties"]:
         yield from (*HEAD, *_rows(schema), "")
 
@@ -59,8 +59,8 @@ def _rows(schema: Mapping[str, Any]) -> Iterator[str]:
     required = schema.get("required", ())
     for name, setting in schema.get("properties", {}).items():
         default = "needed" if name in required else _default_text(setting)
-        value = "see [Keys](#keys)" if name == "auth" else _values_in_words(setting)
-        yield f"| `{name}` | {value} | {default} | {_cell_text(setting.get('description', ''))} |"
+        allowed_values = "see [Keys](#keys)" if name == "auth" else _values_in_words(setting)
+        yield f"| `{name}` | {allowed_values} | {default} | {_cell_text(setting.get('description', ''))} |"
 
 
 def _default_text(setting: Mapping[str, Any]) -> str:

@@ -109,24 +109,24 @@ def cut(root: Path, version: str, day: date) -> None:
         If the version is not a later one, a file does not state the present version, the changelog has nothing
         unreleased, or the methodology was released with another text. No file is changed then.
     """
-    numbers = [NUMBER.fullmatch(name) for name in (version, __version__)]
-    new, old = (tuple(map(int, number.groups())) if number else () for number in numbers)
-    if new <= old:
+    matches = [NUMBER.fullmatch(name) for name in (version, __version__)]
+    new_numbers, present_numbers = (tuple(map(int, match.groups())) if match else () for match in matches)
+    if new_numbers <= present_numbers:
         raise CannotRelease(f"{version!r} is not a version like 1.0.0 that follows {__version__}")
-    former, changed = statements(__version__), {}
+    present_statements, new_texts = statements(__version__), {}
     for page, words in statements(version).items():
         text = (root / page).read_text(encoding="utf-8")
-        if text.count(former[page]) != 1:
-            raise CannotRelease(f"{page} does not state {former[page].strip()!r} once")
-        changed[page] = text.replace(former[page], words)
+        if text.count(present_statements[page]) != 1:
+            raise CannotRelease(f"{page} does not state {present_statements[page].strip()!r} once")
+        new_texts[page] = text.replace(present_statements[page], words)
     heading = f"## {version} - {day.isoformat()}"
     changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
-    changed["CHANGELOG.md"] = changelog.replace("## Unreleased\n", f"## Unreleased\n\n{heading}\n", 1)
-    notes(changed["CHANGELOG.md"], version)
+    new_texts["CHANGELOG.md"] = changelog.replace("## Unreleased\n", f"## Unreleased\n\n{heading}\n", 1)
+    notes(new_texts["CHANGELOG.md"], version)
     text_of_methodology = (root / TEXTS.relative_to(ROOT) / f"{METHODOLOGY_VERSION}.md").read_bytes()
     released = freeze(read_released(root), METHODOLOGY_VERSION, text_of_methodology, version)
-    changed[str(RELEASED)] = json.dumps(released, indent=2) + "\n"
-    for page, text in changed.items():
+    new_texts[str(RELEASED)] = json.dumps(released, indent=2) + "\n"
+    for page, text in new_texts.items():
         (root / page).write_text(text, encoding="utf-8")
 
 

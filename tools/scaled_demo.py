@@ -43,7 +43,7 @@ console = Console(highlight=False)
 
 
 @dataclass
-class Posted:
+class PostedJob:
     """A job of the demonstration."""
 
     service: str
@@ -52,7 +52,7 @@ class Posted:
 
 
 @dataclass
-class Blow:
+class Kill:
     """A killed process and its time."""
 
     what: str
@@ -71,59 +71,61 @@ def main() -> int:
         rabbit = stack.enter_context(RabbitServer.running()) if is_rabbit else None
         agency = stack.enter_context(running_agency(apis=2, workers=2, rabbit=rabbit))
         start = time.monotonic()
-        posted = [
+        posted_jobs = [
             _post_job(agency, services, index, service, letter, seed)
             for seed in range(ROUNDS)
             for index, (service, letter) in enumerate(EXPECTED)
         ]
-        blows = _kill_processes(agency, posted, start)
+        kills = _kill_processes(agency, posted_jobs, start)
         seconds = time.monotonic() - start
-        succeeded = _print_results(agency, posted, blows, seconds)
+        succeeded = _print_results(agency, posted_jobs, kills, seconds)
     return 0 if succeeded else 1
 
 
 def _post_job(
     agency: ScaledAgency, services: DemoServer, index: int, service: str, letter: str | None, seed: int
-) -> Posted:
+) -> PostedJob:
     api = index % len(agency.apis)
     job_id = agency.post(rating_request(services.url(service), seed, concurrency=4), api)
-    return Posted(service, letter, job_id)
+    return PostedJob(service, letter, job_id)
 
 
-def _kill_processes(agency: ScaledAgency, posted: list[Posted], start: float) -> list[Blow]:
+def _kill_processes(agency: ScaledAgency, jobs: list[PostedJob], start: float) -> list[Kill]:
     """Show the progress of the jobs, and kill one process of each kind."""
-    parts: list[tuple[str, Callable[[], None]]] = [
+    processes: list[tuple[str, Callable[[], None]]] = [
         ("worker-0, its children too", agency.workers[0].kill),
         ("redis, with all it held" if agency.broker is agency.redis else "rabbitmq", agency.broker.restart),
         ("api-0", agency.apis[0].kill),
         ("postgres", agency.postgres.restart),
     ]
-    blows: list[Blow] = []
+    kills: list[Kill] = []
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console) as progress:
-        bar = progress.add_task("jobs ended", total=len(posted))
-        ended: set[str] = set()
-        while len(ended) < len(posted):
-            for job in posted:
-                if job.job_id not in ended and agency.job(job.job_id)["finished_at"] is not None:
-                    ended.add(job.job_id)
-            progress.update(bar, completed=len(ended))
-            is_due = len(blows) < len(parts) and len(ended) >= len(blows) * len(posted) // (len(parts) + 2) + 1
+        bar = progress.add_task("jobs ended", total=len(jobs))
+        ended_ids: set[str] = set()
+        while len(ended_ids) < len(jobs):
+            for posted_job in jobs:
+                if posted_job.job_id not in ended_ids and agency.job(posted_job.job_id)["finished_at"] is not None:
+                    ended_ids.add(posted_job.job_id)
+            progress.update(bar, completed=len(ended_ids))
+            is_due = (
+                len(kills) < len(processes) and len(ended_ids) >= len(kills) * len(jobs) // (len(processes) + 2) + 1
+            )
             if is_due:
-                process, kill = parts[len(blows)]
+                process, kill = processes[len(kills)]
                 kill()
-                blows.append(Blow(process, time.monotonic() - start))
+                kills.append(Kill(process, time.monotonic() - start))
                 progress.console.print(f"  killed {process}")
             time.sleep(0.2)
-    return blows
+    return kills
 
 
-def _print_results(agency: ScaledAgency, posted: list[Posted], blows: list[Blow], seconds: float) -> bool:
+def _print_results(agency: ScaledAgency, posted_jobs: list[PostedJob], kills: list[Kill], seconds: float) -> bool:
     promises = check_promises(agency.database_url)
     table = Table("service", "expected", "got", "jobs", "attempts", box=box.SIMPLE)
-    succeeded = not promises.broken and promises.statuses == {"succeeded": len(posted)}
+    succeeded = not promises.broken and promises.statuses == {"succeeded": len(posted_jobs)}
     for service, expected in EXPECTED:
-        jobs = [job for job in posted if job.service == service]
+        jobs = [job for job in posted_jobs if job.service == service]
         letters = {_letter_of_job(agency.job(job.job_id)) for job in jobs}
         succeeded &= letters == {expected}
         attempts = " ".join(str(promises.claims[job.job_id]) for job in jobs)
@@ -135,11 +137,11 @@ def _print_results(agency: ScaledAgency, posted: list[Posted], blows: list[Blow]
             attempts,
         )
     console.print(table)
-    console.print("Killed: " + "; ".join(f"{blow.what} at {blow.at_s:.0f} s" for blow in blows))
-    console.print(f"{len(posted)} jobs ended in {seconds:.0f} s; {_promises_sentence(promises.broken)}")
-    for broken in promises.broken:
-        console.print(f"  {broken}", markup=False)
-    return succeeded and len(blows) == 4
+    console.print("Killed: " + "; ".join(f"{kill.what} at {kill.at_s:.0f} s" for kill in kills))
+    console.print(f"{len(posted_jobs)} jobs ended in {seconds:.0f} s; {_promises_sentence(promises.broken)}")
+    for broken_promise in promises.broken:
+        console.print(f"  {broken_promise}", markup=False)
+    return succeeded and len(kills) == 4
 
 
 def _letter_of_job(job: dict[str, Any]) -> str | None:

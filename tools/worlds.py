@@ -163,7 +163,7 @@ SERVICES: Mapping[str, AnyWorld] = {name: world for group in GROUPS.values() for
 
 
 @dataclass(frozen=True)
-class Tried:
+class WorldRating:
     """Result of one rating.
 
     Attributes
@@ -189,17 +189,21 @@ class Tried:
     @property
     def wrong(self) -> bool:
         """Whether a letter was declared that the service does not deserve."""
-        return self.declared and self.letter not in {each.value for each in SERVICES[self.world].deserved(self.size)}
+        return self.declared and self.letter not in {
+            letter.value for letter in SERVICES[self.world].deserved(self.size)
+        }
 
 
-def rate_once(job: tuple[str, float, int]) -> Tried:
+def rate_once(job: tuple[str, float, int]) -> WorldRating:
     """Rate one simulated service; `job` is the name of its world, the factor of its effects, and the seed."""
     world, size, seed = job
     finding = SERVICES[world].rate(seed, size)
     rating = rate(finding)
     letter = None if rating.letter is None else rating.letter.value
     questions = max(component.usable for component in finding.components)
-    return Tried(world, size, seed, letter, rating.declared, questions, **_compare_with_population(world, finding))
+    return WorldRating(
+        world, size, seed, letter, rating.declared, questions, **_compare_with_population(world, finding)
+    )
 
 
 def _compare_with_population(world: str, finding: Finding) -> dict[str, Mapping[str, int]]:
@@ -207,21 +211,21 @@ def _compare_with_population(world: str, finding: Finding) -> dict[str, Mapping[
     service, component = SERVICES[world], finding.components[0]
     if not isinstance(service, FileWorld) or not isinstance(component.detail, OutcomesComponent):
         return {}
-    verdicts = [*service.population.held(component)]
-    rows = component.detail.groups
-    audit = {"suspicious": any(row.suspicious for row in rows), "flagged": any(row.flagged for row in rows)}
+    interval_checks = [*service.population.held(component)]
+    groups = component.detail.groups
+    audit = {"suspicious": any(row.suspicious for row in groups), "flagged": any(row.flagged for row in groups)}
     return {
-        "stated": dict(Counter(kind for kind, _ in verdicts)),
-        "held": dict(Counter(kind for kind, covers in verdicts if covers)),
+        "stated": dict(Counter(kind for kind, _ in interval_checks)),
+        "held": dict(Counter(kind for kind, covers in interval_checks if covers)),
         "audit": audit,
     }
 
 
-def measure_worlds(group: Group, seeds: int, stored: Path) -> list[Tried]:
+def measure_worlds(group: Group, seeds: int, store: Path) -> list[WorldRating]:
     """Rate services of a group, and store each result; results that are stored already are read instead."""
-    rows = stored.read_text(encoding="utf-8").splitlines() if stored.exists() else []
+    rows = store.read_text(encoding="utf-8").splitlines() if store.exists() else []
     results = {
-        (rating.world, rating.size, rating.seed): rating for rating in (Tried(**json.loads(row)) for row in rows)
+        (rating.world, rating.size, rating.seed): rating for rating in (WorldRating(**json.loads(row)) for row in rows)
     }
     jobs = [
         (name, size, seed)
@@ -230,8 +234,8 @@ def measure_worlds(group: Group, seeds: int, stored: Path) -> list[Tried]:
         for size in (SIZES if isinstance(world, World) and not world.honest else (1.0,))
     ]
     pending = [job for job in jobs if job not in results]
-    stored.parent.mkdir(exist_ok=True)
-    with ProcessPoolExecutor(initializer=end_with_parent) as pool, stored.open("a", encoding="utf-8") as lines:
+    store.parent.mkdir(exist_ok=True)
+    with ProcessPoolExecutor(initializer=end_with_parent) as pool, store.open("a", encoding="utf-8") as lines:
         for result in track(pool.map(rate_once, pending, chunksize=2), group.title, total=len(pending)):
             results[result.world, result.size, result.seed] = result
             lines.write(json.dumps(asdict(result)) + "\n")
@@ -239,23 +243,24 @@ def measure_worlds(group: Group, seeds: int, stored: Path) -> list[Tried]:
     return [results[job] for job in jobs]
 
 
-def section(group: Group, tried: Sequence[Tried], measured: date) -> Iterator[str]:
+def section(group: Group, all_ratings: Sequence[WorldRating], measured_on: date) -> Iterator[str]:
     """Write a section: the share of wrong letters, the service with the most of them, and a table of all services."""
     by_world = {
-        (world, size): [rating for rating in tried if (rating.world, rating.size) == (world, size)]
-        for world, size in dict.fromkeys((rating.world, rating.size) for rating in tried)
+        (world, size): [rating for rating in all_ratings if (rating.world, rating.size) == (world, size)]
+        for world, size in dict.fromkeys((rating.world, rating.size) for rating in all_ratings)
     }
-    wrong = sum(rating.wrong for rating in tried)
+    wrong = sum(rating.wrong for rating in all_ratings)
     worst = max(by_world, key=lambda key: sum(rating.wrong for rating in by_world[key]) / len(by_world[key]))
     yield f"## {group.title}"
-    share = share_interval(wrong, len(tried))
-    yield f"**{wrong} of {len(tried)}** services got a wrong declared letter ({share})."
+    share = share_interval(wrong, len(all_ratings))
+    yield f"**{wrong} of {len(all_ratings)}** services got a wrong declared letter ({share})."
     if wrong:
+        worst_world, worst_size = worst
         yield (
-            f"Most often wrong is “{worst[0]}” with effects of size {worst[1]:g}:"
+            f"Most often wrong is “{worst_world}” with effects of size {worst_size:g}:"
             f" {sum(rating.wrong for rating in by_world[worst])} of {len(by_world[worst])}."
         )
-    yield f"Measured on {measured.day} {measured:%B %Y}."
+    yield f"Measured on {measured_on.day} {measured_on:%B %Y}."
     yield from group.about
     yield "In brackets: the 95 % interval of the share of wrong letters."
     yield ""
@@ -275,11 +280,11 @@ def section(group: Group, tried: Sequence[Tried], measured: date) -> Iterator[st
         )
         yield f"| {' | '.join(map(str, cells))} |"
     yield ""
-    if tried[0].stated:
+    if all_ratings[0].stated:
         yield from _interval_lines(by_world)
 
 
-def _interval_lines(by_world: Mapping[tuple[str, float], Sequence[Tried]]) -> Iterator[str]:
+def _interval_lines(by_world: Mapping[tuple[str, float], Sequence[WorldRating]]) -> Iterator[str]:
     """Write how often intervals of files of decisions hold, and how often an audit calls a group suspicious."""
     kinds = ("rate", "error rate", "difference", "ratio", "step_1", "step_2")
     yield "Share of 95 % intervals that hold the number of the population of which the file is a sample. A letter rests"
@@ -303,14 +308,14 @@ def _interval_lines(by_world: Mapping[tuple[str, float], Sequence[Tried]]) -> It
 
 def replace_section(page: str, lines: Sequence[str]) -> str:
     """Return a page with the section of the same heading replaced; a new one is inserted before "## Letters"."""
-    heading, end = f"{lines[0]}\n", "\n## "
-    new = "\n".join(lines) + "\n"
+    heading, next_heading = f"{lines[0]}\n", "\n## "
+    new_section = "\n".join(lines) + "\n"
     if heading not in page:
         before, letters, remainder = page.partition("## Letters\n")
-        return before + new + letters + remainder
+        return before + new_section + letters + remainder
     start = page.index(heading)
-    stop = page.find(end, start)
-    return page[:start] + new + (page[stop + 1 :] if stop >= 0 else "")
+    next_start = page.find(next_heading, start)
+    return page[:start] + new_section + (page[next_start + 1 :] if next_start >= 0 else "")
 
 
 def share_interval(count: int, total: int) -> str:

@@ -68,17 +68,17 @@ class CaseIndexBuilder:
         self._legs: dict[str, list[Leg]] = {}
         self._written: set[str] = set()
         self._by_question: dict[int, str] = {}
-        self._observations = self._copied = 0
+        self._observation_count = self._copied_count = 0
 
     def add(self, observations: Iterable[tuple[int, Observation]]) -> None:
         """Add observations, each with its number in the record, to their cases."""
         for seq, observation in observations:
-            self._observations += 1
-            self._copied += observation.copied
+            self._observation_count += 1
+            self._copied_count += observation.copied
             key, leg = self._read_leg(seq, observation)
-            legs = self._legs.setdefault(key, [])
-            legs.append(leg)
+            self._legs.setdefault(key, []).append(leg)
             text = "" if key in self._written else question_key(observation.probe.ask)
+            # a question leads to the first case that asks it, but to a trial case only if no other case asks it
             if text and self._by_question.setdefault(hash(text), key).startswith(CANARY):
                 self._by_question[hash(text)] = key
 
@@ -88,14 +88,14 @@ class CaseIndexBuilder:
             key: CaseReading("written") if key in self._written else self._reader.read(key, legs)
             for key, legs in self._legs.items()
         }
-        counts = Counter(reading[1:3] for reading in readings.values() if reading.difference is not None)
+        counts = Counter((r.part, r.step) for r in readings.values() if r.difference is not None)
         cases = [
             Case(legs[0].seq, key, tuple(leg.seq for leg in legs), *readings[key], self._weight(readings[key], counts))
             for key, legs in self._legs.items()
         ]
         cases.sort(key=lambda case: (case.kind in APART, -case.weight, -abs(case.difference or 0.0), case.id))
         by_question = {question: self._legs[key][0].seq for question, key in self._by_question.items()}
-        return CaseIndex(tuple(cases), self._observations, self._copied, by_question)
+        return CaseIndex(tuple(cases), self._observation_count, self._copied_count, by_question)
 
     def _read_leg(self, seq: int, observation: Observation) -> tuple[str, Leg]:
         if isinstance(observation.probe.ask, Write | Draw) and not self._reader.target_writes:
@@ -105,9 +105,9 @@ class CaseIndexBuilder:
         return key, self._reader.leg(seq, key, role, observation)
 
     def _weight(self, reading: CaseReading, counts: Mapping[tuple[str | None, int | None], int]) -> float:
-        deciding = self._reader.deciding
-        if deciding is None or reading.difference is None or reading.part != deciding[0]:
+        if self._reader.deciding is None or reading.difference is None:
             return 0.0
-        if reading.step not in {None, deciding[1]}:
+        component_name, step = self._reader.deciding
+        if reading.part != component_name or reading.step not in {None, step}:
             return 0.0
         return abs(reading.difference) / counts[reading.part, reading.step]

@@ -26,18 +26,20 @@ class Scale:
     """Accumulator of the standard deviation of all answers of a rating."""
 
     def __init__(self) -> None:
-        self._count, self._sum, self._squares = 0, 0.0, 0.0
+        self._count, self._sum, self._sum_of_squares = 0, 0.0, 0.0
 
     def add(self, number: float) -> None:
         """Add a number."""
-        self._count, self._sum, self._squares = self._count + 1, self._sum + number, self._squares + number * number
+        self._count += 1
+        self._sum += number
+        self._sum_of_squares += number * number
 
     @property
     def deviation(self) -> float:
         """Standard deviation of the numbers added so far; 0 without numbers."""
         if not self._count:
             return 0.0
-        return math.sqrt(max(0.0, self._squares / self._count - (self._sum / self._count) ** 2))
+        return math.sqrt(max(0.0, self._sum_of_squares / self._count - (self._sum / self._count) ** 2))
 
 
 class ProfileCases(CaseReader):
@@ -60,7 +62,7 @@ class ProfileCases(CaseReader):
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return the profile's name, and as role the value, with the document's position and the repetition if any."""
         unit, marker, number = observation.probe.unit.partition(REPEATED)
-        position = next((end for end in POSITIONS if unit.endswith(end) and _is_comparison(observation)), "")
+        position = next((suffix for suffix in POSITIONS if unit.endswith(suffix) and _is_comparison(observation)), "")
         unit = unit.removesuffix(position)
         value = next((value for value in self.values if unit.endswith(f"/{value}")), unit.rpartition("/")[2])
         name = unit.removesuffix(f"/{value}")
@@ -70,10 +72,10 @@ class ProfileCases(CaseReader):
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
         """Parse an answer to a number: itself, the score of the judged label, or the share of the first document."""
-        reason, value = missing_reason(observation), observation.reply.value
-        if reason is not None:
-            return Leg(seq, role, reason)
-        score = self._first_person_share(role, value) if _is_comparison(observation) else self.score(value)
+        loss, value = missing_reason(observation), observation.reply.value
+        if loss is not None:
+            return Leg(seq, role, loss)
+        score = self._document_share(role, value) if _is_comparison(observation) else self.score(value)
         if score is None:
             return Leg(seq, role, "not-understood")
         if REPEATED not in role:
@@ -88,7 +90,7 @@ class ProfileCases(CaseReader):
         by_value: dict[str, list[float]] = {}
         for leg in first_legs:
             by_value.setdefault(
-                next((leg.role.removesuffix(end) for end in POSITIONS if leg.role.endswith(end)), leg.role), []
+                next((leg.role.removesuffix(suffix) for suffix in POSITIONS if leg.role.endswith(suffix)), leg.role), []
             ).append(leg.value)
         return self.compare({value: sum(scores) / len(scores) for value, scores in by_value.items()})
 
@@ -105,8 +107,8 @@ class ProfileCases(CaseReader):
             return CaseReading("answered", part or self.name)
         highest, lowest = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)
         difference = scores[highest] - scores[lowest]
-        in_deviations = isinstance(self.part(), AlternationComponent)
-        limit = self.rating.delta if in_deviations and self.rating.delta is not None else LIMIT
+        limit_is_delta = isinstance(self.part(), AlternationComponent)
+        limit = self.rating.delta if limit_is_delta and self.rating.delta is not None else LIMIT
         is_changed = difference > limit * self.scale.deviation
         return CaseReading(
             "changed" if is_changed else "kept", part or self.name, None, difference, highest if difference else None
@@ -127,9 +129,10 @@ class ProfileCases(CaseReader):
             return 1 - (next(iter(scores.values())) if opposite is None else opposite)
         return 0.0
 
-    def _first_person_share(self, role: str, value: object) -> float | None:
+    def _document_share(self, role: str, value: object) -> float | None:
+        """Return the share of answers that choose the profile's document, which `role` has at one of `POSITIONS`."""
         share = first_share(value)
-        return None if share is None else 1 - share if POSITIONS[1] in role else share
+        return 1 - share if share is not None and POSITIONS[1] in role else share
 
 
 def _is_comparison(observation: Observation) -> bool:

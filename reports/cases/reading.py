@@ -53,7 +53,7 @@ The answers to them are copied to the same questions of the first component, and
 """
 
 STEREOTYPE = ("the stereotype", "the opposite")
-"""Names of the sides of an answer about a stereotype."""
+"""Names of the sides of an answer about a stereotype; the index is whether the answer is against it."""
 
 Deciding = tuple[str, int]
 """Name of the component, and number of the step, of the effect that decided a letter."""
@@ -155,8 +155,9 @@ class CaseReader:
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
         """Return the texts of a case: its questions with their answers, without repeated questions."""
         return [
-            question_and_answer(observation, self.split(observation)[1])
+            question_and_answer(observation, role)
             for observation in observations
+            for _, role in [self.split(observation)]
             if REPEATED not in observation.probe.unit
         ]
 
@@ -174,7 +175,9 @@ def missing_reason(observation: Observation) -> CaseKind | None:
     if failure is not None:
         if failure.code == BUDGET:
             return "not-asked"
-        return "refused" if refuses(failure.code) else "not-understood" if failure.code in UNREADABLE else "failed"
+        if refuses(failure.code):
+            return "refused"
+        return "not-understood" if failure.code in UNREADABLE else "failed"
     if value is None:
         return "not-understood"
     return "refused" if isinstance(value, str) and len(value) < MAX_CHARACTERS and refuses_in_words(value) else None
@@ -221,7 +224,7 @@ def answer_text(observation: Json) -> str | None:
     """Return the reply of an observation as one line, a choice as the text of its option; ``None`` without a reply."""
     value = observation["value"]
     option = chosen_option(observation["ask"].get("options", ()), value)
-    return option if option is not None else None if value is None else value_text(value)
+    return value_text(value) if option is None and value is not None else option
 
 
 def question_text(ask: Json) -> str:

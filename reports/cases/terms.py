@@ -64,12 +64,12 @@ class TermCases(CaseReader):
         if row is None or row.towards is None or part is None:
             return CaseReading(lost_kind(legs) or "not-understood", name)
         neutral = row.list == "neutral"
-        sides = STEREOTYPE
+        side_names = STEREOTYPE
         if neutral and isinstance(part, TermsComponent):
-            sides = (part.sides.first or "the first group", part.sides.second or "the second group")
+            side_names = (part.sides.first or "the first group", part.sides.second or "the second group")
         difference = row.towards - HALF
         kind: CaseKind = "towards" if difference > 0 else "against" if difference < 0 else "tie"
-        side = sides[difference < 0] if difference else None
+        side = side_names[difference < 0] if difference else None
         return CaseReading(kind, name, 1 if neutral else 2, abs(difference), side)
 
     def _compare_replies(self, key: str, legs: Sequence[Leg]) -> CaseReading:

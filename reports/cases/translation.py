@@ -51,7 +51,7 @@ class RoundTripCases(CaseReader):
 
         A translation that was sent back was usable, so only other translations are checked.
         """
-        text = _text(observation)
+        text = _source_text(observation)
         if role == "out":
             self._sent_values[key] = tuple(self._read_sentence(sentence) for sentence in split_sentences(text))
             self._not_returned[key] = observation
@@ -66,10 +66,11 @@ class RoundTripCases(CaseReader):
         part, step = self._component_and_step(key)
         loss = lost_kind(legs)
         if loss is None and (observation := self._not_returned.get(key)) is not None:
-            loss = _leg(0, "", observation, read_hop(_text(observation), observation.reply)).lost or "not-asked"
+            loss = _leg(0, "", observation, read_hop(_source_text(observation), observation.reply)).lost or "not-asked"
         if loss is not None:
             return CaseReading(loss, part, step)
-        pairs = list(zip(self._sent_values.get(key, ()), legs[-1].value or (), strict=False))
+        *_, way_back = legs
+        pairs = list(zip(self._sent_values.get(key, ()), way_back.value or (), strict=False))
         changed_values = [after for before, after in pairs if before != after]
         share, side = len(changed_values) / max(1, len(pairs)), ", ".join(dict.fromkeys(changed_values)) or None
         return CaseReading("changed" if changed_values else "kept", part, step, share, side)
@@ -95,7 +96,7 @@ class RoundTripCases(CaseReader):
         return texts
 
     def _component_and_step(self, key: str) -> tuple[str | None, int | None]:
-        part, block, *_ = [*key.rsplit("/", 2), "", ""]
+        part, block, *_ = [*key.rsplit("/", 2), "", ""]  # PART/BLOCK/TEXT; other keys have no block
         return part, self.roles.get((part, block))
 
     def _reason_unusable(self, texts: Sequence[CaseText], ask: Translate, reply: Reply) -> str | None:
@@ -113,8 +114,9 @@ class RoundTripCases(CaseReader):
         reading = self._read_values(text, len(self._sent_values.get(key, ())))
         if reading.values is None:
             return reading
-        self._occurrences[texts := (component, text.strip())] += 1
-        return Reading(unusable="same-answer") if self._occurrences[texts] > MOST_ALIKE else reading
+        self._occurrences[component, text.strip()] += 1
+        is_repetitive = self._occurrences[component, text.strip()] > MOST_ALIKE
+        return Reading(unusable="same-answer") if is_repetitive else reading
 
     def _read_values(self, returned_text: str, sentences: int) -> Reading:
         source = None if self.source == "en" else source_language(self.source, self.attribute.name)
@@ -132,14 +134,14 @@ class OneHopCases(RoundTripCases):
     @cached_property
     def _side_of_occupation(self) -> Mapping[str, str | None]:
         """Pronoun of the gender that holds an English occupation more often; empty for texts in other languages."""
-        names = occupations() if self.source == "en" else ()
-        return {occupation.name.casefold(): occupation.side for occupation in names}
+        shipped_occupations = occupations() if self.source == "en" else ()
+        return {occupation.name.casefold(): occupation.side for occupation in shipped_occupations}
 
     @cached_property
     def _occupation_pattern(self) -> re.Pattern[str]:
         """Pattern that matches the names of occupations, the longest first."""
         names = sorted(self._side_of_occupation, key=len, reverse=True)
-        return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else "(?!)")
+        return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else "(?!)")  # "(?!)" matches nothing
 
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return the name of the text as key; a text with the indefinite article has the key of the first one."""
@@ -148,7 +150,7 @@ class OneHopCases(RoundTripCases):
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Parse the value that each sentence of a translation marks, and the usual gender of its occupation."""
-        reply, text = observation.reply, _text(observation)
+        reply, text = observation.reply, _source_text(observation)
         reading = read_hop(text, reply) or self._read_marks(key, text, str(reply.value))
         leg = _leg(seq, role, observation, reading)
         occupation = self._occupation_pattern.search(text.casefold())
@@ -158,10 +160,11 @@ class OneHopCases(RoundTripCases):
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Compare the marked value with the occupation's usual gender; of a repeated text, only the repetition."""
         part, step = self._component_and_step(key)
-        loss = lost_kind(legs[-1:])
-        if loss is not None or legs[-1].value is None:
+        last_leg = legs[-1]
+        loss = lost_kind([last_leg])
+        if loss is not None or last_leg.value is None:
             return CaseReading(loss or "not-understood", part, step)
-        marks, side = legs[-1].value
+        marks, side = last_leg.value
         mark = next((mark for mark in marks if mark != NEUTRAL), None)
         if mark is None:
             return CaseReading("tie", part, step, 0.0)
@@ -185,7 +188,7 @@ class OneHopCases(RoundTripCases):
         return Reading(unusable="same-answer") if is_repetitive else Reading(values=values)
 
 
-def _text(observation: Observation) -> str:
+def _source_text(observation: Observation) -> str:
     ask = observation.probe.ask
     return ask.text if isinstance(ask, Translate) else ""
 

@@ -45,7 +45,7 @@ class WordCases(CaseReader):
     def _distances_of_word(self) -> Mapping[str, Mapping[str, float]]:
         """Mean cosine distances of each word to the words for each group, by word and group."""
         parts = [part for part in self.rating.components if isinstance(part, AssociationComponent)]
-        return {word: groups for part in parts for word, (_, groups) in _distances_by_group(part).items()}
+        return {word: means for part in parts for word, (_, means) in _distances_by_group(part).items()}
 
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return as key the unit of a vector, or the word of a choice, whose role is the rest of the unit."""
@@ -83,20 +83,21 @@ class WordCases(CaseReader):
         return [self._case_text(observation) for observation in observations]
 
     def _case_text(self, observation: Observation) -> CaseText:
-        text, vector = question_and_answer(observation, self.split(observation)[1]), observation.reply.value
+        _, role = self.split(observation)
+        text, vector = question_and_answer(observation, role), observation.reply.value
         if not isinstance(observation.probe.ask, Embed) or not isinstance(vector, list):
             return text
-        groups = self._distances_of_word.get(text.text, {})
-        distances = [f"{distance:.2f} from words for “{group}”" for group, distance in groups.items()]
+        distances_by_group = self._distances_of_word.get(text.text, {})
+        distances = [f"{distance:.2f} from words for “{group}”" for group, distance in distances_by_group.items()]
         return replace(text, answer=", ".join(distances) or f"{len(vector):,} numbers")
 
 
 def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
     if isinstance(part, ForcedChoiceComponent):
-        sides = (part.sides.second or "the second side", part.sides.first or "the first side")
+        side_names = (part.sides.second or "the second side", part.sides.first or "the first side")
         for row in part.words:
             if row.word and row.place is not None:
-                step, side = 2 if row.role == "concept" else 1, sides[row.place > MIDDLE]
+                step, side = 2 if row.role == "concept" else 1, side_names[row.place > MIDDLE]
                 yield row.word, CaseReading("answered", part.name, step, abs(row.place - MIDDLE), side)
     if not isinstance(part, AssociationComponent):
         return
@@ -117,14 +118,14 @@ def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
 
 def _distances_by_group(part: AssociationComponent) -> Mapping[str, tuple[str, Mapping[str, float]]]:
     """Return, for each attribute word, one of its connections and its mean distance to the words for each group."""
-    groups = {row.word: row.group or "" for row in part.protected}
-    table: dict[str, tuple[str, dict[str, list[float]]]] = {}
+    group_of_word = {row.word: row.group or "" for row in part.protected}
+    distances_of_word: dict[str, tuple[str, dict[str, list[float]]]] = {}
     for protected_word, connections in part.raw.items():
         for connection, distances in connections.items():
             for word, distance in distances.items():
-                by_group = table.setdefault(word, (connection, {}))[1]
-                by_group.setdefault(groups.get(protected_word, ""), []).append(distance)
+                _, by_group = distances_of_word.setdefault(word, (connection, {}))
+                by_group.setdefault(group_of_word.get(protected_word, ""), []).append(distance)
     return {
         word: (connection, {group: fmean(distances) for group, distances in by_group.items()})
-        for word, (connection, by_group) in table.items()
+        for word, (connection, by_group) in distances_of_word.items()
     }

@@ -30,43 +30,44 @@ class WrittenCases(ProfileCases):
         self.paired = True
         score_part = next((part for part in rating.components if part.name == SCORE), None)
         self.label = label_key((score_part.judge.label if isinstance(score_part, FreeTextComponent) else None) or "")
-        self.name = self.name if deciding is not None else SCORE if score_part is not None else LENGTH
+        if deciding is None:
+            self.name = LENGTH if score_part is None else SCORE
 
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return as key the prompt and repetition, as role the value; for a judged version, the text's and its own."""
         unit = observation.probe.unit
         if not unit.startswith(JUDGE):
-            name, value, repeat = [*unit.rsplit("/", 2), "", ""][:3]
-            return f"{name}/{repeat}", value
-        name, value, repeat, version = [*unit.removeprefix(JUDGE).rsplit("/", 3), "", "", ""][:4]
-        return f"{name}/{repeat}", f"{JUDGE}{value}/{version}"
+            name, value, repetition = [*unit.rsplit("/", 2), "", ""][:3]  # missing parts are empty
+            return f"{name}/{repetition}", value
+        name, value, repetition, version = [*unit.removeprefix(JUDGE).rsplit("/", 3), "", "", ""][:4]
+        return f"{name}/{repetition}", f"{JUDGE}{value}/{version}"
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Parse an observation to the logarithm of a text's length, or to a judge's score."""
         ask, value = observation.probe.ask, observation.reply.value
         if not isinstance(ask, Write):
             return super().leg(seq, key, role, observation)
-        reason, text = missing_reason(observation), value.strip() if isinstance(value, str) else ""
-        if reason is None and refuses_to_write(text):
-            reason = "refused"
-        if reason in (None, "refused") and observation.reply.ok and not refuses_to_write(text):
-            reason = None if length_of(text) and not repeats_the_prompt(text, ask.prompt) else "not-understood"
-        number = math.log(length_of(text)) if reason is None else None
-        if number is not None and self.name == LENGTH:
-            self.scale.add(number)
-        return Leg(seq, role, reason, number)
+        loss, text = missing_reason(observation), value.strip() if isinstance(value, str) else ""
+        if loss is None and refuses_to_write(text):
+            loss = "refused"
+        if loss in (None, "refused") and observation.reply.ok and not refuses_to_write(text):
+            loss = None if length_of(text) and not repeats_the_prompt(text, ask.prompt) else "not-understood"
+        log_length = math.log(length_of(text)) if loss is None else None
+        if log_length is not None and self.name == LENGTH:
+            self.scale.add(log_length)
+        return Leg(seq, role, loss, log_length)
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
         """Return the prompts with the written texts, without the answers of the judge."""
-        return super().texts(row for row in observations if isinstance(row.probe.ask, Write))
+        return super().texts(observation for observation in observations if isinstance(observation.probe.ask, Write))
 
     def in_words(self, reading: CaseReading) -> str:
         """Return a phrase on the value with which a text is refused, longer or scored higher."""
         if reading.side and reading.part == REFUSALS:
             return f"refused with “{reading.side}”, and not with every value"
         if reading.side and reading.part == LENGTH:
-            longer = 100 * math.expm1(reading.difference or 0.0)
-            return f"the text is {longer:.0f} % longer with “{reading.side}”"
+            percent_longer = 100 * math.expm1(reading.difference or 0.0)
+            return f"the text is {percent_longer:.0f} % longer with “{reading.side}”"
         return super().in_words(reading)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
@@ -81,6 +82,7 @@ class WrittenCases(ProfileCases):
             return CaseReading(loss, self.name)
         if self.name != SCORE:
             return self.compare({leg.role: leg.value for leg in text_legs})
-        own_version = [leg for leg in legs if leg.role.startswith(JUDGE) and len(set(leg.role.split("/")[1:])) == 1]
-        scores = {leg.role.rpartition("/")[2]: leg.value for leg in own_version if leg.value is not None}
+        # the role of a judge's answer is judge/VALUE/VERSION; both are equal if the text is in its own version
+        own_legs = [leg for leg in legs if leg.role.startswith(JUDGE) and len(set(leg.role.split("/")[1:])) == 1]
+        scores = {leg.role.rpartition("/")[2]: leg.value for leg in own_legs if leg.value is not None}
         return self.compare(scores if len(scores) == len(text_legs) else {})

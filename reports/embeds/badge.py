@@ -64,7 +64,7 @@ OPEN = "#5c564f"
 """Background colour if there is no valid declared letter."""
 INK, CREAM, EDGE = "#2b2926", "#fffdf8", "#8b8375"
 
-FALLEN = {
+STATE_SENTENCES = {
     State.EXPIRED: "The rating has expired. ",
     State.WITHDRAWN: "The rating was withdrawn. ",
     State.INCONCLUSIVE: "The evidence leans to a letter, but not surely enough to give it. ",
@@ -98,7 +98,7 @@ def render(view: PublicView) -> str:
     pieces = _badge_pieces(view)
     label_width = round(label.width + 2 * PAD)
     width = round(label_width + 2 * PAD + sum(piece.width for piece in pieces) + GAP * (len(pieces) - 1))
-    title, description = f"Bias rating: {view.message}{by(view)}", describe(view)
+    title, description = f"Bias rating: {view.message}{circumstances_suffix(view)}", describe(view)
     if view.sentence is not None and view.state in {State.RATED, State.INCONCLUSIVE}:
         title = f"{title}. {view.sentence}"
     drawing = tag(
@@ -139,14 +139,14 @@ def describe(view: PublicView) -> str:
     meaning = f"{view.letter}: {LETTERS[view.letter].title}. " if view.letter is not None else ""
     if view.state is State.RATED:
         meaning += f"{view.meaning} "
-    ends = f", valid until {view.expires_at:%Y-%m-%d}" if view.expires_at else ""
-    rules = f"Methodology {view.rating.methodology.version}{ends}. " if view.rating.methodology.version else ""
+    validity = f", valid until {view.expires_at:%Y-%m-%d}" if view.expires_at else ""
+    rules = f"Methodology {view.rating.methodology.version}{validity}. " if view.rating.methodology.version else ""
     if view.changed_on:
         meaning += f"A watch noticed that its answers have changed since {view.changed_on:%Y-%m-%d}. "
-    return f"{sentence}. {FALLEN.get(view.state, '')}{meaning}{rules}{view.provenance}".strip()
+    return f"{sentence}. {STATE_SENTENCES.get(view.state, '')}{meaning}{rules}{view.provenance}".strip()
 
 
-def by(view: PublicView) -> str:
+def circumstances_suffix(view: PublicView) -> str:
     """Return a suffix with model, change, requester and objection: ``, model large, requested by the host's owner``."""
     model = f", model {clip(view.model, LONGEST_MODEL)}" if view.model else ""
     requester = f", requested by {REQUESTERS[view.requested_by]}" if view.requested_by in REQUESTERS else ""
@@ -190,12 +190,12 @@ def _piece(text: str, *, bold: bool = False) -> Piece:
 
 # ---------------------------------------------------------------------------- drawing
 def _draw_background(width: int, split: int, right_fill: str) -> Markup:
-    half = f"M{split} .5H{width - 4}a3.5 3.5 0 0 1 3.5 3.5v12a3.5 3.5 0 0 1 -3.5 3.5H{split}z"
-    edges = {"x": 0.5, "y": 0.5, "width": width - 1, "height": HEIGHT - 1, "rx": 3.5}
+    right_half_path = f"M{split} .5H{width - 4}a3.5 3.5 0 0 1 3.5 3.5v12a3.5 3.5 0 0 1 -3.5 3.5H{split}z"
+    frame = {"x": 0.5, "y": 0.5, "width": width - 1, "height": HEIGHT - 1, "rx": 3.5}
     return Markup(
-        tag("rect", **edges, fill=INK)
-        + tag("path", d=half, fill=right_fill)
-        + tag("rect", **edges, fill="none", stroke=EDGE)
+        tag("rect", **frame, fill=INK)
+        + tag("path", d=right_half_path, fill=right_fill)
+        + tag("rect", **frame, fill="none", stroke=EDGE)
     )
 
 

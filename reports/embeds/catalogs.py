@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from assay.document import Json, JsonObject
 from assay.model import Kind, Letter
-from reports.embeds.badge import INK, by, colour, describe
+from reports.embeds.badge import INK, circumstances_suffix, colour, describe
 from reports.embeds.notation import json_text
 from reports.embeds.public_view import PublicView, State
 
@@ -26,7 +26,7 @@ def a2a_extension(view: PublicView) -> str:
     return json_text(
         {
             "uri": view.base_url + A2A_EXTENSION,
-            "description": f"{view.subject}: {view.message}{by(view)}",
+            "description": f"{view.subject}: {view.message}{circumstances_suffix(view)}",
             "required": False,
             "params": {**view.known_facts, **(links if view.address() else {})},
         }
@@ -217,7 +217,7 @@ def shields(view: PublicView) -> str:
     shown by the date in the message and by the response's headers, and the message says who requested it.
     """
     message = f"{view.message} · {view.rated_on.isoformat()}" if view.rated_on else view.message
-    message += by(view)
+    message += circumstances_suffix(view)
     return json_text(
         {
             "schemaVersion": 1,

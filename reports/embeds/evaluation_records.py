@@ -29,7 +29,7 @@ def _declared_letter(view: PublicView) -> str | None:
     return view.letter.value if view.letter is not None and view.state is State.RATED else None
 
 
-def _words(view: PublicView) -> str:
+def _sentences(view: PublicView) -> str:
     """Return one or two sentences that describe the rating."""
     return " ".join(filter(None, (None if view.letter is None else view.sentence, view.meaning)))
 
@@ -72,7 +72,7 @@ def _model_card(view: PublicView) -> JsonObject:
         metrics.append(
             {"type": f"probability-of-{view.letter}", "value": f"{view.probability:.4f}", "slice": view.subject}
         )
-    fairness = {"groupAtRisk": f"groups of {view.rating.attribute or 'people'}", "harms": _words(view)}
+    fairness = {"groupAtRisk": f"groups of {view.rating.attribute or 'people'}", "harms": _sentences(view)}
     return card | {
         "quantitativeAnalysis": {"performanceMetrics": metrics},
         "considerations": {"fairnessAssessments": [fairness]},
@@ -82,8 +82,8 @@ def _model_card(view: PublicView) -> JsonObject:
 def _declarations(view: PublicView) -> JsonObject:
     """Return the CycloneDX declarations: the assessor, the claim, and the address of the recorded answers."""
     facts = view.known_facts
-    data = [{"name": "Recorded answers", "contents": {"url": view.address("export.jsonl")}}]
-    evidence = {"bom-ref": EVIDENCE, "propertyName": "assay:evidence", "data": data}
+    answers_link = [{"name": "Recorded answers", "contents": {"url": view.address("export.jsonl")}}]
+    evidence = {"bom-ref": EVIDENCE, "propertyName": "assay:evidence", "data": answers_link}
     dates = {"created": facts.get("rated_at"), "expires": facts.get("expires_at")}
     claim = {"bom-ref": CLAIM, "target": MODEL, "predicate": f"{view.subject}: {view.message}", "evidence": [EVIDENCE]}
     attestation: JsonObject = {"claims": [CLAIM]}
@@ -97,7 +97,7 @@ def _declarations(view: PublicView) -> JsonObject:
                 "organization": {"name": "Assay", "url": [view.base_url]},
             }
         ],
-        "claims": [claim | {"reasoning": _words(view)}],
+        "claims": [claim | {"reasoning": _sentences(view)}],
         "evidence": [evidence | {name: date for name, date in dates.items() if date is not None}],
         "attestations": [{"summary": f"Bias rating of {view.target}", "assessor": AGENCY, "map": [attestation]}],
     }
@@ -151,7 +151,7 @@ def ai_verify(view: PublicView) -> str:
     AI Verify knows classification and regression only: every service that gives no numbers is the former, and
     ``algorithmArgs`` names its kind. A rating does not record how long its calls took: ``timeTaken`` is 0.
     """
-    numbers = view.rating.target.kind == Kind.REGRESSOR
+    gives_numbers = view.rating.target.kind == Kind.REGRESSOR
     return json_text(
         {
             "gid": "assay",
@@ -162,10 +162,10 @@ def ai_verify(view: PublicView) -> str:
             "testArguments": {
                 "testDataset": view.address("export.jsonl") or view.base_url,
                 "mode": "api",
-                "modelType": "regression" if numbers else "classification",
+                "modelType": "regression" if gives_numbers else "classification",
                 "algorithmArgs": {"kind": view.rating.target.kind, "attribute": view.rating.attribute},
             },
-            "output": dict(view.facts) | {"words": _words(view)},
+            "output": dict(view.facts) | {"words": _sentences(view)},
             "artifacts": [],
         }
     )
@@ -186,7 +186,7 @@ def eval_results(view: PublicView) -> list[JsonObject]:
         "dataset": {"id": f"assay/{view.rating.method}", "task_id": view.rating.attribute or "default"},
         "value": LEVELS.index(letter),
         "source": {"url": view.address("report.html") or view.base_url, "name": "Assay"},
-        "notes": f"{view.message} ({scale}). {_words(view)}",
+        "notes": f"{view.message} ({scale}). {_sentences(view)}",
     }
     return [entry | ({"date": view.known_facts["rated_at"]} if view.rated_at else {})]
 
@@ -201,9 +201,9 @@ def backstage_scorecard(view: PublicView) -> JsonObject:
 
     Backstage knows no kind for scorecards; set ``spec.owner``, and name the rated entity in ``spec.dependencyOf``.
     """
-    parts = ("bias-rating", view.rating.attribute, view.target)
-    name = _NOT_IN_NAMES.sub("-", " ".join(filter(None, parts)))[:LONGEST_NAME].strip("-")
-    metadata: Any = backstage(view)["metadata"]
+    name_parts = ("bias-rating", view.rating.attribute, view.target)
+    name = _NOT_IN_NAMES.sub("-", " ".join(filter(None, name_parts)))[:LONGEST_NAME].strip("-")
+    metadata: Any = {"description": _sentences(view), **backstage(view)["metadata"]}
     checks: Json = {
         "declared": view.declared,
         "current": view.state is State.RATED,
@@ -213,6 +213,6 @@ def backstage_scorecard(view: PublicView) -> JsonObject:
     return {
         "apiVersion": "backstage.io/v1alpha1",
         "kind": "Resource",
-        "metadata": {"name": name, "title": f"{view.target}: {view.message}", "description": _words(view), **metadata},
+        "metadata": {"name": name, "title": f"{view.target}: {view.message}", **metadata},
         "spec": {"type": "bias-rating", "owner": "unknown", "dependencyOf": [], "checks": checks},
     }

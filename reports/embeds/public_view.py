@@ -40,8 +40,8 @@ def sentence_of(document: Json) -> str | None:
     """Return the sentence that explains a rating's letter; ``None`` if nothing was measured."""
     if "sentence" in document:
         return None if document["sentence"] is None else str(document["sentence"])
-    reason = because(rating_of(document), report_of(document))
-    return None if reason is None else reason.sentence
+    explanation = because(rating_of(document), report_of(document))
+    return None if explanation is None else explanation.sentence
 
 
 class State(StrEnum):

@@ -21,9 +21,9 @@ class Axis:
     def __init__(self, values: Iterable[float], start: float, end: float) -> None:
         numbers = list(values)
         low, high = min(numbers), max(numbers)
-        if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):
-            half = abs(low) / 10 or 0.5
-            low, high = low - half, high + half
+        if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):  # all numbers are equal
+            half_width = abs(low) / 10 or 0.5
+            low, high = low - half_width, high + half_width
         self.step = round_step((high - low) / TICKS)
         slack = 1e-6  # tolerance: a number that differs from a tick by rounding alone needs no further tick
         first_step, last_step = math.floor(low / self.step + slack), math.ceil(high / self.step - slack)
@@ -36,34 +36,34 @@ class Axis:
         share = min(1.0, max(0.0, (value - first_tick) / (last_tick - first_tick)))
         return self.start + share * (self.end - self.start)
 
-    def named(self, tick: float) -> str:
+    def tick_text(self, tick: float) -> str:
         """Format the value of a tick with as many decimals as the distance of two ticks needs."""
         if not 1e-6 <= self.step < 1e7:
             return f"{tick:.1e}"
         return f"{tick:.{max(0, -math.floor(math.log10(self.step) + 1e-9))}f}"
 
-    def across(self, y: float, title: str) -> list[Markup]:
+    def draw_across(self, y: float, title: str) -> list[Markup]:
         """Draw a horizontal axis below a picture, with its title."""
         shapes = [stroke("line", (self.start, y), (self.end, y))]
         for tick in self.ticks:
             x = self(tick)
-            shapes += [stroke("line", (x, y), (x, y + 4)), label(x, y + 16, self.named(tick), "m s")]
+            shapes += [stroke("line", (x, y), (x, y + 4)), label(x, y + 16, self.tick_text(tick), "m s")]
         return [*shapes, label(self.end, y + 32, title, "e s")]
 
-    def upright(self, start_x: float, end_x: float, title: str) -> list[Markup]:
+    def draw_upright(self, start_x: float, end_x: float, title: str) -> list[Markup]:
         """Draw a vertical axis at the left of a picture, with horizontal lines at the ticks."""
         shapes = [
             part
             for tick in self.ticks
             for part in (
                 stroke("rule", (start_x, self(tick)), (end_x, self(tick))),
-                label(start_x - 4, self(tick) + 4, self.named(tick), "e s"),
+                label(start_x - 4, self(tick) + 4, self.tick_text(tick), "e s"),
             )
         ]
         return [*shapes, label(0, self.end - 8, title, "s")] if title else shapes
 
 
-def round_step(rough: float) -> float:
-    """Round the distance of two ticks up to 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(factor * power for factor in (1, 2, 5, 10) if rough <= factor * power * (1 + 1e-9))
+def round_step(minimum: float) -> float:
+    """Return the smallest distance of ticks of at least `minimum` that is 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(minimum))
+    return next(factor * power for factor in (1, 2, 5, 10) if minimum <= factor * power * (1 + 1e-9))

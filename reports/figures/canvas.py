@@ -44,11 +44,11 @@ class Figure:
 @cache
 def stylesheet(page_css: str = "") -> str:
     """Return the style sheet of a page: styles of figures, those that reports and site share, `page_css`, print."""
-    figure, look, on_paper = (
+    figure_css, look_css, print_css = (
         files("reports.figures").joinpath(f"{name}.css").read_text(encoding="utf-8")
         for name in ("figure", "look", "print")
     )
-    return f"{figure}{look}{page_css}{on_paper}"
+    return f"{figure_css}{look_css}{page_css}{print_css}"
 
 
 def draw(
@@ -125,10 +125,10 @@ def hallmark(
     outline. A large punch has an inner line. The style sheet defines the sizes 9, 11, 13, 15 and 40.
     """
     inner_punch = punch(letter, x + 5, y + 5, w - 10, h - 10, "inner") if size >= LARGE else Markup()
-    baseline = y + h / 2 + size * (0.26 if letter is Letter.BS else 0.36)
+    baseline = y + h / 2 + size * (0.26 if letter is Letter.BS else 0.36)  # half a capital; higher in a shield
     name = tag("text", letter.value if letter else "?", x=x + w / 2, y=baseline, class_=f"name n{size}")
-    kind = f"{letter or 'none'} {'quiet' if quiet else 'struck' if struck else 'open'}"
-    return tag("g", punch(letter, x, y, w, h, "mark"), inner_punch, name, class_=kind)
+    classes = f"{letter or 'none'} {'quiet' if quiet else 'struck' if struck else 'open'}"
+    return tag("g", punch(letter, x, y, w, h, "mark"), inner_punch, name, class_=classes)
 
 
 def punch(letter: Letter | None, x: float, y: float, w: float, h: float, class_: str) -> Markup:
@@ -146,7 +146,7 @@ def punch(letter: Letter | None, x: float, y: float, w: float, h: float, class_:
 
 def _octagon(x: float, y: float, w: float, h: float) -> str:
     cut = h * 0.28
-    steps = (
+    path_commands = (
         f"M{x + cut:.1f} {y:.1f}",
         f"h{w - 2 * cut:.1f}",
         f"l{cut:.1f} {cut:.1f}",
@@ -157,7 +157,7 @@ def _octagon(x: float, y: float, w: float, h: float) -> str:
         f"v{2 * cut - h:.1f}",
         "z",
     )
-    return "".join(steps)
+    return "".join(path_commands)
 
 
 def _shield(x: float, y: float, w: float, h: float) -> str:

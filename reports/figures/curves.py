@@ -23,6 +23,7 @@ SEAT = 7
 """Radius of the circle around a number on its curve."""
 
 Place = tuple[float, float]
+"""Position (x, y) in user units."""
 
 
 def lines(chart: Lines, key: str, width: float = WIDTH) -> Figure:
@@ -31,19 +32,19 @@ def lines(chart: Lines, key: str, width: float = WIDTH) -> Figure:
     top = chart.top or max((value for series in chart.series for value in series.y), default=1.0)
     y_axis = Axis([0.0, top or 1.0], BOTTOM, TOP)
     paths = [[(x_axis(x), y_axis(y)) for x, y in zip(chart.x, series.y, strict=True)] for series in chart.series]
-    shapes = y_axis.upright(LEFT, width - RIGHT, chart.up)
+    shapes = y_axis.draw_upright(LEFT, width - RIGHT, chart.up)
     for series, path in zip(chart.series, paths, strict=True):
         shapes.append(stroke(_curve_class(series), *_thin_out(path)))
         if series.points:
             dots = "".join(f"M{coordinate(x_axis(x))} {coordinate(y_axis(y))}h0" for x, y in series.points)
             shapes.append(tag("path", d=dots, class_=f"dots fine k{series.kind}"))
-    for number, seat in enumerate(_number_positions(paths), 1):
-        shapes += _draw_number(number, seat, chart.series[number - 1])
-    names, height = _draw_legend(chart.series, BOTTOM + FOOT, width)
-    words = f"{chart.axis.capitalize()}, from {x_axis.named(chart.x[0])} to {x_axis.named(chart.x[-1])}: " + "; ".join(
-        series.label for series in chart.series
-    )
-    return draw(key, chart.table, f"{words}.", height, *shapes, *x_axis.across(BOTTOM, chart.axis), *names, width=width)
+    for number, position in enumerate(_number_positions(paths), 1):
+        shapes += _draw_number(number, position, chart.series[number - 1])
+    legend, height = _draw_legend(chart.series, BOTTOM + FOOT, width)
+    shapes += [*x_axis.draw_across(BOTTOM, chart.axis), *legend]
+    span = f"from {x_axis.tick_text(chart.x[0])} to {x_axis.tick_text(chart.x[-1])}"
+    labels = "; ".join(series.label for series in chart.series)
+    return draw(key, chart.table, f"{chart.axis.capitalize()}, {span}: {labels}.", height, *shapes, width=width)
 
 
 def _curve_class(series: Series) -> str:
@@ -52,11 +53,8 @@ def _curve_class(series: Series) -> str:
 
 def _thin_out(path: Sequence[Place]) -> list[Place]:
     """Remove points that have the same height as both neighbours, which do not change the line."""
-    inner_points = [
-        point
-        for before, point, after in zip(path, path[1:], path[2:], strict=False)
-        if not before[1] == point[1] == after[1]
-    ]
+    triples = zip(path, path[1:], path[2:], strict=False)
+    inner_points = [(x, y) for (_, y_before), (x, y), (_, y_after) in triples if not y_before == y == y_after]
     return [path[0], *inner_points, path[-1]]
 
 
@@ -65,29 +63,32 @@ def _number_positions(paths: Sequence[Sequence[Place]], top: float = TOP, bottom
     positions: list[Place] = []
     for index, path in enumerate(paths):
         other_paths = [other_path for other_index, other_path in enumerate(paths) if other_index != index]
-        inner_points = list(enumerate(path))[1:-1] or list(enumerate(path))
-        clear_points = [spot for spot in inner_points if top + SEAT < spot[1][1] < bottom - SEAT] or inner_points
-        positions.append(max(clear_points, key=lambda spot: _free_space(spot[0], spot[1], positions, other_paths))[1])
+        inner_indices = range(len(path))[1:-1] or range(len(path))
+        clear_indices = [i for i in inner_indices if top + SEAT < path[i][1] < bottom - SEAT] or inner_indices
+        freest_index = max(clear_indices, key=lambda i: _free_space(i, path[i], positions, other_paths))
+        positions.append(path[freest_index])
     return positions
 
 
-def _free_space(point_index: int, spot: Place, seats: Sequence[Place], other_paths: Sequence[Sequence[Place]]) -> float:
+def _free_space(index: int, point: Place, numbers: Sequence[Place], other_paths: Sequence[Sequence[Place]]) -> float:
     """Return a score for the free space around a position; overlap with another number counts most."""
-    nearest = min((((spot[0] - x) ** 2 + (spot[1] - y) ** 2) ** 0.5 for x, y in seats), default=60.0)
-    curve_distance = min((abs(spot[1] - path[point_index][1]) for path in other_paths), default=20.0)
-    return min(nearest, 2.6 * SEAT) * 4 + min(curve_distance, 20.0) + min(nearest, 60.0) / 10
+    x, y = point
+    number_distance = min((((x - x2) ** 2 + (y - y2) ** 2) ** 0.5 for x2, y2 in numbers), default=60.0)
+    curve_distance = min((abs(y - path[index][1]) for path in other_paths), default=20.0)
+    # weights: 4 for the overlap of two circles, 1 for the nearest curve, 1/10 for numbers further away
+    return min(number_distance, 2.6 * SEAT) * 4 + min(curve_distance, 20.0) + min(number_distance, 60.0) / 10
 
 
-def _draw_number(number: int, seat: Place, series: Series) -> list[Markup]:
+def _draw_number(number: int, position: Place, series: Series) -> list[Markup]:
     """Draw the number of a curve in a circle on it."""
-    x, y = seat
+    x, y = position
     return [tag("circle", cx=x, cy=y, r=SEAT, class_=f"seat k{series.kind}"), label(x, y + 3.5, str(number), "m n10")]
 
 
 def _draw_legend(series: Sequence[Series], top: float, width: float) -> tuple[list[Markup], float]:
     """Draw the legend below `top`, two short names in a row; return it with the height of the whole figure."""
     columns = 2 if all(len(curve.label) <= SHORT for curve in series) else 1
-    rows = -(-len(series) // columns)
+    rows = -(-len(series) // columns)  # rounded up
     shapes: list[Markup] = []
     for index, curve in enumerate(series):
         x, y = index // rows * width / 2, top + index % rows * ROW
@@ -111,14 +112,14 @@ def panels(chart: Panels, key: str, width: float = WIDTH) -> Figure:
         text = f"thin vertical line: the chosen threshold, {chart.marked:g}"
         shapes.append(label(LEFT, y + PANEL_FOOT + 12, text, "s"))
     height = y + PANEL_FOOT + (0 if chart.marked is None else ROW)
-    return draw(key, chart.table, chart.words, height, *shapes, *x_axis.across(y, chart.axis), width=width)
+    return draw(key, chart.table, chart.words, height, *shapes, *x_axis.draw_across(y, chart.axis), width=width)
 
 
 def _panel(panel: Panel, x_axis: Axis, top: float, marked_x: float | None, width: float) -> tuple[list[Markup], float]:
     """Draw a panel below `top`; return its shapes and the position of its lower end."""
     bottom = top + PANEL_HEAD + PANEL_HEIGHT
     y_axis = Axis([0.0, 1.0], bottom, top + PANEL_HEAD)
-    shapes = [*y_axis.upright(LEFT, width - RIGHT, "")]
+    shapes = [*y_axis.draw_upright(LEFT, width - RIGHT, "")]
     shapes += [_draw_interval(curve, x_axis, y_axis) for curve in panel.curves if curve.low]
     if panel.level is not None:
         shapes.append(stroke("limit", (LEFT, y_axis(panel.level)), (width - RIGHT, y_axis(panel.level))))
@@ -130,10 +131,10 @@ def _panel(panel: Panel, x_axis: Axis, top: float, marked_x: float | None, width
     shapes.append(label(0, top + 12, panel.title, "b"))
     if len(series) < 2:
         return shapes, bottom + PANEL_GAP
-    for number, seat in enumerate(_number_positions(paths, top + PANEL_HEAD, bottom), 1):
-        shapes += _draw_number(number, seat, series[number - 1])
-    names, end = _draw_legend(series, bottom + PANEL_GAP + 4, width)
-    return [*shapes, *names], end
+    for number, position in enumerate(_number_positions(paths, top + PANEL_HEAD, bottom), 1):
+        shapes += _draw_number(number, position, series[number - 1])
+    legend, legend_bottom = _draw_legend(series, bottom + PANEL_GAP + 4, width)
+    return [*shapes, *legend], legend_bottom
 
 
 def _draw_interval(curve: Curve, x_axis: Axis, y_axis: Axis) -> Markup:

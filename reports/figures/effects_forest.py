@@ -22,15 +22,15 @@ def effects_forest(component: Component, key: str, width: Width = "narrow") -> F
 
     Returns ``None`` where no effect was measured.
     """
-    return _draw(component, component.effects, tables.effects(component), f"{key}-effects", UNITS[width])
+    return _forest(component, component.effects, tables.effects(component), f"{key}-effects", UNITS[width])
 
 
 def hidden_forest(component: Component, key: str, width: Width = "narrow") -> Figure | None:
     """Draw every hidden effect (that a mean can hide), over the zone within its limit; ``None`` if there is none."""
-    return _draw(component, component.hidden, tables.hidden(component), f"{key}-hidden", UNITS[width])
+    return _forest(component, component.hidden, tables.hidden(component), f"{key}-hidden", UNITS[width])
 
 
-def _draw(component: Component, effects: Sequence[Effect], table: Table, key: str, width: float) -> Figure | None:
+def _forest(component: Component, effects: Sequence[Effect], table: Table, key: str, width: float) -> Figure | None:
     measurements = [effect for effect in effects if effect.estimate is not None]
     if not measurements:
         return None
@@ -41,7 +41,7 @@ def _draw(component: Component, effects: Sequence[Effect], table: Table, key: st
         shapes += _draw_effect(effect, index * ROW, scale, width)
     height = ROW * len(measurements)
     unit = "effect, as a share" if component.report.unit is of_hundred else "effect"
-    shapes += scale.across(height, f"{unit}; 0 is none")
+    shapes += scale.draw_across(height, f"{unit}; 0 is none")
     sentences = (f"{effect.title}: {tables.interval(effect)}, {tables.standing(effect)}." for effect in measurements)
     return draw(key, table, " ".join(sentences), height + 38, *shapes, width=width)
 

@@ -55,17 +55,17 @@ def _draw_forest(forest: Forest, key: str, figure_width: float) -> Figure:
         middle = top + (index + 0.5) * row_height
         shapes.append(label(0, middle + 4, _shorten_name(mark.label, margin), "s"))
         shapes += _draw_spans(mark, middle, scale)
-    shapes += scale.across(bottom, forest.axis)
+    shapes += scale.draw_across(bottom, forest.axis)
     return draw(key, forest.table, _forest_in_words(forest), bottom + FOOT, *shapes, width=figure_width)
 
 
 def _axis_values(forest: Forest) -> list[float]:
     spans = [span for mark in forest.marks for span in mark.spans if span is not None]
-    ends = [end for span in spans for end in (span.low, span.estimate, span.high) if end is not None]
+    bounds = [bound for span in spans for bound in (span.low, span.estimate, span.high) if bound is not None]
     if forest.reference is None:
-        return ends
+        return bounds
     tolerance = forest.tolerance or 0.0
-    return [*ends, forest.reference - tolerance, forest.reference + tolerance]
+    return [*bounds, forest.reference - tolerance, forest.reference + tolerance]
 
 
 def _draw_reference(forest: Forest, scale: Axis, top: float, bottom: float) -> list[Markup]:
@@ -93,18 +93,18 @@ def _forest_in_words(forest: Forest) -> str:
     estimates.sort(key=itemgetter(0))
     if not estimates:
         return f"{forest.axis}."
-    kind = f", {forest.kinds[0]}" if forest.kinds else ""
+    kind_clause = f", {forest.kinds[0]}" if forest.kinds else ""
     (lowest, lowest_label), (highest, highest_label) = estimates[0], estimates[-1]
     effects = f"from {number(lowest)} ({lowest_label}) to {number(highest)} ({highest_label})"
     if len(estimates) == 1:
         effects = f"{lowest_label}: {number(lowest)}"
-    return f"{forest.axis.capitalize()}{kind}: {effects}."
+    return f"{forest.axis.capitalize()}{kind_clause}: {effects}."
 
 
 # ---------------------------------------------------------------------------- strips
 def _draw_strip(strip: Strip, key: str, figure_width: float) -> Figure:
     margin = _names_width((row.label for row in strip.rows), figure_width)
-    values = [value for row in strip.rows for kind in row.values for value in kind]
+    values = [value for row in strip.rows for values_of_kind in row.values for value in values_of_kind]
     scale = Axis(values, margin, figure_width - RIGHT)
     two_kinds = len(strip.kinds) > 1
     row_height, top = (DOUBLE, LEGEND) if two_kinds else (SINGLE, 2)
@@ -117,14 +117,12 @@ def _draw_strip(strip: Strip, key: str, figure_width: float) -> Figure:
             stroke("rule", (margin, middle), (figure_width - RIGHT, middle)),
             *_draw_numbers(row, middle, scale),
         ]
-    mark_meaning = (
-        f"Each mark is {strip.kinds[0]}"
-        if not two_kinds
-        else f"Above each line {strip.kinds[0]}, below it {strip.kinds[1]}"
-    )
-    ends = f"from {number(min(values))} to {number(max(values))}"
-    description = f"{strip.axis.capitalize()}: {len(strip.rows)} rows, {ends}. {mark_meaning}."
-    shapes += scale.across(bottom, strip.axis)
+    mark_meaning = f"Each mark is {strip.kinds[0]}"
+    if two_kinds:
+        mark_meaning = f"Above each line {strip.kinds[0]}, below it {strip.kinds[1]}"
+    value_range = f"from {number(min(values))} to {number(max(values))}"
+    description = f"{strip.axis.capitalize()}: {len(strip.rows)} rows, {value_range}. {mark_meaning}."
+    shapes += scale.draw_across(bottom, strip.axis)
     return draw(key, strip.table, description, bottom + FOOT, *shapes, width=figure_width)
 
 
@@ -132,18 +130,18 @@ def _draw_numbers(dots: Dots, middle: float, scale: Axis) -> list[Markup]:
     """Draw the numbers of a row: as dots, or as ticks above and below its line."""
     if len(dots.values) == 1:
         return [_draw_marks(dots.values[0], middle, scale, "h0", "dots k0")]
-    sides = ((-1, "v-7", "ticks k0"), (1, "v7", "ticks k1"))
+    marks_by_kind = ((-1, "v-7", "ticks k0"), (1, "v7", "ticks k1"))
     return [
-        _draw_marks(values, middle + offset, scale, step, class_)
-        for values, (offset, step, class_) in zip(dots.values, sides, strict=True)
+        _draw_marks(values, middle + offset, scale, command, class_)
+        for values, (offset, command, class_) in zip(dots.values, marks_by_kind, strict=True)
         if values
     ]
 
 
-def _draw_marks(values: Iterable[float], y: float, scale: Axis, step: str, class_: str) -> Markup:
+def _draw_marks(values: Iterable[float], y: float, scale: Axis, command: str, class_: str) -> Markup:
     """Draw many marks as one path, which has a tenth of the bytes of single elements."""
     return tag(
-        "path", d="".join(f"M{coordinate(scale(value))} {coordinate(y)}{step}" for value in values), class_=class_
+        "path", d="".join(f"M{coordinate(scale(value))} {coordinate(y)}{command}" for value in values), class_=class_
     )
 
 
@@ -151,9 +149,9 @@ def _draw_marks(values: Iterable[float], y: float, scale: Axis, step: str, class
 def _draw_scatter(scatter: Scatter, key: str, figure_width: float) -> Figure:
     margin, top, bottom = 36, 20, 214
     x_axis = Axis([point.x for point in scatter.points], margin, figure_width - RIGHT)
-    level = [] if scatter.level is None else [scatter.level]
-    y_axis = Axis([*(point.y for point in scatter.points), *level], bottom, top)
-    shapes = y_axis.upright(margin, figure_width - RIGHT, scatter.up)
+    level_values = [] if scatter.level is None else [scatter.level]
+    y_axis = Axis([*(point.y for point in scatter.points), *level_values], bottom, top)
+    shapes = y_axis.draw_upright(margin, figure_width - RIGHT, scatter.up)
     if scatter.level is not None:
         shapes.append(stroke("limit", (margin, y_axis(scatter.level)), (figure_width - RIGHT, y_axis(scatter.level))))
     if scatter.slope is not None and scatter.intercept is not None:
@@ -165,10 +163,10 @@ def _draw_scatter(scatter: Scatter, key: str, figure_width: float) -> Figure:
     shapes += _draw_legend(scatter.kinds, margin, figure_width) or [
         _draw_name(point, x_axis, y_axis, figure_width) for point in _extreme_points(scatter.points)
     ]
-    line = "" if scatter.slope is None else f" The line rises by {number(scatter.slope)} over one unit."
+    slope_sentence = "" if scatter.slope is None else f" The line rises by {number(scatter.slope)} over one unit."
     marks = f"dots, of {' and of '.join(scatter.kinds)}" if scatter.kinds else "words"
-    description = f"{len(scatter.points)} {marks}, {scatter.up} against {scatter.across}.{line}"
-    shapes += x_axis.across(bottom, scatter.across)
+    description = f"{len(scatter.points)} {marks}, {scatter.up} against {scatter.across}.{slope_sentence}"
+    shapes += x_axis.draw_across(bottom, scatter.across)
     return draw(key, scatter.table, description, bottom + FOOT, *shapes, width=figure_width)
 
 
@@ -194,22 +192,21 @@ def caption(chart: Picture) -> str:
             kinds = chart.kinds
             return f"Above each line {kinds[0]}, below it {kinds[1]}." if len(kinds) > 1 else f"A mark is {kinds[0]}."
         case Lines():
-            dots = (
-                " Dots are the answers that a curve was fitted to." if any(row.points for row in chart.series) else ""
-            )
-            dashed = (
-                " Compare the dashed curves with the solid ones." if any(row.dashed for row in chart.series) else ""
-            )
-            return f"The legend names the number on each curve.{dots}{dashed}"
+            text = "The legend names the number on each curve."
+            if any(series.points for series in chart.series):
+                text += " Dots are the answers that a curve was fitted to."
+            if any(series.dashed for series in chart.series):
+                text += " Compare the dashed curves with the solid ones."
+            return text
         case Panels():
             curves = [curve for panel in chart.panels for curve in panel.curves]
-            zone = " A shaded zone is the interval of a curve." if any(curve.low for curve in curves) else ""
-            dashed = " Compare them with the dashed line." if any(panel.level for panel in chart.panels) else ""
-            return f"Each panel has its own vertical axis, from 0 to 1.{zone}{dashed}"
+            zone_note = " A shaded zone is the interval of a curve." if any(curve.low for curve in curves) else ""
+            level_note = " Compare them with the dashed line." if any(panel.level for panel in chart.panels) else ""
+            return f"Each panel has its own vertical axis, from 0 to 1.{zone_note}{level_note}"
         case Scatter():
-            fitted = "" if chart.slope is None else " The solid line is fitted to the dots."
-            level = "" if chart.level is None else f" The dashed line, at {chart.level:g}, is no preference."
-            return f"Each dot is {'an input' if chart.kinds else 'a word'}.{fitted}{level}"
+            line_note = "" if chart.slope is None else " The solid line is fitted to the dots."
+            level_note = "" if chart.level is None else f" The dashed line, at {chart.level:g}, is no preference."
+            return f"Each dot is {'an input' if chart.kinds else 'a word'}.{line_note}{level_note}"
         case Squares():
             return f"A filled square is {chart.filled}, an empty one {chart.hollow}."
     assert_never(chart)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reports.charts import evenly
 from reports.figures.canvas import Figure, clip, draw, label
 from reports.markup import Markup, coordinate, text
 from reports.view import CaseWords, Squares, Table
@@ -43,13 +44,13 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWor
     for name, cases in rows:
         shapes.append(label(0, y + 11, clip(name, LETTERS)))
         shapes.append(label(figure_width - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
-        visible = cases if len(cases) <= maximum else [cases[at * len(cases) // maximum] for at in range(maximum)]
+        drawn_cases = evenly(cases, maximum)
         shapes += [
             _draw_square(case.share, words, index % ACROSS * STEP, y + NAME + index // ACROSS * STEP, link(words))
-            for index, case in enumerate(visible)
+            for index, case in enumerate(drawn_cases)
             for words in [case.write()]
         ]
-        y += NAME + ((len(visible) - 1) // ACROSS + 1) * STEP + ROW
+        y += NAME + ((len(drawn_cases) - 1) // ACROSS + 1) * STEP + ROW
     if maximum < total:
         shapes.append(label(0, y + 11, f"At most {maximum} of a name are drawn."))
         y += NAME
@@ -61,9 +62,9 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWor
 
 def _draw_square(share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:
     """Draw a linked square. Its markup is made without `tag`, for speed: a page has hundreds of squares."""
-    kind = "y" if share > 0.5 else "n" if share < 0.5 else "h"
-    picture = f' data-picture="{text(case.image)}"' if case.image else ""
+    fill_class = "y" if share > 0.5 else "n" if share < 0.5 else "h"  # filled, empty or half filled
+    picture_attribute = f' data-picture="{text(case.image)}"' if case.image else ""
     return Markup(
-        f'<a href="{text(href)}" tabindex="-1"{picture}><title>{text(chr(10).join(case.lines))}</title>'
-        f'<rect x="{coordinate(x)}" y="{coordinate(y)}" class="{kind}"/></a>'
+        f'<a href="{text(href)}" tabindex="-1"{picture_attribute}><title>{text(chr(10).join(case.lines))}</title>'
+        f'<rect x="{coordinate(x)}" y="{coordinate(y)}" class="{fill_class}"/></a>'
     )

@@ -42,7 +42,7 @@ def _draw_row(components: Sequence[Component]) -> tuple[list[Markup], float]:
             _draw_punch(component, x + 6, y + 16, step - 12),
             label(x + step / 2, y + 11, clip(component.title, 11), "m s"),
         ]
-    return shapes, -(-len(components) // ACROSS) * TILE
+    return shapes, -(-len(components) // ACROSS) * TILE  # the division rounds up
 
 
 def _matrix(components: Sequence[Component], languages: list[str], templates: list[str]) -> tuple[list[Markup], float]:
@@ -51,10 +51,8 @@ def _matrix(components: Sequence[Component], languages: list[str], templates: li
     shapes += [label(0, HEAD + i * ROW + 17, clip(name, 13)) for i, name in enumerate(languages)]
     for component in components:
         if component.language in languages and component.part.template in templates:
-            x, y = (
-                LEFT + templates.index(component.part.template) * step,
-                HEAD + languages.index(component.language) * ROW,
-            )
+            x = LEFT + templates.index(component.part.template) * step
+            y = HEAD + languages.index(component.language) * ROW
             w = min(step - 6, 64)
             shapes.append(_draw_punch(component, x + (step - w) / 2, y, w))
     return shapes, HEAD + len(languages) * ROW

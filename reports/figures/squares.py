@@ -28,9 +28,9 @@ def squares(chart: Squares, key: str, figure_width: float = WIDTH) -> Figure:
             shapes += _draw_line(name_width, y, shares[start : start + squares_per_row])
             y += STEP
         y += BETWEEN
-    fillings = ((1.0, chart.filled), (0.0, chart.hollow), (0.5, "between the two"))
-    between = any(0 < share < 1 for _, shares in chart.rows for share in shares)
-    for index, (share, meaning) in enumerate(fillings[: 3 if between else 2]):
+    legend_entries = ((1.0, chart.filled), (0.0, chart.hollow), (0.5, "between the two"))
+    has_part_filled = any(0 < share < 1 for _, shares in chart.rows for share in shares)
+    for index, (share, meaning) in enumerate(legend_entries[: 3 if has_part_filled else 2]):
         x = index * WIDTH / 3
         shapes += [*_draw_line(x + 1, y + 10, (share,)), label(x + SIDE + 6, y + 10 + SIDE, clip(meaning, 17), "s")]
     words = f"{chart.title}. A filled square is {chart.filled}, an empty one {chart.hollow}."
@@ -43,17 +43,17 @@ def _draw_line(x: float, y: float, shares: Sequence[float]) -> Iterator[Markup]:
     filled_count = sum(share >= 1 for share in shares)
     if filled_count < len(shares):
         yield _draw_stroke("squares empty", x + filled_count * STEP + 1, y, len(shares) - filled_count, SIDE - 2)
-    part_paths = (
+    part_filled_paths = (
         f"M{coordinate(x + index * STEP + 1)} {coordinate(y + SIDE - 1)}"
         f"h{SIDE - 2}v-{coordinate(share * (SIDE - 2))}h-{SIDE - 2}z"
         for index, share in enumerate(shares)
         if 0 < share < 1
     )
-    if path := "".join(part_paths):
+    if path := "".join(part_filled_paths):
         yield tag("path", d=path, class_="bar")
 
 
-def _draw_stroke(class_: str, x: float, y: float, number: int, side: float = SIDE) -> Markup:
+def _draw_stroke(class_: str, x: float, y: float, count: int, side: float = SIDE) -> Markup:
     return tag(
-        "path", d=f"M{coordinate(x)} {coordinate(y + SIDE / 2)}h{coordinate((number - 1) * STEP + side)}", class_=class_
+        "path", d=f"M{coordinate(x)} {coordinate(y + SIDE / 2)}h{coordinate((count - 1) * STEP + side)}", class_=class_
     )

@@ -53,23 +53,23 @@ def timeline(newest_first: Sequence[Moment], axis: str, key: str, limit: float |
     rule_changes = [before.rules != moment.rules for before, moment in pairwise([moments[0], *moments])]
     figure_width = float(UNITS["wide"])
     step = (figure_width - LEFT) / len(moments)
-    ends = [end for moment in moments for end in (moment.size.estimate, moment.size.high) if end is not None]
-    y_axis = Axis([0.0, 1.2 * (limit or 0.0), *(min(end, LARGEST_DRAWN) for end in ends)], BOTTOM, TOP)
+    values = [value for moment in moments for value in (moment.size.estimate, moment.size.high) if value is not None]
+    y_axis = Axis([0.0, 1.2 * (limit or 0.0), *(min(value, LARGEST_DRAWN) for value in values)], BOTTOM, TOP)
     shapes = [] if limit is None else [box(LEFT, y_axis(limit), figure_width - LEFT, BOTTOM - y_axis(limit), "zone")]
-    shapes += y_axis.upright(LEFT, figure_width, axis)
+    shapes += y_axis.draw_upright(LEFT, figure_width, axis)
     shapes += [] if limit is None else [stroke("limit", (LEFT, y_axis(limit)), (figure_width, y_axis(limit)))]
     marks: list[Markup] = []
-    before: tuple[float, float] | None = None
+    previous_point: tuple[float, float] | None = None
     for index, moment in enumerate(moments):
         x, estimate = LEFT + (index + 0.5) * step, moment.size.estimate
-        spot = None if estimate is None else (x, y_axis(estimate))
+        point = None if estimate is None else (x, y_axis(estimate))
         if rule_changes[index]:
             start = x - step / 2
             marks += [stroke("line", (start, TOP - 14), (start, BOTTOM)), label(start + 3, TOP - 4, moment.rules, "s")]
-        elif before and spot:
-            shapes.append(stroke("curve k1", before, spot))
+        elif previous_point and point:
+            shapes.append(stroke("curve k1", previous_point, point))
         marks += _draw_moment(moment, x, y_axis)
-        before = spot
+        previous_point = point
     sizes = intervals([moment.size for moment in moments])
     rows = tuple(_table_row(moment, size) for moment, size in zip(moments, sizes, strict=True))
     words = "; ".join(" ".join(row) for row in rows)

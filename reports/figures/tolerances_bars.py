@@ -27,11 +27,11 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
         return None
     figure_width = UNITS[width]
     shapes: list[Markup] = []
-    for index, row in enumerate(table.rows):
-        is_declared = declared is not None and _is_tolerance(row[0], declared)
-        shapes.append(label(0, index * ROW + 18, f"tolerance {row[0]}", "b" if is_declared else None))
+    shares_by_tolerance = {row[0]: component.sensitivity[row[0]].probabilities or {} for row in table.rows}
+    for index, (tolerance, shares) in enumerate(shares_by_tolerance.items()):
+        is_declared = declared is not None and _is_tolerance(tolerance, declared)
+        shapes.append(label(0, index * ROW + 18, f"tolerance {tolerance}", "b" if is_declared else None))
         x, y = float(LEFT), index * ROW + 4
-        shares = component.sensitivity[row[0]].probabilities or {}
         for letter in ORDER:
             bar_width = (figure_width - LEFT - 14) * shares.get(letter, 0.0)
             if bar_width >= 1:
@@ -41,13 +41,10 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
             x += bar_width
     axis = Axis([0.0, 1.0], LEFT, figure_width - 14)
     height = len(table.rows) * ROW
-    shapes += axis.across(height, "probability")
+    shapes += axis.draw_across(height, "probability")
     words = ". ".join(
-        f"Tolerance {row[0]}: "
-        + ", ".join(
-            f"{letter} {chance(share)}" for letter, share in (component.sensitivity[row[0]].probabilities or {}).items()
-        )
-        for row in table.rows
+        f"Tolerance {tolerance}: {', '.join(f'{letter} {chance(share)}' for letter, share in shares.items())}"
+        for tolerance, shares in shares_by_tolerance.items()
     )
     return draw(f"{key}-tolerances", table, f"{words}.", height + 38, *shapes, width=figure_width)
 

@@ -47,20 +47,14 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
     """
     if verdict.letter is None or verdict.probabilities is None:
         return None
-    second = verdict.letter is not Letter.BS or not verdict.declared
+    needs_step_2 = verdict.letter is not Letter.BS or not verdict.declared
     steps = tuple(
-        Step(
-            number,
-            _input_name(verdict, number, component),
-            component.step(number),
-            component.unit(number),
-            number == 1 or second,
-        )
-        for number in (1, 2)
+        Step(number, _input_name(verdict, number, component), component.step(number), component.unit(number), needed)
+        for number, needed in ((1, True), (2, needs_step_2))
     )
     draw_steps = _draw_wide if width == "wide" else _draw_narrow
     shapes, figure_width, height = draw_steps(verdict, steps, verdict.probabilities)
-    table = _table(verdict, steps)
+    table = _decision_table(verdict, steps)
     title, description = "How the two steps lead to the letter", _figure_sentences(verdict, steps)
     return draw(f"{key}-steps", table, description, height, *shapes, title=title, width=figure_width)
 
@@ -73,17 +67,14 @@ def _input_name(verdict: Verdict, number: int, component: Component) -> str:
     return effect.title
 
 
-def _table(verdict: Verdict, steps: tuple[Step, ...]) -> Table:
+def _decision_table(verdict: Verdict, steps: tuple[Step, ...]) -> Table:
     """Return the table of the decision tree, with the effect and the tolerance of each step."""
     tree = tables.decision(verdict)
     effects = {str(step.number): step.effect for step in steps}
     rows = tuple(
-        (
-            *row,
-            tables.interval(effects[row[0]]),
-            tables.decimal(effect.tolerance) if (effect := effects[row[0]]) else "none",
-        )
-        for row in tree.rows
+        (number, *texts, tables.interval(effect), tables.decimal(effect.tolerance) if effect else "none")
+        for number, *texts in tree.rows
+        for effect in [effects[number]]
     )
     return Table(tree.title, (*tree.columns, "Effect of the step", "Tolerance"), rows)
 
@@ -100,48 +91,49 @@ def _effect_in_words(step: Step) -> str:
     return f"{tables.interval(step.effect)}, {tables.standing(step.effect)}"
 
 
-# ---------------------------------------------------------------------------- the two forms
-Drawn = tuple[list[Markup], float, float]
+# ---------------------------------------------------------------------------- the wide and the narrow drawing
+Drawing = tuple[list[Markup], float, float]
+"""Shapes, width and height of a drawing."""
 
 
-def _draw_wide(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawn:
+def _draw_wide(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawing:
     top, mid = 62.0, 62.0 + BOX_HEIGHT / 2
-    low = mid - BAND / 2
+    band_top = mid - BAND / 2
     bs, dsbs, ucs = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
     shapes = [
         _draw_flow_right((0, mid), (44, mid), BAND, None),
-        _draw_flow_right((290, low + bs / 2), (410, 24), bs, Letter.BS),
-        _draw_flow_right((290, low + bs + (dsbs + ucs) / 2), (372, mid), dsbs + ucs, None),
+        _draw_flow_right((290, band_top + bs / 2), (410, 24), bs, Letter.BS),
+        _draw_flow_right((290, band_top + bs + (dsbs + ucs) / 2), (372, mid), dsbs + ucs, None),
         _draw_flow_right((618, mid - (dsbs + ucs) / 2 + dsbs / 2), (706, mid), dsbs, Letter.DSBS),
         _draw_flow_right((618, mid + (dsbs + ucs) / 2 - ucs / 2), (706, mid + 66), ucs, Letter.UCS),
-        *_draw_step(steps[0], 44, top, BOX_WIDTH),
-        *_draw_step(steps[1], 372, top, BOX_WIDTH),
+        *_draw_step(steps[0], 44, top, BOX_WIDTH),  # from x = 44 to 290
+        *_draw_step(steps[1], 372, top, BOX_WIDTH),  # from x = 372 to 618
     ]
     for letter, (x, y) in {Letter.BS: (412, 4), Letter.DSBS: (712, mid - 20), Letter.UCS: (712, mid + 46)}.items():
         shapes += _draw_leaf(verdict, letter, x, y, (x + LEAF + 12, y + 25), "")
     return shapes, 900, top + BOX_HEIGHT + 6
 
 
-def _draw_narrow(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawn:
+def _draw_narrow(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawing:
     first_top = 10.0
-    end = first_top + BOX_HEIGHT
-    second_top = end + 78
-    below = second_top + BOX_HEIGHT
+    first_end = first_top + BOX_HEIGHT
+    second_top = first_end + 78
+    second_end = second_top + BOX_HEIGHT
     bs, dsbs, ucs = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
     shapes = [
         _draw_flow_down(100, 0, first_top, BAND, None),
-        _draw_flow_down(282, end, end + 18, bs, Letter.BS),
-        _draw_flow_down(100, end, second_top, dsbs + ucs, None),
-        label(130, end + 44, f"{chance(probabilities[Letter.DSBS] + probabilities[Letter.UCS])} go on", "s"),
-        _draw_flow_down(100, below, below + 20, dsbs, Letter.DSBS),
-        _draw_flow_down(282, below, below + 20, ucs, Letter.UCS),
+        _draw_flow_down(282, first_end, first_end + 18, bs, Letter.BS),
+        _draw_flow_down(100, first_end, second_top, dsbs + ucs, None),
+        label(130, first_end + 44, f"{chance(probabilities[Letter.DSBS] + probabilities[Letter.UCS])} go on", "s"),
+        _draw_flow_down(100, second_end, second_end + 20, dsbs, Letter.DSBS),
+        _draw_flow_down(282, second_end, second_end + 20, ucs, Letter.UCS),
         *_draw_step(steps[0], 0, first_top, WIDTH),
         *_draw_step(steps[1], 0, second_top, WIDTH),
     ]
-    tops = {Letter.BS: (236, end + 16), Letter.DSBS: (54, below + 18), Letter.UCS: (236, below + 18)}
+    tops = {Letter.BS: (236, first_end + 16), Letter.DSBS: (54, second_end + 18), Letter.UCS: (236, second_end + 18)}
     for letter, (x, y) in tops.items():
         shapes += _draw_leaf(verdict, letter, x, y, (x + LEAF / 2, y + LEAF_HEIGHT + 15), "m")
-    return shapes, WIDTH, below + 80
+    return shapes, WIDTH, second_end + 80
 
 
 # ---------------------------------------------------------------------------- parts
@@ -151,6 +143,7 @@ def _draw_flow_right(start: Place, end: Place, thickness: float, letter: Letter 
     middle = coordinate((x1 + x2) / 2)
     a, b, c, d = (coordinate(y) for y in (y1 - half, y2 - half, y2 + half, y1 + half))
     start_x, end_x = coordinate(x1), coordinate(x2)
+    # two cubic curves with horizontal tangents: the upper edge from a to b, the lower edge back from c to d
     path = f"M{start_x} {a}C{middle} {a} {middle} {b} {end_x} {b}V{c}C{middle} {c} {middle} {d} {start_x} {d}z"
     return tag("g", tag("path", d=path, class_="flow in" if letter is None else "flow"), class_=letter)
 
@@ -177,12 +170,12 @@ def _draw_leaf(verdict: Verdict, letter: Letter, x: float, y: float, text_place:
 def _draw_step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
     """Draw the box of a step: its input, its interval, and whether the interval is within the tolerance."""
     text_x, inner_width = x + PAD, w - 2 * PAD
-    first_line, *further = wrap(step.input_name, int(inner_width / LETTER)) or [""]
+    first_line, *further_lines = wrap(step.input_name, int(inner_width / LETTER)) or [""]
     yield box(x, y, w, BOX_HEIGHT, "box", rx=8)
     yield label(text_x, y + 24, f"Step {step.number}", "head")
     yield label(text_x, y + 42, first_line, "s")
-    if further:
-        yield label(text_x, y + 58, clip(" ".join(further), int(inner_width / LETTER)), "s")
+    if further_lines:
+        yield label(text_x, y + 58, clip(" ".join(further_lines), int(inner_width / LETTER)), "s")
     if step.effect is None or step.effect.estimate is None:
         yield label(text_x, y + 98, NOT_MEASURED, "s")
         return
@@ -202,8 +195,8 @@ def _effect_with_interval(effect: Effect, unit: Unit) -> str:
 def _draw_interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> Iterator[Markup]:
     """Draw an effect as a diamond with its interval, over the zone that still counts as unbiased."""
     estimate = effect.estimate or 0.0
-    ends = (estimate, effect.low or estimate, effect.high or estimate, 1.6 * (effect.tolerance or 0.0))
-    low_end, high_end = min(0.0, *ends), max(1e-9, *ends) * 1.05
+    extremes = (estimate, effect.low or estimate, effect.high or estimate, 1.6 * (effect.tolerance or 0.0))
+    low_end, high_end = min(0.0, *extremes), max(1e-9, *extremes) * 1.05
 
     def position(value: float) -> float:
         return x + (value - low_end) / (high_end - low_end) * w
@@ -214,11 +207,11 @@ def _draw_interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> 
     if effect.tolerance is not None:
         limit = position(effect.tolerance)
         yield stroke("limit", (limit, y - 3), (limit, y + 18))
-        name = f"up to {unit.of(effect.tolerance)} counts as no bias"
-        edge = len(name) * LETTER / 2
-        name_x = min(max(limit, x + edge), x + w - edge)
-        yield label(name_x, y + 32, name, "m s")
-        if abs(position(0) - name_x) > edge + LETTER:
+        limit_text = f"up to {unit.of(effect.tolerance)} counts as no bias"
+        half_text_width = len(limit_text) * LETTER / 2
+        text_x = min(max(limit, x + half_text_width), x + w - half_text_width)
+        yield label(text_x, y + 32, limit_text, "m s")
+        if abs(position(0) - text_x) > half_text_width + LETTER:
             yield label(position(0), y + 32, "0", "m s")
     if effect.low is not None and effect.high is not None:
         yield stroke("path", (position(effect.low), y + 9), (position(effect.high), y + 9))

@@ -80,7 +80,7 @@ def table(listing: Table, *, titled: bool = True) -> str:
     head = [f"**{escape(listing.title)}**", ""] if titled else []
     rules = ["---:" if numeric else "---" for numeric in listing.numeric]
     return "\n".join(
-        [*head, _row(map(escape, listing.columns)), _row(rules), *(_row(map(escape, row)) for row in listing.rows)]
+        [*head, _line(map(escape, listing.columns)), _line(rules), *(_line(map(escape, row)) for row in listing.rows)]
     )
 
 
@@ -89,7 +89,7 @@ def escape(text: str) -> str:
     return _NUMBERED.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", text))
 
 
-def _row(cells: Iterable[str]) -> str:
+def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 

@@ -66,14 +66,15 @@ class _Page:
         verdict = rating.verdict
         yield from self._text_lines(outline.warning(rating) or "")
         name = f"  {verdict.letter or '?'}  "
-        corners, edge, side = ("┏┓┗┛", "━", "┃") if verdict.declared else ("┌┐└┘", "╌", "╎")
+        corners, edge, side = (("┏┓", "┗┛"), "━", "┃") if verdict.declared else (("┌┐", "└┘"), "╌", "╎")
+        top_corners, bottom_corners = corners
         rule = edge * len(name)
-        yield self._colour_text(f"{corners[0]}{rule}{corners[1]}", verdict)
-        stamp_lines = (f"{side}{name}{side}", f"{corners[2]}{rule}{corners[3]}")
+        yield self._colour_text(rule.join(top_corners), verdict)
+        stamp_lines = (f"{side}{name}{side}", rule.join(bottom_corners))
         indent = len(stamp_lines[0]) + 2
         texts = [*wrap(rating.target, self.columns - indent), *wrap(verdict.headline, self.columns - indent)]
-        for mark, text in zip_longest(stamp_lines, texts):
-            yield (self._colour_text(mark, verdict) + "  " if mark else " " * indent) + (text or "")
+        for stamp_line, text in zip_longest(stamp_lines, texts):
+            yield (self._colour_text(stamp_line, verdict) + "  " if stamp_line else " " * indent) + (text or "")
         yield from ("", *wrap(f"{outline.subject(rating)}. {rating.request}".rstrip(), self.columns), "")
 
     def _reply_lines(self, rating: RatingView) -> Iterator[str]:
@@ -168,20 +169,20 @@ class _BriefPage(_Page):
 def draw_table(table: Table, columns: int) -> Iterator[str]:
     """Yield the lines of a table drawn with box characters, at most `columns` wide; wide cells are wrapped."""
     widths = fit([max(map(width, cells)) for cells in zip(table.columns, *table.rows, strict=True)], columns)
-    yield _border_line("┌┬┐", widths)
+    yield _border_line("┌", "┬", "┐", widths)
     yield from _row_line(table.columns, widths, table.numeric)
-    yield _border_line("├┼┤", widths)
+    yield _border_line("├", "┼", "┤", widths)
     for row in table.rows:
         yield from _row_line(row, widths, table.numeric)
-    yield _border_line("└┴┘", widths)
+    yield _border_line("└", "┴", "┘", widths)
 
 
 def fit(widths: Sequence[int], columns: int) -> list[int]:
     """Return column widths narrowed, the widest first, until a table with its borders fits into `columns`."""
-    new_widths = [max(1, size) for size in widths]
-    while sum(new_widths) + 3 * len(new_widths) + 1 > columns and max(new_widths) > 1:
-        new_widths[new_widths.index(max(new_widths))] -= 1
-    return new_widths
+    narrowed_widths = [max(1, size) for size in widths]
+    while sum(narrowed_widths) + 3 * len(narrowed_widths) + 1 > columns and max(narrowed_widths) > 1:
+        narrowed_widths[narrowed_widths.index(max(narrowed_widths))] -= 1
+    return narrowed_widths
 
 
 def wrap(text: str, columns: int) -> Iterator[str]:
@@ -209,14 +210,14 @@ def _word_pieces(text: str, columns: int) -> Iterator[str]:
 
 def _row_line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
     wrapped_cells = [list(wrap(cell, room)) for cell, room in zip(cells, widths, strict=True)]
-    for line in zip_longest(*wrapped_cells, fillvalue=""):
-        yield "│" + "│".join(f" {_pad(*cell)} " for cell in zip(line, widths, numeric, strict=True)) + "│"
+    for texts in zip_longest(*wrapped_cells, fillvalue=""):
+        yield f"│ {' │ '.join(map(_pad, texts, widths, numeric))} │"
 
 
-def _pad(text: str, room: int, flush_right: bool) -> str:
-    blanks = " " * (room - width(text))
+def _pad(text: str, columns: int, flush_right: bool) -> str:
+    blanks = " " * (columns - width(text))
     return blanks + text if flush_right else text + blanks
 
 
-def _border_line(corners: str, widths: Sequence[int]) -> str:
-    return corners[0] + corners[1].join("─" * (size + 2) for size in widths) + corners[2]
+def _border_line(left: str, middle: str, right: str, widths: Sequence[int]) -> str:
+    return left + middle.join("─" * (size + 2) for size in widths) + right

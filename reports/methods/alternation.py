@@ -27,8 +27,8 @@ from reports.cases import ProfileCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, in_order
 from reports.methods.material import looks_table, profiles_room, profiles_table
-from reports.methods.outcome_tables import count_of, error_rates, outcomes, tests
-from reports.sheets import Wording, some_of
+from reports.methods.outcome_tables import error_rates_table, favourable_count, outcomes_table, tests_table
+from reports.sheets import Wording, shown_suffix
 from reports.units import HUNDREDTHS, Unit, amount, hundredths
 from reports.view import ARROW, Dots, Picture, Span, Strip, Table
 
@@ -48,23 +48,23 @@ FLIPS = (
 def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[str]:
     """Yield sentences on how much answers differ, in the service's own unit, and on the tested material."""
     experiment = document.experiment
-    records, labels = experiment.get("records") is not None, experiment.get("answers") == "labels"
+    has_records, has_labels = experiment.get("records") is not None, experiment.get("answers") == "labels"
     scale = (part.scales[0].scale if part.scales else None) or str(experiment.get("scale") or "linear")
     deviation = part.scale or 1.0
     case_effects = [hidden for hidden in part.hidden if hidden.kind == "individual"]
     labels_only = _judges_changed_labels(part)
-    rows = _changes_by_part(part, labels_only=labels_only)
-    unit = _unit(scale, deviation, labels)
-    yield from _means_in_words(part, unit, labels=labels)
+    changes = _changes_by_comparison(part, labels_only=labels_only)
+    unit = _unit(scale, deviation, has_labels)
+    yield from _means_in_words(part, unit, labels=has_labels)
     if AND in (document.attribute or ""):
-        yield from _cells_in_words(part)
+        yield from _extreme_groups_in_words(part)
     yield from _impact_in_words(part)
     if scale != "log" and not labels_only:
         yield f"For comparison: answers to different inputs typically lie {unit.of(1.0)} from their average."
-    yield from _gap_in_words(part, unit, records=records)
-    yield from _changes_in_words(rows, unit, deviation)
-    persons = " or another person of the same group is named" if ANOTHER_PERSON in rows else ""
-    template = FLIPS if labels_only else INDIVIDUAL if rows else OF_RECORDS
+    yield from _gap_in_words(part, unit, records=has_records)
+    yield from _changes_in_words(changes, unit, deviation)
+    persons = " or another person of the same group is named" if ANOTHER_PERSON in changes else ""
+    template = FLIPS if labels_only else INDIVIDUAL if changes else OF_RECORDS
     limit = max((hidden.limit or 0.0 for hidden in case_effects), default=0.0)
     sentence = template.replace("{persons}", persons).replace("{limit}", hundredths(limit))
     case_unit = Unit(hundredths, " of 100 inputs") if labels_only else unit
@@ -75,11 +75,11 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     yield from _cases_in_words(experiment.get("texts"), part.position)
     yield from _outcomes_in_words(document, part)
     values = listed([f"“{value}”" for value in part.values])
-    inputs = "records" if records else "sentences" if part.position == NOT_COMPARED else "documents with opponents"
+    inputs = "records" if has_records else "sentences" if part.position == NOT_COMPARED else "documents with opponents"
     yield tested(document, part, f"{part.profiles.asked or 0:,} {inputs}, each with {values}")
 
 
-def decided(document: RatingDocument, part: AlternationComponent, deciding: DecidingEffect) -> Iterator[str]:
+def content_in_words(document: RatingDocument, part: AlternationComponent, deciding: DecidingEffect) -> Iterator[str]:
     """Yield sentences on the differences between groups by content and by the attribute, if content decided."""
     if deciding.step == 1 or deciding.hidden is not None:
         return
@@ -102,8 +102,8 @@ def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> I
         if records
         else "Where each group was sent mostly with one kind of content, and other groups with another kind"
     )
-    means = {row.mean: row.value for row in part.groups if isinstance(row.mean, float)} if records else {}
-    highest = f", the highest that of “{means[max(means)]}”" if len(means) > 1 else ""
+    value_by_mean = {row.mean: row.value for row in part.groups if isinstance(row.mean, float)} if records else {}
+    highest = f", the highest that of “{value_by_mean[max(value_by_mean)]}”" if len(value_by_mean) > 1 else ""
     yield f"{where}, the groups' averages differ by an estimated {unit.of(abs(gap))}{highest}."
 
 
@@ -128,7 +128,7 @@ def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> 
     known_rows = [row for row in table.groups if row.rate.estimate is not None]
     if len(known_rows) < 2:
         return
-    rates = listed([f"“{row.group}” {count_of(row)} of {row.people:,}" for row in known_rows])
+    rates = listed([f"“{row.group}” {favourable_count(row)} of {row.people:,}" for row in known_rows])
     yield f"Of the records as they came, these have the favourable outcome ({table.outcome}): {rates}."
     gaps = [
         f"{name} by up to {text}"
@@ -137,8 +137,8 @@ def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> 
     ]
     if gaps:
         yield f"Among records with the same recorded truth ({table.truth}), groups differ in {' and in '.join(gaps)}."
-    errors = {True: "unequal", False: "equal", None: "unsettled"}[table.unequal]
-    sentences = WORDING.sentences["errors"][errors]
+    comparison = {True: "unequal", False: "equal", None: "unsettled"}[table.unequal]
+    sentences = WORDING.sentences["errors"][comparison]
     yield sentences.get(document.letter if document.declared else None) or sentences["undeclared"]
     if unreadable := sum(row.undecided or 0 for row in table.groups):
         yield f"{unreadable:,} records have no readable answer; they are counted, and in none of these rates."
@@ -152,11 +152,11 @@ def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> 
         return
     if shift < 0:  # from the smaller to the larger value, so that a ratio above 1 is written
         shift, before, after = -shift, after, before
-    name, means, number = part.name, part.means, part.profiles.whole
-    if _judges_changed_labels(part) and number and before in means and after in means:
-        count, other_count = (f"{round(means[value] * number):,}" for value in (before, after))
+    name, means, inputs = part.name, part.means, part.profiles.whole
+    if _judges_changed_labels(part) and inputs and before in means and after in means:
+        count, other_count = (f"{round(means[value] * inputs):,}" for value in (before, after))
         yield (
-            f"With “{before}”, {count} of {number:,} inputs get the label “{name}”; with “{after}” instead and nothing "
+            f"With “{before}”, {count} of {inputs:,} inputs get the label “{name}”; with “{after}” instead and nothing "
             f"else changed, {other_count}."
         )
         return
@@ -167,19 +167,20 @@ def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> 
     yield f"With “{after}” instead of “{before}” and nothing else changed, {answer} is {difference} on average."
 
 
-def _cells_in_words(part: AlternationComponent) -> Iterator[str]:
+def _extreme_groups_in_words(part: AlternationComponent) -> Iterator[str]:
     """Yield sentences that name groups whose average is below, or above, that of each other group."""
-    above: set[tuple[str | None, str | None]] = set()
+    higher_and_lower: set[tuple[str | None, str | None]] = set()
     for pair in part.pairs:
         if (pair.effect.low or 0.0) > 0:
-            above.add((pair.to, pair.from_))
+            higher_and_lower.add((pair.to, pair.from_))
         if (pair.effect.high or 0.0) < 0:
-            above.add((pair.from_, pair.to))
+            higher_and_lower.add((pair.from_, pair.to))
     for value in part.values:
         other_values = [other_value for other_value in part.values if other_value != value]
-        for extreme, order in (("lower", 1), ("higher", -1)):
-            if all((other_value, value)[::order] in above for other_value in other_values):
-                yield f"The answers about “{value}” are {extreme} than those about each other group."
+        if all((other_value, value) in higher_and_lower for other_value in other_values):
+            yield f"The answers about “{value}” are lower than those about each other group."
+        if all((value, other_value) in higher_and_lower for other_value in other_values):
+            yield f"The answers about “{value}” are higher than those about each other group."
 
 
 def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
@@ -189,18 +190,18 @@ def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
     lowest = min(ratios, key=lambda row: row.ratio.estimate or 0.0, default=None)
     if lowest is None:
         return
-    low, high, limits = rates.get(lowest.of), rates.get(lowest.to), lowest.ratio
-    if low is None or high is None or limits.low is None or limits.high is None:
+    low_rate, high_rate, ratio = rates.get(lowest.of), rates.get(lowest.to), lowest.ratio
+    if low_rate is None or high_rate is None or ratio.low is None or ratio.high is None:
         return  # of records, whose ratios are in the table: they have no share for the same cases
-    flags = "flags" if (limits.estimate or 0.0) < FOUR_FIFTHS else "does not flag"
+    verb = "flags" if (ratio.estimate or 0.0) < FOUR_FIFTHS else "does not flag"
     yield (
-        f"Of the same cases, {hundredths(low)} of 100 get “{part.name}” with “{lowest.of}”, and {hundredths(high)} of "
-        f"100 with “{lowest.to}”: an impact ratio of {limits.estimate:.2f} (probably between {limits.low:.2f} and "
-        f"{limits.high:.2f}). The four-fifths rule of US agencies (below 0.80) {flags} this ratio."
+        f"Of the same cases, {hundredths(low_rate)} of 100 get “{part.name}” with “{lowest.of}”, and "
+        f"{hundredths(high_rate)} of 100 with “{lowest.to}”: an impact ratio of {ratio.estimate:.2f} (probably between "
+        f"{ratio.low:.2f} and {ratio.high:.2f}). The four-fifths rule of US agencies (below 0.80) {verb} this ratio."
     )
 
 
-def _changes_by_part(part: AlternationComponent, *, labels_only: bool) -> dict[str | None, ChangeDocument]:
+def _changes_by_comparison(part: AlternationComponent, *, labels_only: bool) -> dict[str | None, ChangeDocument]:
     """Return counts of changed answers by kind of comparison (`changes.SWAPPED` …); of records, of labels only."""
     if part.changes:
         return {change.what: change for change in part.changes}
@@ -210,16 +211,16 @@ def _changes_by_part(part: AlternationComponent, *, labels_only: bool) -> dict[s
     return {SWAPPED: ChangeDocument(SWAPPED, of=profiles, changed=max(counts))}
 
 
-def _changes_in_words(rows: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:
+def _changes_in_words(changes: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:
     """Yield a sentence on changed answers for each kind of comparison: another value, repetition, another person."""
-    for comparison, (label, number) in WORDING.sentences["counted"].items():
-        row = rows.get(comparison, ChangeDocument())
-        if row.changed is None or row.of is None:
+    for comparison, (label_template, size_template) in WORDING.sentences["counted"].items():
+        change = changes.get(comparison, ChangeDocument())
+        if change.changed is None or change.of is None:
             continue
-        if row.size is None:
-            yield label.format(changed=f"{row.changed:,}", of=f"{row.of:,}")
+        if change.size is None:
+            yield label_template.format(changed=f"{change.changed:,}", of=f"{change.of:,}")
         else:
-            yield number.format(size=unit.of(row.size / deviation), of=f"{row.of:,}")
+            yield size_template.format(size=unit.of(change.size / deviation), of=f"{change.of:,}")
 
 
 OF_RECORDS = "Swapping nothing but the attribute moves a typical answer, up or down, by {size}."
@@ -255,9 +256,9 @@ def tables(part: AlternationComponent) -> Iterator[Table | None]:
     yield WORDING.sheets["positions"].read([part.position] if part.position != NOT_COMPARED else [])
     yield _leverage_table(part)
     if part.outcomes.groups:
-        yield outcomes(part.outcomes)
-        yield tests(part.outcomes)
-        yield error_rates(part.outcomes)
+        yield outcomes_table(part.outcomes)
+        yield tests_table(part.outcomes)
+        yield error_rates_table(part.outcomes)
     yield looks_table(part)
 
 
@@ -272,8 +273,8 @@ def _leverage_table(part: AlternationComponent) -> Table:
         (row.without or cells.ABSENT, kind, effect)
         for (kind, row), effect in zip(kinds_and_rows, effects[:-1], strict=True)
     )
-    between = " from {} to {}".format(*leverage.pair) if len(leverage.pair) == 2 else ""
-    title = f"The effect{between} without one person, frame or content; it is {effects[-1]} with all"
+    pair_phrase = " from {} to {}".format(*leverage.pair) if len(leverage.pair) == 2 else ""
+    title = f"The effect{pair_phrase} without one person, frame or content; it is {effects[-1]} with all"
     return Table(title, ("Without", "Kind", "Effect"), rows)
 
 
@@ -294,14 +295,14 @@ def _pairs_figure(part: AlternationComponent) -> Picture | None:
 
 def _folds_figure(part: AlternationComponent) -> Picture | None:
     """Return a figure of the Gaussian KL divergence in each fold of the data, in both directions."""
-    visible = part.divergence[: charts.MOST_MARKS]
-    numbers = [tuple(fold.kl_xy for fold in row.kl_by_fold if fold.kl_xy is not None) for row in visible]
-    rows = [Dots(_direction_label(row), (values,)) for row, values in zip(visible, numbers, strict=True) if values]
+    shown_rows = part.divergence[: charts.MOST_MARKS]
+    numbers = [tuple(fold.kl_xy for fold in row.kl_by_fold if fold.kl_xy is not None) for row in shown_rows]
+    rows = [Dots(_direction_label(row), (values,)) for row, values in zip(shown_rows, numbers, strict=True) if values]
     if not rows:
         return None
-    title, kind = "Gaussian KL of each fold, in each direction" + some_of(visible, part.divergence), "a fold"
-    twin = Table(title, ("Direction", "Folds"), tuple((row.label, cells.several(row.values[0])) for row in rows))
-    return Strip(title, "Gaussian KL, in nats", tuple(rows), (kind,), twin)
+    title, kind = "Gaussian KL of each fold, in each direction" + shown_suffix(shown_rows, part.divergence), "a fold"
+    table = Table(title, ("Direction", "Folds"), tuple((row.label, cells.number_list(row.values[0])) for row in rows))
+    return Strip(title, "Gaussian KL, in nats", tuple(rows), (kind,), table)
 
 
 def _direction_label(row: PairDocument | DivergenceDocument) -> str:
@@ -317,7 +318,7 @@ REPORT: MethodReport = MethodReport(
     in_order(_means_figure, _pairs_figure, _folds_figure),
     partial(profiles_room, field="texts.most"),
     unit=_effect_unit,
-    decided=decided,
+    decided=content_in_words,
     ratable="texts or records",
     cases=ProfileCases,
 )

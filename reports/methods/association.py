@@ -16,7 +16,7 @@ from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import coverage_table, title_of_words
 from reports.plain import visible
-from reports.sheets import MOST_ROWS, Wording, some_of
+from reports.sheets import MOST_ROWS, Wording, shown_suffix
 from reports.units import Unit, amount
 from reports.view import Dots, Forest, Lines, Mark, Picture, Series, Strip, Table
 
@@ -74,7 +74,7 @@ def _protected_table(part: AssociationComponent) -> Table:
     ]
     words = [(row.word or cells.ABSENT, row.group or cells.ABSENT) for row in rows]
     table_rows = tuple((*word, *(column[index] for column in columns)) for index, word in enumerate(words))
-    title = "Mean distances of each protected word, with 89 % HPDIs" + some_of(rows, part.protected)
+    title = "Mean distances of each protected word, with 89 % HPDIs" + shown_suffix(rows, part.protected)
     return Table(title, ("Word", "Group", *names), table_rows)
 
 
@@ -102,12 +102,12 @@ class _Classical:
 
     @classmethod
     def of(cls, row: WeatDocument) -> _Classical:
-        values = [(row.effect_size_ddof1, row.why)]
-        values += [
+        values_and_reasons = [(row.effect_size_ddof1, row.why)]
+        values_and_reasons += [
             (measure.value, measure.why) for name in MEASURES for measure in [row.beside.get(name, MeasureDocument())]
         ]
-        weat, *other_values = (Absent(reason) if value is None else value for value, reason in values)
-        return cls(" and ".join(row.targets), weat, row.p_one_sided, *other_values)
+        weat, *measures = (Absent(reason) if value is None else value for value, reason in values_and_reasons)
+        return cls(" and ".join(row.targets), weat, row.p_one_sided, *measures)
 
 
 # ---------------------------------------------------------------------------- figures
@@ -120,27 +120,27 @@ def _connections_figure(part: AssociationComponent) -> Picture | None:
 def _words_figure(part: AssociationComponent) -> Picture | None:
     """Return a figure of each protected word's distances to stereotypes of its own group and of other groups."""
     no_interval = ConnectionDocument()
-    rows = [
+    all_marks = [
         Mark(
             row.word or "word",
             tuple(charts.span(row.connections.get(name, no_interval).interval) for name in ("associated", "different")),
         )
         for row in charts.evenly(part.protected, charts.MOST_WORDS)
     ]
-    visible = tuple(mark for mark in rows if any(mark.spans))
-    if not visible:
+    marks = tuple(mark for mark in all_marks if any(mark.spans))
+    if not marks:
         return None
-    title = "Mean distances of each protected word, with 89 % HPDIs" + some_of(visible, part.protected, SOME_WORDS)
-    twin = charts.twin(title, "Word", visible, (OWN, OTHERS))
-    return Forest(title, "cosine distance", visible, twin, (OWN, OTHERS))
+    title = "Mean distances of each protected word, with 89 % HPDIs" + shown_suffix(marks, part.protected, SOME_WORDS)
+    table = charts.forest_table(title, "Word", marks, (OWN, OTHERS))
+    return Forest(title, "cosine distance", marks, table, (OWN, OTHERS))
 
 
 def _densities_figure(part: AssociationComponent) -> Picture | None:
     """Return a figure of the observed and the predicted densities of the distances."""
-    grid, kinds = part.predictive.grid, {"associated": 0, "different": 1}
+    grid, kind_of_connection = part.predictive.grid, {"associated": 0, "different": 1}
     series: list[Series] = []
     for row in part.predictive.connections:
-        kind = kinds.get(row.connection or "")
+        kind = kind_of_connection.get(row.connection or "")
         for name, y in (("observed", row.observed), ("predicted", row.predicted)) if kind is not None else ():
             if len(y) == len(grid):
                 series.append(Series(f"{(OWN, OTHERS)[kind or 0]}, {name}", y, kind or 0, dashed=name == "predicted"))
@@ -148,23 +148,23 @@ def _densities_figure(part: AssociationComponent) -> Picture | None:
         return None
     title = "Densities of the distances: observed, and predicted (dashed)"
     return Lines(
-        title, "cosine distance", grid, tuple(series), charts.sampled(title, "Density at", grid, series), "density"
+        title, "cosine distance", grid, tuple(series), charts.curve_table(title, "Density at", grid, series), "density"
     )
 
 
 def _distances_figure(part: AssociationComponent) -> Picture | None:
     """Return a figure of all single distances of each protected word."""
-    rows, cells_of = [], []
+    rows, table_rows = [], []
     for word, by_connection in charts.evenly(list(part.raw.items()), charts.MOST_WORDS):
         own_distances, other_distances = by_connection.get("associated", {}), by_connection.get("different", {})
         if own_distances or other_distances:
             rows.append(Dots(word, (tuple(own_distances.values()), tuple(other_distances.values()))))
-            cells_of.append((word, _nearest_words(own_distances), _nearest_words(other_distances)))
+            table_rows.append((word, _nearest_words(own_distances), _nearest_words(other_distances)))
     if not rows:
         return None
-    title = "Single distances of each protected word" + some_of(rows, list(part.raw), SOME_WORDS)
+    title = "Single distances of each protected word" + shown_suffix(rows, list(part.raw), SOME_WORDS)
     kinds = (OWN, OTHERS)
-    return Strip(title, "cosine distance", tuple(rows), kinds, Table(title, ("Word", *kinds), tuple(cells_of)))
+    return Strip(title, "cosine distance", tuple(rows), kinds, Table(title, ("Word", *kinds), tuple(table_rows)))
 
 
 def _nearest_words(distances: Shares) -> str:
@@ -183,7 +183,9 @@ def _controls_in_words(part: AssociationComponent) -> Iterator[str]:
         yield f"Distances to neutral and human words differ between groups by an estimated {amount(controls)} at most."
 
 
-def decided(_: RatingDocument, part: AssociationComponent, deciding: DecidingEffect) -> Iterator[str]:
+def deciding_distance_in_words(
+    _: RatingDocument, part: AssociationComponent, deciding: DecidingEffect
+) -> Iterator[str]:
     """Yield a sentence on the difference of distances to control words, if it decided the letter."""
     if deciding.step == 1 and deciding.hidden is None:
         yield from _controls_in_words(part)
@@ -191,10 +193,8 @@ def decided(_: RatingDocument, part: AssociationComponent, deciding: DecidingEff
 
 def advice(document: RatingDocument, part: AssociationComponent) -> str | None:
     """Return the advice on biased embeddings, which cannot be checked answer by answer; ``None`` for other letters."""
-    return (
-        WORDING.sentences["advice"].get(part.letter or "", "").format(visible(document.attribute or "the attribute"))
-        or None
-    )
+    template = WORDING.sentences["advice"].get(part.letter or "", "")
+    return template.format(visible(document.attribute or "the attribute")) or None
 
 
 DISTANCE = Unit(amount, " in distance")
@@ -210,7 +210,7 @@ REPORT: MethodReport = MethodReport(
     title_of_words,
     lambda _: "Words",
     unit=lambda *_: DISTANCE,
-    decided=decided,
+    decided=deciding_distance_in_words,
     cases=WordCases,
     advice=advice,
 )

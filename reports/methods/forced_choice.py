@@ -13,7 +13,7 @@ from reports.cases import WordCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import coverage_table, sides, title_of_words
-from reports.sheets import MOST_ROWS, Wording, some_of
+from reports.sheets import MOST_ROWS, Wording, shown_suffix
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Lines, Picture, Point, Scatter, Series, Span, Table
 
@@ -23,7 +23,7 @@ CURVES = 6
 """Maximum number of curves of concepts in a figure; the curve of one control word is added."""
 
 
-def counted(part: ForcedChoiceComponent) -> str:
+def counted_noun(part: ForcedChoiceComponent) -> str:
     """Return the plural noun for the items that a component counts: words of an embedder, answers of an observer."""
     return "Answers" if part.dimensions is None else "Words"
 
@@ -31,7 +31,7 @@ def counted(part: ForcedChoiceComponent) -> str:
 def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[str]:
     """Yield sentences on the position of words between the two sides, and on the tested material."""
     side, other_side = sides(part)
-    places = sorted(
+    places_and_words = sorted(
         (row.place, row.word) for row in part.words if row.role == "concept" and row.place is not None and row.word
     )
     if (controls := part.controls_mean) is not None:
@@ -39,14 +39,14 @@ def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[
             f"A word that is equally near to “{side}” and to “{other_side}” has one half, and less if it is nearer to "
             f"“{other_side}”: neutral words have {_mixture(controls)} on average."
         )
-    if places:
-        (low, nearest), (high, farthest) = places[0], places[-1]
+    if places_and_words:
+        (low, nearest), (high, farthest) = places_and_words[0], places_and_words[-1]
         yield f"Of tested words “{nearest}” has the least ({_mixture(low)}), “{farthest}” the most ({_mixture(high)})."
     if (effect := part.effect("step_2")) is not None:
         yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(effect))} beyond what neutral ones do."
     of_stratum = "{name} have in common that they lean to one side, by {size}."
     yield from hidden_in_words(part, HUNDREDTHS, of_stratum, content="{name} lean by {size}.")
-    yield tested(document, part, f"{len(places)} words of the list “{title_of_words(part.name or '')}”")
+    yield tested(document, part, f"{len(places_and_words)} words of the list “{title_of_words(part.name or '')}”")
 
 
 def _mixture(level: float) -> str:
@@ -74,7 +74,7 @@ def _words_table(part: ForcedChoiceComponent) -> Table | None:
     if table is None:
         return None
     side, other_side = part.sides.first or "the first side", part.sides.second or "the second"
-    title = f"{table.title}, from {side} to {other_side}{some_of(visible_words, part.words)}"
+    title = f"{table.title}, from {side} to {other_side}{shown_suffix(visible_words, part.words)}"
     return Table(title, table.columns, table.rows)
 
 
@@ -98,8 +98,8 @@ def _choice_measures(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
         ("Spread of the controls' PSEs", part.spread.controls),
     )
     yield from ((title, f"{number:.3f}") for title, number in numbers if number is not None)
-    if (apart := cells.interval(part.apart)) is not None:
-        yield "Half the distance between the words of both sides", apart
+    if (half_distance := cells.interval(part.apart)) is not None:
+        yield "Half the distance between the words of both sides", half_distance
     for title, correlation in (
         ("Correlation of PSE and declared share", part.correlation),
         ("Correlation of JND and the share's own sd", part.jnd_correlation),
@@ -121,31 +121,24 @@ def _curves_figure(part: ForcedChoiceComponent) -> Picture | None:
     """Return a figure of the psychometric curves of concepts at evenly spaced ranks, and of one control word."""
     rows, levels = _evenly_ranked_words(part.words), part.levels
     if any(row.trials for row in rows):
-        levels = tuple(step / 50 for step in range(51))
+        levels = tuple(step / 50 for step in range(51))  # each word has its own levels: evaluate the fitted curves
     series = tuple(curve for row in rows if (curve := _word_curve(row, levels)) is not None)
     if len(levels) < 2 or not series:
         return None
     side, other_side = sides(part)
     title = f"Psychometric curves: how often “{other_side}” is chosen"
-    twin = charts.sampled(title, "Word", levels, series)
-    return Lines(
-        title,
-        f"share of {other_side} in the mixture with {side}",
-        levels,
-        series,
-        twin,
-        f"share that chose {other_side}",
-        top=1.0,
-    )
+    table = charts.curve_table(title, "Word", levels, series)
+    axis = f"share of {other_side} in the mixture with {side}"
+    return Lines(title, axis, levels, series, table, f"share that chose {other_side}", top=1.0)
 
 
 def _word_curve(row: WordDocument, levels: tuple[float, ...]) -> Series | None:
-    control = row.role == "control"
+    is_control = row.role == "control"
     if row.curve and len(row.curve) == len(levels):
-        return Series(_name(row), row.curve, int(control), dashed=control)
+        return Series(_name(row), row.curve, int(is_control), dashed=is_control)
     curve = _fitted_curve(row, levels)
     points = tuple((level, chosen_second / trials) for level, chosen_second, trials in row.trials if trials > 0)
-    return None if curve is None else Series(_name(row), curve, int(control), dashed=control, points=points)
+    return None if curve is None else Series(_name(row), curve, int(is_control), dashed=is_control, points=points)
 
 
 def _fitted_curve(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, ...] | None:
@@ -153,8 +146,8 @@ def _fitted_curve(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, 
     mu, sigma, lapse = row.place, row.jnd, row.lapse.estimate
     if mu is None or lapse is None or sigma is None or sigma <= 0:
         return None
-    rises = (0.5 * math.erfc((mu - level) / (sigma * math.sqrt(2))) for level in levels)
-    return tuple(lapse / 2 + (1 - lapse) * rise for rise in rises)
+    shares_without_lapses = (0.5 * math.erfc((mu - level) / (sigma * math.sqrt(2))) for level in levels)
+    return tuple(lapse / 2 + (1 - lapse) * share for share in shares_without_lapses)
 
 
 def _evenly_ranked_words(rows: Sequence[WordDocument]) -> list[WordDocument]:
@@ -162,16 +155,21 @@ def _evenly_ranked_words(rows: Sequence[WordDocument]) -> list[WordDocument]:
     words = foremost([row for row in rows if row.place is not None], len(rows))
     concepts = [row for row in words if row.role != "control"]
     controls = [row for row in words if row.role == "control"]
-    if len(concepts) > CURVES:
-        concepts = [concepts[round(rank * (len(concepts) - 1) / (CURVES - 1))] for rank in range(CURVES)]
-    sample = [*concepts, *controls[len(controls) // 2 : len(controls) // 2 + 1]]
+    middle_control = controls[len(controls) // 2 : len(controls) // 2 + 1]
+    sample = [*(concepts[rank] for rank in _even_ranks(len(concepts), CURVES)), *middle_control]
     return sorted(sample, key=lambda row: row.place or 0.0)
+
+
+def _even_ranks(count: int, maximum: int) -> list[int]:
+    """Return at most `maximum` ranks at even steps from 0 to `count` - 1."""
+    steps = min(count, maximum)
+    return [round(step * (count - 1) / max(1, steps - 1)) for step in range(steps)]
 
 
 def _points_figure(part: ForcedChoiceComponent) -> Picture | None:
     """Return a figure of the point of subjective equality of each word."""
     rows = [(_name(row), charts.span(row.pse)) for row in _extreme_words(part.words)]
-    title = "Points of subjective equality" + some_of(rows, part.words, ": the {} farthest of {} words")
+    title = "Points of subjective equality" + shown_suffix(rows, part.words, ": the {} farthest of {} words")
     side, other_side = sides(part)
     return charts.forest(
         title, f"PSE: below 0.5 nearer to {other_side}, above to {side}", rows, reference=0.5, head="Word"
@@ -181,7 +179,7 @@ def _points_figure(part: ForcedChoiceComponent) -> Picture | None:
 def _jnds_figure(part: ForcedChoiceComponent) -> Picture | None:
     """Return a figure of the just noticeable difference of each word."""
     rows = [(_name(row), None if row.jnd is None else Span(row.jnd)) for row in _extreme_words(part.words)]
-    title = "Just noticeable differences" + some_of(rows, part.words, ": the {} farthest of {} words")
+    title = "Just noticeable differences" + shown_suffix(rows, part.words, ": the {} farthest of {} words")
     return charts.forest(title, "sd, in shares of the mixture", rows, head="Word")
 
 
@@ -201,16 +199,14 @@ def _shares_figure(part: ForcedChoiceComponent) -> Picture | None:
     if len(points) < 3:
         return None
     slope, r = part.slope.estimate, part.correlation.r
-    middle = [sum(axis) / len(points) for axis in (([point.x for point in points]), ([point.y for point in points]))]
-    intercept = None if slope is None else middle[1] - slope * middle[0]
+    mean_x, mean_y = sum(point.x for point in points) / len(points), sum(point.y for point in points) / len(points)
+    intercept = None if slope is None else mean_y - slope * mean_x
     title = "Points of subjective equality and declared shares" + ("" if r is None else f" (r = {r:.2f})")
-    visible = sorted(points, key=lambda point: point.x)
-    if len(visible) > 60:
-        visible = [visible[round(rank * (len(visible) - 1) / 59)] for rank in range(60)]
-    twin = Table(
-        title, ("Word", "Declared share", "PSE"), tuple((p.label, f"{p.x:.3f}", f"{p.y:.3f}") for p in visible)
-    )
-    return Scatter(title, "declared share", "PSE", tuple(points), twin, slope, intercept, level=0.5)
+    by_share = sorted(points, key=lambda point: point.x)
+    table_points = [by_share[rank] for rank in _even_ranks(len(points), MOST_ROWS)]
+    rows = tuple((point.label, f"{point.x:.3f}", f"{point.y:.3f}") for point in table_points)
+    table = Table(title, ("Word", "Declared share", "PSE"), rows)
+    return Scatter(title, "declared share", "PSE", tuple(points), table, slope, intercept, level=0.5)
 
 
 figures = in_order(_curves_figure, _points_figure, _jnds_figure, _shares_figure)
@@ -225,7 +221,7 @@ REPORT: MethodReport = MethodReport(
     figures,
     room,
     title_of_words,
-    counted,
+    counted_noun,
     unit=of_hundred,
     ratable="words",
     cases=WordCases,

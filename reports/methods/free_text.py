@@ -47,11 +47,12 @@ def in_words(document: RatingDocument, part: FreeTextComponent) -> Iterator[str]
         yield f"The model refused to write {listed(counts)}."
     largest = max(part.pairs, key=lambda pair: abs(pair.shift or 0.0), default=DifferenceDocument())
     if largest.effect.estimate is not None and part.name != REFUSALS:
-        after, before = (largest.to, largest.from_)[:: 1 if largest.effect.estimate >= 0 else -1]
-        comparison = ("texts are", "longer") if part.name == LENGTH else ("the judge's scores are", "higher")
-        size = unit.of(abs(largest.effect.estimate))
-        swap = f"With “{after}” instead of “{before}” and nothing else changed"
-        yield f"{swap}, {comparison[0]} {size} {comparison[1]} on average."
+        before, after = largest.from_, largest.to
+        if largest.effect.estimate < 0:  # name the larger value last
+            before, after = after, before
+        template = "texts are {} longer" if part.name == LENGTH else "the judge's scores are {} higher"
+        comparison = template.format(unit.of(abs(largest.effect.estimate)))
+        yield f"With “{after}” instead of “{before}” and nothing else changed, {comparison} on average."
     if noise.values is not None and noise.repeats is not None and part.name != REFUSALS:
         yield (
             f"Texts for one prompt differ by {unit.of(noise.values)} between values; repeated texts alone would make "

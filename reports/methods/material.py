@@ -63,11 +63,11 @@ def profiles_table(part: ProfilesComponent) -> Table:
 def coverage_table(part: WordsComponent) -> Table:
     """Return a table of each list's numbers of words and of usable words, and names of missing ones."""
     rows = []
-    for name, words in part.coverage.items():
-        if words.found is not None and words.words is not None:
-            missing = words.missing
+    for name, counts in part.coverage.items():
+        if counts.found is not None and counts.words is not None:
+            missing = counts.missing
             remainder = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-            rows.append((name, f"{words.found} of {words.words}", ", ".join(missing[:NAMED]) + remainder or "none"))
+            rows.append((name, f"{counts.found} of {counts.words}", ", ".join(missing[:NAMED]) + remainder or "none"))
     return Table("Words that could be used", ("List", "Found", "Missing"), tuple(rows))
 
 

@@ -27,13 +27,13 @@ def of_audits(chance: float) -> str:
     return f"{hundredths(max(chance, 1e-4))} of 100 audits"
 
 
-def count_of(row: GroupOutcome) -> str:
+def favourable_count(row: GroupOutcome) -> str:
     """Format the number of favourable outcomes of a group, which with weights is no whole number."""
     count = row.favourable or 0.0
     return f"{count:,.0f}" if float(count).is_integer() else cells.number(count)
 
 
-def outcomes(part: OutcomeRows) -> Table:
+def outcomes_table(part: OutcomeRows) -> Table:
     """Return the table of rates and impact ratios by group."""
     rows = [*part.groups, *([part.unknown] if part.unknown.people or part.unknown.undecided else [])]
     columns = (
@@ -64,7 +64,7 @@ def _group_note(row: GroupOutcome, part: OutcomeRows) -> str:
     return "; ".join(notes) or cells.ABSENT
 
 
-def tests(part: OutcomeRows) -> Table | None:
+def tests_table(part: OutcomeRows) -> Table | None:
     """Return the table of tests that compare each group with the reference group."""
     rows = [row for row in part.groups if row.ratio.estimate is not None and row.group != part.reference]
     if not rows:
@@ -78,20 +78,17 @@ def tests(part: OutcomeRows) -> Table | None:
         cells.p_values([row.holm for row in rows]),
         cells.p_values([row.below_four_fifths for row in rows]),
     )
-    chance = "" if part.even_flagged is None else f" (an even service: flagged in {of_audits(part.even_flagged)})"
-    title = f"Compared with {part.reference}{chance}"
+    flag_note = "" if part.even_flagged is None else f" (an even service: flagged in {of_audits(part.even_flagged)})"
+    title = f"Compared with {part.reference}{flag_note}"
     heads = (
-        *("Group", "Difference of rates", "People short of an equal rate", "Difference in standard deviations (z)"),
-        *(
-            "Probability if all were equal (p)",
-            "p, corrected for several groups (Holm)",
-            "Probability below four fifths",
-        ),
+        *("Group", "Difference of rates", "People short of an equal rate"),
+        *("Difference in standard deviations (z)", "Probability if all were equal (p)"),
+        *("p, corrected for several groups (Holm)", "Probability below four fifths"),
     )
     return Table(title, heads, tuple(zip(*columns, strict=True)))
 
 
-def error_rates(part: OutcomeRows) -> Table | None:
+def error_rates_table(part: OutcomeRows) -> Table | None:
     """Return the table of error rates by group."""
     rows = [row for row in part.groups if row.error_rates]
     if not rows:

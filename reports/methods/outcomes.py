@@ -22,9 +22,9 @@ from assay.model import Letter
 from assay.rating.document import DecidingEffect
 from reports import cells, charts
 from reports.method_report import MethodReport, in_order
-from reports.methods.outcome_tables import count_of, error_rates, of_audits, outcomes, tests
+from reports.methods.outcome_tables import error_rates_table, favourable_count, of_audits, outcomes_table, tests_table
 from reports.plain import visible
-from reports.sheets import Wording, some_of
+from reports.sheets import Wording, shown_suffix
 from reports.units import hundredths, of_hundred
 from reports.view import Curve, Forest, Mark, Panel, Panels, Table
 
@@ -44,14 +44,14 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
         low = min(groups, key=lambda row: row.rate.estimate or 0.0)
         high = max(groups, key=lambda row: row.rate.estimate or 0.0)
         yield (
-            f"By {part.by}, {count_of(high)} of {high.people:,} ({hundredths(high.rate.estimate or 0.0)} %) in "
-            f"“{high.group}” have the favourable outcome ({part.outcome}), and {count_of(low)} of {low.people:,} "
-            f"({hundredths(low.rate.estimate or 0.0)} %) in “{low.group}”."
+            f"By {part.by}, {favourable_count(high)} of {high.people:,} ({hundredths(high.rate.estimate or 0.0)} %) in "
+            f"“{high.group}” have the favourable outcome ({part.outcome}), and {favourable_count(low)} of "
+            f"{low.people:,} ({hundredths(low.rate.estimate or 0.0)} %) in “{low.group}”."
         )
     if part.even_flagged is not None:
-        flags = sum(bool(row.flagged) for row in groups)
+        flag_count = sum(bool(row.flagged) for row in groups)
         yield (
-            f"The four-fifths rule (a rate below 80 % of the highest) flags {flags} of {len(groups)} groups. "
+            f"The four-fifths rule (a rate below 80 % of the highest) flags {flag_count} of {len(groups)} groups. "
             "Where all groups had one rate, it would flag some of them "
             f"in an estimated {of_audits(part.even_flagged)}."
         )
@@ -63,16 +63,16 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
         )
 
 
-def decided(document: RatingDocument, part: OutcomesComponent, deciding: DecidingEffect) -> Iterator[str]:
+def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding: DecidingEffect) -> Iterator[str]:
     """Yield a sentence with the counts of favourable outcomes of the two most different groups, if step 1 decided."""
     if deciding.step != 1 or document.letter is not Letter.BS:
         return
     reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
-    truth, favourable, unfavourable = ALIKE.get(str(reason.facts.get("alike")), ("", "", ""))
+    truth_phrase, favourable, unfavourable = ALIKE.get(str(reason.facts.get("alike")), ("", "", ""))
     rows = {row.group: row for row in part.groups}
     groups = [rows[name] for name in (reason.facts.get("low"), reason.facts.get("high")) if name in rows]
-    cells_of_truth = [row.matrix.get(cell) for row in groups for cell in (favourable, unfavourable)]
-    if len(groups) < 2 or None in cells_of_truth:  # other strata than the truth, or masked counts
+    counts = [row.matrix.get(cell) for row in groups for cell in (favourable, unfavourable)]
+    if len(groups) < 2 or None in counts:  # other strata than the truth, or masked counts
         yield from filter(None, (reason.text,))
         return
     clauses = [
@@ -80,7 +80,7 @@ def decided(document: RatingDocument, part: OutcomesComponent, deciding: Decidin
         for row in groups
         if (total := row.matrix[favourable] + row.matrix[unfavourable])
     ]
-    yield f"Of people who {truth}, {listed(clauses)} have the favourable outcome ({part.outcome})."
+    yield f"Of people who {truth_phrase}, {listed(clauses)} have the favourable outcome ({part.outcome})."
 
 
 ALIKE: Mapping[str, tuple[str, str, str]] = {
@@ -120,10 +120,10 @@ def tables(part: OutcomesComponent) -> Iterator[Table | None]:
     """Yield the tables of a component: outcomes, tests, error rates and calibration by group."""
     if not part.groups:
         return
-    yield outcomes(part)
-    yield tests(part)
+    yield outcomes_table(part)
+    yield tests_table(part)
     yield _steps_table(part)
-    yield error_rates(part)
+    yield error_rates_table(part)
     yield _calibration_table(part)
 
 
@@ -146,8 +146,8 @@ def _funnel_figure(part: OutcomesComponent) -> Forest | None:
     marks = []
     for step in part.funnel.steps:
         rows = [(row.group, charts.span(row.rate)) for row in step.groups if row.excluded is None]
-        bars = charts.evenly([Mark(visible(str(group)), (span,)) for group, span in rows if span], MOST_STEP_ROWS)
-        marks += [Mark(f"{visible(str(step.step))}:", (None,)), *bars]
+        step_marks = charts.evenly([Mark(visible(str(group)), (span,)) for group, span in rows if span], MOST_STEP_ROWS)
+        marks += [Mark(f"{visible(str(step.step))}:", (None,)), *step_marks]
     table = _steps_table(part)
     if table is None or not any(mark.spans[0] for mark in marks):  # without numbers, all of them may be masked
         return None
@@ -204,11 +204,11 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
         return None
     title = f"All thresholds of the score, by {part.by}"
     thresholds = tuple(row.threshold or 0.0 for row in rows)
-    middle = next((row for row in rows if row.threshold == chart.chosen), rows[len(rows) // 2])
+    chosen_row = next((row for row in rows if row.threshold == chart.chosen), rows[len(rows) // 2])
     totals = [group.total or 1.0 for group in chart.groups]
-    order = sorted(range(len(totals)), key=lambda index: middle.selected[index] / totals[index])
-    indices = order if len(order) <= MOST_CURVES else [*order[: MOST_CURVES // 2], *order[-MOST_CURVES // 2 :]]
-    rates = [
+    by_rate = sorted(range(len(totals)), key=lambda index: chosen_row.selected[index] / totals[index])
+    indices = by_rate if len(by_rate) <= MOST_CURVES else [*by_rate[: MOST_CURVES // 2], *by_rate[-MOST_CURVES // 2 :]]
+    rate_curves = [
         Curve(
             visible(str(chart.groups[index].group)),
             thresholds,
@@ -218,13 +218,13 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
     ]
     gaps = [_gap_curve("True positive rates", rows, "tpr_gap"), _gap_curve("False positive rates", rows, "fpr_gap")]
     panels = [
-        Panel("Selection rate" + some_of(rates, chart.groups), tuple(rates)),
+        Panel("Selection rate" + shown_suffix(rate_curves, chart.groups), tuple(rate_curves)),
         Panel("Lowest rate / highest (dashed: four fifths)", (_gap_curve("Impact ratio", rows, "ratio"),), FOUR_FIFTHS),
         Panel("Largest difference of error rates", tuple(curve for curve in gaps if curve.x)),
     ]
     columns = {
         "Threshold": cells.numbers(thresholds),
-        **{curve.label: cells.numbers(curve.y) for curve in rates},
+        **{curve.label: cells.numbers(curve.y) for curve in rate_curves},
         "Impact ratio": cells.intervals([row.ratio for row in rows]),
         "TPR gap": cells.intervals([row.tpr_gap for row in rows]),
         "FPR gap": cells.intervals([row.fpr_gap for row in rows]),
@@ -256,17 +256,17 @@ def _gap_curve(name: str, rows: Sequence[ThresholdDocument], field: str) -> Curv
     )
 
 
-def _thresholds_in_words(chart: ThresholdMap) -> str:
+def _thresholds_in_words(threshold_map: ThresholdMap) -> str:
     """Describe the threshold map: number of thresholds, where the impact ratio is below .8, the chosen threshold."""
-    ratios = [(row.threshold, row.ratio.estimate) for row in chart.thresholds if row.ratio.estimate is not None]
-    thresholds = [threshold for threshold, ratio in ratios if threshold is not None and ratio < FOUR_FIFTHS]
-    lowest = f", the lowest of them {min(thresholds):.6g}" if thresholds else ""
+    ratios = [(row.threshold, row.ratio.estimate) for row in threshold_map.thresholds if row.ratio.estimate is not None]
+    low_thresholds = [threshold for threshold, ratio in ratios if threshold is not None and ratio < FOUR_FIFTHS]
+    lowest = f", the lowest of them {min(low_thresholds):.6g}" if low_thresholds else ""
     words = (
-        f"{len(chart.thresholds)} thresholds. The impact ratio is below four fifths at {len(thresholds)} of "
-        f"{len(ratios)}{lowest}."
+        f"{len(threshold_map.thresholds)} thresholds. The impact ratio is below four fifths at "
+        f"{len(low_thresholds)} of {len(ratios)}{lowest}."
     )
-    ratio = next((ratio for threshold, ratio in ratios if threshold == chart.chosen), None)
-    return words if ratio is None else f"{words} At the chosen threshold, {chart.chosen:g}, it is {ratio:.2f}."
+    ratio = next((ratio for threshold, ratio in ratios if threshold == threshold_map.chosen), None)
+    return words if ratio is None else f"{words} At the chosen threshold, {threshold_map.chosen:g}, it is {ratio:.2f}."
 
 
 figures = in_order(_thresholds_figure, _funnel_figure)
@@ -282,6 +282,6 @@ REPORT: MethodReport = MethodReport(
     unit=of_hundred,
     advice=lambda _document, part: WORDING.sentences["advice"].get(part.letter or ""),
     counted=lambda _: "People",
-    decided=decided,
+    decided=counts_in_words,
 )
 """Report of outcomes."""

@@ -45,12 +45,12 @@ def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str
 
 def _right_answers_by_side(part: QuestionsComponent) -> str:
     """Return a clause on accuracy if the fact agrees with the stereotype, and if not; empty without templates."""
-    pairs = [
+    accuracies = [
         (row.fitting, row.against) for row in part.templates if row.fitting is not None and row.against is not None
     ]
-    if not pairs:
+    if not accuracies:
         return ""
-    fitting, against = (100 * fmean(shares) for shares in zip(*pairs, strict=True))
+    fitting, against = (100 * fmean(shares) for shares in zip(*accuracies, strict=True))
     return f": {fitting:.0f} % where the fact fits the stereotype, and {against:.0f} % where it goes against it"
 
 

@@ -85,16 +85,16 @@ def _pairs_figure(part: StereotypeComponent) -> Picture | None:
     ]
     if not rows:
         return None
-    visible = rows[: charts.MOST_WORDS]
+    shown_rows = rows[: charts.MOST_WORDS]
     marks = tuple(
         Mark(name, (Span(share), None if neutral_share is None else Span(neutral_share)))
-        for name, neutral_share, share in visible
+        for name, neutral_share, share in shown_rows
     )
     count = sum(share > 0.5 for _, _, share in rows)
     title = f"With {count} of {len(rows)} pairs of words for the groups it leans to the stereotype"
     kinds = ("stereotype", "neutral: first word")  # solid is the stereotype, as in the squares
     tolerance = part.tolerances.get("step_1")
-    table = charts.twin(title, "Words", marks, kinds)
+    table = charts.forest_table(title, "Words", marks, kinds)
     return Forest(title, "share of pairs; 0.5 prefers neither", marks, table, kinds, 0.5, tolerance)
 
 

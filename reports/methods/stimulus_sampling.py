@@ -13,7 +13,7 @@ from reports.cases import ProfileCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import looks_table, profiles_room, profiles_table
-from reports.sheets import Wording, some_of
+from reports.sheets import Wording, shown_suffix
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Forest, Mark, Picture, Point, Scatter, Span, Table
 
@@ -23,12 +23,12 @@ WORDING = Wording.read("stimulus-sampling")
 def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]:
     """Yield sentences on the group that inputs of the positive class are about, and on the tested material."""
     label, values = part.label or "yes", part.values
-    largest = max(_shares_by_value(part.distribution), default=None)
-    if largest is not None:
-        even = f"{100 / len(values):.0f} %" if values else "as many of each"
+    if shares_by_value := _shares_by_value(part.distribution):
+        largest_share, value = max(shares_by_value)
+        even_share = f"{100 / len(values):.0f} %" if values else "as many of each"
         yield (
-            f"Of the inputs that get “{label}”, an estimated {100 * largest[0]:.0f} % are about “{largest[1]}”; "
-            f"even would be {even}."
+            f"Of the inputs that get “{label}”, an estimated {100 * largest_share:.0f} % are about “{value}”; "
+            f"even would be {even_share}."
         )
     for tied_mix in part.tied[-1:]:
         for share, value in _shares_by_value(tied_mix.values):
@@ -74,17 +74,17 @@ def _weights_table(part: SamplingComponent) -> Table:
 def _distribution_figure(part: SamplingComponent) -> Picture | None:
     """Return a figure of the attribute's distribution among all inputs, and among those of the positive class."""
     rows = part.distribution[: charts.MOST_WORDS]
-    tied_shares = {row.value: row.posterior for tied_prior in part.tied[:1] for row in tied_prior.values}
+    tied_shares = {row.value: row.posterior for tied_mix in part.tied[:1] for row in tied_mix.values}
     marks = tuple(
         Mark(row.value or "value", (charts.span(row.posterior), charts.span(tied_shares.get(row.value, NO_EFFECT))))
         for row in rows
     )
     if not any(span for mark in marks for span in mark.spans):
         return None
-    title = "The attribute in the positive class" + some_of(rows, part.distribution)
+    title = "The attribute in the positive class" + shown_suffix(rows, part.distribution)
     kinds = ("content alike", "content tied to it")
-    twin = charts.twin(title, "Value", marks, kinds)
-    return Forest(title, "share; the line is that of all inputs", marks, twin, kinds, reference=rows[0].prior)
+    table = charts.forest_table(title, "Value", marks, kinds)
+    return Forest(title, "share; the line is that of all inputs", marks, table, kinds, reference=rows[0].prior)
 
 
 def _groups_figure(part: SamplingComponent) -> Picture | None:
@@ -101,20 +101,20 @@ def _projection_figure(part: SamplingComponent) -> Picture | None:
     kinds = ("all inputs", "positive class")
     points = [
         Point(kinds[kind], x, y, kind=kind)
-        for kind, places in enumerate((part.projection.prior, part.projection.posterior))
-        for x, y in places
+        for kind, positions in enumerate((part.projection.prior, part.projection.posterior))
+        for x, y in positions
     ]
     if not points:
         return None
     title = "Inputs on their two principal components"
-    means = []
+    mean_rows = []
     for kind, name in enumerate(kinds):
         of_kind = [point for point in points if point.kind == kind]
         if of_kind:
-            x, y = (sum(axis) / len(of_kind) for axis in ([p.x for p in of_kind], [p.y for p in of_kind]))
-            means.append((name, str(len(of_kind)), f"{x:.3f}", f"{y:.3f}"))
-    twin = Table(title, ("Inputs", "Shown", "Mean on the first", "Mean on the second"), tuple(means))
-    return Scatter(title, "first component", "second component", tuple(points), twin, kinds=kinds)
+            mean_x, mean_y = sum(p.x for p in of_kind) / len(of_kind), sum(p.y for p in of_kind) / len(of_kind)
+            mean_rows.append((name, str(len(of_kind)), f"{mean_x:.3f}", f"{mean_y:.3f}"))
+    table = Table(title, ("Inputs", "Shown", "Mean on the first", "Mean on the second"), tuple(mean_rows))
+    return Scatter(title, "first component", "second component", tuple(points), table, kinds=kinds)
 
 
 REPORT: MethodReport = MethodReport(

@@ -12,7 +12,7 @@ from assay.methods.shared.detail import CaseDocument, Source, TermsComponent, Te
 from reports import cells, charts
 from reports.method_report import Room
 from reports.methods.material import sides
-from reports.sheets import Sheet, some_of
+from reports.sheets import Sheet, shown_suffix
 from reports.view import Case, CaseWords, Picture, Squares, Table
 
 LISTS: Mapping[str, str] = {"neutral": "neutral", "first_terms": "the first group's", "second_terms": "the second's"}
@@ -65,8 +65,8 @@ def model_table(aggregation: TermsComponent) -> Table | None:
     if len(model.by_bias) < 2:
         return None
     rows = [(name, f"{score:.3f}") for name, score in model.by_bias.items()]
-    overall, ends = model.over_terms, cells.interval(model.posterior)
-    rows += [("all, every term alike (BiasTestGPT)", cells.ABSENT if overall is None else f"{overall:.3f}")]
+    mean_score, ends = model.over_terms, cells.interval(model.posterior)
+    rows += [("all, every term alike (BiasTestGPT)", cells.ABSENT if mean_score is None else f"{mean_score:.3f}")]
     rows += [] if ends is None else [("all, by the hierarchy", ends)]
     return Table("Stereotype scores", ("Specification", "Score"), tuple(rows))
 
@@ -85,10 +85,10 @@ def lists_figure(part: TermsComponent, *, head: str, verb: str, axis: str) -> Pi
 def terms_figure(part: TermsComponent, title: str, axis: str, *, neutral: bool) -> Picture | None:
     """Return a figure of the terms whose scores are farthest from 1/2, neutral ones or the others."""
     terms = [row for row in _farthest_terms(part) if (row.list == "neutral") is neutral]
-    visible = terms[: charts.MOST_MARKS]
-    rows = [(row.term or "term", charts.span(row.posterior)) for row in visible]
+    shown_terms = terms[: charts.MOST_MARKS]
+    rows = [(row.term or "term", charts.span(row.posterior)) for row in shown_terms]
     return charts.forest(
-        title + some_of(visible, terms, ": the {} farthest of {}"), axis, rows, reference=0.5, head="Term"
+        title + shown_suffix(shown_terms, terms, ": the {} farthest of {}"), axis, rows, reference=0.5, head="Term"
     )
 
 
@@ -97,7 +97,7 @@ def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: s
 
     `title` has two placeholders: the number of cases on the first side, and the number of all cases.
     """
-    names = sides(part) if neutral else ("the stereotype", "the opposite")
+    side_names = sides(part) if neutral else ("the stereotype", "the opposite")
     scored_cases = [
         (case, case.term, min(1.0, max(0.0, case.towards)))
         for case in cases
@@ -105,43 +105,44 @@ def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: s
     ]
     if not scored_cases:
         return None
-    by = "term" if len({term for _, term, _ in scored_cases}) <= charts.MOST_MARKS else "list"
-    rows: dict[str, list[float]] = {}
+    grouping = "term" if len({term for _, term, _ in scored_cases}) <= charts.MOST_MARKS else "list"
+    shares_by_name: dict[str, list[float]] = {}
     for case, term, share in scored_cases:
-        name = (term if by == "term" else case.list) or by
-        rows.setdefault(LISTS.get(name, name) if by == "list" else name, []).append(share)
+        name = (term if grouping == "term" else case.list) or grouping
+        shares_by_name.setdefault(LISTS.get(name, name) if grouping == "list" else name, []).append(share)
     share_rows = sorted(
-        ((name, tuple(sorted(shares, reverse=True))) for name, shares in rows.items()),
-        key=lambda row: -sum(row[1]) / len(row[1]),
+        ((name, tuple(sorted(shares, reverse=True))) for name, shares in shares_by_name.items()),
+        key=lambda row: -sum(row[1]) / len(row[1]),  # the largest mean share first
     )
     table_rows = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in share_rows)
     heading = title.format(sum(share > 0.5 for _, _, share in scored_cases), len(scored_cases))
-    twin = Table(heading, ("Term" if by == "term" else "List", names[0].capitalize(), "Of"), table_rows)
-    return Squares(heading, tuple(share_rows), *names, twin, partial(_cases, part, scored_cases), 1 if neutral else 2)
+    table = Table(heading, ("Term" if grouping == "term" else "List", side_names[0].capitalize(), "Of"), table_rows)
+    cases_by_term = partial(_cases_by_term, part, scored_cases)
+    return Squares(heading, tuple(share_rows), *side_names, table, cases_by_term, 1 if neutral else 2)
 
 
-def _cases(
+def _cases_by_term(
     part: TermsComponent, scored_cases: Sequence[tuple[CaseDocument, str | None, float]]
 ) -> tuple[tuple[str, tuple[Case, ...]], ...]:
     """Group the cases by term; cases with the largest share, and terms with the largest mean share, come first."""
-    names = sides(part)
-    groups = {"first_terms": f"Said of {names[0]}", "second_terms": f"Said of {names[1]}"}
+    side_names = sides(part)
+    group_of_list = {"first_terms": f"Said of {side_names[0]}", "second_terms": f"Said of {side_names[1]}"}
     by_term: dict[str, list[Case]] = {}
     for case, term, share in scored_cases:
-        group = groups.get(case.list or "", "Neutral")
-        by_term.setdefault(term or "term", []).append(Case(share, group, partial(_case_in_words, names, case)))
+        group = group_of_list.get(case.list or "", "Neutral")
+        by_term.setdefault(term or "term", []).append(Case(share, group, partial(_case_in_words, side_names, case)))
     rows = [(term, tuple(sorted(cases, key=lambda case: -case.share))) for term, cases in by_term.items()]
     return tuple(sorted(rows, key=lambda row: -sum(case.share for case in row[1]) / len(row[1])))
 
 
-def _case_in_words(names: tuple[str, str], case: CaseDocument) -> CaseWords:
+def _case_in_words(side_names: tuple[str, str], case: CaseDocument) -> CaseWords:
     """Return the texts of a case, its term first."""
-    (side, other_side), term = names, case.term or "term"
+    (side, other_side), term = side_names, case.term or "term"
     texts = [text for text in (case.first, case.second) if text]
     if case.prefers == "second":
         texts.reverse()
-    words = ("likelier: {}", "less likely: {}") if case.prefers in {"first", "second"} else ("{}", "{}")
-    lines = [template.format(text) for template, text in zip(words, texts, strict=False)]
+    templates = ("likelier: {}", "less likely: {}") if case.prefers in {"first", "second"} else ("{}", "{}")
+    lines = [template.format(text) for template, text in zip(templates, texts, strict=False)]
     image, score = case.image, case.first_score
     label = case.says or ({"first": side, "second": other_side}.get(case.names or "") if image else None)
     lines += [f"labelled {label}"] if label else []

@@ -37,32 +37,32 @@ INDIVIDUAL = "From one occupation to another, how often a value is kept typicall
 
 def round_trip_in_words(document: RatingDocument, part: ComponentDocument) -> Iterator[str]:
     """Yield sentences on how many sentences were returned with which value, and on the tested material."""
-    return _in_words(document, part, "sentences with “{}”", "came back with", ("through", " and back"))
+    return _in_words(document, part, "sentences with “{}”", "came back with", "through {} and back")
 
 
 def one_hop_in_words(document: RatingDocument, part: ComponentDocument) -> Iterator[str]:
     """Yield sentences on the values that neutral sentences got in translation, by occupation, and on the material."""
-    return _in_words(document, part, "sentences about {}", "got", ("into", ""))
+    return _in_words(document, part, "sentences about {}", "got", "into {}")
 
 
 def _in_words(
-    document: RatingDocument, part: ComponentDocument, subject_template: str, verb: str, way: tuple[str, str]
+    document: RatingDocument, part: ComponentDocument, subject_template: str, verb: str, way_template: str
 ) -> Iterator[str]:
     for value, counts in part.transitions.items():
         output_counts = {output: count for output, count in residuals_last(counts).items() if count}
-        names = {output: "no such word" if output in RESIDUALS else f"“{output}”" for output in output_counts}
-        clauses = [f"{count:,.0f} {verb} {names[output]}" for output, count in output_counts.items()]
+        outputs = {output: "no such word" if output in RESIDUALS else f"“{output}”" for output in output_counts}
+        clauses = [f"{count:,.0f} {verb} {outputs[output]}" for output, count in output_counts.items()]
         if clauses:
             subject = value if verb != "got" else SIDES.get(value, f"occupations of “{value}”")
             yield f"Of {sum(output_counts.values()):,.0f} {subject_template.format(subject)}, {listed(clauses)}."
     yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL, content=CONTENT, strata=TYPICAL)
-    through = [component.language_name or component.name for component in document.components]
-    languages = listed(list(dict.fromkeys(filter(None, through))))
+    names = [component.language_name or component.name for component in document.components]
+    way = way_template.format(listed(list(dict.fromkeys(filter(None, names)))))
     source = languages_by_code().get(str(document.experiment.get("source", "en")), "English")
-    yield tested(document, part, f"short {source} sentences about occupations, {way[0]} {languages}{way[1]}")
+    yield tested(document, part, f"short {source} sentences about occupations, {way}")
 
 
-def decided(_: RatingDocument, part: ComponentDocument, deciding: DecidingEffect) -> Iterator[str]:
+def equal_pairs_in_words(_: RatingDocument, part: ComponentDocument, deciding: DecidingEffect) -> Iterator[str]:
     """Yield a sentence on how often the same value was returned whichever was sent, if content decided the letter."""
     names = " and with ".join(f"“{value}”" for value in part.transitions)
     if deciding.name == "content" and part.content.pairs:
@@ -80,11 +80,11 @@ def remark(part: ComponentDocument) -> str | None:
     if not total:
         return None
     names = " or ".join(f"“{value}”" for value in part.transitions)
-    share = f"{kept_count:,.0f} of {total:,.0f} texts came back with the {names} that was sent"
+    kept_text = f"{kept_count:,.0f} of {total:,.0f} texts came back with the {names} that was sent"
     if part.letter is Letter.DSBS and kept_count >= FAITHFUL * total:
-        return f"{share}: to follow its input is what a translator should do, and no reproach."
+        return f"{kept_text}: to follow its input is what a translator should do, and no reproach."
     if part.letter is Letter.UCS and kept_count < FAITHFUL * total:
-        return f"Only {share}: the letter says that no value is preferred, and is no praise of the translation."
+        return f"Only {kept_text}: the letter says that no value is preferred, and is no praise of the translation."
     return None
 
 
@@ -127,7 +127,7 @@ ROUND_TRIP = MethodReport(
     room=partial(_sentences_left, RoundTrip),
     counted=lambda _: "Texts",
     unit=of_hundred,
-    decided=decided,
+    decided=equal_pairs_in_words,
     advice=advice,
     remark=remark,
     number=OFF_BALANCE,

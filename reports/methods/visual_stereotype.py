@@ -27,24 +27,24 @@ def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
     side, other_side = sides(part)
     neutral = terms.Choices.of(part.images, neutral=True)
     stereotyped = terms.Choices.of(part.images, neutral=False)
-    gets, mean = "get", ""
+    verb, mean_template = "get", ""
     if part.scale == "probabilities":
-        gets, mean = "have a higher probability for", ", whose mean probability is {:.2f}"
+        verb, mean_template = "have a higher probability for", ", whose mean probability is {:.2f}"
     if neutral.cases:
         yield (
-            f"Of {neutral.cases:,} neutral pictures {neutral.towards:,} {gets} the label “{side}”{neutral.ties}"
-            f"{mean.format(neutral.mean)}{neutral.half}."
+            f"Of {neutral.cases:,} neutral pictures {neutral.towards:,} {verb} the label “{side}”{neutral.ties}"
+            f"{mean_template.format(neutral.mean)}{neutral.half}."
         )
     if stereotyped.cases:
         yield (
-            f"Of {stereotyped.cases:,} pictures of stereotypes {stereotyped.towards:,} {gets} the stereotyped label"
-            f"{stereotyped.ties}{mean.format(stereotyped.mean)}{stereotyped.half}."
+            f"Of {stereotyped.cases:,} pictures of stereotypes {stereotyped.towards:,} {verb} the stereotyped label"
+            f"{stereotyped.ties}{mean_template.format(stereotyped.mean)}{stereotyped.half}."
         )
     yield from hidden_in_words(
         part, HUNDREDTHS, "The preference for one label that pictures of {name} have in common is {size}."
     )
-    number, name = part.images_asked or 0, title_of_words(part.name or "")
-    yield tested(document, part, f"{number:,} pictures of the list “{name}”, to be labelled “{side}” or “{other_side}”")
+    asked, title = part.images_asked or 0, title_of_words(part.name or "")
+    yield tested(document, part, f"{asked:,} pictures of the list “{title}”, to be labelled “{side}” or “{other_side}”")
 
 
 def tables(part: PictureComponent) -> Iterator[Table | None]:
@@ -53,7 +53,7 @@ def tables(part: PictureComponent) -> Iterator[Table | None]:
     yield terms.terms_table(part, WORDING.sheets["terms"])
     yield sampled_table(WORDING.sheets["images"], part.images, terms.MOST_ITEMS)
     yield WORDING.sheets["looks"].of(part)
-    yield _answers_in_words(part)
+    yield _answers_table(part)
     yield terms.sources_table(part.drawing, part.refused, "Pictures", Vocabulary(REASONS, PHRASES))
     yield coverage_table(part)
     yield terms.model_table(part)
@@ -73,7 +73,7 @@ def figures(part: PictureComponent) -> Iterator[Picture | None]:
     yield terms.terms_figure(part, "Generation terms of the stereotype", axis, neutral=False)
 
 
-def _answers_in_words(part: PictureComponent) -> Table:
+def _answers_table(part: PictureComponent) -> Table:
     """Return a table of the labels named in the answers, and of answers that changed with the order of labels."""
     titles = {"first": "the first label", "second": "the second", "alike": "both as probable", "both": "both labels"}
     titles |= {"neither": "neither label", "with-the-order": "another one in another order"}

@@ -23,6 +23,6 @@ _READ: Mapping[str, Callable[[Json], Page]] = {"suite": suite_page, "composition
 _WRITE: Mapping[PageFormat, Callable[[Page], str]] = {"html": page_html, "markdown": page_markdown}
 
 
-def render_page(form: PageFormat, kind: Literal["suite", "composition"], document: Json) -> str:
+def render_page(page_format: PageFormat, kind: Literal["suite", "composition"], document: Json) -> str:
     """Write the JSON document of a suite or composition as a page in a format; absent fields are left out."""
-    return _WRITE[form](_READ[kind](document))
+    return _WRITE[page_format](_READ[kind](document))

@@ -78,31 +78,31 @@ def page_html(contents: Page) -> str:
         ),
     )
     return page(
-        f"{contents.title}: {contents.headline}", heading, tag("main", *map(_section, contents.sections), id="main")
+        f"{contents.title}: {contents.headline}", heading, tag("main", *map(_section_tag, contents.sections), id="main")
     )
 
 
-def _section(section: Section) -> Markup:
+def _section_tag(section: Section) -> Markup:
     paragraphs = [tag("p", foreign(unbroken(paragraph))) for paragraph in section.paragraphs]
     return tag(
         "section",
         tag("h2", section.title),
         *paragraphs,
-        None if section.grid is None else _grid(section.title, section.grid),
+        None if section.grid is None else _grid_tag(section.title, section.grid),
     )
 
 
-def _grid(title: str, grid: Grid) -> Markup:
+def _grid_tag(title: str, grid: Grid) -> Markup:
     head = tag("tr", *(tag("th", foreign(name), scope="col") for name in grid.columns))
     body = [
-        tag("tr", tag("th", _cell(row_head), scope="row"), *(tag("td", _cell(cell)) for cell in cells))
+        tag("tr", tag("th", _cell_tag(row_head), scope="row"), *(tag("td", _cell_tag(cell)) for cell in cells))
         for row_head, *cells in grid.rows
     ]
     table = tag("table", tag("thead", head), tag("tbody", *body))
     return tag("div", table, class_="scroll", tabindex=0, role="group", aria_label=title)
 
 
-def _cell(cell: Cell) -> Markup:
+def _cell_tag(cell: Cell) -> Markup:
     ornament = badge(cell.verdict) if cell.verdict is not None and cell.verdict.letter is not None else None
     link = cell.link(".html")
     text = foreign(cell.text)

@@ -73,7 +73,7 @@ def suite_page(document: Json) -> Page:
 
 def _sections(suite: SuiteDocument) -> Iterator[Section]:
     columns = ["letter" if column is None else column for column in suite.columns]
-    grid = Grid(("Method", "Attribute", *columns), tuple(_row(row, len(columns)) for row in suite.rows))
+    grid = Grid(("Method", "Attribute", *columns), tuple(_matrix_row(row, len(columns)) for row in suite.rows))
     yield Section("Letters", tuple(_summary_sentences(suite)), grid if suite.rows else None)
     reason_rows = tuple(_reason_rows(suite))
     if reason_rows:
@@ -82,9 +82,9 @@ def _sections(suite: SuiteDocument) -> Iterator[Section]:
 
 def _summary_sentences(suite: SuiteDocument) -> Iterator[str]:
     counts = {key: int(suite.progress.get(key, 0)) for key in ("cells", "queued", "running", "succeeded")}
-    waiting = counts["queued"] + counts["running"]
+    open_count = counts["queued"] + counts["running"]
     progress = f"{counts['succeeded']} of {counts['cells']} cells are measured"
-    yield f"{progress}; {waiting} are still open." if waiting else f"{progress}."
+    yield f"{progress}; {open_count} are still open." if open_count else f"{progress}."
     shares = verdict_of(suite.worst).probabilities
     if shares is not None:
         chances = [f"{letter} {chance(share)}" for letter, share in shares.items()]
@@ -92,12 +92,12 @@ def _summary_sentences(suite: SuiteDocument) -> Iterator[str]:
     yield "A letter with a dashed outline is not declared: the evidence leans to it only."
 
 
-def _row(row: RowDocument, width: int) -> tuple[Cell, ...]:
-    cells = [*map(_cell, row.cells), *[Cell(NOT_ASKED)] * width][:width]
+def _matrix_row(row: RowDocument, width: int) -> tuple[Cell, ...]:
+    cells = [*map(_letter_cell, row.cells), *[Cell(NOT_ASKED)] * width][:width]
     return (*plain_cells(row.method or "", row.attribute or ""), *cells)
 
 
-def _cell(cell: CellDocument | None) -> Cell:
+def _letter_cell(cell: CellDocument | None) -> Cell:
     if cell is None:
         return Cell(NOT_ASKED)
     verdict = verdict_of(cell)

@@ -83,17 +83,17 @@ FORM_OF_SEVERAL = "outcome-audits/1"
 def schema(form: str = FORM) -> Mapping[str, Any]:
     """Return the JSON Schema (2020-12) of a form; the schema of several audits includes that of one."""
     text = files(__package__).joinpath("outcome-audit-1.schema.json").read_text(encoding="utf-8")
-    of_one: dict[str, Any] = json.loads(text)
+    audit_schema: dict[str, Any] = json.loads(text)
     if form == FORM:
-        return of_one
+        return audit_schema
     return {
-        "$schema": of_one["$schema"],
+        "$schema": audit_schema["$schema"],
         "$id": "urn:assay:outcome-audits:1",
         "title": "Several audits of recorded decisions (outcome-audits/1)",
         "type": "object",
         "properties": {
             "form": {"const": FORM_OF_SEVERAL},
-            "audits": {"type": "array", "minItems": 2, "items": of_one},
+            "audits": {"type": "array", "minItems": 2, "items": audit_schema},
         },
         "required": ["form", "audits"],
         "additionalProperties": False,

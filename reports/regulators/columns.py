@@ -46,7 +46,9 @@ def _write_effect(effect: EffectDocument, write: Callable[[float], str], *, inte
 
 
 def _people_or_mask(row: GroupOutcome) -> str:
-    return MASKED if is_masked(row) else cells.ABSENT if row.people is None else f"{row.people:,}"
+    if is_masked(row):
+        return MASKED
+    return cells.ABSENT if row.people is None else f"{row.people:,}"
 
 
 def _error_rate_writer(name: str) -> Callable[[GroupOutcome], str]:
@@ -58,7 +60,8 @@ def _p_value(value: float | None) -> str:
 
 
 def _p_value_and_test(row: GroupOutcome) -> str:
-    return cells.ABSENT if row.p is None else f"{_p_value(row.p)} ({row.test})" if row.test else _p_value(row.p)
+    test = f" ({row.test})" if row.test else ""
+    return cells.ABSENT if row.p is None else f"{_p_value(row.p)}{test}"
 
 
 def _write_interval(effect: EffectDocument) -> str:

@@ -104,13 +104,13 @@ def _sections(audits: Sequence[Audit], regime: Regime, columns: Sequence[Column]
     )
 
 
-def _audit_sections(audit: Audit, columns: Sequence[Column], lead: str) -> Iterator[Section]:
-    """Yield the sections of one audit; their titles begin with `lead`."""
+def _audit_sections(audit: Audit, columns: Sequence[Column], title_prefix: str) -> Iterator[Section]:
+    """Yield the sections of one audit; their titles begin with `title_prefix`."""
     facts = Grid(("Fact", "Value"), tuple(plain_cells(*fact) for fact in audit.facts))
-    yield Section(f"{lead}What was audited", (), facts)
+    yield Section(f"{title_prefix}What was audited", (), facts)
     for table in audit.tables:
-        yield Section(f"{lead}By {table.by}", tuple(_table_remarks(table)), _grid(table, columns))
-    yield Section(f"{lead}What the letter says", audit.rating.in_words)
+        yield Section(f"{title_prefix}By {table.by}", tuple(_table_remarks(table)), _group_grid(table, columns))
+    yield Section(f"{title_prefix}What the letter says", audit.rating.in_words)
 
 
 def _table_remarks(table: OutcomesComponent) -> Iterator[str]:
@@ -119,11 +119,10 @@ def _table_remarks(table: OutcomesComponent) -> Iterator[str]:
     if reference is not None:
         yield f"Ratios and differences are to {reference.group}, the category with the highest rate."
     unknown_count = MASKED if is_masked(table.unknown) else f"{table.unknown.people or 0:,}"
-    yield (
-        f"People whose category is not known: {unknown_count}. They are in no rate."
-        if unknown_count != "0"
-        else ("The category of everybody is known.")
-    )
+    if unknown_count == "0":
+        yield "The category of everybody is known."
+    else:
+        yield f"People whose category is not known: {unknown_count}. They are in no rate."
     if any(row.masked for row in (*table.groups, table.unknown)):
         yield MASKING
     if table.at_median:
@@ -135,7 +134,7 @@ def _table_remarks(table: OutcomesComponent) -> Iterator[str]:
         )
 
 
-def _grid(table: OutcomesComponent, columns: Sequence[Column]) -> Grid:
+def _group_grid(table: OutcomesComponent, columns: Sequence[Column]) -> Grid:
     rows = tuple(plain_cells(*(column.text(row) for column in columns)) for row in table.groups)
     return Grid(tuple(column.head for column in columns), rows)
 
@@ -154,7 +153,7 @@ def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
     has_tools = len(audits) > 1
     writer.writerow((*(("Tool",) if has_tools else ()), "Table", "Outcome", *(column.head for column in columns)))
     for audit in audits:
-        lead = (audit.rating.target or "",) if has_tools else ()
+        tool_cells = (audit.rating.target or "",) if has_tools else ()
         for table in audit.tables:
             rows = [*table.groups, *([table.unknown] if table.unknown.people or is_masked(table.unknown) else [])]
             for row in rows:
@@ -163,7 +162,7 @@ def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
                     text if column is GROUP else SEPARATOR.sub("", text)
                     for column, text in zip(columns, texts, strict=True)
                 ]
-                writer.writerow(map(_escape_formula, (*lead, table.by or "", table.outcome or "", *numbers)))
+                writer.writerow(map(_escape_formula, (*tool_cells, table.by or "", table.outcome or "", *numbers)))
     return text.getvalue()
 
 

@@ -3,7 +3,7 @@
 from datetime import date
 
 from tools.calibrate import PAGE
-from tools.worlds import GROUPS, Tried, replace_section, section
+from tools.worlds import GROUPS, WorldRating, replace_section, section
 
 GROUP = GROUPS["defeat-devices"]
 
@@ -16,7 +16,9 @@ def test_measuring_a_group_of_services_again_replaces_only_its_section_of_the_ca
     page = PAGE.read_text(encoding="utf-8")
     name = next(iter(GROUP.worlds))
     letters = ("BS", "UCS")
-    measured = [Tried(name, 1.0, seed, letter, declared=True, questions=60) for seed, letter in enumerate(letters)]
+    measured = [
+        WorldRating(name, 1.0, seed, letter, declared=True, questions=60) for seed, letter in enumerate(letters)
+    ]
     replaced = replace_section(page, tuple(section(GROUP, measured, date(2030, 1, 2))))
     assert rows(replaced) == [f"| {name} | 1 | 2 | 1 | 0 | 1 (9.5% to 90.5%) | 60 |"]
     assert "**1 of 2** services" in replaced

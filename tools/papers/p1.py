@@ -82,13 +82,13 @@ class RankAgreement:
     missing: tuple[str, ...]
 
 
-def rank_agreement(component: Component, order: Sequence[str], number: str) -> RankAgreement:
+def rank_agreement(component: Component, printed_order: Sequence[str], measure: str) -> RankAgreement:
     """Compare the order of a printed axis with ``pse`` or ``jnd`` of the same words."""
     rows = {row.word: row for row in detail_of(component).words}
-    shared_words = [word for word in order if word in rows and rows[word].place is not None]
-    ours = [rows[word].place if number == "pse" else rows[word].jnd for word in shared_words]
+    shared_words = [word for word in printed_order if word in rows and rows[word].place is not None]
+    ours = [rows[word].place if measure == "pse" else rows[word].jnd for word in shared_words]
     result = spearmanr(range(len(ours)), np.array(ours, dtype=float))
-    missing = tuple(word for word in order if word not in shared_words)
+    missing = tuple(word for word in printed_order if word not in shared_words)
     return RankAgreement(float(result.statistic), float(result.pvalue), len(ours), missing)
 
 
@@ -121,11 +121,11 @@ class Sentiment:
         """Return the catalog's words with a vector, whether each is positive, and their distances, nearest first."""
         sides = contents()
         labelled = [(word, side == "pleasant") for side in ("pleasant", "unpleasant") for word in sides[side]]
-        labelled = [entry for entry in labelled if entry[0] in self.words]
-        distances = self.distances(self.known([word for word, _ in labelled]))
-        order = np.argsort(distances)
-        positive = np.array([float(good) for _, good in labelled])
-        return tuple(labelled[index][0] for index in order), positive[order], distances[order]
+        words = [word for word, _ in labelled if word in self.words]
+        positive = np.array([float(is_positive) for word, is_positive in labelled if word in self.words])
+        distances = self.distances(self.known(words))
+        nearest_first = np.argsort(distances)
+        return tuple(words[index] for index in nearest_first), positive[nearest_first], distances[nearest_first]
 
     def correlation(self) -> float:
         """Return the correlation of distance and positive sentiment over the dictionary."""
@@ -147,13 +147,15 @@ def training_words(side: int) -> tuple[str, ...]:
 @cache
 def sentiment(shared: Shared, *, positive: bool = True) -> Sentiment:
     """Train the logit on pleasant and unpleasant words, and draw inputs given one of its two answers."""
-    by_word = vectors(shared)
-    units = np.array([vector / np.linalg.norm(vector) for vector in by_word.values()])
+    vectors_by_word = vectors(shared)
+    units = np.array([vector / np.linalg.norm(vector) for vector in vectors_by_word.values()])
     axes = principal_components(units, DIMS)
-    words, prior = dict(zip(by_word, axes.of(units), strict=True)), NormalPrior.of(axes.of(units))
-    good, bad = (np.array([words[word] for word in training_words(side) if word in words]) for side in (0, 1))
-    answers = np.r_[np.ones(len(good)), np.zeros(len(bad))]
-    classifier = fit_surrogate(np.concatenate([good, bad]), answers if positive else 1 - answers, ridge=0.5)
+    words, prior = dict(zip(vectors_by_word, axes.of(units), strict=True)), NormalPrior.of(axes.of(units))
+    pleasant, unpleasant = (
+        np.array([words[word] for word in training_words(side) if word in words]) for side in (0, 1)
+    )
+    answers = np.r_[np.ones(len(pleasant)), np.zeros(len(unpleasant))]
+    classifier = fit_surrogate(np.concatenate([pleasant, unpleasant]), answers if positive else 1 - answers, ridge=0.5)
     # the paper has no seed
     draws = sample_posterior(classifier, prior, DRAWS, np.random.default_rng(1))
     return Sentiment(words, prior, classifier, draws)
@@ -199,21 +201,21 @@ def _electrician(shared: Shared) -> Exhibit:
 def _occupations(shared: Shared) -> Exhibit:
     component = forced_choice(shared)
     correlation = detail_of(component).correlation
-    side = {word: _pse_of_word(component, word) > 0.5 for word in printed.SIDES}
-    towards = {True: "women's side", False: "men's side"}
-    r = f"r with the share of women is {correlation.r:.2f} over {correlation.n} occupations; {NO_DIGITS}"
-    related = "correlate" if (correlation.p or 0.0) < 0.05 else "do not correlate"
+    is_on_womens_side = {word: _pse_of_word(component, word) > 0.5 for word in printed.SIDES}
+    side_names = {True: "women's side", False: "men's side"}
+    reason = f"r with the share of women is {correlation.r:.2f} over {correlation.n} occupations; {NO_DIGITS}"
+    relation = "correlate" if (correlation.p or 0.0) < 0.05 else "do not correlate"
     lines = (
-        Line("PSE and the labour share of an occupation", printed.LABOUR, related, r),
-        *(Line(f"PSE of {word}", printed.SIDES[word], towards[side[word]]) for word in printed.SIDES),
+        Line("PSE and the labour share of an occupation", printed.LABOUR, relation, reason),
+        *(Line(f"PSE of {word}", printed.SIDES[word], side_names[is_on_womens_side[word]]) for word in printed.SIDES),
     )
-    _, points, _, shares = figures(detail_of(component))
+    _, points_figure, _, shares_figure = figures(detail_of(component))
     return Exhibit(
         "Figure: PSE of occupations, women to men",
         "Each occupation's point of subjective equality over eight cue pairs, against labour statistics.",
         lines,
         tuple(entry for entry in tables(detail_of(component)) if entry is not None),
-        tuple(entry for entry in (points, shares) if entry is not None),
+        tuple(entry for entry in (points_figure, shares_figure) if entry is not None),
     )
 
 
@@ -252,11 +254,11 @@ def _rank_line(title: str, rank: RankAgreement, why: str) -> Line:
 
 
 def _words(shared: Shared) -> Exhibit:
-    ends = [*sentiment(shared).ends(), *sentiment(shared, positive=False).ends()]
+    word_lists = [*sentiment(shared).ends(), *sentiment(shared, positive=False).ends()]
     lines = [
         Line(f"positive words of the ten {name}", printed.POSITIVE_OF_TEN[name], count, OTHER_CLASSIFIER, digits=0)
-        for name, end in zip(printed.WORDS, ends, strict=True)
-        for count in [sum(good for _, good in end)]
+        for name, word_list in zip(printed.WORDS, word_lists, strict=True)
+        for count in [sum(is_positive for _, is_positive in word_list)]
     ]
     for name, sign in printed.SENTIMENT_SIGNS.items():
         r = sentiment(shared, positive=name == "positive").correlation()
@@ -267,11 +269,11 @@ def _words(shared: Shared) -> Exhibit:
             f"Ten words {name}",
             ("", "Printed", "Ours"),
             tuple(
-                (str(index + 1), theirs, f"{word} ({'positive' if good else 'negative'})")
-                for index, (theirs, (word, good)) in enumerate(zip(printed.WORDS[name], end, strict=True))
+                (str(index + 1), theirs, f"{word} ({'positive' if is_positive else 'negative'})")
+                for index, (theirs, (word, is_positive)) in enumerate(zip(printed.WORDS[name], word_list, strict=True))
             ),
         )
-        for name, end in zip(printed.WORDS, ends, strict=True)
+        for name, word_list in zip(printed.WORDS, word_lists, strict=True)
     )
     about = "Words of a curated dictionary by their average distance to the drawn inputs. The dictionaries differ."
     return Exhibit("Table: closest and most distant words", about, tuple(lines), tables)

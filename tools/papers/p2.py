@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,16 +88,20 @@ def table(shared: Shared, name: str) -> Distances:
 @cache
 def posterior(shared: Shared, name: str, residual: Residual = "per-connection", draws: int = DRAWS) -> Posterior:
     """Draw from the posterior of a table's means."""
-    data = table(shared, name)
+    distances = table(shared, name)
     rng = np.random.default_rng(1)
-    return fit_hierarchy(data.distance, data.connection, data.protected, rng, draws=draws, residual=residual)
+    return fit_hierarchy(
+        distances.distance, distances.connection, distances.protected, rng, draws=draws, residual=residual
+    )
 
 
 @cache
 def check(shared: Shared, name: str) -> Predictive:
     """Count a table's distances within their predictive intervals."""
-    data = table(shared, name)
-    return predictive_check(posterior(shared, name, draws=CHECK_DRAWS), data.distance, data.connection, data.protected)
+    distances = table(shared, name)
+    return predictive_check(
+        posterior(shared, name, draws=CHECK_DRAWS), distances.distance, distances.connection, distances.protected
+    )
 
 
 def place(shared: Shared, name: str, first_name: str, second_name: str) -> str:
@@ -112,22 +117,29 @@ def limits(draws: Floats) -> IntervalEnds:
     return equal_tailed(draws, MASS)
 
 
+class MeanCosine(NamedTuple):
+    """The mean average cosine distance of a table's stereotypes, and the mean of each (word, stereotype), sorted."""
+
+    mac: float
+    pair_means: Floats
+
+
 @cache
-def mean_cosine(shared: Shared, name: str) -> tuple[float, Floats]:
-    """Return the mean average cosine distance of a table's stereotypes, and the mean of each (word, stereotype)."""
+def mean_cosine(shared: Shared, name: str) -> MeanCosine:
+    """Return the mean cosine distances of a table's words to its stereotypes."""
     rows = [row for row in shared.rows(f"bayes_tables/{name}.csv.gz") if row["word_class"].endswith("_stereotype")]
-    distance = [float(row["cosine_distance"]) for row in rows]
-    words, sets = [row["protected_word"] for row in rows], [row["word_class"] for row in rows]
-    means: dict[tuple[str, str], list[float]] = {}
-    for cell, value in zip(zip(words, sets, strict=True), distance, strict=True):
-        means.setdefault(cell, []).append(value)
-    mean = mean_average_cosine(distance, words, sets).value
-    return mean, np.array([float(np.mean(means[cell])) for cell in sorted(means)])
+    distances = [float(row["cosine_distance"]) for row in rows]
+    words, stereotypes = [row["protected_word"] for row in rows], [row["word_class"] for row in rows]
+    distances_of_pair: dict[tuple[str, str], list[float]] = {}
+    for word, stereotype, distance in zip(words, stereotypes, distances, strict=True):
+        distances_of_pair.setdefault((word, stereotype), []).append(distance)
+    pair_means = np.array([float(np.mean(distances_of_pair[pair])) for pair in sorted(distances_of_pair)])
+    return MeanCosine(mean_average_cosine(distances, words, stereotypes).value, pair_means)
 
 
 def mac_p(shared: Shared) -> float:
     """Return the p-value of a paired t-test: mean cosine distances of the religion list before and after debiasing."""
-    before, after = (mean_cosine(shared, name)[1] for name in REDDIT["religion"].values())
+    before, after = (mean_cosine(shared, name).pair_means for name in REDDIT["religion"].values())
     return float(ttest_rel(before, after).pvalue)
 
 
@@ -147,21 +159,25 @@ def nearest(shared: Shared, word: str) -> str:
 
     Religion, Reddit: each connection's share of the nearest ten is divided by its share of all attributes.
     """
-    data = table(shared, REDDIT["religion"]["before"])
-    of_word = np.array([name == word for name in data.protected])
-    connections = np.array(data.connection)[of_word]
-    near = connections[np.argsort(data.distance[of_word])[:NEAREST]]
-    return max(sorted(set(data.connection)), key=lambda one: float((near == one).mean() / (connections == one).mean()))
+    distances = table(shared, REDDIT["religion"]["before"])
+    is_of_word = np.array([name == word for name in distances.protected])
+    connections = np.array(distances.connection)[is_of_word]
+    near = connections[np.argsort(distances.distance[is_of_word])[:NEAREST]]
+    return max(
+        sorted(set(distances.connection)), key=lambda name: float((near == name).mean() / (connections == name).mean())
+    )
 
 
 def moved_as_told(group: str, before: Posterior, after: Posterior) -> bool:
     """Return whether debiasing moved the connections as section 5.2 reports."""
-    effect = [float((fit.mean("different") - fit.mean("associated")).mean()) for fit in (before, after)]
+    effect_before, effect_after = (
+        float((fit.mean("different") - fit.mean("associated")).mean()) for fit in (before, after)
+    )
     shifts = [float(after.mean(name).mean() - before.mean(name).mean()) for name in before.connections]
     if group == "religion":
         return all(shift > 0 for shift in shifts)
     if group == "race":
-        return abs(effect[1]) < abs(effect[0])
+        return abs(effect_after) < abs(effect_before)
     return abs(shifts[0] - shifts[1]) < 0.02
 
 
@@ -206,7 +222,7 @@ def _mac(shared: Shared) -> Exhibit:
     tables = {"Biased": REDDIT["religion"]["before"], "Hard Debiased": REDDIT["religion"]["after"]}
     why = "the authors' own table gives ours"
     lines = [
-        Line(f"MAC, {name.lower()}", printed.MAC[name], mean_cosine(shared, tables[name])[0], why) for name in tables
+        Line(f"MAC, {name.lower()}", printed.MAC[name], mean_cosine(shared, tables[name]).mac, why) for name in tables
     ]
     p = f"{printed.MAC_P['Hard Debiased']:.1e}"
     test = "a paired t-test over the 45 means of (word, stereotype); the paper does not name its test"
@@ -241,27 +257,29 @@ def _within(shared: Shared) -> Exhibit:
 
 def _actual(shared: Shared) -> Exhibit:
     lines, pictures = [], []
-    data = table(shared, REDDIT["religion"]["before"])
+    distances = table(shared, REDDIT["religion"]["before"])
     for word, claim in printed.NEAREST.items():
         why = f"commonest of the nearest {NEAREST} for its number of words; the paper speaks of a picture"
         lines.append(Line(f"nearest attributes of {word}", claim, nearest(shared, word), why))
-        cells = [
-            (one, distance)
-            for one, protected, distance in zip(data.connection, data.protected, data.distance, strict=True)
+        pairs = [
+            (connection, distance)
+            for connection, protected, distance in zip(
+                distances.connection, distances.protected, distances.distance, strict=True
+            )
             if protected == word
         ]
         dots = tuple(
-            Dots(name, (tuple(sorted(float(distance) for one, distance in cells if one == name)),))
+            Dots(name, (tuple(sorted(float(distance) for connection, distance in pairs if connection == name)),))
             for name in ("associated", "different", "human", "neutral")
         )
         rows = tuple(
-            (one.label, str(len(values)), f"{values[0]:.3f}", f"{float(np.median(values)):.3f}", f"{values[-1]:.3f}")
-            for one in dots
-            for values in one.values
+            (row.label, str(len(values)), f"{values[0]:.3f}", f"{float(np.median(values)):.3f}", f"{values[-1]:.3f}")
+            for row in dots
+            for values in row.values
         )
         title = f"Actual distances of {word}"
-        twin = Table(title, ("Connection", "Attributes", "Least", "Median", "Greatest"), rows)
-        pictures.append(Strip(title, "cosine distance", dots, ("one attribute word",), twin))
+        values_table = Table(title, ("Connection", "Attributes", "Least", "Median", "Greatest"), rows)
+        pictures.append(Strip(title, "cosine distance", dots, ("one attribute word",), values_table))
     about = "Distances of two protected words to every attribute, religion, Reddit."
     return Exhibit("Figures 6 and 7: actual distances", about, tuple(lines), pictures=tuple(pictures))
 
@@ -270,14 +288,14 @@ def _predictive(shared: Shared) -> Exhibit:
     rows = tuple(
         (name, f"{row.share_50:.3f}", f"{row.share_89:.3f}") for name in EIGHTEEN for row in [check(shared, name)]
     )
-    fifty, eighty_nine = (
+    shares_50, shares_89 = (
         np.array([getattr(check(shared, name), share) for name in EIGHTEEN if "reddit" in name])
         for share in ("share_50", "share_89")
     )
     why = "the paper does not say which list of Reddit it is of; the nearest of ours is shown"
     lines = (
-        Line("within 50 % HPDI", printed.PREDICTIVE_50, _nearest_value(fifty, printed.PREDICTIVE_50), why),
-        Line("within 89 % HPDI", printed.PREDICTIVE_89, _nearest_value(eighty_nine, printed.PREDICTIVE_89), why),
+        Line("within 50 % HPDI", printed.PREDICTIVE_50, _nearest_value(shares_50, printed.PREDICTIVE_50), why),
+        Line("within 89 % HPDI", printed.PREDICTIVE_89, _nearest_value(shares_89, printed.PREDICTIVE_89), why),
     )
     title = "Figure 12 and appendix A.2: posterior predictive checks"
     shares = Table("Shares of distances in their predictive intervals", ("Table", "50 %", "89 %"), rows)
@@ -332,7 +350,7 @@ def _connections_forest(means: Posterior, theirs: Mapping[str, Mapping[str, floa
     )
     kinds = ("ours", "printed") if theirs else ()
     title = f"Mean cosine distance by connection, {name}"
-    return Forest(title, "cosine distance", marks, charts.twin(title, "Connection", marks, kinds), kinds)
+    return Forest(title, "cosine distance", marks, charts.forest_table(title, "Connection", marks, kinds), kinds)
 
 
 def _draws_span(draws: Floats) -> Span:

@@ -60,7 +60,7 @@ class Wages:
 
 
 @dataclass(frozen=True)
-class Predicted:
+class Predictions:
     """Predictions of each record under every value of the attribute; the record's own value; the record's fold."""
 
     table: Floats
@@ -101,13 +101,15 @@ def wages(shared: Shared) -> Wages:
     except ModuleNotFoundError as missing:
         raise SharedDataMissing("the census table is in Parquet, which needs pyarrow (the extra 'real')") from missing
     names = [*dict.fromkeys(FEATURES + WITH_WEEKS), "wage_per_hour"]
-    parts = [read_table(folder / f"{part}.parquet", columns=names) for part in ("train", "test")]
-    raw = {name: np.concatenate([np.array(part[name].to_pylist()) for part in parts]) for name in names}
-    raw = {name: np.char.strip(col, "' ") if col.dtype.kind == "U" else col for name, col in raw.items()}
-    is_used = (raw["wage_per_hour"] > 0) & np.isin(raw["education"], EDUCATION)
-    raw = {name: col[is_used] for name, col in raw.items()}
-    coded = {n: np.unique(col, return_inverse=True)[1] if col.dtype.kind == "U" else col for n, col in raw.items()}
-    return Wages(coded, raw["wage_per_hour"].astype(float))
+    tables = [read_table(folder / f"{part}.parquet", columns=names) for part in ("train", "test")]
+    columns = {name: np.concatenate([np.array(part[name].to_pylist()) for part in tables]) for name in names}
+    columns = {name: np.char.strip(col, "' ") if col.dtype.kind == "U" else col for name, col in columns.items()}
+    is_used = (columns["wage_per_hour"] > 0) & np.isin(columns["education"], EDUCATION)
+    columns = {name: col[is_used] for name, col in columns.items()}
+    codes = {
+        name: np.unique(col, return_inverse=True)[1] if col.dtype.kind == "U" else col for name, col in columns.items()
+    }
+    return Wages(codes, columns["wage_per_hour"].astype(float))
 
 
 def _polynomial(standardised: Floats, degree: int) -> Floats:
@@ -120,29 +122,31 @@ def _polynomial(standardised: Floats, degree: int) -> Floats:
 
 
 @cache
-def predict(shared: Shared, features: tuple[str, ...] = FEATURES, degree: int = 1, attribute: str = "sex") -> Predicted:
+def predict(
+    shared: Shared, features: tuple[str, ...] = FEATURES, degree: int = 1, attribute: str = "sex"
+) -> Predictions:
     """Train in shuffled folds; ask each fold's model for its held-out records under every value."""
-    held_wages = wages(shared)
-    matrix, column = held_wages.matrix(features), features.index(attribute)
+    census = wages(shared)
+    matrix, column = census.matrix(features), features.index(attribute)
     mean, sd = matrix.mean(axis=0), matrix.std(axis=0)
     values = matrix[:, column].astype(int)
-    fold = np.random.default_rng(0).permutation(len(values)) % FOLDS
+    fold_of_record = np.random.default_rng(0).permutation(len(values)) % FOLDS
     table = np.zeros((len(values), values.max() + 1))
-    for number in range(FOLDS):
-        held_out = fold == number
+    for fold in range(FOLDS):
+        held_out = fold_of_record == fold
         design = _polynomial((matrix[~held_out] - mean) / sd, degree)
-        weights = np.linalg.lstsq(design, held_wages.wage[~held_out], rcond=None)[0]
+        weights = np.linalg.lstsq(design, census.wage[~held_out], rcond=None)[0]
         for value in range(table.shape[1]):
-            changed = matrix[held_out].copy()
-            changed[:, column] = value
-            table[held_out, value] = _polynomial((changed - mean) / sd, degree) @ weights
-    return Predicted(table, values, fold)
+            swapped = matrix[held_out].copy()
+            swapped[:, column] = value
+            table[held_out, value] = _polynomial((swapped - mean) / sd, degree) @ weights
+    return Predictions(table, values, fold_of_record)
 
 
 def race_moves(shared: Shared) -> dict[tuple[str, str], str]:
     """Return whether the mean prediction rises or falls for each change that the paper reports."""
-    predicted = predict(shared, attribute="race")
-    return {move: predicted.move(*map(RACES.index, move)) for move in printed.RACE_MOVES}
+    predictions = predict(shared, attribute="race")
+    return {move: predictions.move(*map(RACES.index, move)) for move in printed.RACE_MOVES}
 
 
 # ---------------------------------------------------------------------------- the page
@@ -182,7 +186,7 @@ def _sex(shared: Shared, sex: int) -> Exhibit:
 def _fold_chart(title: str, series: tuple[Series, ...]) -> Lines:
     x = tuple(float(fold + 1) for fold in range(FOLDS))
     return Lines(
-        title, "fold", x, series, charts.sampled(title, "Group", x, series), "mean predicted wage, cents an hour"
+        title, "fold", x, series, charts.curve_table(title, "Group", x, series), "mean predicted wage, cents an hour"
     )
 
 

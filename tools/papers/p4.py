@@ -34,9 +34,9 @@ class Pair:
     @classmethod
     def of(cls, row: dict[str, str]) -> Pair:
         """Read a row; its "top" sentence has the higher score, and its labels name the stereotyped one."""
-        labelled = {row["label_1"]: row["att_term_1"], row["label_2"]: row["att_term_2"]}
-        numbers = {row["top_term"]: float(row["top_logit"]), row["bottom_term"]: float(row["bottom_logit"])}
-        stereotyped, anti_stereotyped = (numbers[labelled[label]] for label in ("stereotype", "anti-stereotype"))
+        term_of = {row["label_1"]: row["att_term_1"], row["label_2"]: row["att_term_2"]}
+        scores = {row["top_term"]: float(row["top_logit"]), row["bottom_term"]: float(row["bottom_logit"])}
+        stereotyped, anti_stereotyped = (scores[term_of[label]] for label in ("stereotype", "anti-stereotype"))
         return cls(row["group"], row["group_term"], stereotyped, anti_stereotyped, float(row["stereotyped"]))
 
 
@@ -55,9 +55,9 @@ def pairs(shared: Shared, model: str) -> tuple[Pair, ...]:
 @cache
 def scored(shared: Shared, model: str) -> StereotypeScore:
     """Decide every pair by its two scores, and score terms, biases and the model."""
-    rows_of_model = pairs(shared, model)
-    by_pair = [preferred(question.stereotyped - question.anti_stereotyped) for question in rows_of_model]
-    return score_choices(by_pair, [pair.term for pair in rows_of_model], [pair.bias for pair in rows_of_model])
+    model_pairs = pairs(shared, model)
+    preferences = [preferred(pair.stereotyped - pair.anti_stereotyped) for pair in model_pairs]
+    return score_choices(preferences, [pair.term for pair in model_pairs], [pair.bias for pair in model_pairs])
 
 
 @cache
@@ -92,6 +92,7 @@ def _model(shared: Shared, model: str) -> Exhibit:
         Mark(bias, (Span(result.by_bias[bias]), Span(score))) for bias, score in published["published_per_bias"].items()
     )
     title = f"Score by specification, {model}"
-    forest = Forest(title, "share of stereotyped choices", marks, charts.twin(title, "Bias", marks, kinds), kinds, 0.5)
+    table = charts.forest_table(title, "Bias", marks, kinds)
+    forest = Forest(title, "share of stereotyped choices", marks, table, kinds, 0.5)
     about = f"{result.by_pair.size} pairs of sentences, decided by the log-probabilities that the authors recorded."
     return Exhibit(f"Stereotype scores of {model}", about, lines, pictures=(forest,))

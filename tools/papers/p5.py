@@ -113,21 +113,21 @@ def column(document: Mapping[str, Any]) -> dict[str, str]:
 
 def overall(letters: Mapping[str, str], without: Sequence[str] = ()) -> str:
     """Return the worst letter over the languages, as the last rows of table 1."""
-    rated = [
+    known_letters = [
         Letter(letter.rstrip("?")) for name, letter in letters.items() if name not in without and letter[0] in "BDU"
     ]
-    return worst_letter(rated).value
+    return worst_letter(known_letters).value
 
 
 def apertium_column() -> dict[str, str] | str:
     """Return the column of Apertium for the languages of table 1 that it has, or the reason why there is none."""
     try:
-        with Apertium() as running:
-            pairs = {tuple(langcodes.standardize_tag(code) for code in pair) for pair in running.pairs}
+        with Apertium() as apertium:
+            pairs = {tuple(langcodes.standardize_tag(code) for code in pair) for pair in apertium.pairs}
             measured = [language for language in printed.TABLE_1 if {("en", language), (language, "en")} <= pairs]
             if not measured:
                 return "Apertium is installed without a pair of English and a language of table 1"
-            return column(rate_translator("apertium", running.url, measured))
+            return column(rate_translator("apertium", apertium.url, measured))
     except (ApertiumNotInstalled, ApertiumDidNotStart, subprocess.TimeoutExpired) as error:
         return f"Apertium gives no column here: {error}"
 
@@ -135,11 +135,11 @@ def apertium_column() -> dict[str, str] | str:
 # ---------------------------------------------------------------------------- the page
 def paper(_: Shared) -> Paper:
     """Compute everything of the paper that can be computed here."""
-    apertium = apertium_column()
+    column_or_reason = apertium_column()
     absent = [Absent("Table 1: the columns of Google Translate and Yandex Translate", GONE)]
-    if isinstance(apertium, str):
-        absent.append(Absent("Table 1: a column of Apertium", apertium))
-    letters = {} if isinstance(apertium, str) else apertium
+    if isinstance(column_or_reason, str):
+        absent.append(Absent("Table 1: a column of Apertium", column_or_reason))
+    letters = {} if isinstance(column_or_reason, str) else column_or_reason
     absent.append(Absent("Figures 1 and 3", "an example of texts, and a diagram of the architecture"))
     return Paper("P5", printed.P5, (_figure_4(), _design(), _table_1(letters), _table_2()), tuple(absent))
 
@@ -161,8 +161,8 @@ def _figure_4() -> Exhibit:
 
 
 def _design() -> Exhibit:
-    services, ways = 2, 2
-    ours = printed.TEXTS_A_BLOCK * (len(SPECIFIED_UNBIASED) + len(SPECIFIED_BIASED)) * ways
+    services, directions = 2, 2
+    ours = printed.TEXTS_A_BLOCK * (len(SPECIFIED_UNBIASED) + len(SPECIFIED_BIASED)) * directions
     line = Line("translations", printed.TRANSLATIONS, float(ours * len(printed.TABLE_1) * services), digits=0)
     return Exhibit(
         "Section 4.3: size of the experiment", "Texts there and back, eight languages, two services.", (line,)

@@ -22,8 +22,8 @@ MOST_REDELIVERED = 200
 async def webhooks(visit: Visit) -> Response:
     """List endpoints, with a form for a new one."""
     errors = visit.refused.errors if visit.refused else []
-    wrong = {error["pointer"]: error["detail"] for error in errors}
-    return visit.page("agency/webhooks.html", **await visit.listing("/v1/webhooks"), wrong=wrong)
+    details = {error["pointer"]: error["detail"] for error in errors}
+    return visit.page("agency/webhooks.html", **await visit.listing("/v1/webhooks"), wrong=details)
 
 
 @pages.post("/webhooks", "webhooks:write", form_page=webhooks)
@@ -38,10 +38,9 @@ async def create_webhook(visit: Visit) -> Response:
 @pages.get("/keys/shown-once")
 async def shown_once(visit: Visit) -> Response:
     """Show the secret of a new key or endpoint once; a second request shows that it was already shown."""
-    content = {"secret": None, "webhook": None, "key": None}
-    return visit.page(
-        "agency/secret.html", **content | (await read_draft(visit, visit.query("draft"), once=True) or {})
-    )
+    defaults = {"secret": None, "webhook": None, "key": None}
+    draft = await read_draft(visit, visit.query("draft"), once=True) or {}
+    return visit.page("agency/secret.html", **defaults | draft)
 
 
 @pages.get("/webhooks/{webhook_id}")

@@ -33,7 +33,7 @@ class AgentEndpoint:
     """HTTP endpoint for AI agents. It loads the MCP library at the first request; this takes most of a second."""
 
     def __init__(self) -> None:
-        self._ready: asyncio.Future[StreamableHTTPSessionManager] | None = None
+        self._manager_future: asyncio.Future[StreamableHTTPSessionManager] | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def answer(self, request: Request) -> Response:
@@ -41,25 +41,25 @@ class AgentEndpoint:
         caller = await identify(request)
         visitor = address_of(request) if caller.tenant == NO_TENANT else caller.tenant
         (await service_of(request).rate_limiter.take(visitor, work=VISITS)).check()
-        return _Handled((await self._manager()).handle_request)
+        return _DelegatedResponse((await self._manager()).handle_request)
 
     async def _manager(self) -> StreamableHTTPSessionManager:
-        if self._ready is None:
-            self._ready = asyncio.get_running_loop().create_future()
-            self._task = asyncio.create_task(self._run(self._ready))
-        return await asyncio.shield(self._ready)
+        if self._manager_future is None:
+            self._manager_future = asyncio.get_running_loop().create_future()
+            self._task = asyncio.create_task(self._run(self._manager_future))
+        return await asyncio.shield(self._manager_future)
 
-    async def _run(self, ready: asyncio.Future[StreamableHTTPSessionManager]) -> None:
+    async def _run(self, manager_future: asyncio.Future[StreamableHTTPSessionManager]) -> None:
         """Run the library's task group until this task is cancelled; only the task that entered it can leave it."""
         try:
             manager = await asyncio.to_thread(_make_manager)
             async with manager.run():
-                ready.set_result(manager)
+                manager_future.set_result(manager)
                 await asyncio.Event().wait()
         finally:
-            if not ready.done():  # the waiting requests fail, and the next one tries again
-                self._ready = None
-                ready.cancel()
+            if not manager_future.done():  # the waiting requests fail, and the next one tries again
+                self._manager_future = None
+                manager_future.cancel()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -72,7 +72,7 @@ class AgentEndpoint:
                 await asyncio.gather(self._task, return_exceptions=True)
 
 
-class _Handled(Response):
+class _DelegatedResponse(Response):
     """A response that another ASGI application, the MCP library's handler, sends."""
 
     def __init__(self, application: Callable[..., Any]) -> None:
@@ -89,14 +89,14 @@ def _make_manager() -> StreamableHTTPSessionManager:
 
     from web.agents.tools import AgencyTools
 
-    server = AgencyTools(_asking).server()
+    server = AgencyTools(_api_of).server()
     # origins and the size of bodies are checked by `service.http.middleware` for every request
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     server.streamable_http_app(json_response=True, stateless_http=True, transport_security=security)
     return server.session_manager
 
 
-def _asking(context: Context) -> Ask:
+def _api_of(context: Context) -> Ask:
     request: Request = cast("Any", context.request_context.request)
     return Api(request, request.scope["assay.caller"]).ask
 
@@ -107,9 +107,9 @@ def add_agents(app: FastAPI) -> None:
     app_lifespan: Callable[[FastAPI], AbstractAsyncContextManager[Any]] = app.router.lifespan_context
 
     @asynccontextmanager
-    async def living(application: FastAPI) -> AsyncIterator[Any]:
+    async def lifespan(application: FastAPI) -> AsyncIterator[Any]:
         async with app_lifespan(application) as state, endpoint.running():
             yield state
 
-    app.router.lifespan_context = living
+    app.router.lifespan_context = lifespan
     app.router.routes.append(Route(PATH, endpoint.answer, methods=["POST"], include_in_schema=False))

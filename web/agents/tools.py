@@ -70,17 +70,17 @@ class ToolServer(MCPServer[Any]):
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            if not isinstance(invalid := error.__cause__, ValidationError):
+            if not isinstance(validation_error := error.__cause__, ValidationError):
                 raise
-            fields = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in invalid.errors()]
-            raise ToolError(f"{name} cannot be called like this. {'; '.join(fields)}") from None
+            messages = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in validation_error.errors()]
+            raise ToolError(f"{name} cannot be called like this. {'; '.join(messages)}") from None
 
 
 class AgencyTools:
-    """The tools, over the agency that answers what `asking` returns for a request."""
+    """The tools, over the agency that answers what `api_of` returns for a request."""
 
-    def __init__(self, asking: Callable[[Context], Ask]) -> None:
-        self._asking = asking
+    def __init__(self, api_of: Callable[[Context], Ask]) -> None:
+        self._api_of = api_of
 
     def server(self) -> ToolServer:
         """Return an MCP server with these tools."""
@@ -120,7 +120,7 @@ class AgencyTools:
         if "://" in service:
             query = {"target_url": service, "attribute": attribute, "method": method}
             answer["stands"] = await self._valid_rating(context, query)
-        return _text(answer)
+        return _as_json(answer)
 
     async def explain_rating(self, context: Context, rating_id: RatingId) -> str:
         """Explain a rating: its letter in words, probabilities, effects with intervals and limits, reasons, counts.
@@ -129,12 +129,12 @@ class AgencyTools:
         """
         rating = await self._get(context, f"/v1/ratings/{_segment(rating_id)}")
         members = ("probabilities", "confidence", "in_words", "reasons", "because", "counts", "experiment", "published")
-        parts = [
+        components = [
             {name: component.get(name) for name in ("name", "letter", "declared", "effects")}
             for component in rating["components"][:MOST_RATINGS]
         ]
         explanation = {name: rating[name] for name in members if name in rating}
-        return _text({**_rating_facts(rating), **explanation, "components": parts, "report": f"/r/{rating_id}"})
+        return _as_json({**_rating_facts(rating), **explanation, "components": components, "report": f"/r/{rating_id}"})
 
     async def choices(self, context: Context, kind: Name = "") -> str:
         """List what a rating can be asked for: methods with an example request, protocols, attributes.
@@ -155,12 +155,12 @@ class AgencyTools:
             if kind in ("", *protocol["kinds"])
         ]
         attributes = [attribute["name"] for attribute in (await self._get(context, "/v1/attributes"))["items"]]
-        return _text({"methods": methods, "protocols": protocols, "attributes": attributes})
+        return _as_json({"methods": methods, "protocols": protocols, "attributes": attributes})
 
     async def plan_rating(self, context: Context, target: Target, experiment: Experiment) -> str:
         """Say what a rating would ask, and how many calls and how much time it takes; nothing is stored or called."""
         body = {"target": target, "experiment": experiment}
-        return _text(await self._ask(context, "POST", "/v1/jobs/plan", body=body))
+        return _as_json(await self._ask(context, "POST", "/v1/jobs/plan", body=body))
 
     async def rate_service(
         self,
@@ -177,12 +177,12 @@ class AgencyTools:
         """
         body = {"target": target, "experiment": experiment, "visibility": visibility, "max_calls": max_calls}
         headers = {"idempotency-key": f"mcp-{uuid4()}", "prefer": f"wait={wait_s}"}
-        return _text(_job_state(await self._ask(context, "POST", "/v1/jobs", body=body, headers=headers)))
+        return _as_json(_job_state(await self._ask(context, "POST", "/v1/jobs", body=body, headers=headers)))
 
     async def job_status(self, context: Context, job_id: JobId, wait_s: Wait = 20) -> str:
         """Say how far a job is, and which rating it ended with."""
         headers = {"prefer": f"wait={wait_s}"}
-        return _text(_job_state(await self._get(context, f"/v1/jobs/{_segment(job_id)}", headers=headers)))
+        return _as_json(_job_state(await self._get(context, f"/v1/jobs/{_segment(job_id)}", headers=headers)))
 
     async def verify_rating(self, context: Context, rating_id: RatingId) -> str:
         """Check that the agency signed this rating as it is shown: signature, target and every number of the document.
@@ -195,14 +195,14 @@ class AgencyTools:
         envelopes = [await self._get(context, path, {"predicate": predicate}) for predicate in PREDICATES]
         keys = read_jwks(await self._get(context, "/.well-known/jwks.json"))
 
-        def made(key_id: str, signature: bytes, message: bytes) -> bool:
+        def is_of_agency(key_id: str, signature: bytes, message: bytes) -> bool:
             return key_id in keys and is_signature(keys[key_id], signature, message)
 
         try:
-            checks = [*check_statements(rating, [*map(opened, envelopes)], made)]
+            checks = [*check_statements(rating, [*map(opened, envelopes)], is_of_agency)]
         except CertificateError as error:
-            return _text({"verified": False, "differs": [str(error)]})
-        return _text(
+            return _as_json({"verified": False, "differs": [str(error)]})
+        return _as_json(
             {
                 "verified": all(check.ok for check in checks),
                 "checked": [check.name for check in checks if check.ok],
@@ -217,7 +217,7 @@ class AgencyTools:
     async def _valid_rating(self, context: Context, query: Mapping[str, str]) -> Document | None:
         """Return the rating that stands for an address; `None` if there is none, or the API asks which."""
         try:
-            answer = await self._asking(context)("GET", "/v1/ratings/latest", query=query)
+            answer = await self._api_of(context)("GET", "/v1/ratings/latest", query=query)
         except Refused as error:
             if error.status in {404, 409}:
                 return None
@@ -231,7 +231,7 @@ class AgencyTools:
 
     async def _ask(self, context: Context, method: str, path: str, **arguments: Any) -> Any:
         try:
-            return (await self._asking(context)(method, path, **arguments)).document
+            return (await self._api_of(context)(method, path, **arguments)).document
         except Refused as error:
             raise _tool_error(error) from None
 
@@ -257,17 +257,17 @@ def _job_state(job: Document) -> Document:
     return {name: job.get(name) for name in (*members, "error")}
 
 
-def _text(document: Document) -> str:
+def _as_json(document: Document) -> str:
     return json.dumps(document, ensure_ascii=False)
 
 
 def _tool_error(refusal: Refused) -> ToolError:
     """Return the API's refusal as the error of a tool, with every invalid field."""
     problem = refusal.problem
-    parts = [str(problem["detail"] or problem["title"])]
-    parts += [f"{error['pointer'] or error['parameter']}: {error['detail']}" for error in refusal.errors]
+    messages = [str(problem["detail"] or problem["title"])]
+    messages += [f"{error['pointer'] or error['parameter']}: {error['detail']}" for error in refusal.errors]
     if refusal.status == UNAUTHORIZED:
-        parts.append("give the agency's key in the header Authorization, or to `assay mcp` in ASSAY_KEY")
+        messages.append("give the agency's key in the header Authorization, or to `assay mcp` in ASSAY_KEY")
     if wait := refusal.headers.get("retry-after"):
-        parts.append(f"try again in {wait} s")
-    return ToolError(f"{refusal.code}: {'; '.join(parts)}")
+        messages.append(f"try again in {wait} s")
+    return ToolError(f"{refusal.code}: {'; '.join(messages)}")

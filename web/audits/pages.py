@@ -47,6 +47,7 @@ async def columns(visit: Visit) -> Response:
     """Show the columns, their values and the first rows, with a form that asks for the meaning of each column."""
     upload = await _read_table(visit)
     table_columns = upload["summary"]["columns"]
+    # a choice is a form value with its text, here twice the column's name
     return visit.page(
         "audits/columns.html",
         upload=upload,
@@ -117,16 +118,16 @@ def experiment(visit: Visit) -> dict[str, Any]:
     if texts.get("combine") and len(groups) > MAX_COMBINED:
         detail = f"combinations of {len(groups)} columns are too many: choose at most {MAX_COMBINED}"
         raise unreadable("combine", detail)
-    fields = {"decision": decision, "favourable": favourable, "truth": truth, "truth_favourable": proved_right}
-    fields |= {name: texts.get(name, "").strip() for name in ("score", "cluster", "weight", "period")}
-    lists = {
+    text_fields = {"decision": decision, "favourable": favourable, "truth": truth, "truth_favourable": proved_right}
+    text_fields |= {name: texts.get(name, "").strip() for name in ("score", "cluster", "weight", "period")}
+    list_fields = {
         "by": groups,
         "strata": list(dict.fromkeys(visit.form.getlist("strata"))),
         "intersections": [list(pair) for pair in combinations(groups, 2)] if texts.get("combine") else [],
         "exclusions": [*_exclusions(texts.get("exclusions", ""))],
     }
-    lists |= {name: _lines(texts.get(name, "")) for name in ("unfavourable", "truth_unfavourable", "unknown")}
-    return {"method": "outcomes", **{name: value for name, value in {**fields, **lists}.items() if value}}
+    list_fields |= {name: _lines(texts.get(name, "")) for name in ("unfavourable", "truth_unfavourable", "unknown")}
+    return {"method": "outcomes", **{name: value for name, value in {**text_fields, **list_fields}.items() if value}}
 
 
 def _read_choice(value: str, field: str) -> tuple[str, str]:

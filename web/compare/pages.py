@@ -43,12 +43,12 @@ async def compare(visit: Visit) -> Response:
     ratings = [rating_of(document) for document in documents]
     ids = [str(document["id"]) for document in documents]
     sizes = {str(document["id"]): size for document in documents if (size := _relative_effect(document.get("because")))}
-    question = {"method": ratings[0].method, "attribute": ratings[0].attribute} if ratings else {}
+    filters = {"method": ratings[0].method, "attribute": ratings[0].attribute} if ratings else {}
     kind = visit.query("kind") if not ratings and visit.query("kind") in WORDING["service_kinds"] else ""
     matches: list[dict[str, Any]] = []
     listing: Json = {}
     if visit.query("q") or not kind:
-        matches, listing = await search(visit.api, visit.query("q"), cursor=visit.query("cursor"), **question)
+        matches, listing = await search(visit.api, visit.query("q"), cursor=visit.query("cursor"), **filters)
     changes: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
     if len(ratings) == 2:
         changes |= await _changes(visit.api, *ratings)
@@ -64,7 +64,7 @@ async def compare(visit: Visit) -> Response:
         full=len(ids) == MAX_COMPARED,
         kind=kind,
         sizes=sizes,
-        axis=size_axis([size[2] for size in sizes.values()]),
+        axis=size_axis([size.high for size in sizes.values()]),
         documents=documents,
         **(await _ranking(visit, kind) if kind else {}),
         scales=[_scale(ratings, step) for step in ("step_1", "step_2")],
@@ -85,7 +85,7 @@ async def _read_ratings(visit: Visit) -> list[Json]:
 @pages.get("/compare/ratings.csv")
 async def ratings_csv(visit: Visit) -> Response:
     """Send the compared ratings as CSV, a row each."""
-    rows = [_row(document) for document in await _read_ratings(visit)]
+    rows = [_csv_row(document) for document in await _read_ratings(visit)]
     headers = {"Content-Disposition": 'attachment; filename="comparison.csv"'}
     return Response(csv_lines([COLUMNS, *rows]), media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -98,7 +98,7 @@ COLUMNS = (
 )
 
 
-def _row(document: Json) -> list[object]:
+def _csv_row(document: Json) -> list[object]:
     rating, because = rating_of(document), document.get("because") or {}
     shares = rating.probabilities or {}
     steps = [deciding(rating).effects.get(step) or NO_EFFECT for step in ("step_1", "step_2")]
@@ -107,24 +107,25 @@ def _row(document: Json) -> list[object]:
         *(rating.method, inert(rating.attribute), *(shares.get(letter) for letter in ("UCS", "DSBS", "BS"))),
         *(inert(because.get("effect")), *(because.get(name) for name in ("estimate", "low", "high", "limit"))),
         inert(because.get("text")),
-        *(end for step in steps for end in (step.estimate, step.low, step.high)),
+        *(number for step in steps for number in (step.estimate, step.low, step.high)),
         *(rating.delta, document["questions"], rating.rated_at, rating.expires_at, rating.methodology.version),
     ]
 
 
 async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
     """Return the template's values for a page of a ranking, with the ends of the axis (`scale`) of all its effects."""
-    text, start = visit.query("of"), min(whole_number(visit.query("start")) or 0, 10**6)
+    name_text, start = visit.query("of"), min(whole_number(visit.query("start")) or 0, 10**6)
     parameters = {name: visit.query(name) for name in RANKED_BY}
-    ranking = await visit.api.get("/v1/services/ranking", **parameters, kind=kind, q=text, start=start, limit=ROWS)
+    ranking = await visit.api.get("/v1/services/ranking", **parameters, kind=kind, q=name_text, start=start, limit=ROWS)
     filters = {name: value for name, value in parameters.items() if value}
-    ends = [row["rating"]["effect"]["of_limit"][2] for row in ranking["items"] if row["rating"]["effect"]]
+    effects = (row["rating"]["effect"] for row in ranking["items"])
+    upper_ends = [SizeInLimits(*effect["of_limit"]).high for effect in effects if effect]
 
     def ranked_by(**changes: Any) -> str:
         query = {"kind": kind, **filters, **changes}
         return urlencode({name: value for name, value in query.items() if value})
 
-    page = {"ranking": ranking, "searched": text, "own": filters, "scale": size_axis(ends)}
+    page = {"ranking": ranking, "searched": name_text, "own": filters, "scale": size_axis(upper_ends)}
     return {**page, "ranked_by": ranked_by, "sort": parameters["sort"]}
 
 
@@ -137,15 +138,15 @@ def size_axis(ends: Sequence[float]) -> tuple[float, float]:
 async def ranking_csv(visit: Visit) -> Response:
     """Send a ranking as CSV, with the ratings that the visitor may see."""
     query = {"kind": visit.query("kind", "translator"), **{name: visit.query(name) for name in RANKED_BY}}
-    return visit.api.passed_on("/v1/services/ranking.csv", **query)
+    return visit.api.forward("/v1/services/ranking.csv", **query)
 
 
 def _relative_effect(because: Mapping[str, Any] | None) -> SizeInLimits | None:
     """Return the size of the deciding effect and its interval; ``None`` without an effect or limit."""
     if not because or not because["limit"]:
         return None
-    ends = [because["estimate"] if because[end] is None else because[end] for end in ("low", "high")]
-    return in_limits(because["estimate"], ends[0], ends[1], because["limit"])
+    low, high = (because["estimate"] if because[end] is None else because[end] for end in ("low", "high"))
+    return in_limits(because["estimate"], low, high, because["limit"])
 
 
 def address(ids: Sequence[str], **parameters: str | int) -> str:
@@ -173,8 +174,8 @@ async def _changes(api: Api, before: RatingDocument, after: RatingDocument) -> d
         if error.status != 422:
             raise
         return changes | {"refused": error.problem.get("detail")}
-    sentences, cut = await joined_by_question(api, before, after)
-    return changes | {"joined": sentences, "cut": cut}
+    sentences, is_cut = await joined_by_question(api, before, after)
+    return changes | {"joined": sentences, "cut": is_cut}
 
 
 def _scale(ratings: Sequence[RatingDocument], step: str) -> tuple[float, float]:
@@ -192,17 +193,17 @@ SHOWN = 30
 _ID = re.compile(r"rat_[0-9A-Za-z]+")
 
 
-async def search(api: Api, q: str, **filters: str | None) -> tuple[list[dict[str, Any]], Json]:
+async def search(api: Api, text: str, **filters: str | None) -> tuple[list[dict[str, Any]], Json]:
     """Find the newest ratings by the service's name or address, or one rating by its id or a URL with its id.
 
-    The second value is the API's page of the list; it is empty if the text has an id.
+    The second value is the API's page of the list; it is empty if the `text` has an id.
     """
-    if match := _ID.search(q):
+    if match := _ID.search(text):
         try:
             return [await api.get(f"/v1/ratings/{match[0]}")], {}
         except Refused as error:
             if error.status != 404:
                 raise
             return [], {}
-    page = await api.get("/v1/ratings", q=q.strip(), limit=SHOWN, **filters)
+    page = await api.get("/v1/ratings", q=text.strip(), limit=SHOWN, **filters)
     return page["items"], page

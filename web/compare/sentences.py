@@ -63,11 +63,12 @@ class JoinedQuestion:
         if max(len(words_before), len(words_after)) > MOST_WORDS:
             return [(self.before, self.changed)], [(self.after, self.changed)]
         first_runs, second_runs = list[tuple[str, bool]](), list[tuple[str, bool]]()
-        for tag, a, b, c, d in SequenceMatcher(None, words_before, words_after, autojunk=False).get_opcodes():
-            if b > a:
-                first_runs.append((" ".join(words_before[a:b]), tag != "equal"))
-            if d > c:
-                second_runs.append((" ".join(words_after[c:d]), tag != "equal"))
+        matcher = SequenceMatcher(None, words_before, words_after, autojunk=False)
+        for tag, start, end, other_start, other_end in matcher.get_opcodes():
+            if end > start:
+                first_runs.append((" ".join(words_before[start:end]), tag != "equal"))
+            if other_end > other_start:
+                second_runs.append((" ".join(words_after[other_start:other_end]), tag != "equal"))
         return first_runs, second_runs
 
 
@@ -75,17 +76,18 @@ async def joined_by_question(
     api: Api, before: RatingDocument, after: RatingDocument
 ) -> tuple[list[JoinedQuestion], bool]:
     """Join two ratings by their questions, the largest change first; also return whether observations were left out."""
-    replies, later_replies, is_cut = _preferences(before), _preferences(after), False
+    replies, later_replies = _preferred_sentences(before), _preferred_sentences(after)
+    is_cut = False
     if not replies:
-        replies, is_cut = await _replies(api, before.id)
-        later_replies, later_is_cut = await _replies(api, after.id)
+        replies, is_cut = await _read_replies(api, before.id)
+        later_replies, later_is_cut = await _read_replies(api, after.id)
         is_cut = is_cut or later_is_cut
     questions = [key for key in replies if key in later_replies]
     pairs = [JoinedQuestion.of(question, replies[question], later_replies[question]) for question in questions]
     return sorted(pairs, key=lambda pair: (not pair.changed, -pair.moved)), is_cut
 
 
-def _preferences(rating: RatingDocument) -> dict[Question, Reply]:
+def _preferred_sentences(rating: RatingDocument) -> dict[Question, Reply]:
     """Return the likelier sentence of each pair; empty for a method without pairs of sentences."""
     components = [component for component in rating.components if isinstance(component, StereotypeComponent)]
     return {
@@ -97,28 +99,28 @@ def _preferences(rating: RatingDocument) -> dict[Question, Reply]:
     }
 
 
-async def _replies(api: Api, rating_id: str | None) -> tuple[dict[Question, Reply], bool]:
+async def _read_replies(api: Api, rating_id: str | None) -> tuple[dict[Question, Reply], bool]:
     """Return the last reply to each question, and whether observations were left out."""
-    rows: list[JsonObject] = []
+    observations: list[JsonObject] = []
     cursor: str | None = None
     for _ in range(PAGES):
         page = await api.get(f"/v1/ratings/{rating_id}/observations", limit=ROWS, cursor=cursor)
-        rows += page["items"]
+        observations += page["items"]
         cursor = page["next_cursor"]
         if cursor is None:
             break
-    return dict(_answered_questions(rows)), cursor is not None
+    return dict(_answered_questions(observations)), cursor is not None
 
 
-def _answered_questions(rows: list[JsonObject]) -> Iterator[tuple[Question, Reply]]:
+def _answered_questions(observations: list[JsonObject]) -> Iterator[tuple[Question, Reply]]:
     questions: dict[str, Question] = {}
-    for row in rows:
-        stem, _, leg = row["unit"].rpartition("/")
-        unit = stem if leg in LEGS else row["unit"]
-        question = row["ask"].get("text") or row["ask"].get("given")
-        reply = _format_reply(row["value"])
+    for observation in observations:
+        text_unit, _, leg = observation["unit"].rpartition("/")
+        unit = text_unit if leg in LEGS else observation["unit"]
+        question = observation["ask"].get("text") or observation["ask"].get("given")
+        reply = _format_reply(observation["value"])
         if isinstance(question, str):
-            questions.setdefault(unit, (question, row["ask"].get("target")))
+            questions.setdefault(unit, (question, observation["ask"].get("target")))
         if unit in questions and reply is not None:
             yield questions[unit], reply
 
@@ -128,7 +130,8 @@ def _format_reply(value: Any) -> Reply | None:
     if isinstance(value, Mapping):
         if scores := value.get("scores"):
             label = max(scores, key=scores.get)
-            return Reply(f"{label} {scores[label]:.2f}", scores[min(scores)])
+            first_label = min(scores)  # the score of the same label in both replies, whichever label is likelier
+            return Reply(f"{label} {scores[label]:.2f}", scores[first_label])
         text = value.get("label") or value.get("text")
         return None if text is None else Reply(str(text))
     if isinstance(value, float | int):

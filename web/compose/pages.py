@@ -26,8 +26,8 @@ async def compose(visit: Visit) -> Response:
     """Show the chain so far, ratings to put into it, and the saved compositions."""
     query, chain = visit.request.query_params, _ids_of_chain(visit)
     if "act" in query:
-        chain, position = rearranged_chain(chain, query["act"])
-        parameters = [("rating", rating_id) for rating_id in chain] + [("at", position)]
+        chain, focus = rearranged_chain(chain, query["act"])
+        parameters = [("rating", rating_id) for rating_id in chain] + [("at", focus)]
         return RedirectResponse(f"/compose?{urlencode(parameters)}", 303)
     links = [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in chain]
     attributes = (await visit.api.get("/v1/attributes"))["items"]

@@ -23,13 +23,13 @@ async def item(visit: Visit) -> Response:
 
     If somebody else edited the item first, show both texts to choose from.
     """
-    corpus, now = await corpus_of(visit), await visit.api.get(_item_path(visit))
+    corpus, document = await corpus_of(visit), await visit.api.get(_item_path(visit))
     back = _return_page(visit)
     if visit.query("row"):
-        return visit.page("corpora/row_alone.html", corpus=corpus, one=now, here=back, focus=True)
-    choice = visit.refused is not None and visit.refused.status == 412
-    typed = {**now, **visit.typed}
-    return visit.page("corpora/item.html", corpus=corpus, now=now, typed=typed, back=back, choice=choice)
+        return visit.page("corpora/row_alone.html", corpus=corpus, one=document, here=back, focus=True)
+    was_edited = visit.refused is not None and visit.refused.status == 412  # its entity tag is another one by now
+    typed = {**document, **visit.typed}
+    return visit.page("corpora/item.html", corpus=corpus, now=document, typed=typed, back=back, choice=was_edited)
 
 
 @pages.post("/corpora/{corpus_id}/items/{item_id}", "jobs:write", form_page=item)
@@ -87,8 +87,8 @@ async def import_sentences(visit: Visit) -> Response:
 @pages.post("/corpora/{corpus_id}/images", "jobs:write", with_file=True, form_page=add_items)
 async def add_picture(visit: Visit) -> Response:
     """Add a picture file with the term that it shows."""
-    query, kind = {"term": visit.typed.get("term", "").strip()}, {"content-type": "application/octet-stream"}
-    return await _add_item(visit, "images", query=query, file=_file_of(visit), headers=kind)
+    query, headers = {"term": visit.typed.get("term", "").strip()}, {"content-type": "application/octet-stream"}
+    return await _add_item(visit, "images", query=query, file=_file_of(visit), headers=headers)
 
 
 def _file_of(visit: Visit) -> SentFile:

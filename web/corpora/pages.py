@@ -57,4 +57,4 @@ async def remove_corpus(visit: Visit) -> Response:
 @pages.get("/corpora/{corpus_id}/export")
 async def export_corpus(visit: Visit) -> Response:
     """Download a corpus as CSV or JSON lines."""
-    return visit.api.passed_on(f"/v1/corpora/{visit.path('corpus_id')}/export", format=visit.query("format", "csv"))
+    return visit.api.forward(f"/v1/corpora/{visit.path('corpus_id')}/export", format=visit.query("format", "csv"))

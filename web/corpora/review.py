@@ -23,8 +23,7 @@ SOURCES = ("written", "uploaded", "template", "edited")
 
 async def corpus_of(visit: Visit) -> JsonObject:
     """Return the corpus in the path."""
-    document: JsonObject = await visit.api.get(f"/v1/corpora/{visit.path('corpus_id')}")
-    return document
+    return dict(await visit.api.get(f"/v1/corpora/{visit.path('corpus_id')}"))
 
 
 async def review_of(visit: Visit, corpus: Json, words: Json | None) -> JsonObject:
@@ -32,7 +31,7 @@ async def review_of(visit: Visit, corpus: Json, words: Json | None) -> JsonObjec
     path = f"/v1/corpora/{corpus['id']}"
     filters = {name: visit.query(name) for name in FILTERS}
     page = await visit.api.get(f"{path}/items", **filters, cursor=visit.query("cursor"), limit=ROWS)
-    sides = sides_of((await visit.api.get(f"{path}/coverage"))["terms"], words)
+    groups = term_groups((await visit.api.get(f"{path}/coverage"))["terms"], words)
     return {
         "corpus": corpus,
         "items": page["items"],
@@ -40,24 +39,24 @@ async def review_of(visit: Visit, corpus: Json, words: Json | None) -> JsonObjec
         "here": address(visit, {**filters, "cursor": visit.query("cursor")}),
         "chosen": filters,
         "sources": SOURCES,
-        "sides": sides,
-        "lacking": sum(not term["items"] for field, terms in sides if field != OTHERS for term in terms),
+        "sides": groups,
+        "lacking": sum(not term["items"] for field, terms in groups if field != OTHERS for term in terms),
         "shown_terms": SHOWN_TERMS,
     }
 
 
-def sides_of(terms: list[Json], words: Json | None) -> list[tuple[str, list[JsonObject]]]:
+def term_groups(terms: list[Json], words: Json | None) -> list[tuple[str, list[JsonObject]]]:
     """Return the number of items of each term, in groups: first terms, second terms, neutral terms and others.
 
     `words` has the terms of the first three groups; a term without items counts 0.
     """
     items_by_term = {term["term"]: term["items"] for term in terms if term["term"]}
-    sides = []
+    groups = []
     for field in ("first_terms", "second_terms", "neutral"):
         counts = {term: items_by_term.pop(term, 0) for term in (words or {}).get(field, ())}
-        sides.append((field, [{"term": term, "items": number} for term, number in counts.items()]))
-    sides.append((OTHERS, [{"term": term, "items": number} for term, number in items_by_term.items()]))
-    return [(field, counts) for field, counts in sides if counts]
+        groups.append((field, [{"term": term, "items": number} for term, number in counts.items()]))
+    groups.append((OTHERS, [{"term": term, "items": number} for term, number in items_by_term.items()]))
+    return [(field, counts) for field, counts in groups if counts]
 
 
 def address(visit: Visit, query: Mapping[str, str | None]) -> str:

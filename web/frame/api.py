@@ -32,9 +32,9 @@ class Refused(Exception):
         super().__init__(f"{status} {problem.get('code')}")
         kind = kind_named(str(problem.get("code", "http-error")))
         defaults = {"code": "http-error", "title": kind.title if kind else str(status), "detail": None}
-        places = [{"pointer": "", "parameter": "", "detail": "", **error} for error in problem.get("errors", ())]
+        errors = [{"pointer": "", "parameter": "", "detail": "", **error} for error in problem.get("errors", ())]
         # templates show every member, and a problem may lack some
-        self.status, self.problem, self.headers = status, {**defaults, **problem, "errors": places}, headers
+        self.status, self.problem, self.headers = status, {**defaults, **problem, "errors": errors}, headers
 
     @classmethod
     def unreadable(cls, errors: Sequence[Mapping[str, str]]) -> Refused:
@@ -116,39 +116,40 @@ class Api:
         ClientDisconnect
             If the caller disconnects before the whole file has arrived.
         """
-        payload = content if content is not None else b"" if body is None else json.dumps(body).encode()
+        json_body = b"" if body is None else json.dumps(body).encode()
+        payload = json_body if content is None else content
         all_headers = {"content-type": "application/json", **(headers or {})} if payload else dict(headers or {})
         if file is None:
             all_headers["content-length"] = str(len(payload))
         chunks = None if file is None else file.chunks()
-        start: dict[str, Any] = {}
+        head: dict[str, Any] = {}
         pieces: list[bytes] = []
-        waiting = [{"type": "http.request", "body": payload, "more_body": False}]
+        unsent_messages = [{"type": "http.request", "body": payload, "more_body": False}]
 
         async def receive() -> Message:
             if chunks is not None and (message := await _next_message(chunks)) is not None:
                 return message
-            if waiting:
-                return waiting.pop()
+            if unsent_messages:
+                return unsent_messages.pop()
             await asyncio.Event().wait()  # no disconnect is reported: this request is cancelled with the page's request
             raise AssertionError
 
         async def send(message: Message) -> None:
             if message["type"] == "http.response.start":
-                start.update(message)
+                head.update(message)
             else:
                 pieces.append(message.get("body", b""))
 
         await self._request.app(self._scope(method, path, query or {}, all_headers), receive, send)
-        if not start:
+        if not head:
             raise ClientDisconnect
-        return accepted_answer(Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces)))
+        return accepted_answer(Answer(head["status"], Headers(raw=head["headers"]), b"".join(pieces)))
 
-    def passed_on(self, path: str, **query: Any) -> Response:
+    def forward(self, path: str, **query: Any) -> Response:
         """Return a response that streams the API's own answer, such as a file or server-sent events."""
         names = ("accept", "if-none-match", "last-event-id", "range")
         headers = {name: value for name, value in self._request.headers.items() if name in names}
-        return PassedOn(self._request.app, self._scope("GET", path, query, headers))
+        return ForwardedResponse(self._request.app, self._scope("GET", path, query, headers))
 
     def _scope(self, method: str, path: str, query: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
         page_scope = self._request.scope
@@ -180,7 +181,7 @@ class Api:
         }
 
 
-class PassedOn(Response):
+class ForwardedResponse(Response):
     """Response that forwards the answer to another request to the same application, piece by piece.
 
     A browser keeps no copy of an answer that is not public, because it could be shown after the session has ended.
@@ -188,7 +189,7 @@ class PassedOn(Response):
 
     def __init__(self, app: Any, scope: dict[str, Any]) -> None:
         super().__init__()
-        self._app, self._inner = app, scope
+        self._app, self._inner_scope = app, scope
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Send the answer; `scope` belongs to the page's own request and is ignored."""
@@ -202,7 +203,7 @@ class PassedOn(Response):
                 headers.add_vary_header("Cookie")
             await send(message)
 
-        await self._app(self._inner, receive, send_uncached)
+        await self._app(self._inner_scope, receive, send_uncached)
 
 
 async def _next_message(chunks: AsyncIterator[bytes]) -> Message | None:

@@ -29,7 +29,8 @@ MAX_DRAFT_CHARACTERS = 250_000
 
 async def store_draft(visit: Visit, content: Mapping[str, Any], draft_id: str = "") -> str:
     """Store a draft, a new one or in place of another; return its id."""
-    service, draft_id, text = service_of(visit.request), draft_id or new_id("drf"), json.dumps(content)
+    service, text = service_of(visit.request), json.dumps(content)
+    draft_id = draft_id or new_id("drf")
     if len(text) > MAX_DRAFT_CHARACTERS:
         raise too_large(MAX_DRAFT_CHARACTERS)
     sealed_text = service.vault.seal(text, **seal_context(visit, f"draft {draft_id}"))

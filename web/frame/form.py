@@ -68,12 +68,12 @@ async def read_form(request: Request, *, with_file: bool = False) -> Form:
     Raise `Problem` ``unsupported-media-type`` for another media type or charset, ``malformed-body`` if the form cannot
     be parsed, ``invalid-request`` for too many fields or files.
     """
-    kind, options = _parse_content_type(request.headers.get("content-type", ""))
-    if kind == URLENCODED:
+    media_type, options = _parse_content_type(request.headers.get("content-type", ""))
+    if media_type == URLENCODED:
         return Form(_parse_urlencoded(await _read_limited(FORM_BYTES, request) if with_file else await request.body()))
-    if kind == MULTIPART:
+    if media_type == MULTIPART:
         return await _parse_multipart(request.stream(), options.get("boundary", ""), with_file=with_file)
-    if not kind and not await request.body():
+    if not media_type and not await request.body():
         return Form([])  # a form without fields; its token is in a header
     raise Problem("unsupported-media-type", f"send a form as {URLENCODED} or {MULTIPART}, in UTF-8")
 
@@ -82,11 +82,11 @@ def _parse_content_type(header: str) -> tuple[str, dict[str, str]]:
     """Return the media type of a header and its options; refuse a charset other than UTF-8."""
     if len(header) > LONGEST_HEADER:
         raise Problem("unsupported-media-type", f"the Content-Type has {len(header):,} characters")
-    kind, options = parse_options_header(header)
+    media_type, options = parse_options_header(header)
     parameters = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in options.items()}
     if "charset" in parameters:
         _check_charset(parameters["charset"])
-    return kind.decode("latin-1").strip(), parameters
+    return media_type.decode("latin-1").strip(), parameters
 
 
 def _check_charset(name: str) -> None:
@@ -139,13 +139,13 @@ class _Parts:
         self.fields: list[tuple[str, str]] = []
         self.file: tuple[str, str] | None = None
         self.ended = False
-        self._with_file, self._most = with_file, MOST_FIELDS_BESIDE_A_FILE if with_file else MOST_FIELDS
-        self._file_content, self._content, self._size = bytearray(), bytearray(), 0
+        self._with_file, self._most_fields = with_file, MOST_FIELDS_BESIDE_A_FILE if with_file else MOST_FIELDS
+        self._file_content, self._field_content, self._fields_size = bytearray(), bytearray(), 0
         self._name, self._headers = "", dict[str, str]()
-        self._header, self._header_value = bytearray(), bytearray()
+        self._header_name, self._header_value = bytearray(), bytearray()
         callbacks: dict[str, Any] = {
             "on_part_begin": self._begin_part,
-            "on_header_field": lambda data, start, end: self._header.extend(data[start:end]),
+            "on_header_field": lambda data, start, end: self._header_name.extend(data[start:end]),
             "on_header_value": lambda data, start, end: self._header_value.extend(data[start:end]),
             "on_header_end": self._end_header,
             "on_headers_finished": self._begin_content,
@@ -181,13 +181,13 @@ class _Parts:
     def _begin_part(self) -> None:
         if self.file is not None:
             _refuse("the form may have one file, as its last field")
-        if len(self.fields) >= self._most:
-            _too_many(self._most)
-        self._headers, self._content = {}, bytearray()
+        if len(self.fields) >= self._most_fields:
+            _too_many(self._most_fields)
+        self._headers, self._field_content = {}, bytearray()
 
     def _end_header(self) -> None:
-        self._headers[self._header.decode("latin-1").lower()] = self._header_value.decode("latin-1")
-        self._header.clear()
+        self._headers[self._header_name.decode("latin-1").lower()] = self._header_value.decode("latin-1")
+        self._header_name.clear()
         self._header_value.clear()
 
     def _begin_content(self) -> None:
@@ -207,14 +207,14 @@ class _Parts:
         if self.file is not None:
             self._file_content += data[start:end]
             return
-        self._size += end - start
-        if self._with_file and self._size > FORM_BYTES:
+        self._fields_size += end - start
+        if self._with_file and self._fields_size > FORM_BYTES:
             raise too_large(FORM_BYTES)
-        self._content += data[start:end]
+        self._field_content += data[start:end]
 
     def _end_part(self) -> None:
         if self.file is None:
-            self.fields.append((self._name, _decode_utf8(self._content)))
+            self.fields.append((self._name, _decode_utf8(self._field_content)))
 
 
 def _decode_utf8(content: bytes | bytearray) -> str:

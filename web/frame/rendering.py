@@ -38,21 +38,10 @@ def environment() -> Environment:
         extensions=["jinja2.ext.i18n", "jinja2.ext.do"],
     )
     install(jinja, NullTranslations())
-    jinja.filters |= {
-        "day": day,
-        "moment": moment,
-        "clock": clock,
-        "percent": percent,
-        "number": number,
-        "language": language,
-        "titled": titled,
-    }
-    jinja.globals |= {
-        "asset": address_of,
-        "version": assay.__version__,
-        "methodology": METHODOLOGY_VERSION,
-        "wording": WORDING,
-    }
+    jinja.filters |= {"day": day, "moment": moment, "clock": clock, "percent": percent, "number": number}
+    jinja.filters |= {"language": language, "titled": titled}
+    jinja.globals |= {"asset": address_of, "version": assay.__version__}
+    jinja.globals |= {"methodology": METHODOLOGY_VERSION, "wording": WORDING}
     return jinja
 
 
@@ -70,8 +59,8 @@ def render(template: str, values: Mapping[str, Any]) -> str:
 def _time_element(iso_time: str | None, form: str) -> Markup:
     if not iso_time:
         return Markup("–")
-    at = datetime.fromisoformat(iso_time).astimezone(UTC)
-    return Markup('<time datetime="{}">{}</time>').format(iso_time, form.format(at, _translate(MONTHS[at.month - 1])))
+    utc = datetime.fromisoformat(iso_time).astimezone(UTC)
+    return Markup('<time datetime="{}">{}</time>').format(iso_time, form.format(utc, _translate(MONTHS[utc.month - 1])))
 
 
 day = partial(_time_element, form="{0.day} {1} {0.year}")

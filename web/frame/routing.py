@@ -95,7 +95,7 @@ class Pages:
         """Add a page that forwards a file of the API; `resource` can have the parameters of `path`."""
 
         async def send(visit: Visit) -> Response:
-            return visit.api.passed_on(resource.format(**visit.request.path_params))
+            return visit.api.forward(resource.format(**visit.request.path_params))
 
         self._add_route(path, "GET")(send)
 
@@ -109,12 +109,12 @@ class Pages:
         form_page: Page | None = None,
     ) -> Callable[[Page], Page]:
         # what a provider of accounts sends to /sign-in is taken as it is
-        shortens = method == "GET" and not path.startswith("/sign-in")
+        drops_empty_fields = method == "GET" and not path.startswith("/sign-in")
 
         def add(page: Page) -> Page:
             async def answer(request: Request) -> Response:
                 request.scope["route"] = route
-                if shortens and not all(value for _, value in request.query_params.multi_items()):
+                if drops_empty_fields and not all(value for _, value in request.query_params.multi_items()):
                     return _without_empty_fields(request)
                 visit: Visit | None = None
                 try:
@@ -134,8 +134,8 @@ class Pages:
                 except (Refused, Problem) as refusal:
                     return problem_page(request, visit, refusal)
 
-            kind = BrowserRoute if self.negotiated else Route
-            route = kind(path, answer, methods=[method], name=page.__name__, include_in_schema=False)
+            route_class = BrowserRoute if self.negotiated else Route
+            route = route_class(path, answer, methods=[method], name=page.__name__, include_in_schema=False)
             self.routes.append(route)
             if method == "GET":
                 PATHS[page] = path
@@ -166,8 +166,8 @@ async def _call_page(page: Page, visit: Visit, form_page: Page | None) -> Respon
             raise
         if visit.partial or refusal.status in {429, 503}:  # a busy agency stores nothing more
             return await form_page(replace(visit, refused=refusal))
-        kept_fields = [field for field in visit.form.fields if field[0] not in {*SECRETS, TOKEN_FIELD}]
-        content = {"fields": kept_fields, "status": refusal.status, "problem": refusal.problem}
+        fields = [(name, text) for name, text in visit.form.fields if name not in {*SECRETS, TOKEN_FIELD}]
+        content = {"fields": fields, "status": refusal.status, "problem": refusal.problem}
         path = PATHS[form_page].format(**{name: quote(part) for name, part in visit.request.path_params.items()})
         query = {**visit.request.query_params, REFUSED: await store_draft(visit, content)}
         return visit.redirect(path, **query)

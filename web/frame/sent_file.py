@@ -37,18 +37,17 @@ async def send_file(visit: Visit, purpose: str) -> dict[str, Any]:
     texts, file = visit.typed, visit.form.file
     if file is None or not file.name:
         raise unreadable("file", "choose a file")
-    kind = TYPES.get(file.name.rpartition(".")[2].lower(), file.media_type or "application/octet-stream")
-    if purpose == "table" and kind not in TABLES:
-        kind = TYPES["csv"]  # a text with another ending is read; for other formats the API says what to save instead
+    media_type = TYPES.get(file.name.rpartition(".")[2].lower(), file.media_type or "application/octet-stream")
+    if purpose == "table" and media_type not in TABLES:
+        media_type = TYPES["csv"]  # text with any ending is read; for other formats the API says what to save instead
     query = {"purpose": purpose, "name": texts.get("name", "").strip() or file.name[:200]}
     query |= {name: value for name in ("decimal", "sheet") if (value := texts.get(name, "").strip())}
-    if kind == TYPES["csv"] and (encoding := texts.get("encoding", "").strip()):
+    if media_type == TYPES["csv"] and (encoding := texts.get("encoding", "").strip()):
         if not ENCODING.fullmatch(encoding):
             raise unreadable("encoding", "an encoding has letters and digits in its name, such as windows-1252")
-        kind = f"{kind}; charset={encoding}"
-    answer = await visit.api.ask("POST", "/v1/uploads", query=query, file=file, headers={"content-type": kind})
-    upload: dict[str, Any] = answer.document
-    return upload
+        media_type = f"{media_type}; charset={encoding}"
+    answer = await visit.api.ask("POST", "/v1/uploads", query=query, file=file, headers={"content-type": media_type})
+    return dict(answer.document)
 
 
 def unreadable(field: str, detail: str) -> Refused:

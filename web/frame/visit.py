@@ -100,7 +100,8 @@ class Visit:
         """Return the address of a list's next page and the list's length, if known; ("", ``None``) on the last page."""
         if not (cursor := listing.get("next_cursor")):
             return "", None
-        query = [pair for pair in self.request.query_params.multi_items() if pair[0] not in {"cursor", "start"}]
+        items = self.request.query_params.multi_items()
+        query = [(name, text) for name, text in items if name not in {"cursor", "start"}]
         return with_query(self.url_path, [*query, ("cursor", cursor)]), listing.get("total")
 
     async def listing(
@@ -176,7 +177,7 @@ class RenderedPage(HTMLResponse):
 
     def __init__(self, render_page: Callable[[], str], encodings: str, status: int, public: bool) -> None:
         super().__init__(b"", status, headers_of(public=public) | {"Vary": "Accept-Encoding"})
-        self._written, self._accepted = render_page, encodings
+        self._render_page, self._encodings = render_page, encodings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Render and send the page."""
@@ -188,8 +189,8 @@ class RenderedPage(HTMLResponse):
 
     def _content(self) -> tuple[bytes, str]:
         # replies of services can contain lone surrogates, which UTF-8 cannot encode
-        content = self._written().encode("utf-8", "backslashreplace")
-        return compressed_content(content, self._accepted)
+        content = self._render_page().encode("utf-8", "backslashreplace")
+        return compressed_content(content, self._encodings)
 
 
 def check_origin(request: Request) -> None:
@@ -235,10 +236,10 @@ async def _admit_visitor(request: Request) -> None:
     (await service_of(request).rate_limiter.take(address_of(request), work=VISITS)).check()
 
 
-def at_most(count: int, values: Sequence[str], things: str) -> Sequence[str]:
+def at_most(count: int, values: Sequence[str], noun: str) -> Sequence[str]:
     """Return the values of a repeated field, or raise ``invalid-request`` if there are more than `count`."""
     if len(values) > count:
-        raise Problem("invalid-request", f"{len(values):,} {things} were sent; at most {count} are allowed")
+        raise Problem("invalid-request", f"{len(values):,} {noun} were sent; at most {count} are allowed")
     return values
 
 

@@ -43,13 +43,14 @@ def _render_guide(name: str) -> tuple[Markup, list[tuple[str, str]]]:
 
 def _rewrite_links(tokens: Sequence[Token]) -> None:
     """Point links to other documents at their pages; a document without a page becomes plain text."""
-    page = None
+    href = None
     for token in tokens:
         if token.type == "link_open":
-            page = str(token.attrGet("href"))
-            if not page.startswith("https:"):
-                path = PurePosixPath(page.partition("#")[0])
-                page = f"/guide/{path.stem}" if path.stem in GUIDES else "/methodology" if "methodology" in page else ""
-            token.attrs = {"href": page} if page else {}
-        if token.type in {"link_open", "link_close"} and not page:
+            href = str(token.attrGet("href"))
+            if not href.startswith("https:"):
+                path = PurePosixPath(href.partition("#")[0])
+                other_page = "/methodology" if "methodology" in href else ""
+                href = f"/guide/{path.stem}" if path.stem in GUIDES else other_page
+            token.attrs = {"href": href} if href else {}
+        if token.type in {"link_open", "link_close"} and not href:
             token.tag = "span"

@@ -30,7 +30,7 @@ async def jobs(visit: Visit) -> Response:
 @pages.get("/jobs/{job_id}")
 async def job(visit: Visit) -> Response:
     """Show a job; while it runs, a part of the page is fetched again every second."""
-    return visit.page("jobs/job.html", **await _live_of(visit, await visit.api.get(f"/v1/jobs/{visit.path('job_id')}")))
+    return visit.page("jobs/job.html", **await _context(visit, await visit.api.get(f"/v1/jobs/{visit.path('job_id')}")))
 
 
 LIVE: SwrCache[tuple[str, frozenset[str], str], tuple[str, bytes]] = SwrCache(0.25, 1.0)
@@ -57,7 +57,7 @@ async def now(visit: Visit) -> Response:
 
 async def _render(visit: Visit) -> tuple[str, bytes]:
     answer = await visit.api.ask("GET", f"/v1/jobs/{visit.path('job_id')}")
-    html = await asyncio.to_thread(render, "jobs/live.html", await _live_of(visit, answer.document))
+    html = await asyncio.to_thread(render, "jobs/live.html", await _context(visit, answer.document))
     return answer.headers["etag"], gzip.compress(html.encode("utf-8", "backslashreplace"), 5)
 
 
@@ -74,7 +74,8 @@ async def cancel(visit: Visit) -> Response:
     return visit.redirect(path)
 
 
-async def _live_of(visit: Visit, job: Json) -> JsonObject:
+async def _context(visit: Visit, job: Json) -> JsonObject:
+    """Return the values of the template of the changing part of a job's page."""
     progress: Json = {"parts": [], "newest": []}
     if job["kind"] == "rating":
         progress = await visit.api.get(f"/v1/jobs/{job['id']}/progress")

@@ -52,8 +52,7 @@ def _ratings_by_kind(overview: Json) -> Iterable[tuple[str, str, int, list[list[
     """Return for each kind its name, its heading, its number of services, and their ratings by letter."""
     rows, services = overview["targets"], overview["services"]
     for kind, heading in WORDING["service_kinds"].items():
-        cells = [
-            [row for row in rows if (row["target"]["kind"], row["letter"]) == (kind, letter)] for letter in COLUMNS
-        ]
-        if any(cells):
-            yield kind, heading, services[kind], cells
+        rows_of_kind = [row for row in rows if row["target"]["kind"] == kind]
+        ratings_by_letter = [[row for row in rows_of_kind if row["letter"] == letter] for letter in COLUMNS]
+        if any(ratings_by_letter):
+            yield kind, heading, services[kind], ratings_by_letter

@@ -65,33 +65,34 @@ def answer_of(document: Json) -> BiasAnswer | None:
         cases = [(case.list, case.towards) for case in component.images]
     else:
         return None
-    tally = _count_choices([towards for name, towards in cases if name != "neutral"])
+    stereotyped = _count_choices([towards for name, towards in cases if name != "neutral"])
     neutral = _count_choices([towards for name, towards in cases if name == "neutral"])
     step_1, step_2 = (view.components[0].effect(name) for name in ("step_1", "step_2"))
-    beyond = tuple(effect.title for effect in view.components[0].hidden if standing(effect) == BEYOND)
+    hidden_titles = tuple(effect.title for effect in view.components[0].hidden if standing(effect) == BEYOND)
     declared_letter = rating.letter if rating.declared else None
-    of_stereotype = "" if step_2 is None else standing(step_2)
-    if of_stereotype != BEYOND and step_2 and step_2.tolerance and (step_2.estimate or 0.0) <= step_2.tolerance:
-        of_stereotype = WITHIN  # a declared letter rests on more than this interval
-    verdict = _stereotype_verdict(declared_letter, of_stereotype, tally)
-    return BiasAnswer(verdict, tally, neutral, "" if step_1 is None else standing(step_1), beyond)
+    stereotype_standing = "" if step_2 is None else standing(step_2)
+    if stereotype_standing != BEYOND and step_2 and step_2.tolerance and (step_2.estimate or 0.0) <= step_2.tolerance:
+        stereotype_standing = WITHIN  # a declared letter rests on more than this interval
+    verdict = _stereotype_verdict(declared_letter, stereotype_standing, stereotyped)
+    return BiasAnswer(verdict, stereotyped, neutral, "" if step_1 is None else standing(step_1), hidden_titles)
 
 
-def _stereotype_verdict(declared: Letter | str | None, of_stereotype: str, tally: Tally) -> Verdict:
+def _stereotype_verdict(declared: Letter | str | None, stereotype_standing: str, tally: Tally) -> Verdict:
     """Return the verdict by the declared letter, the standing of the stereotype's effect, and the choices."""
     if declared is None or tally.share is None:
         return "open"
-    follows: Verdict = "yes" if tally.share >= STEREOTYPE else "opposite"
+    direction: Verdict = "yes" if tally.share >= STEREOTYPE else "opposite"
     if declared == Letter.UCS:
         return "no"
-    if declared == Letter.DSBS and of_stereotype == WITHIN:
+    if declared == Letter.DSBS and stereotype_standing == WITHIN:
         return "part"
-    if declared == Letter.DSBS or of_stereotype == BEYOND:
-        return follows
-    return "no" if of_stereotype == WITHIN else "open"
+    if declared == Letter.DSBS or stereotype_standing == BEYOND:
+        return direction
+    return "no" if stereotype_standing == WITHIN else "open"
 
 
 def _count_choices(choices: list[float | None]) -> Tally:
-    sides = [choice for choice in choices if choice is not None]
-    towards, against = (sum(choice > STEREOTYPE for choice in sides), sum(choice < STEREOTYPE for choice in sides))
-    return Tally(towards, against, len(sides) - towards - against)
+    known_choices = [choice for choice in choices if choice is not None]
+    towards = sum(choice > STEREOTYPE for choice in known_choices)
+    against = sum(choice < STEREOTYPE for choice in known_choices)
+    return Tally(towards, against, len(known_choices) - towards - against)

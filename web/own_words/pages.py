@@ -36,8 +36,8 @@ PER_TERM, MOST_MADE = 10, 1000
 async def say_bias(visit: Visit) -> Response:
     """Show the form for a bias in own words: new, or filled from the specification that `from` names."""
     if typed := visit.typed:
-        return await _form(visit, _kind(typed.get("kind", "")), typed, typed.get("from", ""))
-    kind, source = _kind(visit.query("kind")), visit.query("from")
+        return await _form_page(visit, _known_kind(typed.get("kind", "")), typed, typed.get("from", ""))
+    kind, source = _known_kind(visit.query("kind")), visit.query("from")
     example = SERVICES[kind]["example"]
     words_document = await visit.api.get(f"/v1/specifications/{segment(source or example)}")
     if words_document["kind"] not in KINDS.values():
@@ -48,10 +48,10 @@ async def say_bias(visit: Visit) -> Response:
     if source == example:
         description["title"] = SERVICES[kind]["example_title"]
     initial = {**texts, **description} if source else {"neutral": texts["neutral"], "language": "en"}
-    return await _form(visit, kind, initial, source)
+    return await _form_page(visit, kind, initial, source)
 
 
-def _kind(text: str) -> str:
+def _known_kind(text: str) -> str:
     return text if text in KINDS else "language-model"
 
 
@@ -59,62 +59,62 @@ def _kind(text: str) -> str:
 async def store_bias(visit: Visit) -> Response:
     """Store the words and a corpus of sentences made with them, and go on to step 2."""
     form_texts = visit.typed
-    kind = _kind(form_texts.get("kind", ""))
+    kind = _known_kind(form_texts.get("kind", ""))
     texts = _complete_fields(KINDS[kind], form_texts)
-    specification = await _specification(visit, KINDS[kind], texts, form_texts.get("from", ""))
-    corpus = await _corpus(visit, kind, texts, specification)
-    test = BiasTest.of(corpus, specification)
+    specification = await _stored_specification(visit, KINDS[kind], texts, form_texts.get("from", ""))
+    test = BiasTest.of(await _create_corpus(visit, kind, texts, specification), specification)
     return visit.redirect(test.path("sentences"), **test.query)
 
 
 @pages.get("/own-words/{corpus_id}/words")
 async def change_words(visit: Visit) -> Response:
     """Show step 1 again, with the entered words."""
-    now = await read_test(visit)
-    name = now.specification.partition("@")[0]
-    description = {"title": now.corpus["name"], "language": now.corpus["language"]}
-    texts = visit.typed or {**_texts_of(KINDS[now.kind], now.words), **description}
-    return await _form(visit, now.kind, texts, name, now=now)
+    test = await read_test(visit)
+    name = test.specification.partition("@")[0]
+    description = {"title": test.corpus["name"], "language": test.corpus["language"]}
+    texts = visit.typed or {**_texts_of(KINDS[test.kind], test.words), **description}
+    return await _form_page(visit, test.kind, texts, name, test=test)
 
 
 @pages.post("/own-words/{corpus_id}/words", "jobs:write", form_page=change_words)
 async def store_changed_words(visit: Visit) -> Response:
     """Store changed words, and continue; sentences move to a copy of the corpus with the new words."""
-    now = await read_test(visit)
-    kind = KINDS[now.kind]
-    texts = _complete_fields(kind, visit.typed)
-    if _are_unchanged(kind, texts, now.words):
-        return visit.redirect(now.path("sentences"), **now.query)
-    specification = await _next_version(visit, kind, texts, now.specification.partition("@")[0])
-    corpus = now.corpus
-    if now.kind == "language-model":
-        corpus = await _corpus(visit, now.kind, texts, specification, items_of=now.corpus["id"])
-    test = BiasTest.of(corpus, specification)
-    former_corpus = now.corpus["id"] if corpus["id"] != now.corpus["id"] else None
-    return visit.redirect(test.path("sentences"), **test.query, was=former_corpus)
+    test = await read_test(visit)
+    specification_kind = KINDS[test.kind]
+    texts = _complete_fields(specification_kind, visit.typed)
+    if _are_unchanged(specification_kind, texts, test.words):
+        return visit.redirect(test.path("sentences"), **test.query)
+    specification = await _next_version(visit, specification_kind, texts, test.specification.partition("@")[0])
+    corpus = test.corpus
+    if test.kind == "language-model":
+        corpus = await _create_corpus(visit, test.kind, texts, specification, items_of=test.corpus["id"])
+    changed_test = BiasTest.of(corpus, specification)
+    former_corpus = test.corpus["id"] if corpus["id"] != test.corpus["id"] else None
+    return visit.redirect(changed_test.path("sentences"), **changed_test.query, was=former_corpus)
 
 
-def _texts_of(kind: str, words: Json) -> dict[str, str]:
+def _texts_of(specification_kind: str, words: Json) -> dict[str, str]:
     """Return words as texts of the form's fields; the groups' words become two lists in equal order."""
     sides = zip(*words.get(PAIR_FIELD, ()), strict=True)
     lists = dict(zip(("first_words", "second_words"), map(", ".join, sides), strict=False))
-    return {**typed_of(kind, words), **lists}
+    return {**typed_of(specification_kind, words), **lists}
 
 
-def _complete_fields(kind: str, texts: Mapping[str, str]) -> dict[str, str]:
+def _complete_fields(specification_kind: str, texts: Mapping[str, str]) -> dict[str, str]:
     """Return the fields of a specification: pairs of words for the groups, and an attribute if none is typed.
 
     Raise `Refused` if a word for a group has no counterpart.
     """
-    names = [texts.get(side, "").strip() for side in ("first", "second")]
-    fields = {**texts, "attribute": texts.get("attribute", "").strip() or " or ".join(filter(None, names))}
-    if kind != "stereotype":
+    side_names = [texts.get(side, "").strip() for side in ("first", "second")]
+    fields = {**texts, "attribute": texts.get("attribute", "").strip() or " or ".join(filter(None, side_names))}
+    if specification_kind != "stereotype":
         return fields
-    first, second = (split_words(texts.get(f"{side}_words", "")) for side in ("first", "second"))
-    if len(first) != len(second):
-        detail = f"{len(first)} words for the first group, and {len(second)} for the second: each needs its counterpart"
+    first_words, second_words = (split_words(texts.get(f"{side}_words", "")) for side in ("first", "second"))
+    if len(first_words) != len(second_words):
+        counts = f"{len(first_words)} words for the first group, and {len(second_words)} for the second"
+        detail = f"{counts}: each needs its counterpart"
         raise Refused.unreadable([{"pointer": f"/words/{PAIR_FIELD}", "detail": detail}])
-    pairs: list[Sequence[str]] = [*zip(first, second, strict=True)] or [names]
+    pairs: list[Sequence[str]] = [*zip(first_words, second_words, strict=True)] or [side_names]
     return {**fields, PAIR_FIELD: "\n".join(map(", ".join, pairs))}
 
 
@@ -126,7 +126,7 @@ async def _next_version(visit: Visit, kind: str, texts: Mapping[str, str], name:
     return await (store_new(visit, kind, texts) if newest["shipped"] else store_version(visit, kind, texts, name))
 
 
-async def _specification(visit: Visit, kind: str, texts: Mapping[str, str], source: str) -> JsonObject:
+async def _stored_specification(visit: Visit, kind: str, texts: Mapping[str, str], source: str) -> JsonObject:
     """Return the specification that the form began with if its words are unchanged, else a new one."""
     if source:
         source_words: JsonObject = await visit.api.get(f"/v1/specifications/{segment(source)}")
@@ -135,11 +135,11 @@ async def _specification(visit: Visit, kind: str, texts: Mapping[str, str], sour
     return await store_new(visit, kind, texts)
 
 
-def _are_unchanged(kind: str, texts: Mapping[str, str], words: Json) -> bool:
-    return words_of(kind, texts) == words_of(kind, typed_of(kind, words))
+def _are_unchanged(specification_kind: str, texts: Mapping[str, str], words: Json) -> bool:
+    return words_of(specification_kind, texts) == words_of(specification_kind, typed_of(specification_kind, words))
 
 
-async def _corpus(
+async def _create_corpus(
     visit: Visit, kind: str, texts: Mapping[str, str], specification: Json, items_of: str | None = None
 ) -> JsonObject:
     name, words = texts.get("title", "").strip() or specification["title"], specification["words"]
@@ -158,18 +158,18 @@ async def _corpus(
     return dict(await visit.api.post("/v1/corpora", body))
 
 
-async def _form(visit: Visit, kind: str, texts: Json, source: str, *, now: BiasTest | None = None) -> Response:
-    words = KINDS[kind]
-    specifications = await visit.api.get("/v1/specifications", kind=words, limit=200)
-    corpora = await visit.api.get("/v1/corpora", kind="sentences", limit=50) if now is None else {"items": []}
+async def _form_page(visit: Visit, kind: str, texts: Json, source: str, *, test: BiasTest | None = None) -> Response:
+    specification_kind = KINDS[kind]
+    specifications = await visit.api.get("/v1/specifications", kind=specification_kind, limit=200)
+    corpora = await visit.api.get("/v1/corpora", kind="sentences", limit=50) if test is None else {"items": []}
     return visit.page(
         "own_words/words.html",
         kind=kind,
         typed=texts,
         source=source,
-        now=now,
-        wrong=wrong_fields(words, visit.refused.errors) if visit.refused else {},
-        folded=[field for field in FIELDS[words] if field.name not in SHOWN],
+        now=test,
+        wrong=wrong_fields(specification_kind, visit.refused.errors) if visit.refused else {},
+        folded=[field for field in FIELDS[specification_kind] if field.name not in SHOWN],
         example=SERVICES[kind]["example"],
         shipped=specifications["items"],
         earlier=[corpus for corpus in corpora["items"] if corpus["own"] and corpus["specification"]][:NEWEST],

@@ -16,7 +16,7 @@ from web.corpora.review import corpus_of, review_of
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.visit import whole_number
 from web.own_words.answer import answer_of
-from web.wizard.answers import Answers, by_name, target_from_texts
+from web.wizard.answers import Answers, messages_by_input, target_from_texts
 from web.wizard.schema_form import Field, settings_fields, text_of
 
 pages = Pages()
@@ -41,29 +41,29 @@ MOST_SAVED = 200
 @pages.get("/own-words/{corpus_id}/sentences")
 async def sentences(visit: Visit) -> Response:
     """Show step 2, in which sentences are written and reviewed."""
-    now = await read_test(visit)
-    values = await review_of(visit, now.corpus, now.words)
-    if now.kind == "language-model" and now.corpus["own"]:
+    test = await read_test(visit)
+    values = await review_of(visit, test.corpus, test.words)
+    if test.kind == "language-model" and test.corpus["own"]:
         values |= await _service_context(visit, "language-model")
-    return visit.page("own_words/sentences.html", **values, now=now, job=await _job(visit, "writing"))
+    return visit.page("own_words/sentences.html", **values, now=test, job=await _job_in_address(visit, "writing"))
 
 
 @pages.post("/own-words/{corpus_id}/writing", "jobs:write", form_page=sentences)
 async def write(visit: Visit) -> Response:
     """Start the job in which a model writes the missing sentences."""
-    texts, now = visit.typed, await read_test(visit)
+    texts, test = visit.typed, await read_test(visit)
     author = await _target_of(visit, texts, "language-model")
     body: JsonObject = {"author": author, "family": texts.get("family", "nothing-else")}
     if texts.get("per_term"):
-        body["per_term"] = _number(texts["per_term"])
-    job = await visit.api.post(f"/v1/corpora/{now.corpus['id']}/writing", body)
-    return visit.redirect(now.path("sentences"), **now.query, job=job["id"])
+        body["per_term"] = _number_or_text(texts["per_term"])
+    job = await visit.api.post(f"/v1/corpora/{test.corpus['id']}/writing", body)
+    return visit.redirect(test.path("sentences"), **test.query, job=job["id"])
 
 
 @pages.get("/own-words/{corpus_id}/progress")
 async def progress(visit: Visit) -> Response:
     """Show the progress of a writing job; the page's script loads it repeatedly."""
-    job = await _job(visit, "writing")
+    job = await _job_in_address(visit, "writing")
     if job is None:
         raise Problem("invalid-request", "the address lacks the parameter 'job'")
     return visit.page("own_words/progress.html", job=job, now=await read_test(visit))
@@ -72,25 +72,25 @@ async def progress(visit: Visit) -> Response:
 @pages.post("/own-words/{corpus_id}/cancel", "jobs:write")
 async def cancel(visit: Visit) -> Response:
     """Cancel a writing job; its sentences so far are kept."""
-    now, texts = await read_test(visit), visit.typed
+    test, texts = await read_test(visit), visit.typed
     await visit.api.ask("POST", f"/v1/jobs/{segment(texts['job'])}/cancel")
-    return visit.redirect(now.path("sentences"), **now.query, job=texts.get("job"))
+    return visit.redirect(test.path("sentences"), **test.query, job=texts.get("job"))
 
 
 @pages.get("/own-words/{corpus_id}/test")
 async def choose_model(visit: Visit) -> Response:
     """Show step 3: the choice of the model, and the answer of a test; an error page if items or words are missing."""
-    now = await read_test(visit)
-    if not now.corpus["items"] or not now.specification:
-        return visit.page("own_words/nothing.html", 409, now=now)
-    job = await _job(visit, "rating")
-    running, answer = job is not None and job["status"] in ("queued", "running"), None
-    if job is not None and job["rating"] is not None:
-        answer = answer_of(await visit.api.get(f"/v1/ratings/{job['rating']['id']}"))
+    test = await read_test(visit)
+    if not test.corpus["items"] or not test.specification:
+        return visit.page("own_words/nothing.html", 409, now=test)
+    job = await _job_in_address(visit, "rating")
+    running = job is not None and job["status"] in ("queued", "running")
+    rating = job and job["rating"]
+    answer = answer_of(await visit.api.get(f"/v1/ratings/{rating['id']}")) if rating else None
     return visit.page(
         "own_words/test.html",
-        **await _service_context(visit, now.kind),
-        now=now,
+        **await _service_context(visit, test.kind),
+        now=test,
         job=job,
         running=running,
         answer=answer,
@@ -101,18 +101,18 @@ async def choose_model(visit: Visit) -> Response:
 @pages.post("/own-words/{corpus_id}/test", "jobs:write", form_page=choose_model)
 async def begin_test(visit: Visit) -> Response:
     """Request the rating, and show its progress and its answer in this step."""
-    texts, now = visit.typed, await read_test(visit)
-    if not now.corpus["items"]:
+    texts, test = visit.typed, await read_test(visit)
+    if not test.corpus["items"]:
         return await choose_model(visit)
-    experiment: JsonObject = {"method": SERVICES[now.kind]["method"], "corpus": now.corpus["id"]}
-    if now.kind == "image-classifier":
-        experiment["specification"] = now.specification
+    experiment: JsonObject = {"method": SERVICES[test.kind]["method"], "corpus": test.corpus["id"]}
+    if test.kind == "image-classifier":
+        experiment["specification"] = test.specification
     if texts.get("per_term"):
-        experiment["per_term"] = _number(texts["per_term"])
+        experiment["per_term"] = _number_or_text(texts["per_term"])
     body = {"experiment": experiment, "visibility": texts.get("visibility", "private")}
-    body["target"] = await _target_of(visit, texts, now.kind)
+    body["target"] = await _target_of(visit, texts, test.kind)
     job = await visit.api.post("/v1/jobs", body)
-    return visit.redirect(now.path("test"), **now.query, job=job["id"])
+    return visit.redirect(test.path("test"), **test.query, job=job["id"])
 
 
 async def _service_context(visit: Visit, kind: str) -> JsonObject:
@@ -134,7 +134,7 @@ async def _service_context(visit: Visit, kind: str) -> JsonObject:
         "more_saved": bool(targets["next_cursor"]),
         "answers": Answers({"settings.task": SERVICES[kind]["task"], **texts}),
         "text_of": text_of,
-        "wrong": by_name(service_errors, settings),
+        "wrong": messages_by_input(service_errors, settings),
     }
 
 
@@ -160,14 +160,14 @@ async def _target_of(visit: Visit, texts: Mapping[str, str], kind: str) -> JsonO
     if texts.get("saved"):
         return {"id": texts["saved"]}
     protocol = _protocol_named(await _protocols(visit, kind), texts.get("protocol", ""))
-    target, wrong = target_from_texts(texts, kind, protocol["name"], _settings_of(protocol, kind))
-    if wrong:
-        raise Refused.unreadable(wrong)
+    target, errors = target_from_texts(texts, kind, protocol["name"], _settings_of(protocol, kind))
+    if errors:
+        raise Refused.unreadable(errors)
     secret = texts.get("secret", "").strip()
     return target | ({"secret": secret} if secret else {})
 
 
-async def _job(visit: Visit, kind: str) -> JsonObject | None:
+async def _job_in_address(visit: Visit, kind: str) -> JsonObject | None:
     """Return the job of a kind that the address names, if it names one."""
     if not (job_id := visit.query("job")):
         return None
@@ -177,7 +177,7 @@ async def _job(visit: Visit, kind: str) -> JsonObject | None:
     return job
 
 
-def _number(text: str) -> int | str:
+def _number_or_text(text: str) -> int | str:
     """Return a number; any other text stays as it is, so that the API refuses it."""
     number = whole_number(text.strip())
     return text if number is None else number

@@ -31,13 +31,13 @@ async def changes(visit: Visit) -> Response:
     until = visit.query("to") or listing["current"]
     index = versions.index(until) + 1 if until in versions else 0
     since = visit.query("from") or versions[min(index, len(versions) - 1)]
-    old, new = [await visit.api.get(f"/v1/methodology/{segment(version)}") for version in (since, until)]
-    lines = list(changed_lines(old["text"].splitlines(), new["text"].splitlines()))
+    old_version, new_version = [await visit.api.get(f"/v1/methodology/{segment(number)}") for number in (since, until)]
+    lines = list(changed_lines(old_version["text"].splitlines(), new_version["text"].splitlines()))
     return visit.page(
         "public/changes.html",
         versions=versions,
-        old=old,
-        new=new,
+        old=old_version,
+        new=new_version,
         lines=lines,
         added=sum(line.sign == "+" for line in lines),
         removed=sum(line.sign == "-" for line in lines),
@@ -55,12 +55,12 @@ async def _version_page(visit: Visit, name: str) -> Response:
     document = await visit.api.get(f"/v1/methodology/{name}")
     versions = [version["version"] for version in listing["items"]]
     text, sections = render_markdown(document["text"])
-    older = versions[versions.index(document["version"]) + 1 :]
+    older_versions = versions[versions.index(document["version"]) + 1 :]
     return visit.page(
         "public/methodology.html",
         versions=listing["items"],
         shown=document,
-        previous=older[0] if older else None,
+        previous=older_versions[0] if older_versions else None,
         text=text,
         sections=sections,
     )
@@ -76,8 +76,8 @@ class Line:
 
 def changed_lines(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
     """Return the lines that differ, each group with `CONTEXT` equal lines around it."""
-    for number, group in enumerate(SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(CONTEXT)):
-        if number:
+    for index, group in enumerate(SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(CONTEXT)):
+        if index:
             yield Line("…", "")
         for tag, old_from, old_to, new_from, new_to in group:
             if tag == "equal":

@@ -30,13 +30,13 @@ async def ask_withdrawal(visit: Visit) -> Response:
 @pages.post(RATING + "/withdraw", "jobs:write")
 async def withdraw(visit: Visit) -> Response:
     """Withdraw the rating, if the form has a reason and the correct name of the service."""
-    rating, form = await rating_in_path(visit), visit.typed
-    reason, name = form.get("reason", "").strip(), form.get("name", "").strip()
-    wrong = {} if reason else {"reason": "Write what readers of the rating should know."}
+    rating, texts = await rating_in_path(visit), visit.typed
+    reason, name = texts.get("reason", "").strip(), texts.get("name", "").strip()
+    messages = {} if reason else {"reason": "Write what readers of the rating should know."}
     if name != str(rating.rated.target.name).strip():
-        wrong["name"] = "This is not the name of the service."
-    if wrong:
-        return render_page(visit, rating, "withdraw", wrong=wrong, reason=reason, name=name)
+        messages["name"] = "This is not the name of the service."
+    if messages:
+        return render_page(visit, rating, "withdraw", wrong=messages, reason=reason, name=name)
     await visit.api.ask("POST", f"/v1/ratings/{rating.id}/withdraw", body={"reason": reason})
     return visit.redirect(rating.base)
 
@@ -56,11 +56,11 @@ async def rerate(visit: Visit) -> Response:
 @pages.post(RATING + "/reply", "targets:write", form_page=reply)
 async def put_reply(visit: Visit) -> Response:
     """Store the reply of the owner, or remove it if the form asks for that."""
-    form, base = visit.typed, f"/ratings/{visit.path('rating_id')}/reply"
-    if form.get("act") == "remove":
-        await visit.api.ask("DELETE", f"/v1{base}")
+    texts, path = visit.typed, f"/ratings/{visit.path('rating_id')}/reply"
+    if texts.get("act") == "remove":
+        await visit.api.ask("DELETE", f"/v1{path}")
     else:
-        link, objects = form.get("link", "").strip() or None, form.get("objects") == "true"
-        body = {"text": form.get("text", "").strip(), "link": link, "objects": objects}
-        await visit.api.ask("PUT", f"/v1{base}", body=body)
-    return visit.redirect(base)
+        link, objects = texts.get("link", "").strip() or None, texts.get("objects") == "true"
+        body = {"text": texts.get("text", "").strip(), "link": link, "objects": objects}
+        await visit.api.ask("PUT", f"/v1{path}", body=body)
+    return visit.redirect(path)

@@ -59,12 +59,12 @@ class Row:
     exchanges: Sequence[Line] = ()
 
 
-def row_of(case: Mapping[str, Any], looked_for: str, vocabulary: Vocabulary) -> Row:
+def row_of(case: Mapping[str, Any], search_text: str, vocabulary: Vocabulary) -> Row:
     """Write a case of the API as a row, with its raw questions and replies if it has them."""
     texts = case["texts"]
-    lines = [_text_line(text, _counterpart(texts, index), looked_for, vocabulary) for index, text in enumerate(texts)]
+    lines = [_text_line(text, _counterpart(texts, index), search_text, vocabulary) for index, text in enumerate(texts)]
     picture = None if case["thumbnail"] is None else str(case["thumbnail"]).rpartition("/")[2]
-    exchanges = [_exchange_line(exchange, looked_for, vocabulary) for exchange in case.get("exchanges", ())]
+    exchanges = [_exchange_line(exchange, search_text, vocabulary) for exchange in case.get("exchanges", ())]
     return Row(case, lines, picture, exchanges)
 
 
@@ -74,13 +74,13 @@ def _counterpart(texts: Sequence[Json], index: int) -> str:
     return str(others[0]) if others else ""
 
 
-def _text_line(text: Json, counterpart: str, looked_for: str, vocabulary: Vocabulary) -> Line:
+def _text_line(text: Json, counterpart: str, search_text: str, vocabulary: Vocabulary) -> Line:
     answer, failure = text["answer"], text["failure"]
     return Line(
         text["name"],
-        list(pieces(text["text"], looked_for, counterpart)),
+        list(pieces(text["text"], search_text, counterpart)),
         text["lang"],
-        None if answer is None else list(pieces(answer, looked_for)),
+        None if answer is None else list(pieces(answer, search_text)),
         text["answer_lang"],
         None if failure is None else vocabulary.cause(failure),
         beginning=_shorten(text["text"], LONGEST_QUESTION),
@@ -88,15 +88,15 @@ def _text_line(text: Json, counterpart: str, looked_for: str, vocabulary: Vocabu
     )
 
 
-def _exchange_line(observation: Json, looked_for: str, vocabulary: Vocabulary) -> Line:
+def _exchange_line(observation: Json, search_text: str, vocabulary: Vocabulary) -> Line:
     ask, answer, failure = observation["ask"], answer_text(observation), observation["failure"]
     is_translation = ask.get("asks") == "translate"
     question = question_text(ask)
     return Line(
         f"no. {observation['seq']}",
-        list(pieces(question, looked_for)),
+        list(pieces(question, search_text)),
         ask.get("source") if is_translation else "en",
-        None if answer is None else list(pieces(answer, looked_for)),
+        None if answer is None else list(pieces(answer, search_text)),
         ask.get("target") if is_translation else None,
         None if failure is None else failure.get("service_said") or vocabulary.cause(failure["code"]),
         observation["unit"],
@@ -110,11 +110,12 @@ def _shorten(text: str | None, longest: int) -> str:
     return "" if text is None or len(text) <= longest else f"{text[:SHOWN].rpartition(' ')[0]}…"
 
 
-def pieces(text: str, looked_for: str, counterpart: str = "") -> Iterator[Piece]:
+def pieces(text: str, search_text: str, counterpart: str = "") -> Iterator[Piece]:
     """Split a text where it matches the searched text, or else where it differs from its counterpart."""
-    split = re.split(f"({re.escape(looked_for)})", text, flags=re.IGNORECASE) if looked_for else [text]
-    if len(split) > 1:
-        yield from (Piece(piece, matches=index % 2 == 1) for index, piece in enumerate(split) if piece)
+    parts = re.split(f"({re.escape(search_text)})", text, flags=re.IGNORECASE) if search_text else [text]
+    if len(parts) > 1:
+        # the pattern has a group, so that every second part is a match
+        yield from (Piece(part, matches=index % 2 == 1) for index, part in enumerate(parts) if part)
         return
     yield from (Piece(part, differs) for part, differs in _mark_differences(text, counterpart) if part)
 

@@ -102,14 +102,14 @@ def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
     verdict = rating.view.verdict if is_only_part else component.verdict
     document = rating.rated if is_only_part else rating.rated.components[component.number - 1]
     unlocated = document.probabilities.get("unlocated", 0.0)
-    missing = f"The other {chance(unlocated)} go to no letter: {UNLOCATED}." if unlocated >= MIN_PROBABILITY else ""
+    gap_note = f"The other {chance(unlocated)} go to no letter: {UNLOCATED}." if unlocated >= MIN_PROBABILITY else ""
     return _figure(
         "How the letter was reached" if is_only_part else f"How the letter of “{component.title}” was reached",
         "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, "
         "the shaded zone what still counts as unbiased.",
         "band",
         lambda key, width: figures.two_steps(verdict, component, key, width),
-        missing,
+        gap_note,
         folds=False,
     )
 
@@ -121,10 +121,10 @@ def _walks(rating: Rating, component: Component, shown_index: int | None) -> Ite
         step = 1 if rating.view.verdict.letter is Letter.BS else 2
         shown_index = next((index for index, picture in enumerate(pictures) if picture.step == step), 0)
     for index, picture in enumerate(pictures):
-        walking = picture.cases if index == min(shown_index, len(pictures) - 1) else ()
-        groups = dict.fromkeys(case.group for _, cases in walking for case in cases)
+        cases_by_name = picture.cases if index == min(shown_index, len(pictures) - 1) else ()
+        groups = dict.fromkeys(case.group for _, cases in cases_by_name for case in cases)
         squares = [
-            (group, figures.linked_squares(picture, group, f"sq{number}", lambda c: rating.case_of(c.search)))
+            (group, figures.linked_squares(picture, group, f"sq{number}", lambda words: rating.case_of(words.search)))
             for number, group in enumerate(groups)
         ]
         drawings = tuple((group, Markup(figure.svg), figure.table) for group, figure in squares if figure)  # noqa: S704  escaped
@@ -136,14 +136,14 @@ def _evidence_figures(component: Component) -> Iterator[PageFigure]:
     for index, picture in enumerate(component.pictures):
         if isinstance(picture, Squares):
             continue
-        view = _figure(
+        page_figure = _figure(
             picture.title,
             figures.caption(picture),
             f"p{index}",
             lambda key, width, picture=picture: figures.picture(picture, key, width),  # type: ignore[misc]
         )
-        if view is not None:
-            yield view
+        if page_figure is not None:
+            yield page_figure
     yield from _fixed_figure(
         _transitions_heading(component),
         "Each row is what was sent, each column what came back; the darker, the more.",
@@ -158,9 +158,9 @@ def _evidence_figures(component: Component) -> Iterator[PageFigure]:
 
 def _transitions_heading(component: Component) -> str:
     """Return a heading with the number of sentences that came back with the value that they were sent with."""
-    total = sum(sum(row.values()) for row in component.transitions.values())
-    unmoved = sum(row.get(name, 0) for name, row in component.transitions.items())
-    return f"{unmoved:,.0f} of {total:,.0f} sentences came back as they were sent" if total else "No sentence came back"
+    total = sum(sum(counts.values()) for counts in component.transitions.values())
+    kept = sum(counts.get(value, 0) for value, counts in component.transitions.items())
+    return f"{kept:,.0f} of {total:,.0f} sentences came back as they were sent" if total else "No sentence came back"
 
 
 def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:
@@ -191,13 +191,13 @@ def _hidden_heading(effects: Sequence[Effect]) -> str:
 
 def _tolerances_figure(rating: Rating, component: Component) -> PageFigure | None:
     verdicts = component.sensitivity.values()
-    leaning = {verdict.letter for verdict in verdicts}
-    letter = next(iter(leaning), None)
+    leaders = {verdict.letter for verdict in verdicts}
+    letter = next(iter(leaders), None)
     shares = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]
-    gap = f" In the gap at the end, {UNLOCATED}." if min(shares, default=1) <= 1 - MIN_PROBABILITY else ""
+    gap_note = f" In the gap at the end, {UNLOCATED}." if min(shares, default=1) <= 1 - MIN_PROBABILITY else ""
     return _figure(
-        f"{letter} leads at every tolerance" if len(leaning) == 1 else "The tolerance decides which letter leads",
-        f"The probability of each letter if another tolerance had been declared.{gap}",
+        f"{letter} leads at every tolerance" if len(leaders) == 1 else "The tolerance decides which letter leads",
+        f"The probability of each letter if another tolerance had been declared.{gap_note}",
         "other",
         lambda key, width: figures.tolerances_bars(component, rating.view.document.delta, key, width),
     )

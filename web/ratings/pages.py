@@ -68,15 +68,14 @@ async def evidence(visit: Visit) -> Response:
     """
     rating = await rating_in_path(visit)
     filters = {name: visit.query(name).strip() for name in FILTERS}
-    cases = f"/v1/ratings/{rating.id}/cases"
-    page = await visit.api.get(
-        cases, **filters, cursor=visit.query("cursor"), limit=1 if visit.query("first") else ROWS
-    )
-    number = visit.query("case") or next((str(case["id"]) for case in page["items"] if filters["question"]), "")
+    cases_path = f"/v1/ratings/{rating.id}/cases"
+    limit = 1 if visit.query("first") else ROWS
+    page = await visit.api.get(cases_path, **filters, cursor=visit.query("cursor"), limit=limit)
+    case_id = visit.query("case") or next((str(case["id"]) for case in page["items"] if filters["question"]), "")
     case = None
-    if number.isascii() and number.isdecimal():
-        case = await visit.api.get(f"{cases}/{number}", kind=filters["kind"], order=filters["order"])
-    row = partial(row_of, looked_for=filters["q"], vocabulary=Vocabulary.of(method_of(rating.document)))
+    if case_id.isascii() and case_id.isdecimal():
+        case = await visit.api.get(f"{cases_path}/{case_id}", kind=filters["kind"], order=filters["order"])
+    row = partial(row_of, search_text=filters["q"], vocabulary=Vocabulary.of(method_of(rating.document)))
     return render_page(
         visit,
         rating,
@@ -118,9 +117,9 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
         raw_names = (f"{hidden.kind}: {hidden.name}" for hidden in part.part.hidden)
         hidden = dict(zip(raw_names, part.hidden, strict=True))
         effects = [effect for change in changes for effect in change["effects"] if effect["component"] == name]
-        furthest = max(effects, key=lambda effect: abs(effect["moved"]) * (effect["name"] in hidden), default=None)
-        if furthest is not None and furthest["name"] in hidden:
-            effects_by_name[furthest["name"]] = hidden[furthest["name"]]
+        most_changed = max(effects, key=lambda effect: abs(effect["moved"]) * (effect["name"] in hidden), default=None)
+        if most_changed is not None and most_changed["name"] in hidden:
+            effects_by_name[most_changed["name"]] = hidden[most_changed["name"]]
     rows: dict[str, JsonObject] = {}
     for change in changes:
         for side in ("after", "before"):
@@ -128,11 +127,11 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
             effects = [effect for effect in change["effects"] if effect["component"] == name]
             row["effects"] |= {effect["name"]: effect[side] for effect in effects if effect["name"] in effects_by_name}
         rows[change["after"]["id"]]["since"] = change
-    ends: dict[str, list[float]] = {}
+    bounds: dict[str, list[float]] = {}
     for row in rows.values():
         for effect_name, effect in row["effects"].items():
-            ends.setdefault(effect_name, [0.0]).extend((effect["low"], effect["high"]))
-    scales = {effect_name: (min(values) - 0.02, max(values) + 0.02) for effect_name, values in ends.items()}
+            bounds.setdefault(effect_name, [0.0]).extend((effect["low"], effect["high"]))
+    scales = {effect_name: (min(values) - 0.02, max(values) + 0.02) for effect_name, values in bounds.items()}
     return {
         "part": part.title if part else name,
         "ratings": list(rows.values()),
@@ -159,7 +158,8 @@ async def provenance(visit: Visit) -> Response:
         for methodology in (await visit.api.get("/v1/methodology"))["items"]
     }
     # a rating of a removed version cannot be replayed
-    others = methods if rating.rated.methodology.version in methods else ()
+    replayable = methods if rating.rated.methodology.version in methods else {}
+    further_versions = [v for v, names in replayable.items() if v not in versions and rating.rated.method in names]
     return render_page(
         visit,
         rating,
@@ -168,7 +168,7 @@ async def provenance(visit: Visit) -> Response:
         letters=letters["items"],
         known=methods,
         title_of=title_of,
-        versions=[version for version in others if version not in versions and rating.rated.method in methods[version]],
+        versions=further_versions,
         job=await _read_job(visit, rating),
     )
 
@@ -212,7 +212,7 @@ async def file(visit: Visit) -> Response:
         raise Problem("not-found", f"there is no file {name[:100]}")
     address = f"/v1/ratings/{visit.path('rating_id')}"
     query = {"summary": True} if visit.query("summary") else {}
-    return visit.api.passed_on(address if name == "rating.json" else f"{address}/{name}", **query)
+    return visit.api.forward(address if name == "rating.json" else f"{address}/{name}", **query)
 
 
 # the proof that an observation is part of the evidence, and the thumbnail of a question's picture

@@ -57,7 +57,7 @@ class Rating:
     @property
     def tabs(self) -> list[tuple[str, str]]:
         """Addresses and names of the rating's pages."""
-        return [(self.base + end, name) for end, name in WORDING["rating_tabs"].items()]
+        return [(self.base + suffix, name) for suffix, name in WORDING["rating_tabs"].items()]
 
     def file(self, name: str) -> str:
         """Return the address of a file about the rating, such as ``report.html``, that this reader may open."""
@@ -111,8 +111,8 @@ async def rating_in_path(visit: Visit) -> Rating:
     document = await visit.api.get(f"/v1/ratings/{visit.path('rating_id')}")
     digest = document["target"]["digest"]
     others = await _ratings_of_service(visit, digest)
-    ends = datetime.fromisoformat(document["expires_at"]).timestamp()
-    view = read({**document, "expired": service_of(visit.request).clock() >= ends})
+    expires_at = datetime.fromisoformat(document["expires_at"]).timestamp()
+    view = read({**document, "expired": service_of(visit.request).clock() >= expires_at})
     mine = not visit.public and any(other_rating["id"] == document["id"] for other_rating in others)
     if not visit.public:
         others = await _ratings_of_service(visit, digest, mine=False)
@@ -144,19 +144,21 @@ async def both_mentions(visit: Visit, rating: Rating) -> list[JsonObject]:
 
     `effects` has the effect of the attribute by component, `ratios` the lowest impact ratio by component.
     """
-    cases = _decision_and_mention(rating.document)
-    if cases is None:
+    decision_and_mention = _decision_and_mention(rating.document)
+    if decision_and_mention is None:
         return []
+    decision, mention = decision_and_mention
     candidates = [
         row
         for row in rating.others
         if row["id"] != rating.id and all(row[name] == rating.document[name] for name in ("method", "attribute"))
     ]
     for row in candidates[:MOST_READ]:
-        other_cases = _decision_and_mention(document := await visit.api.get(f"/v1/ratings/{segment(row['id'])}"))
-        if other_cases is not None and other_cases[0] == cases[0] and other_cases[1] != cases[1]:
-            pair = [_mention_row(cases[1], rating.rated), _mention_row(other_cases[1], rating_of(document))]
-            return sorted(pair, key=lambda row: list(MENTIONS.values()).index(row["mention"]))
+        document = await visit.api.get(f"/v1/ratings/{segment(row['id'])}")
+        other_decision, other_mention = _decision_and_mention(document) or ("", "")
+        if other_decision == decision and other_mention != mention:
+            rows = [_mention_row(mention, rating.rated), _mention_row(other_mention, rating_of(document))]
+            return sorted(rows, key=lambda row: list(MENTIONS.values()).index(row["mention"]))
     return []
 
 

@@ -59,7 +59,7 @@ async def new_schedule(visit: Visit) -> Response:
 async def create_schedule(visit: Visit) -> Response:
     """Create a schedule."""
     texts = visit.typed
-    body = {"name": texts["name"], "cron": cron_of(texts), "request": await _request(visit.api, texts)}
+    body = {"name": texts["name"], "cron": cron_of(texts), "request": await _request_of_form(visit.api, texts)}
     await visit.api.post("/v1/schedules", body)
     return visit.redirect("/schedules")
 
@@ -73,12 +73,12 @@ async def act(visit: Visit) -> Response:
             await visit.api.ask("POST", f"{address}/run")
         case "remove":
             await visit.api.ask("DELETE", address)
-        case "pause" | "resume" as wanted:
-            await visit.api.ask("PATCH", address, body={"paused": wanted == "pause"})
+        case "pause" | "resume" as action:
+            await visit.api.ask("PATCH", address, body={"paused": action == "pause"})
     return visit.redirect("/schedules")
 
 
-async def _request(api: Api, texts: dict[str, str]) -> JsonObject:
+async def _request_of_form(api: Api, texts: dict[str, str]) -> JsonObject:
     """Return the request for each run: a rating's own request, or a new request for a service."""
     if texts.get("rating"):
         if texts.get("every") == "watch":
@@ -122,7 +122,7 @@ def in_words(schedule: Json) -> tuple[str, JsonObject]:
     A cron expression that the form cannot make is shown as it is.
     """
     if schedule["interval_s"] is not None:
-        return _interval(schedule["interval_s"])
+        return _interval_in_words(schedule["interval_s"])
     match = _CRON.fullmatch(schedule["cron"])
     if match is None or (match["day"] != "*" and match["weekday"] != "*"):
         return "cron %(cron)s (UTC)", {"cron": schedule["cron"]}
@@ -134,7 +134,7 @@ def in_words(schedule: Json) -> tuple[str, JsonObject]:
     return "on day %(day)s of every month at %(time)s UTC", {"day": match["day"], **time}
 
 
-def _interval(seconds: int) -> tuple[str, JsonObject]:
-    sizes = ((DAY_S, "every %(count)s days"), (HOUR_S, "every %(count)s hours"), (60, "every %(count)s minutes"))
-    fitting = ((text, {"count": seconds // size}) for size, text in sizes if seconds % size == 0)
-    return next(fitting, ("every %(count)s seconds", {"count": seconds}))
+def _interval_in_words(seconds: int) -> tuple[str, JsonObject]:
+    units = ((DAY_S, "every %(count)s days"), (HOUR_S, "every %(count)s hours"), (60, "every %(count)s minutes"))
+    whole_intervals = ((text, {"count": seconds // unit_s}) for unit_s, text in units if seconds % unit_s == 0)
+    return next(whole_intervals, ("every %(count)s seconds", {"count": seconds}))

@@ -12,8 +12,8 @@ from assay.document import Json, JsonObject
 from store.targets.domains import host_of
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.visit import whole_number
-from web.services.service import Service, find_rated, lines, read_matrix, read_service
-from web.wizard.answers import Answers, by_name, target_from_texts
+from web.services.service import Service, find_rated, history_charts, read_matrix, read_service
+from web.wizard.answers import Answers, messages_by_input, target_from_texts
 from web.wizard.catalog import LIMITS
 from web.wizard.schema_form import Field, settings_fields, text_of, texts_of_value
 
@@ -29,9 +29,9 @@ async def services(visit: Visit) -> Response:
     query = {name: visit.query(name) for name in ("q", "kind", "cursor") if visit.query(name)}
     page = await visit.api.get("/v1/targets", **query, limit=READ)
     rows = [(target, target["newest"]) for target in page["items"]]
-    filters, complete = {name: query.get(name, "") for name in ("q", "kind")}, False
+    complete = False
     if not page["next_cursor"] and not visit.query("cursor"):
-        rated_rows, complete = await find_rated(visit.api, **filters)
+        rated_rows, complete = await find_rated(visit.api, q=query.get("q", ""), kind=query.get("kind", ""))
         digests = {target["digest"] for target in page["items"]}
         rows += [(None, row) for row in rated_rows if row["target"]["digest"] not in digests]
     start = whole_number(visit.query("start")) or 0
@@ -60,8 +60,8 @@ async def service(visit: Visit) -> Response:
         "services/service.html",
         service=rated_service,
         matrix=await read_matrix(visit, rated_service.newest),
-        lines=list(lines(rated_service.entries)) if rated_service.saved else [],
-        schedules=[schedule for schedule in schedules if _is_of(schedule, rated_service)],
+        lines=list(history_charts(rated_service.entries)) if rated_service.saved else [],
+        schedules=[schedule for schedule in schedules if _concerns_service(schedule, rated_service)],
         badge=badge_of(visit, rated_service),
         **await domain_of(visit, rated_service),
     )
@@ -76,11 +76,11 @@ def badge_of(visit: Visit, rated_service: Service) -> dict[str, str] | None:
         path = f"/v1/badge.svg?target_url={quote(address, safe='')}"
     else:
         return None
-    leads = f"{base}/registry?{urlencode({'q': address or rated_service.target['name']})}"
+    registry_url = f"{base}/registry?{urlencode({'q': address or rated_service.target['name']})}"
     return {
         "path": path,
-        "markdown": f"[![Bias rating]({base}{path})]({leads})",
-        "html": f'<a href="{leads}"><img src="{base}{path}" alt="Bias rating"></a>',
+        "markdown": f"[![Bias rating]({base}{path})]({registry_url})",
+        "html": f'<a href="{registry_url}"><img src="{base}{path}" alt="Bias rating"></a>',
     }
 
 
@@ -92,14 +92,14 @@ async def domain_of(visit: Visit, rated_service: Service) -> JsonObject:
     return {"host": host, "domain": next((claim for claim in claims if claim["host"] == host), None)}
 
 
-def _is_of(schedule: Json, rated_service: Service) -> bool:
+def _concerns_service(schedule: Json, rated_service: Service) -> bool:
     """Whether a schedule rates or watches a service."""
     if (watch := schedule["watch"]) is None:
-        return rated_service.id in _targets_of(schedule["request"])
+        return rated_service.id in _target_ids_of(schedule["request"])
     return watch["target_id"] == rated_service.id or bool(watch["digest"] == rated_service.target["digest"])
 
 
-def _targets_of(request: JsonObject) -> set[str | None]:
+def _target_ids_of(request: JsonObject) -> set[str | None]:
     """Return the ids of the saved targets of a job or a suite."""
     return {target.get("id") for target in [request.get("target"), *(request.get("targets") or ())] if target}
 
@@ -131,7 +131,9 @@ async def edit(visit: Visit) -> Response:
     """Show the form that changes a saved service."""
     target = await visit.api.get(f"/v1/targets/{visit.path('id')}")
     settings, refusal = await _settings_of(visit, target), visit.refused
-    wrong = by_name(refusal.errors, (*settings, *LIMITS)) or {"": str(refusal.problem["detail"])} if refusal else {}
+    messages: dict[str, str] = {}
+    if refusal is not None:
+        messages = messages_by_input(refusal.errors, (*settings, *LIMITS)) or {"": str(refusal.problem["detail"])}
     return visit.page(
         "services/edit.html",
         saved=target,
@@ -139,7 +141,7 @@ async def edit(visit: Visit) -> Response:
         limits=LIMITS,
         answers=Answers(dict(visit.typed or _form_texts(target, settings))),
         text_of=text_of,
-        wrong=wrong,
+        wrong=messages,
     )
 
 
@@ -148,9 +150,9 @@ async def change(visit: Visit) -> Response:
     """Change a saved service. Its secret stays unless another is sent."""
     target_id, texts = visit.path("id"), visit.typed
     target = await visit.api.get(f"/v1/targets/{target_id}")
-    body, wrong = target_from_texts(texts, target["kind"], target["protocol"], await _settings_of(visit, target))
-    if wrong:
-        raise Refused.unreadable(wrong)
+    body, errors = target_from_texts(texts, target["kind"], target["protocol"], await _settings_of(visit, target))
+    if errors:
+        raise Refused.unreadable(errors)
     if texts.get("forget") or texts.get("secret"):
         body["secret"] = None if texts.get("forget") else texts["secret"]
     await visit.api.ask("PUT", f"/v1/targets/{target_id}", body=body)
@@ -173,9 +175,8 @@ async def verify(visit: Visit) -> Response:
 
 async def _settings_of(visit: Visit, target: Json) -> Sequence[Field]:
     """Return the settings of a service's protocol as form fields."""
-    protocol = next(
-        info for info in (await visit.api.get("/v1/protocols"))["items"] if info["name"] == target["protocol"]
-    )
+    protocols = (await visit.api.get("/v1/protocols"))["items"]
+    protocol = next(protocol for protocol in protocols if protocol["name"] == target["protocol"])
     return settings_fields(protocol["settings_schema"], target["kind"])
 
 

@@ -78,33 +78,33 @@ async def find_rated(api: Api, **filters: str) -> tuple[list[Json], bool]:
 
 async def read_matrix(visit: Visit, newest: Sequence[Json]) -> JsonObject:
     """Return the newest ratings by attribute and method, with their components (such as languages)."""
-    cells = {}
+    documents = {}
     for entry in newest[:MOST_MEASURED]:
-        cells[entry["attribute"], entry["method"]] = await visit.api.get(f"/v1/ratings/{entry['id']}")
+        documents[entry["attribute"], entry["method"]] = await visit.api.get(f"/v1/ratings/{entry['id']}")
     return {
-        "methods": sorted({method for _, method in cells}),
-        "attributes": sorted({attribute for attribute, _ in cells}),
-        "cells": cells,
+        "methods": sorted({method for _, method in documents}),
+        "attributes": sorted({attribute for attribute, _ in documents}),
+        "cells": documents,
         "left_out": max(0, len(newest) - MOST_MEASURED),
     }
 
 
-def lines(entries: Iterable[Json]) -> Iterator[JsonObject]:
+def history_charts(entries: Iterable[Json]) -> Iterator[JsonObject]:
     """Yield a history chart for each method and attribute with at least two ratings that were not withdrawn."""
     series: dict[tuple[str, str], list[Json]] = {}
     for entry in entries:
         if entry["withdrawn"] is None:
             series.setdefault((entry["method"], entry["attribute"]), []).append(entry)
     for (method, attribute), series_entries in series.items():
-        likely = [(entry["probabilities"] or {}).get(entry["letter"], 0.0) for entry in series_entries]
+        chances = [(entry["probabilities"] or {}).get(entry["letter"], 0.0) for entry in series_entries]
         points = [{**entry, "methodology": entry["methodology"]["version"]} for entry in series_entries]
-        if svg := line_of(points, map(EffectDocument, likely), "probability of the letter", f"{method}-{attribute}"):
+        if svg := line_of(points, map(EffectDocument, chances), "probability of the letter", f"{method}-{attribute}"):
             yield {
                 "method": method,
                 "attribute": attribute,
                 "svg": svg,
                 "changes": [entry for entry in series_entries if entry["since"] and entry["since"]["changed"]],
-                "rows": list(zip(series_entries, likely, strict=True)),
+                "rows": list(zip(series_entries, chances, strict=True)),
             }
 
 

@@ -44,10 +44,10 @@ def own_page_or_start(following: str) -> str:
     return following if is_own_page(following) and len(following.encode()) <= MAX_ADDRESS_BYTES else START
 
 
-async def start_session(visit: Visit, following: str, **whose: str) -> Response:
+async def start_session(visit: Visit, following: str, **credential: str) -> Response:
     """Begin a session (`sessions.begin`), end the previous one, and redirect to the requested page."""
     database = service_of(visit.request).database
-    token = await database.write(sessions.begin, previous=visit.request.cookies.get(COOKIE, ""), **whose)
+    token = await database.write(sessions.begin, previous=visit.request.cookies.get(COOKIE, ""), **credential)
     response = RedirectResponse(own_page_or_start(following), 303, {"Cache-Control": "no-store"})
     response.set_cookie(COOKIE, token, **FLAGS)
     return response

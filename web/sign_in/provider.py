@@ -30,7 +30,7 @@ ATTEMPT_S = 600
 KEPT_S = 600
 """Seconds for which the provider's addresses and keys are cached."""
 
-AGAIN_S = 60
+RELOAD_S = 60
 """Minimum seconds between two reloads of the keys that are caused by an unknown key id in a token."""
 
 LEEWAY_S = 60
@@ -118,8 +118,8 @@ class Provider:
         self.name, self.rules, self._client, self._ask = name, rules, client, ask
         self._endpoints = SwrCache[str, Endpoints](KEPT_S, KEPT_S)
         self._keys = SwrCache[str, KeySet](KEPT_S, KEPT_S)
-        self._read_again_at = float("-inf")
-        self._claims = jwt.JWTClaimsRegistry(
+        self._keys_reloaded_at = float("-inf")
+        self._claims_rules = jwt.JWTClaimsRegistry(
             leeway=LEEWAY_S,
             iss={"essential": True, "value": client.issuer},
             aud={"essential": True, "value": client.id},
@@ -155,8 +155,8 @@ class Provider:
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": client.redirect_uri}
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         if client.secret and not endpoints.posts_secret:
-            pair = f"{quote(client.id, safe='')}:{quote(client.secret, safe='')}"  # RFC 6749, section 2.3.1
-            headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+            credentials = f"{quote(client.id, safe='')}:{quote(client.secret, safe='')}"  # RFC 6749, section 2.3.1
+            headers["Authorization"] = f"Basic {base64.b64encode(credentials.encode()).decode()}"
         else:
             fields |= {"client_id": client.id} | ({"client_secret": client.secret} if client.secret else {})
         body = urlencode({**fields, "code_verifier": attempt.verifier}).encode()
@@ -166,9 +166,9 @@ class Provider:
             raise Problem("provider-unavailable", "the provider answered without an ID token")
         try:
             claims = await self._decode_claims(token, endpoints.keys)
-            self._claims.validate(claims)
-        except (JoseError, ValueError) as wrong:
-            raise Problem("sign-in-failed", f"the provider's ID token is not valid ({wrong})") from None
+            self._claims_rules.validate(claims)
+        except (JoseError, ValueError) as error:
+            raise Problem("sign-in-failed", f"the provider's ID token is not valid ({error})") from None
         # OpenID Connect Core 1.0, section 3.1.3.7: with several audiences, azp says which one the token is for
         if isinstance(claims["aud"], list) and len(claims["aud"]) > 1 and "azp" not in claims:
             raise Problem("sign-in-failed", "the provider's ID token is for several audiences and has no azp")
@@ -183,9 +183,9 @@ class Provider:
         try:
             return jwt.decode(token, keys, registry=registry).claims
         except InvalidKeyIdError:
-            if time.monotonic() - self._read_again_at < AGAIN_S:
+            if time.monotonic() - self._keys_reloaded_at < RELOAD_S:
                 raise
-        self._read_again_at = time.monotonic()
+        self._keys_reloaded_at = time.monotonic()
         self._keys.clear()
         return jwt.decode(token, await self._keys.get(url, lambda: self._read_keys(url)), registry=registry).claims
 
@@ -208,8 +208,8 @@ class Provider:
         names = ("authorization_endpoint", "token_endpoint", "jwks_uri")
         authorization, token, keys = (str(document.get(name)) for name in names)
         for url in (authorization, token, keys):
-            if urlsplit(url).scheme != "https" and urlsplit(url)[:2] != urlsplit(issuer)[:2]:
+            if urlsplit(url).scheme != "https" and urlsplit(url)[:2] != urlsplit(issuer)[:2]:  # scheme, host
                 raise Problem("provider-unavailable", "the provider has an address that does not begin with https://")
-        ways = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
-        posts = isinstance(ways, list) and "client_secret_post" in ways and "client_secret_basic" not in ways
+        methods = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        posts = isinstance(methods, list) and "client_secret_post" in methods and "client_secret_basic" not in methods
         return Endpoints(authorization, token, keys, posts)

@@ -24,17 +24,17 @@ async def new_specification(visit: Visit) -> Response:
     if source_name and not texts:
         source = await visit.api.get(f"/v1/specifications/{segment(source_name)}")
         kind, texts = source["kind"], {**source, **typed_of(source["kind"], source["words"])}
-    return _show_form(visit, _kind(texts.get("kind", kind)), texts)
+    return _show_form(visit, _known_kind(texts.get("kind", kind)), texts)
 
 
-def _kind(text: str) -> str:
+def _known_kind(text: str) -> str:
     return text if text in FIELDS else "stereotype"
 
 
 @pages.post("/specifications", "jobs:write", form_page=new_specification)
 async def create_specification(visit: Visit) -> Response:
     """Store a new specification."""
-    specification_document = await store_new(visit, _kind(visit.typed.get("kind", "")), visit.typed)
+    specification_document = await store_new(visit, _known_kind(visit.typed.get("kind", "")), visit.typed)
     return visit.redirect(f"/specifications/{specification_document['name']}")
 
 
@@ -65,10 +65,9 @@ pages.act("/specifications/{name}/remove", "jobs:write", "DELETE", "/v1/specific
 
 async def _read_stored(visit: Visit) -> JsonObject:
     path, version = f"/v1/specifications/{visit.path('name')}", visit.query("version")
-    document: JsonObject = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
-    return document
+    return dict(await visit.api.get(f"{path}/versions/{segment(version)}" if version else path))
 
 
 def _show_form(visit: Visit, kind: str, texts: Json, *, name: str = "") -> Response:
-    wrong = wrong_fields(kind, visit.refused.errors) if visit.refused else {}
-    return visit.page("specifications/form.html", kind=kind, typed=texts, name=name, wrong=wrong, fields=FIELDS[kind])
+    errors = wrong_fields(kind, visit.refused.errors) if visit.refused else {}
+    return visit.page("specifications/form.html", kind=kind, typed=texts, name=name, wrong=errors, fields=FIELDS[kind])

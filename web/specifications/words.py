@@ -53,12 +53,12 @@ def typed_of(kind: str, words: Json) -> dict[str, str]:
 def wrong_fields(kind: str, errors: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Return the error of each field, from the pointers of a problem document."""
     names = {field.name for field in FIELDS[kind]} | {"title", "language", "citation"}
-    wrong: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for error in errors:
         for part in error.get("pointer", "").split("/"):
             if part in names:
-                wrong.setdefault(part, error["detail"])
-    return wrong
+                messages.setdefault(part, error["detail"])
+    return messages
 
 
 def name_for(title: str) -> str:

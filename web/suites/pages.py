@@ -75,8 +75,9 @@ async def suite(visit: Visit) -> Response:
             (row["method"], row["attribute"]): [cell for cell in row["cells"] if cell] for row in profile["rows"]
         }
     columns = dict.fromkeys(column for profile in services for column in profile["by_column"])
-    cells = [(column[0], cell) for profile in services for column, row in profile["by_column"].items() for cell in row]
-    audit_cells = [cell for method, cell in cells if method == AUDITED and cell["status"] != "omitted"]
+    cells_by_column = [entry for profile in services for entry in profile["by_column"].items()]
+    audited_cells = [cell for (method, _), cells in cells_by_column if method == AUDITED for cell in cells]
+    audit_cells = [cell for cell in audited_cells if cell["status"] != "omitted"]
     complete = audit_cells and all(cell["status"] == "succeeded" for cell in audit_cells)
     files = [(file.name, file.title) for file in AUDIT_FILES] if complete else []
     return visit.page("suites/suite.html", suite=document, services=services, columns=list(columns), audit_files=files)
@@ -89,13 +90,12 @@ pages.act("/suites/{suite_id}/cancel", "jobs:write", "POST", "/v1/suites/{suite_
 
 async def _suite_request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
     """Return the request for a suite from a form; an empty field means all choices."""
-    targets = [
-        await target_of(api, service_id) for service_id in at_most(MAX_TARGETS, form.getlist("service"), "services")
-    ]
+    service_ids = at_most(MAX_TARGETS, form.getlist("service"), "services")
+    targets = [await target_of(api, service_id) for service_id in service_ids]
     languages = [code for code in re.split(r"[\s,;]+", form.get("languages", "")) if code]
-    lists = {"methods": form.getlist("method"), "attributes": form.getlist("attribute"), "languages": languages}
+    list_fields = {"methods": form.getlist("method"), "attributes": form.getlist("attribute"), "languages": languages}
     targets_entry = {"target": targets[0]} if len(targets) == 1 else {"targets": targets}
-    return {**targets_entry, **{name: values for name, values in lists.items() if values}}
+    return {**targets_entry, **{name: values for name, values in list_fields.items() if values}}
 
 
 MAX_LISTED_SERVICES = 50
@@ -110,7 +110,8 @@ async def choices(api: Api, text: str, selected_ids: Sequence[str]) -> tuple[lis
     if all saved ones are listed.
     """
     listing = await api.get("/v1/targets", q=text, limit=MAX_LISTED_SERVICES)
-    targets, complete, rated_rows = listing["items"], not listing["next_cursor"], list[Json]()
+    targets, complete = listing["items"], not listing["next_cursor"]
+    rated_rows = list[Json]()
     if complete:
         rated_rows, complete = await find_rated(api, q=text)
     saved_digests = {target["digest"] for target in targets}
@@ -121,17 +122,17 @@ async def choices(api: Api, text: str, selected_ids: Sequence[str]) -> tuple[lis
             saved_digests.add(target["digest"])
             services.append(_choice(row["id"], target))
     services.sort(key=lambda service: (service["kind"], service["name"].casefold()))
-    by_id, selected_services = {service["value"]: service for service in services}, []
+    services_by_id, selected_services = {service["value"]: service for service in services}, []
     for value in selected_ids:
-        if value in by_id:
-            selected_services.append(by_id.pop(value))
+        if value in services_by_id:
+            selected_services.append(services_by_id.pop(value))
             continue
         with suppress(Refused):  # an unknown one is left out
             kind = "ratings" if value.startswith("rat_") else "targets"
             document = await api.get(f"/v1/{kind}/{segment(value)}")
             target = {"url": document.get("base_url"), **document.get("target", document)}
             selected_services.append(_choice(value, target))
-    return [*selected_services, *by_id.values()], complete
+    return [*selected_services, *services_by_id.values()], complete
 
 
 def _choice(value: str, target: Json) -> Json:

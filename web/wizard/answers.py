@@ -32,11 +32,11 @@ def target_from_texts(
     texts: Mapping[str, str], kind: str, protocol: str, fields: Sequence[Field]
 ) -> tuple[dict[str, Any], Errors]:
     """Return the target that a form describes, without its secret, and its errors; `fields` are its settings."""
-    settings, wrong = read_all(fields, texts)
-    limits, more_wrong = read_all(LIMITS, texts)
+    settings, setting_errors = read_all(fields, texts)
+    limits, limit_errors = read_all(LIMITS, texts)
     target: dict[str, Any] = {"kind": kind, "protocol": protocol, "settings": settings}
     target |= {name: text for name in ("name", "base_url") if (text := texts.get(name, "").strip())}
-    return target | ({"limits": limits} if limits else {}), wrong + more_wrong
+    return target | ({"limits": limits} if limits else {}), setting_errors + limit_errors
 
 
 # ---------------------------------------------------------------------------- errors
@@ -56,7 +56,7 @@ def step_of(name: str) -> str:
     return "confirm" if group in {field.name.partition(".")[0] for field in MORE} else "where"
 
 
-def by_name(errors: Sequence[Mapping[str, str]], inputs: Sequence[Field]) -> dict[str, str]:
+def messages_by_input(errors: Sequence[Mapping[str, str]], inputs: Sequence[Field]) -> dict[str, str]:
     """Return the errors by the name of the input."""
     messages: dict[str, str] = {}
     for error in errors:
@@ -69,7 +69,7 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
     if rating:
         document = await api.get(f"/v1/ratings/{segment(rating)}")
         document["target"]["base_url"] = document["target"].get("url")
-        return await _answers_of(api, rating, document, await _id_of(api, document["target"]))
+        return await _answers_of(api, rating, document, await _saved_id(api, document["target"]))
     if job:
         document = await api.get(f"/v1/jobs/{segment(job)}")
         return await _answers_of(api, job, document, await _existing_id(api, document["target_id"]))
@@ -118,13 +118,13 @@ def _kind_and_decision(target: Mapping[str, Any]) -> dict[str, str]:
     decision = (target.get("settings") or {}).get("decision")
     if decision is None:
         return {"kind": target["kind"]}
-    telling = {"name": decision.get("name") or "", "labels": "\n".join(decision.get("labels") or ())}
-    telling["range"] = json.dumps(decision["range"]) if decision.get("range") else ""
-    texts = {f"settings.decision.{name}": text for name, text in telling.items() if text}
+    decision_texts = {"name": decision.get("name") or "", "labels": "\n".join(decision.get("labels") or ())}
+    decision_texts["range"] = json.dumps(decision["range"]) if decision.get("range") else ""
+    texts = {f"settings.decision.{name}": text for name, text in decision_texts.items() if text}
     return {"kind": DECIDING_MODEL, "settings_of": target["protocol"], **texts}
 
 
-async def _id_of(api: Api, target: Mapping[str, Any]) -> str:
+async def _saved_id(api: Api, target: Mapping[str, Any]) -> str:
     """Return the id of the saved target with the digest of a rated target; an empty text if there is none."""
     listing = await api.get("/v1/targets", kind=target["kind"], q=target.get("url") or target["name"], limit=200)
     return next((str(row["id"]) for row in listing["items"] if row["digest"] == target["digest"]), "")

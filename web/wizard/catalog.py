@@ -62,8 +62,8 @@ def kind_of(texts: Mapping[str, str]) -> str:
     if kind != DECIDING_MODEL:
         return kind
     labels, bounds, name = (texts.get(f"settings.decision.{key}", "").strip() for key in ("labels", "range", "name"))
-    a_number = bounds or (name in decisions() and decision(name).range)
-    return "regressor" if a_number and not labels else "classifier"
+    gives_number = bounds or (name in decisions() and decision(name).range)
+    return "regressor" if gives_number and not labels else "classifier"
 
 
 async def material_for(api: Api, texts: Mapping[str, str]) -> Material:
@@ -79,15 +79,15 @@ async def material_for(api: Api, texts: Mapping[str, str]) -> Material:
         and ("language-model" in info["kinds"] or not decides)
     ]
     methods = [info for info in method_list["items"] if kind in info["kinds"]]
-    default = next((info for info in protocols if decides and info["name"] == "openai-chat"), protocols[0])
-    chosen_protocol = next((info for info in protocols if info["name"] == protocol), default)
+    default_protocol = next((info for info in protocols if decides and info["name"] == "openai-chat"), protocols[0])
+    chosen_protocol = next((info for info in protocols if info["name"] == protocol), default_protocol)
     chosen_method = next((info for info in methods if info["name"] == method), methods[0])
     settings = [_with_decisions(field) for field in settings_fields(chosen_protocol["settings_schema"], kind)]
     method_facts = await api.get(chosen_method["href"])
     fields = await _method_fields(api, method_facts)
-    hidden = await _hidden_values(api, earlier, chosen_method["name"], fields) if earlier else {}
+    copied = await _copied_values(api, earlier, chosen_method["name"], fields) if earlier else {}
     front = tuple(field for field in _inner_fields(*settings, *fields) if field.name in FRONT) if decides else ()
-    return Material(protocols, methods, chosen_protocol, method_facts, tuple(settings), tuple(fields), hidden, front)
+    return Material(protocols, methods, chosen_protocol, method_facts, tuple(settings), tuple(fields), copied, front)
 
 
 def _inner_fields(*fields: Field) -> Iterator[Field]:
@@ -147,13 +147,13 @@ def _choice(field: Field, options: Iterable[tuple[str, str]]) -> Field:
     return replace(field, form="choice", options=tuple(options))
 
 
-async def _hidden_values(api: Api, earlier: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:
+async def _copied_values(api: Api, earlier: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:
     path = "ratings" if earlier.startswith("rat_") else "jobs"
     experiment = (await api.get(f"/v1/{path}/{segment(earlier)}"))["experiment"] or {}
     if experiment.get("method") != method:
         return {}
-    visible = {field.key for field in fields if field.form != "part"}
-    return {name: value for name, value in experiment.items() if name not in visible and value not in (None, [], {})}
+    shown_keys = {field.key for field in fields if field.form != "part"}
+    return {name: value for name, value in experiment.items() if name not in shown_keys and value not in (None, [], {})}
 
 
 def sizes_of(material: Material, values: Mapping[str, Any], factor: float) -> dict[str, int]:

@@ -74,26 +74,27 @@ async def show(visit: Visit) -> Response:
 @pages.post("/new/{draft_id}/{step}", "jobs:write")
 async def go_on(visit: Visit) -> Response:
     """Add the answers of a step to the draft, and go to another step, test the service or send the request."""
-    step, go = visit.path("step"), visit.form.get("go", "where")
-    if go not in (*STEPS, "describe", "probe", "post"):
-        raise Problem("invalid-request", f"the form has no step {go[:40]!r}")
+    step, action = visit.path("step"), visit.form.get("go", "where")
+    if action not in (*STEPS, "describe", "probe", "post"):
+        raise Problem("invalid-request", f"the form has no step {action[:40]!r}")
     earlier = Answers((await _read_draft(visit))["texts"])
     if step == "kind":
         return await _accept_kind(visit, earlier)
     input_names = STEP_BY_NAME[step].inputs(await _read_state(visit, earlier))
-    elsewhere = {name: text for name, text in earlier.texts.items() if name not in input_names}
-    answers = Answers(elsewhere | _form_texts(visit))
-    if go == "describe":
+    other_texts = {name: text for name, text in earlier.texts.items() if name not in input_names}
+    answers = Answers(other_texts | _form_texts(visit))
+    if action == "describe":
         answers.forget("target")
-        go = "where"
+        action = "where"
     state = await _read_state(visit, answers)
-    if go == "probe":
+    if action == "probe":
         return await _go_to_step(visit, await run_probe(state), "where")
-    if go == "post":
+    if action == "post":
         return await _send_request(visit, state)
     _, errors = request_of(state)
-    wrong = state.with_errors(errors)
-    return await _go_to_step(visit, state if _earliest_wrong_step(wrong, go) == go else wrong, go)
+    refused_state = state.with_errors(errors)
+    is_allowed = _earliest_wrong_step(refused_state, action) == action
+    return await _go_to_step(visit, state if is_allowed else refused_state, action)
 
 
 async def _read_draft(visit: Visit) -> JsonObject:

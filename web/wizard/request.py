@@ -30,13 +30,13 @@ def settle(state: WizardState) -> None:
     answers, material = state.answers, state.material
     _settle_decision(answers)
     if material.protocol["name"] != answers["settings_of"]:
-        decision = {name: text for name, text in answers.texts.items() if name.startswith("settings.decision.")}
+        decision_texts = {name: text for name, text in answers.texts.items() if name.startswith("settings.decision.")}
         answers.forget("settings.")
-        answers.texts |= decision
+        answers.texts |= decision_texts
     if material.method["name"] != answers["fields_of"]:
-        texts = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
+        kept_texts = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
         answers.forget("experiment.")
-        answers.texts |= texts
+        answers.texts |= kept_texts
     answers.texts |= {
         "protocol": material.protocol["name"],
         "settings_of": material.protocol["name"],
@@ -76,18 +76,18 @@ def target_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
     answers = state.answers
     if answers["target"]:
         return {"id": answers["target"]}, []
-    target, wrong = description_of(state)
+    target, errors = description_of(state)
     if answers["sealed"]:
         secret = opened_secret(state.visit, answers["sealed"], target)
         if secret is None:
             del answers.texts["sealed"]
-            wrong.append({"pointer": "/secret", "detail": LOST})
+            errors.append({"pointer": "/secret", "detail": LOST})
         else:
             target["secret"] = secret
-    for name, needs, detail in NEEDED:
-        if state.material.protocol[needs] and not target.get(name):
-            wrong.append({"pointer": f"/{name}", "detail": detail})
-    return target, wrong
+    for name, needed_key, detail in NEEDED:
+        if state.material.protocol[needed_key] and not target.get(name):
+            errors.append({"pointer": f"/{name}", "detail": detail})
+    return target, errors
 
 
 NEEDED = (
@@ -103,22 +103,20 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     `factor` multiplies the usual numbers of questions; by default, it is the answer of the form.
     """
     answers, material = state.answers, state.material
-    target, wrong = target_of(state)
-    values, more_wrong = read_all(material.fields, answers.texts)
+    target, target_errors = target_of(state)
+    values, field_errors = read_all(material.fields, answers.texts)
     sizes = sizes_of(material, values, float(factor_of(answers)) if factor is None else factor)
     if material.front and _has_same_cases(values.get("texts"), material.copied.get("texts")):
         del values["texts"]
-    experiment = {**material.copied, **values, **sizes, "method": material.method["name"]}
-    experiment = {
-        name: value for name, value in experiment.items() if value not in ("", None) or name not in REFERENCES
-    }
-    further, still_wrong = read_all(MORE, answers.texts)
-    body: dict[str, Any] = {"target": target, "experiment": experiment, **further}
+    entries = {**material.copied, **values, **sizes, "method": material.method["name"]}
+    experiment = {name: value for name, value in entries.items() if value not in ("", None) or name not in REFERENCES}
+    options, option_errors = read_all(MORE, answers.texts)
+    body: dict[str, Any] = {"target": target, "experiment": experiment, **options}
     if answers["author"]:
         body["author"] = {"id": answers["author"]}
     if answers["judge"]:
         body["judge"] = {"id": answers["judge"]}
-    return body, [*wrong, *more_wrong, *still_wrong]
+    return body, [*target_errors, *field_errors, *option_errors]
 
 
 def _has_same_cases(texts: Any, other_texts: Any) -> bool:
@@ -168,24 +166,24 @@ KEPT_S = 2 * 60 * 60
 
 def seal(visit: Visit, secret: str, description: Mapping[str, Any]) -> str:
     """Return a secret, encrypted for this session, for the destination of the described target, and for two hours."""
-    until = str(int(time.time()) + KEPT_S)
-    sealed_secret = service_of(visit.request).vault.seal(secret, **_vault_context(visit, until, description))
-    parts = (base64.urlsafe_b64encode(part).decode() for part in (sealed_secret.nonce, sealed_secret.ciphertext))
-    return ".".join((until, sealed_secret.key_id, *parts))
+    expires_at = str(int(time.time()) + KEPT_S)
+    sealed_secret = service_of(visit.request).vault.seal(secret, **_vault_context(visit, expires_at, description))
+    encoded_pair = (base64.urlsafe_b64encode(part).decode() for part in (sealed_secret.nonce, sealed_secret.ciphertext))
+    return ".".join((expires_at, sealed_secret.key_id, *encoded_pair))
 
 
 def opened_secret(visit: Visit, field_text: str, description: Mapping[str, Any]) -> str | None:
     """Return a sealed secret; ``None`` if it is too old, altered, or for another session or target."""
     try:
-        until, key_id, *parts = field_text.split(".")
-        nonce, ciphertext = (base64.b64decode(part, b"-_", validate=True) for part in parts)
+        expires_at, key_id, *encoded_pair = field_text.split(".")
+        nonce, ciphertext = (base64.b64decode(part, b"-_", validate=True) for part in encoded_pair)
         sealed_secret = SealedSecret(ciphertext, nonce, key_id, "")
-        if int(until) < time.time():
+        if int(expires_at) < time.time():
             return None
-        return service_of(visit.request).vault.open(sealed_secret, **_vault_context(visit, until, description))
+        return service_of(visit.request).vault.open(sealed_secret, **_vault_context(visit, expires_at, description))
     except (ValueError, binascii.Error, SecretLost, SecretMoved):
         return None
 
 
-def _vault_context(visit: Visit, until: str, description: Mapping[str, Any]) -> dict[str, str]:
-    return seal_context(visit, json.dumps(["wizard", until, destination_of(description)]))
+def _vault_context(visit: Visit, expires_at: str, description: Mapping[str, Any]) -> dict[str, str]:
+    return seal_context(visit, json.dumps(["wizard", expires_at, destination_of(description)]))

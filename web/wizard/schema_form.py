@@ -60,12 +60,12 @@ def fields_of(schema: Schema, prefix: str, *, as_json: bool = False) -> list[Fie
     Fields that fit no other kind of input are left out or, with `as_json`, written as JSON.
     """
     required_keys = schema.get("required", ())
-    optional_fields = (
+    all_fields = (
         _field(f"{prefix}.{name}", property_schema, schema.get("$defs", {}), name in required_keys, as_json=as_json)
         for name, property_schema in schema.get("properties", {}).items()
         if name != "held_back"  # filled in by the agency
     )
-    return [field for field in optional_fields if field is not None]
+    return [field for field in all_fields if field is not None]
 
 
 def settings_fields(schema: Schema, kind: str) -> list[Field]:
@@ -79,29 +79,29 @@ DECIDING = frozenset({"classifier", "regressor"})
 
 
 def _field(name: str, schema: Schema, defs: Schema, required: bool, *, as_json: bool) -> Field | None:
-    kinds = [_resolve(alternative, defs) for alternative in schema.get("anyOf", [schema])]
-    nullable = any(alternative.get("type") == "null" for alternative in kinds)
-    kinds = [alternative for alternative in kinds if alternative.get("type") != "null"]
-    facts = _resolve(schema, defs)
-    description = {
-        "title": _title(facts, name),
-        "description": " ".join(str(facts.get("description", "")).split("Parameters\n")[0].replace("`", "").split()),
-        "default": facts.get("default"),
-        "required": required and "default" not in facts,
+    alternatives = [_resolve(alternative, defs) for alternative in schema.get("anyOf", [schema])]
+    nullable = any(alternative.get("type") == "null" for alternative in alternatives)
+    alternatives = [alternative for alternative in alternatives if alternative.get("type") != "null"]
+    resolved = _resolve(schema, defs)
+    properties = {
+        "title": _title(resolved, name),
+        "description": " ".join(str(resolved.get("description", "")).split("Parameters\n")[0].replace("`", "").split()),
+        "default": resolved.get("default"),
+        "required": required and "default" not in resolved,
         "nullable": nullable,
-        "group": facts.get("x-group", ""),
+        "group": resolved.get("x-group", ""),
     }
-    if not kinds:
+    if not alternatives:
         return None
-    value_schema = kinds[0] if len(kinds) == 1 else {}
+    value_schema = alternatives[0] if len(alternatives) == 1 else {}
     form, details = _form_of_value(name, value_schema, defs, as_json=as_json)
-    if len(kinds) > 1 and {alternative.get("type") for alternative in kinds} == {"string", "array"}:
-        form = "texts" if any(alternative.get("maxLength", 0) >= LONG for alternative in kinds) else "lines"
+    if len(alternatives) > 1 and {alternative.get("type") for alternative in alternatives} == {"string", "array"}:
+        form = "texts" if any(alternative.get("maxLength", 0) >= LONG for alternative in alternatives) else "lines"
     if not form and as_json:
         form = "json"
     if form == "part" and not nullable:
         form = "json" if as_json else ""
-    return Field(name, form, **{**description, **details}) if form else None
+    return Field(name, form, **{**properties, **details}) if form else None
 
 
 def _form_of_value(name: str, value_schema: Schema, defs: Schema, *, as_json: bool) -> tuple[str, dict[str, Any]]:
@@ -115,8 +115,8 @@ def _form_of_value(name: str, value_schema: Schema, defs: Schema, *, as_json: bo
         case "string":
             return "long" if value_schema.get("maxLength", 0) >= LONG else "text", {}
         case "integer" | "number" as kind:
-            ends = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
-            return kind, {end: value_schema.get(end, value_schema.get(exclusive)) for end, exclusive in ends.items()}
+            bounds = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
+            return kind, {end: value_schema.get(end, value_schema.get(exclusive)) for end, exclusive in bounds.items()}
         case "boolean":
             return "boolean", {}
         case "array":
@@ -144,21 +144,21 @@ def _mapping_form(values: Any) -> str:
     return {"string": "pairs", "array": "lists"}.get(str(kind), "")
 
 
-def _variant_parts(name: str, kinds: Sequence[Schema], defs: Schema) -> dict[str, Any]:
+def _variant_parts(name: str, schemas: Sequence[Schema], defs: Schema) -> dict[str, Any]:
     """Return the options of a variant (all its words), and a part for each of its objects."""
     options: list[tuple[str, str]] = []
     parts: list[Field] = []
-    for kind in (_resolve(alternative, defs) for schema in kinds for alternative in schema.get("anyOf", [schema])):
+    for kind in (_resolve(alternative, defs) for schema in schemas for alternative in schema.get("anyOf", [schema])):
         words = kind.get("enum")
         if words is None:
             tag = kind["properties"]["type"]
             words = tag.get("enum") or [tag["const"]]
             properties = {key: property_schema for key, property_schema in kind["properties"].items() if key != "type"}
             fields = fields_of({**kind, "properties": properties, "$defs": defs}, f"{name}.{words[0]}")
-            literals = tuple((word, word) for word in words)
+            part_options = tuple((word, word) for word in words)
             description = str(kind.get("description", "")).replace("`", "")
             parts.append(
-                Field(fields[0].name.rpartition(".")[0], "part", description, options=literals, parts=tuple(fields))
+                Field(fields[0].name.rpartition(".")[0], "part", description, options=part_options, parts=tuple(fields))
             )
         options += [(word, word.replace("-", " ")) for word in words]
     return {"options": tuple(dict(options).items()), "parts": tuple(parts)}
@@ -199,8 +199,8 @@ def _text(form: str, value: Any) -> str:
         return ""
     match form:
         case "lines" | "languages" | "texts":
-            between = f"\n{RULE}\n" if form == "texts" else "\n"
-            return between.join(map(str, [value] if isinstance(value, str) else value))
+            separator = f"\n{RULE}\n" if form == "texts" else "\n"
+            return separator.join(map(str, [value] if isinstance(value, str) else value))
         case "pairs":
             return "\n".join(f"{name}: {member}" for name, member in value.items())
         case "lists":
@@ -236,14 +236,14 @@ def read(field: Field, answers: Mapping[str, str]) -> Any:
     Raise `Unreadable` if the text does not have the field's form.
     """
     if field.form == "part":
-        values = dict(_read_all(field.parts, answers))
+        values = dict(_given_values(field.parts, answers))
         return values or NOTHING
     text = answers.get(field.name)
     text = None if text is None else text.replace("\r\n", "\n")  # browsers send the line ends of RFC 7578
     if text is None or text == _text(field.form, field.default):
         return NOTHING
     part = _selected_part(field, text) if field.form == "variant" else None
-    if part is not None and (values := dict(_read_all(part.parts, answers))):
+    if part is not None and (values := dict(_given_values(part.parts, answers))):
         return {"type": text, **values}
     if text.strip():
         return _parse_text(field, text)
@@ -255,16 +255,16 @@ def read(field: Field, answers: Mapping[str, str]) -> Any:
 def read_all(fields: Sequence[Field], answers: Mapping[str, str]) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """Return the values of valid fields by key, and an error with a JSON pointer for each of the others."""
     values: dict[str, Any] = {}
-    wrong: list[dict[str, str]] = []
+    errors: list[dict[str, str]] = []
     for field in fields:
         try:
-            values |= _read_all([field], answers)
+            values |= _given_values([field], answers)
         except Unreadable as unreadable:
-            wrong.append({"pointer": "/" + field.name.replace(".", "/"), "detail": str(unreadable)})
-    return values, wrong
+            errors.append({"pointer": "/" + field.name.replace(".", "/"), "detail": str(unreadable)})
+    return values, errors
 
 
-def _read_all(fields: Sequence[Field], answers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+def _given_values(fields: Sequence[Field], answers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     for field in fields:
         value = read(field, answers)
         if value is not NOTHING:
@@ -301,8 +301,8 @@ def _parse_text(field: Field, text: str) -> Any:
 
 def _split_list(text: str) -> str | list[str]:
     """Return the texts between rules as a list, or the only text."""
-    parts = [part.strip() for part in f"\n{text}\n".split(f"\n{RULE}\n") if part.strip()]
-    return parts[0] if len(parts) == 1 else parts
+    texts = [part.strip() for part in f"\n{text}\n".split(f"\n{RULE}\n") if part.strip()]
+    return texts[0] if len(texts) == 1 else texts
 
 
 def _parse_integer(text: str) -> int:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from assay.catalog.decisions import decisions
 from service.http.problems import kind_named
 from web.frame import segment
-from web.wizard.answers import by_name
+from web.wizard.answers import messages_by_input
 from web.wizard.catalog import DECIDING_MODEL, KINDS, LIMITS, MORE
 from web.wizard.request import WizardState, request_of
 from web.wizard.schema_form import Field, text_of
@@ -47,7 +47,7 @@ class Step(ABC):
             kinds=KINDS,
             limits=LIMITS,
             more=MORE,
-            wrong=by_name(state.errors, state.material.inputs),
+            wrong=messages_by_input(state.errors, state.material.inputs),
             refused=None
             if refusal is None
             else {"detail": refusal.problem.get("detail"), "kind": kind_named(refusal.code)},
@@ -92,7 +92,8 @@ class WhatStep(Step):
         answers, fields = state.answers, {field.key: field for field in state.material.fields}
         attribute = fields.get("attribute")
         if attribute and attribute.default is None and attribute.options and not answers["experiment.attribute"]:
-            answers.texts["experiment.attribute"] = attribute.options[0][0]
+            first_attribute, _ = attribute.options[0]
+            answers.texts["experiment.attribute"] = first_attribute
         if state.material.front:
             answers.texts.setdefault("experiment.texts.decision", answers["settings.decision.name"])
         authors: list[Any] = []
@@ -120,7 +121,8 @@ class PlanStep(Step):
         """Plan the request unless its answers were refused; return the plans, the last test and the request's body."""
         probe, is_refused = await newest_probe(state), state.errors or state.refused
         plans = [] if is_refused else await plans_of(state, probe, all_sizes=self.all_sizes)
-        return {"plans": plans, "probe": probe, "body": request_of(state)[0]}
+        body, _ = request_of(state)
+        return {"plans": plans, "probe": probe, "body": body}
 
 
 def _names_in(fields: Sequence[Field]) -> list[str]:

@@ -73,22 +73,22 @@ async def plans_of(state: WizardState, probe: Mapping[str, Any] | None, *, all_s
     """
     answers = state.answers
     chosen_factor = factor_of(answers)
-    known_sizes = FACTORS if state.material.method["name"] in SIZES else (("1", "Usual"),)
-    sizes = [size for size in known_sizes if all_sizes or size[0] == chosen_factor]
-    facts = {
+    possible_sizes = FACTORS if state.material.method["name"] in SIZES else (("1", "Usual"),)
+    sizes = [(factor, title) for factor, title in possible_sizes if all_sizes or factor == chosen_factor]
+    price_and_latency = {
         name: float(answers[name])
         for name in ("price_per_call", "price_per_1000_characters")
         if answers[name].replace(".", "", 1).isdecimal() and len(answers[name]) <= LONGEST_PRICE
     }
     latency_s = latency_of(probe)
     if latency_s is not None:
-        facts["latency_s"] = latency_s
+        price_and_latency["latency_s"] = latency_s
 
     async def plan(factor: str, title: str) -> dict[str, Any] | None:
         request, _ = request_of(state, float(factor))
         body = {name: request[name] for name in ("target", "experiment", "author", "judge") if name in request}
         try:
-            answer = await state.visit.api.post("/v1/jobs/plan", {**body, **facts})
+            answer = await state.visit.api.post("/v1/jobs/plan", {**body, **price_and_latency})
         except Refused:
             if factor == chosen_factor:
                 raise

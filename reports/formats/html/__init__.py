@@ -61,15 +61,15 @@ def render(document: Json) -> str:
         "provenance": ("Provenance", provenance_section(rating)),
         "verify": ("How to verify", verify_section()),
     }
-    nonempty = {key: (title, content) for key, (title, content) in sections.items() if content}
-    links = (tag("a", title, href=f"#{key}") for key, (title, _) in nonempty.items())
+    nonempty_sections = {key: (title, content) for key, (title, content) in sections.items() if content}
+    links = (tag("a", title, href=f"#{key}") for key, (title, _) in nonempty_sections.items())
     return page(
         f"{rating.target}: {rating.verdict.headline}",
         heading_section(rating),
         tag("nav", *links, aria_label="Sections"),
         tag(
             "main",
-            *(tag("section", tag("h2", title), content, id=key) for key, (title, content) in nonempty.items()),
+            *(tag("section", tag("h2", title), content, id=key) for key, (title, content) in nonempty_sections.items()),
             id="main",
         ),
     )

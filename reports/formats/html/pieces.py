@@ -49,17 +49,17 @@ def foreign(text: str) -> Markup:
 
 def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) -> Markup:
     """Write a table; the first cell of a row is its head and may link to a part of the page."""
-    numeric = ["n" if is_numeric else None for is_numeric in listing.numeric]
+    classes = ["n" if is_numeric else None for is_numeric in listing.numeric]
     targets = [*links] or [""] * len(listing.rows)
     heat = listing.heat or ((None,) * len(listing.columns),) * len(listing.rows)
     head = tag(
-        "tr", *(tag("th", name, scope="col", class_=kind) for name, kind in zip(listing.columns, numeric, strict=True))
+        "tr", *(tag("th", name, scope="col", class_=css) for name, css in zip(listing.columns, classes, strict=True))
     )
     body = [
         tag(
             "tr",
             tag("th", tag("a", row[0], href=target) if target else row[0], scope="row"),
-            *map(_draw_cell, row[1:], numeric[1:], shares[1:]),
+            *map(_draw_cell, row[1:], classes[1:], shares[1:]),
         )
         for row, target, shares in zip(listing.rows, targets, heat, strict=True)
     ]
@@ -74,11 +74,11 @@ def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) ->
     )
 
 
-def _draw_cell(text: str, kind: str | None, share: float | None) -> Markup:
+def _draw_cell(text: str, number_class: str | None, share: float | None) -> Markup:
     if text == NOT_MEASURED:
         return tag("td", text, class_="none")
-    kind = "i" if _INTERVAL.fullmatch(text) else kind
-    classes = " ".join(filter(None, (kind, None if share is None else heat_class(share))))
+    number_class = "i" if _INTERVAL.fullmatch(text) else number_class
+    classes = " ".join(filter(None, (number_class, None if share is None else heat_class(share))))
     return tag("td", text, class_=classes or None)
 
 
@@ -96,18 +96,18 @@ def figures(by_title: Mapping[str, Figure | None]) -> Markup:
 
 def columns(drawings: Iterable[Figure]) -> list[list[Figure]]:
     """Split figures into two columns, each into the shorter one so far (the first if equal); omit an empty column."""
-    pair: tuple[list[Figure], list[Figure]] = ([], [])
+    left_and_right: tuple[list[Figure], list[Figure]] = ([], [])
     for drawing in drawings:
-        min(pair, key=lambda column: sum(shape.height + HEAD for shape in column)).append(drawing)
-    return [column for column in pair if column]
+        min(left_and_right, key=lambda column: sum(above.height + HEAD for above in column)).append(drawing)
+    return [column for column in left_and_right if column]
 
 
 def figure(drawing: Figure, *, links: Iterable[str] = ()) -> Markup:
     """Write a figure with a table of its numbers, whose rows may link to parts of the page."""
-    twin = tag(
+    numbers = tag(
         "details", tag("summary", "The same numbers as a table"), table(drawing.table, caption=False, links=links)
     )
-    return tag("figure", tag("figcaption", drawing.title), drawing.svg, twin)
+    return tag("figure", tag("figcaption", drawing.title), drawing.svg, numbers)
 
 
 def folding_table(listing: Table) -> Markup:

@@ -39,7 +39,7 @@ FEW_FACTS = 16
 def heading_section(rating: RatingView) -> Markup:
     """Write the heading: letter, name of the service, rating in one line, its explanation, and facts of the rating."""
     verdict = rating.verdict
-    kind = verdict.letter.value if verdict.letter else "none"
+    letter_class = verdict.letter.value if verdict.letter else "none"
     sentences = (
         tag("p", rating.in_words[0]),
         tag("p", tag("b", "What to do:"), " ", foreign(rating.in_words[-1])),
@@ -57,7 +57,7 @@ def heading_section(rating: RatingView) -> Markup:
         "header",
         tag("p", "Assay", tag("span", "independent bias rating"), class_="house"),
         _warning(rating),
-        tag("div", tag("div", stamp(rating, "stamp").svg), words, class_=f"hero {kind}"),
+        tag("div", tag("div", stamp(rating, "stamp").svg), words, class_=f"hero {letter_class}"),
     )
 
 
@@ -75,11 +75,8 @@ def _facts_strip(rating: RatingView) -> Markup:
 
 
 def _omitted_sentence(number: int, noun: str) -> str:
-    return (
-        f"{number} more {noun} is in the full report."
-        if number == 1
-        else f"{number} more {noun}s are in the full report."
-    )
+    subject_and_verb = f"{noun} is" if number == 1 else f"{noun}s are"
+    return f"{number} more {subject_and_verb} in the full report."
 
 
 def _warning(rating: RatingView) -> Markup | None:
@@ -106,10 +103,10 @@ def reply_section(rating: RatingView) -> Markup | None:
     quote = [tag("p", foreign(paragraph)) for paragraph in rating.reply.paragraphs]
     link = None if rating.reply.link is None else tag("p", foreign(rating.reply.link))
     answer_lines = [tag("p", foreign(paragraph)) for paragraph in rating.reply.answer.paragraphs]
-    parts = [tag("blockquote", *quote), link, paragraphs(outline.reply_sentence(rating.reply))]
+    blocks = [tag("blockquote", *quote), link, paragraphs(outline.reply_sentence(rating.reply))]
     if answer_lines:
-        parts += [tag("blockquote", *answer_lines), paragraphs(outline.answer_sentence(rating.reply))]
-    return join(*parts)
+        blocks += [tag("blockquote", *answer_lines), paragraphs(outline.answer_sentence(rating.reply))]
+    return join(*blocks)
 
 
 def _letter_figures(rating: RatingView, width: Width = "narrow") -> dict[str, Figure | None]:
@@ -131,8 +128,8 @@ def _part_note(rating: RatingView) -> str | None:
 
 def reached_section(rating: RatingView) -> Markup:
     """Write the section with the figures of the two steps and of the letters' probabilities."""
-    looks = [folding_table(sheet) for sheet in rating.sheets]
-    below = tag("div", *looks, class_="tables") if looks else None
+    folded_tables = [folding_table(sheet) for sheet in rating.sheets]
+    below = tag("div", *folded_tables, class_="tables") if folded_tables else None
     return join(paragraphs(tables.confidence_note(rating), _part_note(rating)), figures(_letter_figures(rating)), below)
 
 
@@ -228,14 +225,13 @@ def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup
     key = f"c{component.number}"
     bar = {} if alone else {"probabilities": probabilities_bar(component.verdict, rating.document.confidence, key)}
     method_figures = {chart.title: picture(chart, f"{key}-p{index}") for index, chart in enumerate(component.pictures)}
-    of_blocks = {
+    block_figures = {
         "what was sent and what came back": transition_heatmap(component, key),
         "blocks": blocks_bars(component, key),
     }
     # figures of translators are shown, or named as missing, unless the component has other figures
-    translation_figures = (
-        of_blocks if component.part.blocks or component.transitions or not (method_figures or component.sheets) else {}
-    )
+    shows_blocks = component.part.blocks or component.transitions or not (method_figures or component.sheets)
+    translation_figures = block_figures if shows_blocks else {}
     # `bar` is empty for a single component, because the rating above has the same bar
     return figures({**bar, "effects": effects_forest(component, key), **translation_figures, **method_figures})
 

@@ -31,7 +31,7 @@ def thumbnails_wanted(document: Json) -> list[str]:
     parts = read(document).document.components
     rows = [row for part in parts for row in getattr(part, "images", ())]  # a field of methods that show pictures
     digests = list(dict.fromkeys(row.image for row in rows if row.image))
-    return digests[:: max(1, -(-len(digests) // MOST))]
+    return digests[:: max(1, -(-len(digests) // MOST))]  # the division rounds up
 
 
 def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Markup | None:
@@ -40,12 +40,12 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
     `thumbnail_urls` holds ``data:`` addresses by digest; anything else is not shown.
     """
     squares = [chart for chart in component.pictures if isinstance(chart, Squares)]
-    by_term = [
+    cases_by_term = [
         (term, [(case.share, words) for case in cases if (words := case.write()).image])
         for chart in squares
         for term, cases in chart.cases
     ]
-    total = sum(len(cases) for _, cases in by_term)
+    total = sum(len(cases) for _, cases in cases_by_term)
     if not total:
         return None
     images_by_term = [
@@ -57,12 +57,12 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
                 if _EMBEDDED.fullmatch(thumbnail_urls.get(case.image, ""))
             ],
         )
-        for term, cases in by_term
+        for term, cases in cases_by_term
     ]
     count = sum(len(images) for _, images in images_by_term)
     entries = (tag("div", tag("dt", foreign(term)), tag("dd", *images)) for term, images in images_by_term if images)
-    ways = "; ".join(f"filled is {chart.filled}, empty {chart.hollow}" for chart in squares if chart.cases)
-    caption = f"{count} of {total} pictures are shown, each beside the square of its answer: {ways}."
+    legend = "; ".join(f"filled is {chart.filled}, empty {chart.hollow}" for chart in squares if chart.cases)
+    caption = f"{count} of {total} pictures are shown, each beside the square of its answer: {legend}."
     return join(
         tag("h4", "Pictures"),
         tag("p", f"{caption} At most {MOST} are, evenly over the rating." if count else f"No picture is shown. {GONE}"),

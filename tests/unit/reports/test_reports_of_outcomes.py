@@ -14,8 +14,7 @@ from assay.model import Letter
 from assay.rating.document import deciding_effect
 from reports.figures import picture
 from reports.formats.html import render
-from reports.methods.outcomes import decided as outcomes_decided
-from reports.methods.outcomes import figures, tables
+from reports.methods.outcomes import counts_in_words, figures, tables
 from reports.reading import read
 from tests.support.reports import document_of
 from tests.support.simulated.recorded_decisions import counted, never_asked
@@ -143,7 +142,7 @@ def test_a_letter_decided_by_error_rates_is_explained_by_counts_of_people_with_e
     (reason,) = part.reasons
     alike = replace(reason, facts={**reason.facts, "alike": "all proved wrong"})
     decided = deciding_effect(part, Letter.BS)
-    (sentence,) = outcomes_decided(view.document, replace(part, groups=tuple(masked), reasons=(alike,)), decided)
+    (sentence,) = counts_in_words(view.document, replace(part, groups=tuple(masked), reasons=(alike,)), decided)
     assert sentence == reason.text  # without counts, the reason's rates are told
 
 

@@ -149,7 +149,7 @@ class AsyncClient(AsyncOperations):
     async def _events(self, call: Call[Any]) -> AsyncIterator[Event]:
         stream = EventStream(call, self._patience)
         while not stream.ended:
-            why: ProblemError | httpx.RequestError | None = None
+            failure: ProblemError | httpx.RequestError | None = None
             try:
                 async with aclosing(await self._http.send(stream.call.request(self._http), stream=True)) as response:
                     if response.status_code == httpx.codes.NO_CONTENT:
@@ -161,9 +161,9 @@ class AsyncClient(AsyncOperations):
                         for event in stream.read(chunk):
                             yield event
             except (httpx.RequestError, ProblemError) as error:
-                why = error
+                failure = error
             if not stream.ended:
-                await self._sleep(stream.pause_after(why))
+                await self._sleep(stream.pause_after(failure))
 
     async def _run(self, flow: Flow[T]) -> T:
         outcome: Outcome = None
@@ -174,6 +174,6 @@ class AsyncClient(AsyncOperations):
                 continue
             try:
                 outcome = await self._http.send(step.call.request(self._http))
-            except httpx.RequestError as why:
-                outcome = why
+            except httpx.RequestError as error:
+                outcome = error
         return step.result

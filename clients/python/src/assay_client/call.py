@@ -94,8 +94,8 @@ def as_json(response: httpx.Response) -> Any:
     """
     try:
         return response.json(object_hook=displayable)
-    except ValueError as why:
-        raise UnexpectedAnswer(str(response.url), response.headers.get("Content-Type", "nothing")) from why
+    except ValueError as error:
+        raise UnexpectedAnswer(str(response.url), response.headers.get("Content-Type", "nothing")) from error
 
 
 def as_text(response: httpx.Response) -> str:

@@ -41,8 +41,8 @@ def options(base_url: str, key: str | None, timeout_s: float) -> Options:
     """
     try:
         url = httpx.URL(base_url)
-    except httpx.InvalidURL as why:
-        raise ValueError(f"{base_url!r} is not an address: {why}") from why
+    except httpx.InvalidURL as error:
+        raise ValueError(f"{base_url!r} is not an address: {error}") from error
     if url.scheme not in {"http", "https"} or not url.host:
         raise ValueError(f"{base_url!r} is not the address of an agency; it looks like http://127.0.0.1:8000")
     headers = {"Accept": "application/json, */*;q=0.5", "User-Agent": USER_AGENT}

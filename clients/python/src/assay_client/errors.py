@@ -84,9 +84,9 @@ class JobFailed(AssayError):
 class StillRunning(AssayError):
     """The job or suite did not end in the time to wait; it continues and can be read by `id`."""
 
-    def __init__(self, waited_for: str, status: str, seconds: float) -> None:
-        super().__init__(f"{waited_for} is still {status} after {seconds:g} s; it goes on, ask again by its id")
-        self.id, self.status, self.seconds = waited_for, status, seconds
+    def __init__(self, awaited_id: str, status: str, seconds: float) -> None:
+        super().__init__(f"{awaited_id} is still {status} after {seconds:g} s; it goes on, ask again by its id")
+        self.id, self.status, self.seconds = awaited_id, status, seconds
 
 
 class Unreachable(AssayError):

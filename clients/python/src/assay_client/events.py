@@ -12,7 +12,7 @@ import httpx
 
 from assay_client.call import Call, as_nothing
 from assay_client.errors import ProblemError, Unreachable
-from assay_client.exchange import Patience, is_passing, no_answer
+from assay_client.exchange import Patience, is_temporary, no_answer
 
 ENDINGS = frozenset({"succeeded", "failed", "cancelled"})
 LAST_EVENT_ID = "Last-Event-ID"
@@ -49,14 +49,14 @@ class EventStream:
     def __init__(self, call: Call[Any], patience: Patience) -> None:
         self.ended = False
         self._call, self._patience, self._failures = call, patience, 0
-        self._last = call.headers.get(LAST_EVENT_ID)
-        self._rest, self._fields = b"", dict[str, str]()
+        self._last_id = call.headers.get(LAST_EVENT_ID)
+        self._unparsed, self._fields = b"", dict[str, str]()
 
     @property
     def call(self) -> Call[None]:
         """The call that opens the stream, or resumes it after the last event that was read."""
-        self._rest, self._fields = b"", {}
-        headers = {**self._call.headers, "Accept": "text/event-stream", LAST_EVENT_ID: self._last}
+        self._unparsed, self._fields = b"", {}
+        headers = {**self._call.headers, "Accept": "text/event-stream", LAST_EVENT_ID: self._last_id}
         return dataclasses.replace(self._call, read=as_nothing, headers=headers)
 
     def read(self, chunk: bytes) -> Iterator[Event]:
@@ -65,10 +65,10 @@ class EventStream:
         Lines end with LF; a CR before it is dropped. No other character ends a line, because a text in `data`
         may contain characters that other parsers treat as line ends (U+2028).
         """
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        *lines, self._unparsed = (self._unparsed + chunk).split(b"\n")
         for line in lines:
             if event := self._read_line(line.removesuffix(b"\r").decode()):
-                self._last, self._failures = event.id, 0
+                self._last_id, self._failures = event.id, 0
                 self.ended = event.type in ENDINGS
                 yield event
 
@@ -83,10 +83,10 @@ class EventStream:
         if "data" not in fields:
             return None  # the line is a comment, which the service sends to keep the connection open
         body = json.loads(fields["data"])
-        return Event(fields.get("id", self._last or ""), fields.get("event", "message"), body["at"], body["data"])
+        return Event(fields.get("id", self._last_id or ""), fields.get("event", "message"), body["at"], body["data"])
 
-    def pause_after(self, why: ProblemError | httpx.RequestError | None) -> float:
-        """Return the seconds to wait before the stream is opened again; `why` is ``None`` if the service closed it.
+    def pause_after(self, error: ProblemError | httpx.RequestError | None) -> float:
+        """Return the seconds to wait before the stream is opened again; `error` is ``None`` if the service closed it.
 
         Raises
         ------
@@ -94,14 +94,14 @@ class EventStream:
             If the failure is permanent, or if too many attempts in a row have read nothing.
         """
         call = self._call
-        if why is None:
+        if error is None:
             failure: ProblemError | Unreachable = Unreachable(
                 f"{call.method} {call.path} was closed before the job had ended"
             )
         else:
-            failure = no_answer(call, why) if isinstance(why, httpx.RequestError) else why
-        asked_s = failure.retry_after_s if isinstance(failure, ProblemError) else None
-        pause_s = self._patience.pause_s(self._failures, asked_s) if is_passing(failure) else None
+            failure = no_answer(call, error) if isinstance(error, httpx.RequestError) else error
+        requested_s = failure.retry_after_s if isinstance(failure, ProblemError) else None
+        pause_s = self._patience.pause_s(self._failures, requested_s) if is_temporary(failure) else None
         if pause_s is None:
             raise failure
         self._failures += 1

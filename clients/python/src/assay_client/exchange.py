@@ -77,12 +77,12 @@ class Patience:
     first_pause_s: float = 0.5
     longest_pause_s: float = 60.0
 
-    def pause_s(self, attempt: int, asked_s: float | None) -> float | None:
-        """Return the seconds before retry `attempt` + 1 (`asked_s` if the service named it); ``None`` to give up."""
+    def pause_s(self, attempt: int, requested_s: float | None) -> float | None:
+        """Return the seconds before retry `attempt` + 1 (`requested_s` if the service named them); ``None`` to end."""
         if attempt >= self.retries:
             return None
-        if asked_s is not None:
-            return asked_s if asked_s <= self.longest_pause_s else None
+        if requested_s is not None:
+            return requested_s if requested_s <= self.longest_pause_s else None
         return min(self.first_pause_s * 2.0**attempt, self.longest_pause_s)
 
 
@@ -103,34 +103,34 @@ def answer_of(call: Call[T], patience: Patience) -> Flow[T]:
         failure: ProblemError | Unreachable
         try:
             response = yield Send(call)
-        except (httpx.LocalProtocolError, httpx.UnsupportedProtocol) as why:
-            raise ValueError(f"{call.method} {call.path} cannot be sent as it is: {why}") from why
-        except httpx.RequestError as why:
-            failure, asked_s = no_answer(call, why), None
+        except (httpx.LocalProtocolError, httpx.UnsupportedProtocol) as error:
+            raise ValueError(f"{call.method} {call.path} cannot be sent as it is: {error}") from error
+        except httpx.RequestError as error:
+            failure, requested_s = no_answer(call, error), None
         else:
             if response is None:
                 raise TypeError("a request was resumed without its response")
             if response.is_success:
                 return call.read(response)
             failure = ProblemError.of(response)
-            asked_s = failure.retry_after_s
-        pause_s = patience.pause_s(attempt, asked_s) if call.repeatable and is_passing(failure) else None
+            requested_s = failure.retry_after_s
+        pause_s = patience.pause_s(attempt, requested_s) if call.repeatable and is_temporary(failure) else None
         if pause_s is None:
             raise failure
         yield Pause(pause_s)
         attempt += 1
 
 
-def is_passing(failure: ProblemError | Unreachable) -> bool:
+def is_temporary(failure: ProblemError | Unreachable) -> bool:
     """Return whether a failure is temporary: no answer, 429, 503, or an earlier attempt that still runs."""
     return isinstance(failure, Unreachable) or failure.status in TRY_AGAIN or failure.code == IN_FLIGHT
 
 
-def no_answer(call: Call[Any], why: httpx.RequestError) -> Unreachable:
+def no_answer(call: Call[Any], error: httpx.RequestError) -> Unreachable:
     """Return the error for a call without an answer."""
-    problem = Unreachable(f"no answer to {call.method} {call.path}: {why or type(why).__name__}")
-    problem.__cause__ = why
-    return problem
+    failure = Unreachable(f"no answer to {call.method} {call.path}: {error or type(error).__name__}")
+    failure.__cause__ = error
+    return failure
 
 
 @dataclass(frozen=True)

@@ -178,22 +178,22 @@ def _days(text: str) -> float:
 
 
 def _judge(options: argparse.Namespace, stdin: TextIO, now: datetime) -> Judgement:
-    filters = ("target_url", "attribute", "method", "model", "whose")
-    query = {name: getattr(options, name) for name in filters}
+    filter_names = ("target_url", "attribute", "method", "model", "whose")
+    query = {name: getattr(options, name) for name in filter_names}
     try:
         key = _read_key(options.key_file, stdin)
         answer = _newest_rating(options.url, key, {name: value for name, value in query.items() if value is not None})
-    except httpx.RequestError as why:
-        return Judgement(Exit.UNAVAILABLE, f"no answer from {options.url}: {why or type(why).__name__}")
-    except (ValueError, OSError, httpx.InvalidURL) as why:
-        return Judgement(Exit.USAGE, str(why))
+    except httpx.RequestError as error:
+        return Judgement(Exit.UNAVAILABLE, f"no answer from {options.url}: {error or type(error).__name__}")
+    except (ValueError, OSError, httpx.InvalidURL) as error:
+        return Judgement(Exit.USAGE, str(error))
     try:
         if not answer.is_success:
             return _judge_refusal(answer, options.whose)
         return Bar(options.at_least, options.max_age_days).judge(answer.json(), now)
-    except (LookupError, TypeError, ValueError) as why:
+    except (LookupError, TypeError, ValueError) as error:
         # an uncaught error would exit with 1, which means a letter below the bar
-        message = f"{options.url} answered no rating ({type(why).__name__}: {why}); is it the address of an agency?"
+        message = f"{options.url} answered no rating ({type(error).__name__}: {error}); is it the address of an agency?"
         return Judgement(Exit.UNAVAILABLE, message)
 
 
@@ -247,6 +247,6 @@ def _judge_refusal(answer: httpx.Response, whose: str) -> Judgement:
         return Judgement(Exit.USAGE, f"several methods rated it; choose one with --method: {', '.join(methods)}")
     errors = "; ".join(f"{error.get('parameter')}: {error.get('detail')}" for error in problem.get("errors") or ())
     detail = problem.get("detail") or problem.get("title") or "no reason given"
-    fault = answer.status_code >= SERVER_ERROR or answer.status_code in TRY_AGAIN
+    is_server_fault = answer.status_code >= SERVER_ERROR or answer.status_code in TRY_AGAIN
     message = f"{answer.status_code} {code}: {detail}" + (f" ({errors})" if errors else "")
-    return Judgement(Exit.UNAVAILABLE if fault else Exit.USAGE, message)
+    return Judgement(Exit.UNAVAILABLE if is_server_fault else Exit.USAGE, message)

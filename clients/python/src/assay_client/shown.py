@@ -25,10 +25,10 @@ class ShownRating(dict[str, object]):
             f"{rating['method']}, {rating['attribute']}",
             f"withdrawn: {withdrawn['reason']}" if withdrawn else f"valid until {rating['expires_at'][:10]}",
         ]
-        why = because["text"] if because else self.get("sentence") or self.get("in_words") or ""
+        explanation = because["text"] if because else self.get("sentence") or self.get("in_words") or ""
         return (
             f"<div><b>{escape(letter or 'no letter')}</b> <bdi>{escape(rating['target']['name'])}</bdi> · "
-            f"{escape(' · '.join(filter(None, facts)))}<p>{escape(str(why))}</p></div>"
+            f"{escape(' · '.join(filter(None, facts)))}<p>{escape(str(explanation))}</p></div>"
         )
 
 

@@ -24,19 +24,19 @@ UNFINISHED = frozenset({"queued", "running"})
 
 def _poll_until_ended(path: str, timeout_s: float | None, patience: Patience, clock: Clock) -> Flow[dict[str, Any]]:
     """Poll until a job or suite has ended; return the job or suite."""
-    until = math.inf if timeout_s is None else clock() + timeout_s
+    deadline = math.inf if timeout_s is None else clock() + timeout_s
     while True:
-        began = clock()
-        poll_s = int(max(0.0, min(LONGEST_POLL_S, until - began)))
+        start = clock()
+        poll_s = int(max(0.0, min(LONGEST_POLL_S, deadline - start)))
         response = yield from answer_of(Call("GET", path, as_response, headers={"Prefer": wait(poll_s)}), patience)
         document: dict[str, Any] = as_json(response)
         if document["status"] not in UNFINISHED:
             return document
         now = clock()
-        if now >= until:
+        if now >= deadline:
             raise StillRunning(document["id"], document["status"], timeout_s or 0.0)
         # the pause counts from the start of the request, so that there is none after a long poll
-        pause_s = min(began + (retry_after_s(response) or 1.0), until) - now
+        pause_s = min(start + (retry_after_s(response) or 1.0), deadline) - now
         if pause_s > 0:
             yield Pause(pause_s)
 
@@ -83,5 +83,5 @@ def new_rating(
         job = yield from finished_job(job["id"], options.get("timeout_s"), patience)
     if job["rating"] is None:
         raise JobFailed(job)
-    rating: Call[Rating] = Call("GET", f"/v1/ratings/{segment(job['rating']['id'])}", as_json)
-    return (yield from answer_of(rating, patience))
+    rating_call: Call[Rating] = Call("GET", f"/v1/ratings/{segment(job['rating']['id'])}", as_json)
+    return (yield from answer_of(rating_call, patience))

@@ -67,9 +67,9 @@ def _require(headers: Mapping[str, str], name: str) -> str:
 def _check_time(timestamp: str, tolerance_s: float, now_s: float) -> None:
     if not timestamp.isdecimal():
         raise WebhookRejected(f"webhook-timestamp is {timestamp!r}, not seconds since 1970")
-    if abs(off_s := now_s - int(timestamp)) > tolerance_s:
+    if abs(age_s := now_s - int(timestamp)) > tolerance_s:
         raise WebhookRejected(
-            f"sent {abs(off_s):.0f} s {'ago' if off_s > 0 else 'ahead'}; {tolerance_s:g} s are allowed"
+            f"sent {abs(age_s):.0f} s {'ago' if age_s > 0 else 'ahead'}; {tolerance_s:g} s are allowed"
         )
 
 
