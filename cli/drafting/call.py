@@ -216,9 +216,8 @@ def _remove_credentials(call_parts: Json, secret_names: set[str], draft: Draft) 
     for path, value in _leaf_values(call_parts["body"]):
         if isinstance(value, str) and len(path) > 1 and _CREDENTIAL.search(str(path[-1])):
             where = ".".join(map(str, path))
-            raise SpecificationError(
-                f"{where} looks like a nested credential; a credential in the body must be one of its top-level members"
-            )
+            rule = "a credential in the body must be one of its top-level members"
+            raise SpecificationError(f"{where} looks like a nested credential; {rule}")
     return settings
 
 
@@ -228,9 +227,8 @@ def _insert_placeholders(call_parts: JsonObject, call: Call, kind: Kind, draft: 
     text_path = _find_question_path(leaves, call.text)
     if text_path is None:
         candidates = ", ".join(".".join(map(str, path)) for _, path, _ in leaves[:10]) or "nothing"
-        raise SpecificationError(
-            f"which text is the question? Give it with --text, exactly as in the call (found: {candidates})", "text"
-        )
+        remedy = f"Give it with --text, exactly as in the call (found: {candidates})"
+        raise SpecificationError(f"which text is the question? {remedy}", "text")
     _set_placeholder(call_parts, text_path, "{text}")
     if kind is Kind.TRANSLATOR:
         other_leaves = [(part, path, value) for part, path, value in leaves if (part, path) != text_path]

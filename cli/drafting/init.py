@@ -234,9 +234,8 @@ def _ask_own_decision() -> dict[str, Any]:
     decision_setting: dict[str, Any] = {"prompt": typer.prompt("Its prompt? {text} stands for the case", err=True)}
     if system := typer.prompt("Its system prompt? Empty: none", default="", show_default=False, err=True):
         decision_setting["system"] = system
-    answers = typer.prompt(
-        "Its answers, with commas between them, or the lowest and highest number (0 to 100)?", err=True
-    )
+    question = "Its answers, with commas between them, or the lowest and highest number (0 to 100)?"
+    answers = typer.prompt(question, err=True)
     low, separator, high = answers.partition(" to ")
     try:
         decision_setting["range"] = [float(low), float(high)] if separator else None

@@ -194,9 +194,8 @@ def _exchange_printer(request: Json) -> Callable[[Exchange], None]:
     ]
 
     def show(exchange: Exchange) -> None:
-        notes.print(
-            "\n".join(map(codes, exchange_lines(show_exchange(exchange, secrets)))), markup=False, soft_wrap=True
-        )
+        lines = map(codes, exchange_lines(show_exchange(exchange, secrets)))
+        notes.print("\n".join(lines), markup=False, soft_wrap=True)
 
     return show
 

@@ -50,9 +50,8 @@ def _questions(request: Json) -> tuple[Any, list[Ask]]:
     """Return the language pairs and first questions of the experiment, without questions to an author."""
     method = method_of_request(request)
     first_probes = next(method.design(generator(request["seed"])), ())
-    return method.language_pairs() or USUAL_PAIRS, [
-        question.ask for question in first_probes if not isinstance(question.ask, AUTHORED)
-    ]
+    asks = [probe.ask for probe in first_probes if not isinstance(probe.ask, AUTHORED)]
+    return method.language_pairs() or USUAL_PAIRS, asks
 
 
 def _probe_lines(result: ProbeResult) -> Iterator[str]:

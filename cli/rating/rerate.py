@@ -154,19 +154,15 @@ def _print_results(results: Sequence[RerateResult], versions: Sequence[Methodolo
         names = " and ".join(methodology.version for methodology in versions)
         console.print(f"Every rating has its letter by methodology {names}, or is by a method it lacks.")
         return 0
-    table = Table(
-        "rating", "method", "given by", "letter", *(f"by {methodology.version}" for methodology in versions), box=None
-    )
+    version_columns = [f"by {methodology.version}" for methodology in versions]
+    table = Table("rating", "method", "given by", "letter", *version_columns, box=None)
     for result in results:
         original_version = str(result.before.methodology.version)
         by_version = {original_version: result.before, **result.after}
         letters = [_letter_text(by_version.get(methodology.version, KEPT)) for methodology in versions]
         has_changed = any(letter not in {_letter_text(result.before), KEPT, UNKNOWN_THEN} for letter in letters)
-        row = (
-            escape(result.name),
-            *map(escape, (str(result.before.method), original_version, _letter_text(result.before), *letters)),
-        )
-        table.add_row(*row, style="bold" if has_changed else "")
+        cells = (result.name, str(result.before.method), original_version, _letter_text(result.before), *letters)
+        table.add_row(*map(escape, cells), style="bold" if has_changed else "")
     console.print(table)
     failed_count = sum(
         any(isinstance(document, str) and document != UNKNOWN_THEN for document in result.after.values())
