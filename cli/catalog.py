@@ -41,16 +41,12 @@ def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> N
     if name is None:
         show_list([_attribute_facts(attribute_name) for attribute_name in attributes()], search=search, as_json=as_json)
         return
-    rows = [
-        {
-            "method": row.method,
-            "languages": ", ".join(row.words) or ("any" if row.reason is None else "none"),
-            "words": row.reason
-            or "; ".join(f"{language}: {counts_in_words(counts)}" for language, counts in row.words.items())
-            or "groups of your own file",
-        }
-        for row in coverage(name)
-    ]
+    rows: list[JsonObject] = []
+    for row in coverage(name):
+        languages = ", ".join(row.words) or ("any" if row.reason is None else "none")
+        words = "; ".join(f"{language}: {counts_in_words(counts)}" for language, counts in row.words.items())
+        words = row.reason or words or "groups of your own file"
+        rows.append({"method": row.method, "languages": languages, "words": words})
     _print_entry(_attribute_facts(name), "methods", rows, as_json=as_json)
 
 

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from functools import partial
 from typing import Any
 
 import structlog
@@ -258,7 +257,9 @@ def _build_service(
         dispatcher=Dispatcher(doorbell, meter),
         meter=meter,
         rate_limiter=RateLimiter(rates, settings.redis_url, meter),
-        event_stream=EventStream(partial(database.read, events), statuses.forget),
+        event_stream=EventStream(
+            lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget
+        ),
         statuses=statuses,
         progress=SwrCache(1.0, 2.0),
         reports=SwrCache(60.0, 60.0, capacity=MOST_REPORTS),

@@ -54,5 +54,5 @@ def serve_tools(url: str, key: str | None) -> None:
     if key is not None and not (key.isascii() and key.isprintable()):
         raise ValueError("ASSAY_KEY has characters that no key has")
     logging.disable(logging.INFO)  # standard output is the agent's
-    ask = RemoteAgency(url, key).ask
+    ask = RemoteAgency(url, key).ask  # the same key for every request of the agent
     asyncio.run(AgencyTools(lambda _: ask).server().run_stdio_async())

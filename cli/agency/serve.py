@@ -79,7 +79,7 @@ def migrate_database(settings: Settings) -> None:
 
 
 def _serve(settings: Settings, notifier: JobNotifier, *more_registries: CollectorRegistry) -> None:
-    _offer_first_key(settings)
+    _create_first_key(settings)
     app = create_app(
         settings,
         validator=TargetChecker(settings),
@@ -110,7 +110,7 @@ def _freeze_garbage_collection() -> None:
     gc.set_threshold(GARBAGE_THRESHOLD, *gc.get_threshold()[1:])
 
 
-def _offer_first_key(settings: Settings) -> None:
+def _create_first_key(settings: Settings) -> None:
     """Create the first administrator's key, if keys are required and none exists, and write it to a private file.
 
     It is not printed, because standard error is often a log that many people can read.

@@ -50,7 +50,7 @@ def read_curl(command: str) -> Call:
     auth = None
     url_parts = urlsplit(address if "://" in address else f"http://{address}")
     if arguments.aws_sigv4:  # aws:amz:region:service; the last two may be missing, and are then in the host's name
-        _, _, region, service, *_ = [*arguments.aws_sigv4.split(":"), "", "", "", ""]
+        _, _, region, service, *_ = [*str(arguments.aws_sigv4).split(":"), "", "", "", ""]
         host_service, host_region, *_ = [*(url_parts.hostname or "").split("."), ""]
         auth = {"type": "aws-sigv4", "service": service or host_service, "region": region or host_region}
     elif arguments.user:

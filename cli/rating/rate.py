@@ -179,6 +179,8 @@ def of_failure(name: str, target: str, error: Json) -> str:
 
 @dataclass(frozen=True)
 class _JudgedRating:
+    """Verdicts on a rating and its parts, of which a format for continuous integration is written."""
+
     overall: Verdict
     parts: list[Verdict]
     subject: str

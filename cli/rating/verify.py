@@ -236,7 +236,7 @@ def verify_file(
     SpecificationError
         If a file cannot be read, or keys are needed and were not given.
     """
-    trusted = None if keys is None else Keys(read_jwks(read_json(keys)), trusted=True)
+    trusted_keys = None if keys is None else Keys(read_jwks(read_json(keys)), trusted=True)
     try:
         content = file.open("rb")
     except OSError as wrong:
@@ -244,7 +244,7 @@ def verify_file(
     differences = list[str]()
     try:
         with content:
-            for check in _checks(content, file, trusted, replay=replay, log=log, recorded=recorded):
+            for check in _checks(content, file, trusted_keys, replay=replay, log=log, recorded=recorded):
                 mark = "[green]ok [/green]" if check.ok else "[red]NOT[/red]"
                 console.print(f"{mark} {escape(check.name):<24}{escape(check.wrong or check.found)}")
                 differences += [check.wrong] if check.wrong is not None else []
@@ -281,10 +281,10 @@ def _checks(
 
 
 def _check_export(
-    export: Export, trusted: Keys | None, *, replay: bool, recorded: RecordedFile | None
+    export: Export, trusted_keys: Keys | None, *, replay: bool, recorded: RecordedFile | None
 ) -> Iterator[Check]:
-    keys = trusted or Keys(read_jwks(export.keys) if export.keys["keys"] else {}, trusted=False)
-    if trusted is not None and not export.envelopes:
+    keys = trusted_keys or Keys(read_jwks(export.keys) if export.keys["keys"] else {}, trusted=False)
+    if trusted_keys is not None and not export.envelopes:
         yield Check("signature", "the export has no signature", "")
     yield from check_statements(export.rating, export.envelopes, keys.has_signed)
     if export.unmasked is not None:

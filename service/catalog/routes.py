@@ -123,10 +123,10 @@ def _accepted_languages(method: str) -> dict[str, str] | None:
     if "languages" not in method_schema(method)["properties"]:
         return None
     language_names = languages()
-    codes = dict.fromkeys((*COMMON, *sorted(language_names, key=language_names.__getitem__)))
+    language_codes = dict.fromkeys((*COMMON, *sorted(language_names, key=language_names.__getitem__)))
     return {
         code: language_names[code]
-        for code in codes
+        for code in language_codes
         if _is_accepted(method=method, attribute=attribute_name, languages=[code])
     }
 

@@ -145,7 +145,7 @@ async def _read_observations(service: Service, links: Sequence[ChosenRating]) ->
     question_count = sum(rating.calls or 0 for rating in ratings)
     if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):
         return []
-    if [link for link in links if await service.database.read(places.find, link.rating.job_id)]:
+    if [link for link in links if await service.database.read(places.find, link.rating.job_id)]:  # archived
         return []
     observations_by_job: dict[str, list[Observation]] = {link.rating.job_id: [] for link in links}
     characters = 0

@@ -76,27 +76,27 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         scope = {**scope, "assay.request_id": _request_id(scope)}
-        answer = _ResponseState(scope, send)
-        if answer.is_head:
+        sender = _ResponseSender(scope, send)
+        if sender.is_head:
             scope["method"] = "GET"
         began = time.perf_counter()
         try:
             with bound_contextvars(request=scope["assay.request_id"]):
-                await self._respond(scope, receive, answer)
+                await self._respond(scope, receive, sender)
         except ClientDisconnect:
             log.info("caller disconnected", request=scope["assay.request_id"])
         except Exception as error:
             facts = {"request": scope["assay.request_id"], "error": type(error).__name__, "at": _frames(error)}
             log.error("request failed", **facts)  # noqa: TRY400  the exception's text may hold a secret
-            if answer.status:
+            if sender.status:
                 raise
-            await respond(Request(scope), Problem("internal-error"))(scope, receive, answer.send)
+            await respond(Request(scope), Problem("internal-error"))(scope, receive, sender.send)
         route = getattr(scope.get("route"), "path_format", "unmatched")
-        self._meter.count_request(answer.method, route, answer.status, time.perf_counter() - began)
+        self._meter.count_request(sender.method, route, sender.status, time.perf_counter() - began)
 
-    async def _respond(self, scope: Scope, receive: Receive, answer: _ResponseState) -> None:
+    async def _respond(self, scope: Scope, receive: Receive, sender: _ResponseSender) -> None:
         if self._hosts is not None and (problem := foreign_origin(scope, self._hosts)) is not None:
-            await respond(Request(scope), problem)(scope, receive, answer.send)
+            await respond(Request(scope), problem)(scope, receive, sender.send)
             return
         limit = self._body_limit(scope["method"], scope["path"])
         length_text = Headers(scope=scope).get("content-length", "")
@@ -108,9 +108,9 @@ class RequestMiddleware:
         elif scope["method"] == "OPTIONS":
             response = _options_response(scope)
         else:
-            await self._app(scope, _limit_body(receive, limit), answer.send)
+            await self._app(scope, _limit_body(receive, limit), sender.send)
             return
-        await response(scope, receive, answer.send)
+        await response(scope, receive, sender.send)
 
     def _body_limit(self, method: str, path: str) -> int:
         """Return the maximum size of a body in bytes; it is largest for uploads, which are streamed to disk."""
@@ -126,8 +126,8 @@ class RequestMiddleware:
         return self._max_body_bytes
 
 
-class _ResponseState:
-    """State of the response while it is sent."""
+class _ResponseSender:
+    """Sender of the parts of a response, with what was sent so far."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self.status, self.method, self.is_head = 0, scope["method"], scope["method"] == "HEAD"

@@ -162,7 +162,8 @@ async def list_jobs(
     now_s, base = service.clock(), base_url(lists.request)
     max_entries = MAX_LISTED if query.fields == "full" else MAX_SUMMARISED
     views = [
-        JobLine.listed(job, max_entries, base=base, now_s=now_s, rating=_link(stamps.get(job.id))) for job in page.rows
+        JobLine.listed(job, max_entries, base=base, now_s=now_s, rating=_rating_link(stamps.get(job.id)))
+        for job in page.rows
     ]
     return lists.response(query, "jobs", page, views)
 
@@ -311,7 +312,7 @@ def _read_stamp(c: Connection, job: Job) -> Stamp | None:
     return None if job.rating_id is None else ratings.stamps(c, [job.rating_id]).get(job.rating_id)
 
 
-def _link(rating: Stamp | StoredRating | None) -> RatingLink | None:
+def _rating_link(rating: Stamp | StoredRating | None) -> RatingLink | None:
     if rating is None:
         return None
     return RatingLink(id=rating.id, letter=rating.letter, declared=rating.declared, href=f"/v1/ratings/{rating.id}")
@@ -320,7 +321,7 @@ def _link(rating: Stamp | StoredRating | None) -> RatingLink | None:
 def _job_answer(
     base: str, service: Service, status: int, job: Job, start: JobStart | None, rating: Stamp | StoredRating | None
 ) -> Answer:
-    view = JobView.of(job, base=base, now_s=service.clock(), start=start, rating=_link(rating))
+    view = JobView.of(job, base=base, now_s=service.clock(), start=start, rating=_rating_link(rating))
     headers = {"ETag": f'W/"{job.version}-{view.queue_position or 0}"', "Cache-Control": "private, no-cache"}
     if status == 202:
         headers["Location"] = f"{router.prefix}/{job.id}"

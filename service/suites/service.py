@@ -284,13 +284,13 @@ def _add_suite(
     c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, limit: int, waits: bool
 ) -> tuple[Answer, PlacedSuite | None]:
     def add_jobs_and_suite(c: Connection) -> tuple[Answer, PlacedSuite]:
-        wanted_jobs, ids = _settle_jobs(plan, _read_reusable(c, tenant, plan))
+        wanted_jobs, job_ids = _settle_jobs(plan, _read_reusable(c, tenant, plan))
         new_jobs = [job for job, rating_id in wanted_jobs if rating_id is None]
         _refuse_too_many(c, tenant, new_jobs, limit)
         domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
         jobs.add_all(c, wanted_jobs)
         added_ids = {job.id for job, _ in wanted_jobs}
-        suite = suites.add(c, _new_suite(tenant, plan, ids, sorted(set(ids) - added_ids)))
+        suite = suites.add(c, _new_suite(tenant, plan, job_ids, sorted(set(job_ids) - added_ids)))
         state = read_suite(c, suite.id, tenant)
         assert state is not None  # noqa: S101  the suite was just stored
         return show(state), PlacedSuite(state, [job.id for job in new_jobs])
@@ -319,17 +319,17 @@ def _read_reusable(c: Connection, tenant: str, plan: Plan) -> dict[str, Reusable
 def _settle_jobs(plan: Plan, known_jobs: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
     """Return the jobs to add, each with the id (or ``None``) of the rating that answers it, and each cell's job id."""
     wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
-    ids: list[str] = []
+    job_ids: list[str] = []
     for _, order in plan.orders:
         job, known_job = order.job, known_jobs[order.job.request_digest]
         if _joins_running_job(job, known_job):
-            ids.append(str(known_job.twin_id))
+            job_ids.append(str(known_job.twin_id))
             continue
         rating_id = known_job.rating_id if known_job.rating_visibility == job.visibility else None
         # two cells with equal requests share one job
         shared_job, _ = wanted_jobs.setdefault(job.request_digest, (job, rating_id))
-        ids.append(shared_job.id)
-    return list(wanted_jobs.values()), ids
+        job_ids.append(shared_job.id)
+    return list(wanted_jobs.values()), job_ids
 
 
 def _joins_running_job(job: NewJob, known_job: ReusableWork) -> bool:
@@ -346,7 +346,7 @@ def _refuse_too_many(c: Connection, tenant: str, new_jobs: Sequence[NewJob], lim
         raise too_many_jobs(detail)
 
 
-def _new_suite(tenant: str, plan: Plan, ids: Sequence[str], joined_ids: Sequence[str]) -> NewSuite:
+def _new_suite(tenant: str, plan: Plan, job_ids: Sequence[str], joined_ids: Sequence[str]) -> NewSuite:
     first_order = plan.planned[0].order
     omissions = [omission.as_json() for omission in plan.omitted]
     descriptions = [target.descriptor for target in plan.targets]
@@ -358,5 +358,5 @@ def _new_suite(tenant: str, plan: Plan, ids: Sequence[str], joined_ids: Sequence
         request={"asked": dict(plan.request), "omitted": omissions, "joined": list(joined_ids), **services},
         callback_url=first_order.job.callback_url,
         visibility=first_order.job.visibility,
-        cells=[(cell, job_id) for (cell, _), job_id in zip(plan.orders, ids, strict=True)],
+        cells=[(cell, job_id) for (cell, _), job_id in zip(plan.orders, job_ids, strict=True)],
     )

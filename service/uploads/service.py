@@ -123,9 +123,10 @@ async def keep(
     if stored and stored.media_type == media_type and stored.summary.get("reading") == (reading or None):
         return stored, False  # the same file was validated when it was first sent
     quota = service.settings.upload_quota_bytes
-    used = await service.database.read(uploads.stored_bytes, tenant)
-    if stored is None and used + received.bytes > quota:  # checked again at storing; this saves reading the file
-        raise UploadsFull(used, received.bytes, quota)
+    stored_bytes = await service.database.read(uploads.stored_bytes, tenant)
+    # checked again when the file is stored; this saves reading it
+    if stored is None and stored_bytes + received.bytes > quota:
+        raise UploadsFull(stored_bytes, received.bytes, quota)
     summary = await _run_task("inspect", received.file, purpose=purpose, media_type=media_type, **(reading or {}))
     summary |= {"reading": dict(reading)} if reading else {}
     upload = NewUpload(tenant, name, purpose, media_type, received.digest, received.bytes, summary)
