@@ -263,10 +263,10 @@ async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: s
         addition: AddedItems | None = add(c, row.id, tenant, items)
         if addition is None:
             raise not_found("corpus of yours", row.id)
-        new, version = len(addition.added), addition.corpus.version
+        new_count, version = len(addition.added), addition.corpus.version
         views = [ItemView.of(item) for item in addition.items]
-        view = KeptItemsView(added=new, known=len(items) - new, version=version, items=views)
-        return Answer(201 if new else 200, write_json(view), {"ETag": entity_tag(addition.corpus.id, version)})
+        view = KeptItemsView(added=new_count, known=len(items) - new_count, version=version, items=views)
+        return Answer(201 if new_count else 200, write_json(view), {"ETag": entity_tag(addition.corpus.id, version)})
 
     return await answer_once(service, repeat, add_items)
 

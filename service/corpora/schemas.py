@@ -216,13 +216,13 @@ class CorpusLine(ResponseModel):
     @classmethod
     def of(cls, row: StoredCorpus, items: int, tenant: str, **fields: object) -> Self:
         """Build the view of a stored corpus for a tenant."""
-        path, own = f"/v1/corpora/{row.id}", row.tenant == tenant
+        path, is_own = f"/v1/corpora/{row.id}", row.tenant == tenant
         links = {"self": path, "items": f"{path}/items", "export": f"{path}/export"}
-        if own and row.kind == "sentences":
+        if is_own and row.kind == "sentences":
             links["writing"] = f"{path}/writing"
         digest = None if row.rules is None else row.rules.digest
         fields |= {"specification": rules_name(row), "specification_digest": digest}
-        return cls.from_row(row, own=own, items=items, links=links, **fields)
+        return cls.from_row(row, own=is_own, items=items, links=links, **fields)
 
 
 class CorpusView(CorpusLine):
