@@ -115,8 +115,8 @@ class Case:
         """Codes of all reasons of the rating, its components and the job's problem."""
         if self.rating is None:
             return {(self.job.get("error") or {}).get("code", "")}
-        judged = [self.rating, *self.rating["components"]]
-        return {reason["code"] for rating_or_component in judged for reason in rating_or_component["reasons"]}
+        rating_and_components = [self.rating, *self.rating["components"]]
+        return {reason["code"] for document in rating_and_components for reason in document["reasons"]}
 
 
 def _case(services: DemoServer, service: Predictor | Behaviour | Ill, **options: Any) -> Case:

@@ -70,8 +70,8 @@ class LogRules:
         witness_keys = tuple(VerifierKey.read(witness, COSIGNATURE) for witness in dict.fromkeys(witnesses))
         count = len(witness_keys)
         if required is not None and required > count:
-            need = f"--witnesses {required} needs that many keys of witnesses"
-            raise SpecificationError(f"{need}, but {count} are given with --witness")
+            requirement = f"--witnesses {required} needs that many keys of witnesses"
+            raise SpecificationError(f"{requirement}, but {count} are given with --witness")
         if proof is not None and earlier is None:
             raise SpecificationError("--proof needs the earlier checkpoint that you kept: --checkpoint FILE")
         return cls(witness_keys, count if required is None else required, earlier, proof)

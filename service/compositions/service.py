@@ -67,8 +67,8 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
         check_chain(ratings)
     except Incompatible as error:
         raise _refusal(str(error), "chain", error.place, code=error.code) from None
-    recorded = await _read_observations(service, links)
-    compose_ratings = partial(composition_document, table=request.table, observations=recorded)
+    link_observations = await _read_observations(service, links)
+    compose_ratings = partial(composition_document, table=request.table, observations=link_observations)
     document = await asyncio.to_thread(compose_ratings, ratings, generator(SEED))
     document["notes"] += _notes_on_links(links, now)
     document["chain"] = [_describe_link(number, link, now) for number, link in enumerate(links, start=1)]
@@ -283,8 +283,10 @@ def _middle_language(ratings: Sequence[StoredRating], index: int) -> str:
 
 def _common_experiment(ratings: Sequence[StoredRating]) -> JsonObject:
     """Return the chain's experiment: the last service's or, if all share a method, the first's in its languages."""
-    first_experiment, last = ratings[0].rating.experiment, ratings[-1]
-    experiment = dict(last.rating.experiment or {"method": last.method, "attribute": last.attribute})
+    first_experiment, last_rating = ratings[0].rating.experiment, ratings[-1]
+    experiment = dict(
+        last_rating.rating.experiment or {"method": last_rating.method, "attribute": last_rating.attribute}
+    )
     if len({rating.method for rating in ratings}) == 1 and first_experiment:
         languages = {"languages": experiment["languages"]} if "languages" in experiment else {}
         experiment = {**first_experiment, **languages}

@@ -87,13 +87,14 @@ async def _find_words(service: Service, tenant: str, named_words: NamedWords, me
     """Return the words of the named specifications; refuse one that is unknown or of a kind unfit for `method`."""
     words = []
     for name in named_words.names:
-        stored = await service.database.read(specifications.find_named, tenant, name)
-        if stored is None:
+        specification = await service.database.read(specifications.find_named, tenant, name)
+        if specification is None:
             raise UnknownName("specification", name, (*shipped(), "those of GET /v1/specifications"), "specification")
-        if stored.kind != named_words.kind:
-            kinds = f"{name} is a specification for {stored.kind}; {method} takes one for {named_words.kind}"
+        if specification.kind != named_words.kind:
+            kinds = f"{name} is a specification for {specification.kind}; {method} takes one for {named_words.kind}"
             raise SpecificationError(kinds, "specification")
-        words.append(LoadedWords(f"{stored.name}@{stored.version}", replace(stored.read().words, name=stored.name)))
+        list_words = replace(specification.read().words, name=specification.name)
+        words.append(LoadedWords(f"{specification.name}@{specification.version}", list_words))
     return tuple(words)
 
 
@@ -116,8 +117,10 @@ def chosen_rows(rows: Sequence[Json], named_rows: NamedRows, rng: np.random.Gene
 
 async def _add_trials(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
     if not method.takes_trials:
-        fitting = " or ".join(method_name(other) for other in every_method() if other.takes_trials)
-        raise SpecificationError(f"uploaded answers are for {fitting}; {method.method} asks its own questions", "kind")
+        fitting_methods = " or ".join(method_name(other) for other in every_method() if other.takes_trials)
+        raise SpecificationError(
+            f"uploaded answers are for {fitting_methods}; {method.method} asks its own questions", "kind"
+        )
     trials = await trials_of(service, tenant, target["settings"]["upload"], field="settings.upload")
     fields = ("concept", "level", "chose_second", "trials")
     return method.with_references(LoadedMaterial(trials=tuple({name: row[name] for name in fields} for row in trials)))

@@ -82,14 +82,14 @@ async def pages(
 
 
 def csv_file(
-    name: str, columns: Iterable[str], row_pages: AsyncIterator[Sequence[Any]], cells: Callable[[Any], Sequence[Any]]
+    name: str, columns: Iterable[str], row_pages: AsyncIterator[Sequence[Any]], cells_of: Callable[[Any], Sequence[Any]]
 ) -> StreamingResponse:
     """Stream pages of rows as CSV (RFC 4180), saved as a file."""
 
     async def lines() -> AsyncIterator[str]:
         yield csv_lines([list(columns)])
         async for page in row_pages:
-            yield await asyncio.to_thread(lambda rows: csv_lines([cells(row) for row in rows]), page)
+            yield await asyncio.to_thread(lambda rows: csv_lines([cells_of(row) for row in rows]), page)
 
     return _download(lines(), "text/csv; charset=utf-8", f"{name}.csv")
 

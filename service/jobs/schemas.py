@@ -262,8 +262,8 @@ def _without_texts(value: Any, hidden_texts: set[str]) -> Any:
     if isinstance(value, Mapping):
         return {name: _without_texts(member, hidden_texts) for name, member in value.items()}
     if isinstance(value, list):
-        shown = [entry for entry in value if not (isinstance(entry, str) and entry in hidden_texts)]
-        return [_without_texts(entry, hidden_texts) for entry in shown]
+        shown_entries = [entry for entry in value if not (isinstance(entry, str) and entry in hidden_texts)]
+        return [_without_texts(entry, hidden_texts) for entry in shown_entries]
     return value
 
 

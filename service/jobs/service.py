@@ -97,13 +97,13 @@ async def place(
         allowance = await permit(service, caller, target_url)
     arguments = (order, repeat, show, max_active, waits)
     try:
-        answer, placed = await service.database.write(_place_order, *arguments, permitted=allowance is not None)
+        answer, placed_job = await service.database.write(_place_order, *arguments, permitted=allowance is not None)
     except RateNotTaken:  # the rating or job that would have answered this request expired or ended in the meantime
         allowance = await permit(service, caller, target_url)
-        answer, placed = await service.database.write(_place_order, *arguments, permitted=True)
-    if placed is not None and placed.is_new:
-        service.dispatcher.ring(placed.job.id)
-    return answer, placed and placed.job, allowance
+        answer, placed_job = await service.database.write(_place_order, *arguments, permitted=True)
+    if placed_job is not None and placed_job.is_new:
+        service.dispatcher.ring(placed_job.job.id)
+    return answer, placed_job and placed_job.job, allowance
 
 
 async def permit(service: Service, caller: Caller, target_url: str | None, count: int = 1) -> Allowance:

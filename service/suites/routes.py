@@ -86,12 +86,12 @@ async def get_suite(
     request: Request, suite_id: str, service: ServiceDependency, caller: Reader, wait: Wait, response: Response
 ) -> Response:
     """Read a profile: the letter of each cell, the worst letter, and the progress."""
-    state = await _read_suite(service, suite_id, caller.tenant)
-    if wait and not none_match(request, version_of(state, service.clock())):
+    suite_state = await _read_suite(service, suite_id, caller.tenant)
+    if wait and not none_match(request, version_of(suite_state, service.clock())):
         with service.open_streams.held(caller.tenant, caller.key_id):
-            await wait_for_end(service, state.cells, wait)
-        state = await _read_suite(service, suite_id, caller.tenant)
-    answer = _suite_answer(service, 200, state)
+            await wait_for_end(service, suite_state.cells, wait)
+        suite_state = await _read_suite(service, suite_id, caller.tenant)
+    answer = _suite_answer(service, 200, suite_state)
     return answer.response(**response.headers)
 
 
@@ -112,14 +112,14 @@ async def get_suite_report_markdown(
 
 
 async def _report(request: Request, service: Service, suite_id: str, tenant: str, form: PageFormat) -> Response:
-    state = await _read_suite(service, suite_id, tenant)
+    suite_state = await _read_suite(service, suite_id, tenant)
     now_s = service.clock()
     headers = {
-        "ETag": version_of(state, now_s).removesuffix('"') + f'-{assay.__version__}"',
+        "ETag": version_of(suite_state, now_s).removesuffix('"') + f'-{assay.__version__}"',
         "Cache-Control": "private, no-cache",
         "Vary": "Authorization",
     }
-    document = suite_view(state, now_s).model_dump(mode="json")
+    document = suite_view(suite_state, now_s).model_dump(mode="json")
     return not_modified(request, headers) or page_report(form, "suite", document, headers)
 
 
@@ -160,10 +160,10 @@ def _read_page(
     return page, suites.tallies(c, [suite.id for suite in page.rows])
 
 
-def _suite_answer(service: Service, status: int, state: SuiteState) -> Answer:
+def _suite_answer(service: Service, status: int, suite_state: SuiteState) -> Answer:
     now_s = service.clock()
-    view = suite_view(state, now_s)
-    headers = {"ETag": version_of(state, now_s), "Cache-Control": "private, no-cache"}
+    view = suite_view(suite_state, now_s)
+    headers = {"ETag": version_of(suite_state, now_s), "Cache-Control": "private, no-cache"}
     unfinished_count = view.progress.queued + view.progress.running
     if status == 202:
         headers["Location"] = f"{router.prefix}/{view.id}"

@@ -40,9 +40,9 @@ def suite_line(suite: StoredSuite, progress: SuiteProgress) -> SuiteLine:
     return SuiteLine.from_row(suite, **_suite_fields(suite, progress))
 
 
-def suite_view(state: SuiteState, now_s: float) -> SuiteView:
+def suite_view(suite_state: SuiteState, now_s: float) -> SuiteView:
     """Build the profile of a suite; `now_s` is in seconds since 1970."""
-    suite, cells, ratings = state
+    suite, cells, ratings = suite_state
     profile = _matrix_of_service(cells, suite.request["omitted"], ratings, now_s)
     services = None
     if suite.request.get("services") is not None:
@@ -98,11 +98,11 @@ def _matrix_of_service(
     }
 
 
-def version_of(state: SuiteState, now_s: float) -> str:
+def version_of(suite_state: SuiteState, now_s: float) -> str:
     """Return the entity tag of a profile; it changes with every job, and when a rating expires or is withdrawn."""
-    expired_count = sum(_is_expired(cell, now_s) for cell in state.cells)
-    withdrawn_count = sum(cell.withdrawn_at is not None for cell in state.cells)
-    return f'W/"{sum(cell.version for cell in state.cells)}-{expired_count}-{withdrawn_count}"'
+    expired_count = sum(_is_expired(cell, now_s) for cell in suite_state.cells)
+    withdrawn_count = sum(cell.withdrawn_at is not None for cell in suite_state.cells)
+    return f'W/"{sum(cell.version for cell in suite_state.cells)}-{expired_count}-{withdrawn_count}"'
 
 
 def _suite_fields(suite: StoredSuite, progress: SuiteProgress) -> JsonObject:
@@ -205,10 +205,10 @@ async def place_suite(
             await refuse_cooling(service, caller, target.descriptor["base_url"])
         await permit(service, caller, plan.targets[0].descriptor["base_url"], new_count)
     max_active = service.settings.max_active_jobs
-    answer, placed = await service.database.write(_add_suite, tenant, plan, repeat, show, max_active, bool(wait))
-    if placed is not None:
-        suite, cells, _ = placed.state
-        for job_id in placed.job_ids:
+    answer, placed_suite = await service.database.write(_add_suite, tenant, plan, repeat, show, max_active, bool(wait))
+    if placed_suite is not None:
+        suite, cells, _ = placed_suite.state
+        for job_id in placed_suite.job_ids:
             service.dispatcher.ring(job_id)
         if wait and not _all_finished(cells):
             await wait_for_end(service, cells, wait)
@@ -291,9 +291,9 @@ def _add_suite(
         jobs.add_all(c, wanted_jobs)
         added_ids = {job.id for job, _ in wanted_jobs}
         suite = suites.add(c, _new_suite(tenant, plan, job_ids, sorted(set(job_ids) - added_ids)))
-        state = read_suite(c, suite.id, tenant)
-        assert state is not None  # noqa: S101  the suite was just stored
-        return show(state), PlacedSuite(state, [job.id for job in new_jobs])
+        suite_state = read_suite(c, suite.id, tenant)
+        assert suite_state is not None  # noqa: S101  the suite was just stored
+        return show(suite_state), PlacedSuite(suite_state, [job.id for job in new_jobs])
 
     return once(c, repeat, add_jobs_and_suite, lambda placed: not waits or _all_finished(placed.state.cells))
 
@@ -304,9 +304,9 @@ def _all_finished(cells: Sequence[StoredCell]) -> bool:
 
 def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeatable, show: Show) -> Answer:
     """Build the answer again after the wait, and store it for repetitions of the request."""
-    state = read_suite(c, suite_id, tenant)
-    assert state is not None  # noqa: S101  suites are never removed
-    answer = show(state)
+    suite_state = read_suite(c, suite_id, tenant)
+    assert suite_state is not None  # noqa: S101  suites are never removed
+    answer = show(suite_state)
     store_answer(c, repeat, answer)
     return answer
 

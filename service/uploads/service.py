@@ -119,18 +119,18 @@ async def keep(
     UploadsFull, QuotaExceeded
         If the tenant's uploads, or everything that it stores, would take more than is allowed.
     """
-    stored = await service.database.read(uploads.find, received.digest, tenant, purpose)
-    if stored and stored.media_type == media_type and stored.summary.get("reading") == (reading or None):
-        return stored, False  # the same file was validated when it was first sent
+    upload = await service.database.read(uploads.find, received.digest, tenant, purpose)
+    if upload and upload.media_type == media_type and upload.summary.get("reading") == (reading or None):
+        return upload, False  # the same file was validated when it was first sent
     quota = service.settings.upload_quota_bytes
     stored_bytes = await service.database.read(uploads.stored_bytes, tenant)
     # checked again when the file is stored; this saves reading it
-    if stored is None and stored_bytes + received.bytes > quota:
+    if upload is None and stored_bytes + received.bytes > quota:
         raise UploadsFull(stored_bytes, received.bytes, quota)
     summary = await _run_task("inspect", received.file, purpose=purpose, media_type=media_type, **(reading or {}))
     summary |= {"reading": dict(reading)} if reading else {}
-    upload = NewUpload(tenant, name, purpose, media_type, received.digest, received.bytes, summary)
-    return await service.database.write(uploads.add, upload, received.file, quota)
+    new_upload = NewUpload(tenant, name, purpose, media_type, received.digest, received.bytes, summary)
+    return await service.database.write(uploads.add, new_upload, received.file, quota)
 
 
 async def rows_of(

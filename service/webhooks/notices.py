@@ -70,13 +70,13 @@ def _notice_operation(notice_name: str, summary: str, data: Json) -> JsonObject:
 
 
 def _notice_content(name: str, data: Json) -> JsonObject:
-    facts, when = dict(data), "2026-01-02T03:04:05Z"
+    facts, time = dict(data), "2026-01-02T03:04:05Z"
     source = f"/v1/jobs/{facts['job_id']}" if "job_id" in facts else f"/v1/webhooks/{facts['webhook_id']}"
-    event = {"specversion": "1.0", "id": "dlv_01KA8Z8W5RBH2C7N4T9V6Y3XQK", "source": source, "type": name, "time": when}
+    event = {"specversion": "1.0", "id": "dlv_01KA8Z8W5RBH2C7N4T9V6Y3XQK", "source": source, "type": name, "time": time}
     return {
         "application/json": {
             "schema": {"$ref": "#/components/schemas/Notice"},
-            "example": {"type": name, "timestamp": when, "data": facts},
+            "example": {"type": name, "timestamp": time, "data": facts},
         },
         "application/cloudevents+json": {
             "schema": {"$ref": "#/components/schemas/CloudEvent"},

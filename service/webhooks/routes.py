@@ -59,8 +59,8 @@ async def create_webhook(
     webhook_id = new_id("whk")
 
     def add(c: Connection) -> Answer:
-        sealed = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, webhook_id)
-        new_webhook = NewWebhook(id=webhook_id, tenant=caller.tenant, sealed_secret=sealed, **body.model_dump())
+        sealed_secret = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, webhook_id)
+        new_webhook = NewWebhook(id=webhook_id, tenant=caller.tenant, sealed_secret=sealed_secret, **body.model_dump())
         webhook = webhooks.add(c, new_webhook, confirmed=False)
         fan_out.challenge(c, webhook, _base_url(service))
         # creates the signing key if there is none, because the answer contains the public key
