@@ -32,9 +32,8 @@ def show_methods(name: str | None, kind: str | None, search: str | None, *, as_j
     if name is not None:
         _show_method(_look_up("method", name, methods), as_json=as_json)
         return
-    show_list(
-        [_facts_of(method) for method in methods.values() if _rates(kind, method.kinds)], search=search, as_json=as_json
-    )
+    rows = [_method_facts(method) for method in methods.values() if _matches_kind(kind, method.kinds)]
+    show_list(rows, search=search, as_json=as_json)
 
 
 def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> None:
@@ -42,16 +41,12 @@ def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> N
     if name is None:
         show_list([_attribute_facts(attribute_name) for attribute_name in attributes()], search=search, as_json=as_json)
         return
-    rows = [
-        {
-            "method": row.method,
-            "languages": ", ".join(row.words) or ("any" if row.reason is None else "none"),
-            "words": row.reason
-            or "; ".join(f"{language}: {counts_in_words(counts)}" for language, counts in row.words.items())
-            or "groups of your own file",
-        }
-        for row in coverage(name)
-    ]
+    rows: list[JsonObject] = []
+    for row in coverage(name):
+        languages = ", ".join(row.words) or ("any" if row.reason is None else "none")
+        words = "; ".join(f"{language}: {counts_in_words(counts)}" for language, counts in row.words.items())
+        words = row.reason or words or "groups of your own file"
+        rows.append({"method": row.method, "languages": languages, "words": words})
     _print_entry(_attribute_facts(name), "methods", rows, as_json=as_json)
 
 
@@ -75,54 +70,52 @@ def show_specifications(name: str | None, attribute_name: str | None, search: st
 
 def show_protocols(name: str | None, kind: str | None, search: str | None, *, as_json: bool) -> None:
     """Print the protocols; with a `name`, only this one, with every setting and its description."""
-    infos = {protocol.name: protocol for protocol in protocols()}
+    protocol_infos = {info.name: info for info in protocols()}
     if name is not None:
-        _show_protocol(_look_up("protocol", name, infos), as_json=as_json)
+        _show_protocol(_look_up("protocol", name, protocol_infos), as_json=as_json)
         return
-    show_list(
-        [_protocol_facts(protocol) for protocol in infos.values() if _rates(kind, protocol.kinds)],
-        search=search,
-        as_json=as_json,
-    )
+    rows = [_protocol_facts(info) for info in protocol_infos.values() if _matches_kind(kind, info.kinds)]
+    show_list(rows, search=search, as_json=as_json)
 
 
-def _look_up(noun: str, name: str, known_names: Mapping[str, T]) -> T:
-    if name not in known_names:
-        raise UnknownName(noun, name, known_names)
-    return known_names[name]
+def _look_up(noun: str, name: str, entries: Mapping[str, T]) -> T:
+    if name not in entries:
+        raise UnknownName(noun, name, entries)
+    return entries[name]
 
 
-def _rates(kind: str | None, kinds: Container[Kind]) -> bool:
+def _matches_kind(kind: str | None, kinds: Container[Kind]) -> bool:
     if kind is not None and kind not in set(Kind):
         raise UnknownName("kind of service", kind, tuple(Kind))
     return kind is None or kind in kinds
 
 
-def _facts_of(kind: type[AnyMethod]) -> JsonObject:
-    return {"method": method_name(kind), "rates": sorted(kind.kinds), "question": kind.summary, "source": kind.paper}
+def _method_facts(method: type[AnyMethod]) -> JsonObject:
+    facts = {"question": method.summary, "source": method.paper}
+    return {"method": method_name(method), "rates": sorted(method.kinds), **facts}
 
 
-def _show_method(kind: type[AnyMethod], *, as_json: bool) -> None:
-    texts = descriptions_in(inspect.getdoc(kind) or "")
+def _show_method(method: type[AnyMethod], *, as_json: bool) -> None:
+    descriptions = descriptions_in(inspect.getdoc(method) or "")
     rows = [
         {
             "field": field.name,
             "default": _default_in_words(field.default, field.default_factory),
-            "description": texts.get(field.name, "").replace("``", "").replace("`", ""),
+            "description": descriptions.get(field.name, "").replace("``", "").replace("`", ""),
         }
-        for field in fields(kind)
+        for field in fields(method)
         if field.name != "method"
     ]
-    _print_entry(_facts_of(kind), "fields", rows, as_json=as_json)
+    _print_entry(_method_facts(method), "fields", rows, as_json=as_json)
 
 
 def _attribute_facts(name: str) -> JsonObject:
     definition = attribute(name)
-    carriers = [template for template in constructions() if construction(template).supports(definition)]
+    templates = [template for template in constructions() if construction(template).supports(definition)]
     return {
         "attribute": name,
         "values": list(definition.value_names),
-        "templates": carriers,
+        "templates": templates,
         "methods": [row.method for row in coverage(name) if row.reason is None],
         "source": definition.source,
     }
@@ -152,19 +145,19 @@ def _show_protocol(info: ProtocolInfo, *, as_json: bool) -> None:
     _print_entry({**_protocol_facts(info), "notes": list(info.notes)}, "settings", rows, as_json=as_json)
 
 
-def _print_entry(facts: Json, name: str, rows: list[JsonObject], *, as_json: bool) -> None:
+def _print_entry(facts: Json, rows_name: str, rows: list[JsonObject], *, as_json: bool) -> None:
     """Print the facts about a method or protocol, and its fields or settings."""
     if as_json:
-        print_json({**facts, name: rows}, ensure_ascii=False)
+        print_json({**facts, rows_name: rows}, ensure_ascii=False)
         return
-    for fact, value in facts.items():
-        values = value if fact == "notes" else [", ".join(value) if isinstance(value, list) else value]
-        for text in values:
-            console.print(f"[bold]{fact.replace('_', ' ')}[/bold]  {escape(text)}", soft_wrap=True)
-    console.print(f"\n[bold]{name}[/bold]")
+    for name, value in facts.items():
+        lines = value if name == "notes" else [", ".join(value) if isinstance(value, list) else value]
+        for line in lines:
+            console.print(f"[bold]{name.replace('_', ' ')}[/bold]  {escape(line)}", soft_wrap=True)
+    console.print(f"\n[bold]{rows_name}[/bold]")
     for row in rows:
-        heading, *facts_of_it, description = row.values()
-        console.print(f"  [bold]{heading}[/bold]  {escape('; '.join(facts_of_it))}", soft_wrap=True)
+        heading, *short_facts, description = row.values()
+        console.print(f"  [bold]{heading}[/bold]  {escape('; '.join(short_facts))}", soft_wrap=True)
         for line in textwrap.wrap(description, 100):
             console.print(f"      {escape(line)}", soft_wrap=True)
 

@@ -87,9 +87,9 @@ def parse_yaml(text: str, name: str) -> Any:
     Aliases are counted in expanded form, so that nine lines cannot expand to a billion values.
     """
     try:
-        expansion = _Expansion(name)
+        expanded_size = _ExpandedSize(name)
         for event in yaml.parse(text, Loader=_Loader):
-            expansion.add(event)
+            expanded_size.add(event)
         return _plain_json(yaml.load(text, Loader=_Loader), name)  # noqa: S506 - a safe loader with fewer types
     except (yaml.YAMLError, RecursionError) as wrong:
         mark = getattr(wrong, "problem_mark", None)
@@ -120,34 +120,35 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
 
-for _tag, _pattern, _first in (
+for _tag, _pattern, _first_characters in (
     ("null", r"~|null|Null|NULL|", ("~", "n", "N", "")),
     ("bool", r"true|True|TRUE|false|False|FALSE", tuple("tTfF")),
     ("int", r"[-+]?(?:0|[1-9][0-9]{0,17})", tuple("-+0123456789")),
     ("float", r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?", tuple("-+.0123456789")),
     ("merge", r"<<", ("<",)),
 ):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})\\Z"), _first)
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})\\Z"), _first_characters)
 
 
 @dataclass
-class _Expansion:
+class _ExpandedSize:
     """Size of a YAML document after its aliases are replaced, counted by its events before anything is built."""
 
     name: str
     values: int = 0
     characters: int = 0
-    anchored: dict[str, tuple[int, int] | None] = field(default_factory=dict)
-    """Size by anchor; None while the anchor's value has not ended, so that an alias to it is a cycle."""
-    started: list[tuple[str | None, int, int]] = field(default_factory=list)
+    anchor_sizes: dict[str, tuple[int, int] | None] = field(default_factory=dict)
+    """Values and characters by anchor; None while the anchor's value has not ended, so that an alias is a cycle."""
+    open_collections: list[tuple[str | None, int, int]] = field(default_factory=list)
+    """Anchor of each collection that has not ended, and the counts of values and characters before it."""
 
     def add(self, event: Any) -> None:
         """Count an event; refuse a document that is deep, refers to itself or becomes too large."""
         if getattr(event, "tag", None) not in {None, "!", "tag:yaml.org,2002:str"}:
             raise SpecificationError(f"{self.name} contains the tag {event.tag[:50]}; remove all tags")
         if isinstance(event, yaml.CollectionEndEvent):
-            anchor, values, characters = self.started.pop()
-            self._store_anchor(anchor, self.values - values, self.characters - characters)
+            anchor, values_before, characters_before = self.open_collections.pop()
+            self._store_anchor(anchor, self.values - values_before, self.characters - characters_before)
         elif isinstance(event, yaml.NodeEvent):
             self._count_event(event)
         if self.values > MOST_VALUES or self.characters > MOST_CHARACTERS:
@@ -155,25 +156,26 @@ class _Expansion:
             raise SpecificationError(f"{self.name} has more than {limits} when its aliases are replaced")
 
     def _count_event(self, event: Any) -> None:
-        size = (1, len(getattr(event, "value", "")))
+        values, characters = 1, len(getattr(event, "value", ""))
         if isinstance(event, yaml.AliasEvent):
-            counts = self.anchored.get(str(event.anchor), (0, 0))  # an unknown anchor is refused when it is loaded
-            if counts is None:
+            size = self.anchor_sizes.get(str(event.anchor), (0, 0))  # an unknown anchor is refused when it is loaded
+            if size is None:
                 raise SpecificationError(f"{self.name} refers to itself by *{str(event.anchor)[:50]}")
-            size = counts
+            values, characters = size
         elif isinstance(event, yaml.CollectionStartEvent):
-            self.started.append((event.anchor, self.values, self.characters))
+            self.open_collections.append((event.anchor, self.values, self.characters))
             if event.anchor:
-                self.anchored[event.anchor] = None
-            if len(self.started) > MOST_DEPTH:
+                self.anchor_sizes[event.anchor] = None
+            if len(self.open_collections) > MOST_DEPTH:
                 raise _too_deep(self.name)
         else:
-            self._store_anchor(event.anchor, *size)
-        self.values, self.characters = self.values + size[0], self.characters + size[1]
+            self._store_anchor(event.anchor, values, characters)
+        self.values += values
+        self.characters += characters
 
     def _store_anchor(self, anchor: str | None, values: int, characters: int) -> None:
         if anchor:
-            self.anchored[anchor] = (values, characters)
+            self.anchor_sizes[anchor] = (values, characters)
 
 
 def _plain_json(value: object, name: str, depth: int = 0) -> Any:
@@ -181,9 +183,9 @@ def _plain_json(value: object, name: str, depth: int = 0) -> Any:
     if depth > MOST_DEPTH:
         raise _too_deep(name)
     if isinstance(value, dict):
-        return {str(key): _plain_json(inner, name, depth + 1) for key, inner in value.items()}
+        return {str(key): _plain_json(member_value, name, depth + 1) for key, member_value in value.items()}
     if isinstance(value, list):
-        return [_plain_json(inner, name, depth + 1) for inner in value]
+        return [_plain_json(member_value, name, depth + 1) for member_value in value]
     if isinstance(value, float) and not math.isfinite(value):
         raise SpecificationError(f"{name} contains an infinite number or NaN")
     if not isinstance(value, str | int | float | None):

@@ -19,25 +19,26 @@ from assay.model import Interval
 
 def run(file: Path, answers: str, seed: int, *, as_json: bool) -> None:
     """Print the scores of every category in a file of questions with answers."""
-    records = list(_records(file))
-    categories = dict.fromkeys(str(record.get("category")) for record in records)
-    documents = {}
-    for category in categories:
-        rows = [record for record in records if str(record.get("category")) == category]
-        if missing := sum(answers not in record for record in rows):
-            raise SpecificationError(f"{missing} records of {category} have no member {answers!r}", "answers")
-        questions = [read_question(record) for record in rows]
-        documents[category] = score(questions, [str(record[answers]) for record in rows], generator(seed))
+    records_by_category: dict[str, list[JsonObject]] = {}
+    for record in _records(file):
+        records_by_category.setdefault(str(record.get("category")), []).append(record)
+    scores_by_category = {}
+    for category, category_records in records_by_category.items():
+        if missing_count := sum(answers not in record for record in category_records):
+            raise SpecificationError(f"{missing_count} records of {category} have no member {answers!r}", "answers")
+        questions = [read_question(record) for record in category_records]
+        answer_texts = [str(record[answers]) for record in category_records]
+        scores_by_category[category] = score(questions, answer_texts, generator(seed))
     if as_json:
         json_by_category = {
-            category: {context: asdict(scores) for context, scores in contexts.items()}
-            for category, contexts in documents.items()
+            category: {context: asdict(scores) for context, scores in scores_by_context.items()}
+            for category, scores_by_context in scores_by_category.items()
         }
         typer.echo(json.dumps(json_by_category, indent=1))
         return
-    for category, contexts in documents.items():
+    for category, scores_by_context in scores_by_category.items():
         typer.echo(category)
-        for context, scores in contexts.items():
+        for context, scores in scores_by_context.items():
             typer.echo("\n".join(_score_lines(context, scores)))
 
 

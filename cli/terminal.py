@@ -40,26 +40,26 @@ def show_list(rows: Iterable[Json], *, search: str | None, as_json: bool) -> Non
     as_json : bool
         Print all members as JSON.
     """
-    matching = [
-        row for row in rows if search is None or search.casefold() in json.dumps(row, ensure_ascii=False).casefold()
-    ]
+    if search is not None:
+        rows = [row for row in rows if search.casefold() in json.dumps(row, ensure_ascii=False).casefold()]
+    rows = list(rows)
     if as_json:
-        print_json(matching, ensure_ascii=False)
+        print_json(rows, ensure_ascii=False)
         return
-    if not matching:
+    if not rows:
         console.print("none")
         return
-    names = list(matching[0])
+    first_name, *other_names = rows[0]
     table = Table(box=None, padding=(0, 2))
-    table.add_column(names[0], no_wrap=True, min_width=max(len(str(row[names[0]])) for row in matching))
-    for name in names[1:]:
+    table.add_column(first_name, no_wrap=True, min_width=max(len(str(row[first_name])) for row in rows))
+    for name in other_names:
         table.add_column(name.replace("_", " "), overflow="fold")
-    for row in matching:
-        table.add_row(*(escape(_cell(row[name])) for name in names))
+    for row in rows:
+        table.add_row(*(escape(_cell_text(row[name])) for name in (first_name, *other_names)))
     console.print(table)
 
 
-def _cell(value: object) -> str:
+def _cell_text(value: object) -> str:
     match value:
         case None | False:
             return ""

@@ -190,12 +190,12 @@ def _lifespan(
     @asynccontextmanager
     async def run_lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with outer_lifespan():
-            reading = asyncio.create_task(_read_ahead(service))
+            read_ahead = asyncio.create_task(_read_ahead(service))
             try:
                 yield
             finally:
-                reading.cancel()
-                await asyncio.wait([reading])
+                read_ahead.cancel()
+                await asyncio.wait([read_ahead])
                 await service.close()
 
     return run_lifespan
@@ -205,12 +205,11 @@ async def _read_ahead(service: Service) -> None:
     """Read what strangers see first of a large registry, so that the first of them does not wait for seconds."""
     database = service.replica or service.database
     try:
-        _, last_of_part = await database.read(part_after, "")
-        if last_of_part is not None:
+        _, last_address = await database.read(part_after, "")
+        if last_address is not None:  # the registry is so large that it is read in parts
             await registry.count_letters(service, database, DistributionQuery())
-            await services.read_rankings(
-                service, database, NO_TENANT if service.settings.keys_required else OPERATOR_TENANT
-            )
+            tenant = NO_TENANT if service.settings.keys_required else OPERATOR_TENANT
+            await services.read_rankings(service, database, tenant)
     except StoreError as error:  # a request reads it again
         logger.warning("the registry was not read ahead", error=str(error))
 
@@ -242,12 +241,12 @@ def _build_service(
         DOWNLOADS: settings.download_rate,
     }
     statuses = StatusCache(settings.status_cache_s, meter)
-    pooling = {"pool_size": settings.pool_size, "max_overflow": settings.pool_overflow}
-    options: Any = pooling | {"pool_timeout_s": settings.pool_timeout_s}
-    database = AsyncDatabase(settings.resolved_database_url, quota=settings.storage_quota_bytes, **options)
+    pool_options: Any = {"pool_size": settings.pool_size, "max_overflow": settings.pool_overflow}
+    pool_options["pool_timeout_s"] = settings.pool_timeout_s
+    database = AsyncDatabase(settings.resolved_database_url, quota=settings.storage_quota_bytes, **pool_options)
     replica = None
     if (url := settings.replica_url) is not None:
-        replica_db = AsyncDatabase(url, read_only=True, **options)
+        replica_db = AsyncDatabase(url, read_only=True, **pool_options)
         replica = ReplicaReader(database, replica_db, url, settings.replica_max_lag_s, meter.replica_fallbacks.inc)
     return Service(
         settings=settings,

@@ -59,17 +59,17 @@ class Service(HttpParts):
         merge: Callable[[Sequence[T]], V],
         **filters: str,
     ) -> V:
-        """Merge what `read` reads of each part of the current ratings with `filters`; keep what several parts give."""
-        part, last_of_part = await database.read(part_after, "", **filters)
+        """Call `read` for each part of the current ratings with `filters`; merge the results, and cache several."""
+        first_part, last_address = await database.read(part_after, "", **filters)
 
         async def merge_all() -> V:
-            parts, after = [await database.read(read, part=part)], last_of_part
+            results, after = [await database.read(read, part=first_part)], last_address
             while after is not None:
-                following, after = await database.read(part_after, after, **filters)
-                parts.append(await database.read(read, part=following))
-            return await asyncio.to_thread(merge, parts)
+                part, after = await database.read(part_after, after, **filters)
+                results.append(await database.read(read, part=part))
+            return await asyncio.to_thread(merge, results)
 
-        return cast("V", await (merge_all() if last_of_part is None else self.merged.get(key, merge_all)))
+        return cast("V", await (merge_all() if last_address is None else self.merged.get(key, merge_all)))
 
     async def close(self) -> None:
         """Stop the parts that have threads, tasks or connections."""

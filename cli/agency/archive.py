@@ -26,14 +26,15 @@ def archive(settings: Settings, before: datetime, to: str, *, compact: bool) -> 
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
         with database.write() as c:
             key = signing.current(c, Vault.from_settings(settings))
-            keys, size = [public.as_jwk() for public in signing.all_keys(c)], months.database_size(c)
+            public_keys = [signing_key.as_jwk() for signing_key in signing.all_keys(c)]
+            bytes_before = months.database_size(c)
 
         def export(rating: StoredRating) -> bytes:
             with database.read() as c:
                 certificate = certificates.find(c, rating.id)
             envelopes = certificate.envelopes if certificate else certificates.envelopes_of(key, rating)
             writer = ExportWriter()
-            lines = [writer.opening(rating.shown, list(envelopes.values()), keys, rating.unmasked)]
+            lines = [writer.opening(rating.shown, list(envelopes.values()), public_keys, rating.unmasked)]
             lines += [writer.observation(row.as_json()) for row in recorded_observations(database, rating)]
             return b"".join([*lines, writer.closing({key.id: key.sign})])
 
@@ -41,8 +42,8 @@ def archive(settings: Settings, before: datetime, to: str, *, compact: bool) -> 
             size_mb = sum(job.size for job in jobs) / 1e6
             console.print(f"{jobs[0].file}: {len(jobs):,} jobs, {size_mb:,.1f} MB", soft_wrap=True)
         with database.read() as c:
-            after = months.database_size(c, compact=compact) / 1e6
-        console.print(f"database: {size / 1e6:,.1f} MB before, {after:,.1f} MB after")
+            bytes_after = months.database_size(c, compact=compact)
+        console.print(f"database: {bytes_before / 1e6:,.1f} MB before, {bytes_after / 1e6:,.1f} MB after")
 
 
 def restore(settings: Settings, month: datetime) -> None:

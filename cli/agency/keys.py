@@ -76,22 +76,22 @@ def rotate_signing(settings: Settings) -> None:
 def rotate_secrets(settings: Settings) -> int:
     """Encrypt every secret in use again, with the current key; print rows without a key; return the exit code."""
     migrate.check(settings.resolved_database_url)
-    vault, resealed_count, unreadable = Vault.from_settings(settings), 0, list[str]()
+    vault = Vault.from_settings(settings)
+    resealed_count, lost_ids = 0, list[str]()
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
-        for holder in range(len(rotation.HOLDERS)):
-            after: str | None = None
+        for holder_index in range(len(rotation.HOLDERS)):
+            last_id: str | None = None
             while True:
                 with database.write() as connection:
-                    batch = rotation.reseal(connection, vault, holder, after)
+                    batch = rotation.reseal(connection, vault, holder_index, last_id)
                 resealed_count += batch.resealed
-                unreadable += batch.lost
-                if batch.last_id is None:
+                lost_ids += batch.lost
+                if (last_id := batch.last_id) is None:
                     break
-                after = batch.last_id
     console.print(f"{resealed_count} secrets were resealed with the present key ({vault.key_id}).")
-    if not unreadable:
+    if not lost_ids:
         console.print("None is left under an older key: ASSAY_SECRET_KEY_OLDER can be unset.")
         return 0
-    console.print(f"No configured key opens the secrets of {len(unreadable)} rows: {', '.join(unreadable[:10])}")
+    console.print(f"No configured key opens the secrets of {len(lost_ids)} rows: {', '.join(lost_ids[:10])}")
     console.print("Add the key they were sealed with to ASSAY_SECRET_KEY_OLDER, or enter these secrets again.")
     return Exit.UNAVAILABLE

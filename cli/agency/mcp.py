@@ -35,9 +35,9 @@ class RemoteAgency:
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """Send a request and return its answer; raise `Refused` from 400, or if the agency cannot be reached."""
-        present = {name: value for name, value in (query or {}).items() if value not in (None, "")}
+        given_query = {name: value for name, value in (query or {}).items() if value not in (None, "")}
         try:
-            response = await self._client.request(method, path, params=present, json=body, headers=headers)
+            response = await self._client.request(method, path, params=given_query, json=body, headers=headers)
         except httpx.HTTPError as failure:
             problem = {"code": "unreachable", "detail": f"{self._url} cannot be reached: {type(failure).__name__}"}
             raise Refused(NOT_REACHED, problem) from None
@@ -54,5 +54,5 @@ def serve_tools(url: str, key: str | None) -> None:
     if key is not None and not (key.isascii() and key.isprintable()):
         raise ValueError("ASSAY_KEY has characters that no key has")
     logging.disable(logging.INFO)  # standard output is the agent's
-    ask = RemoteAgency(url, key).ask
+    ask = RemoteAgency(url, key).ask  # the same key for every request of the agent
     asyncio.run(AgencyTools(lambda _: ask).server().run_stdio_async())

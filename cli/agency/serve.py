@@ -34,7 +34,7 @@ from workers.engine.reconciler import reconciling
 from workers.engine.tasks import JobNotifier, open_context
 from workers.targets.registry import TargetChecker
 
-LITTER = 20_000
+GARBAGE_THRESHOLD = 20_000
 """Number of new objects after which the garbage collector looks for cycles; few objects outlive a request."""
 
 FIRST_KEY = "first-admin-key"
@@ -56,10 +56,10 @@ def serve_api(settings: Settings) -> None:
             _serve(settings, notifier)
         return
     with _lock_data_folder(settings):
-        unwritable = migrate.upgrade_if_writable(settings.resolved_database_url)
-        if unwritable is not None:
+        write_error = migrate.upgrade_if_writable(settings.resolved_database_url)
+        if write_error is not None:
             console.print(
-                f"The database cannot be written ({unwritable}): reading is served, and new work is refused with 503 "
+                f"The database cannot be written ({write_error}): reading is served, and new work is refused with 503 "
                 "until it can be."
             )
         context = open_context(settings)
@@ -79,7 +79,7 @@ def migrate_database(settings: Settings) -> None:
 
 
 def _serve(settings: Settings, notifier: JobNotifier, *more_registries: CollectorRegistry) -> None:
-    _offer_first_key(settings)
+    _create_first_key(settings)
     app = create_app(
         settings,
         validator=TargetChecker(settings),
@@ -107,10 +107,10 @@ def _freeze_garbage_collection() -> None:
     Garbage from the imports is less than a megabyte; collecting it first would delay the start by 0.15 s.
     """
     gc.freeze()
-    gc.set_threshold(LITTER, *gc.get_threshold()[1:])
+    gc.set_threshold(GARBAGE_THRESHOLD, *gc.get_threshold()[1:])
 
 
-def _offer_first_key(settings: Settings) -> None:
+def _create_first_key(settings: Settings) -> None:
     """Create the first administrator's key, if keys are required and none exists, and write it to a private file.
 
     It is not printed, because standard error is often a log that many people can read.
@@ -128,9 +128,9 @@ def _offer_first_key(settings: Settings) -> None:
                     return
                 _, plain_key = keys.create(connection, "default", ["admin"], "first administrator", None)
                 write_private(file, f"{plain_key}\n")  # within the transaction: no key is created that nobody can read
-        except (StoreUnavailable, OSError) as unable:
+        except (StoreUnavailable, OSError) as error:
             console.print(
-                f"There is no API key, and none could be made ({unable}). "
+                f"There is no API key, and none could be made ({error}). "
                 "Make one: assay keys create --name administrator --scope admin",
                 soft_wrap=True,
             )

@@ -50,9 +50,9 @@ def allowed_connections(clients: int) -> int:
             log.warning("limit of file descriptors not raised", limit=soft, reason=str(refused))
     if soft == resource.RLIM_INFINITY or soft >= needed_files:
         return clients
-    count = max(soft - RESERVED, soft // 2)
-    log.warning("fewer connections than usual, for lack of file descriptors", connections=count, descriptors=soft)
-    return count
+    clients = max(soft - RESERVED, soft // 2)
+    log.warning("fewer connections than usual, for lack of file descriptors", connections=clients, descriptors=soft)
+    return clients
 
 
 class ListeningSocket(socket.socket):
@@ -62,20 +62,20 @@ class ListeningSocket(socket.socket):
     a pause of one second for *each* of them. Therefore `accept` reports after the first that no other one is waiting.
     """
 
-    _accepted = 0
+    _accepted_in_row = 0
     _exhausted = False
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection; raise `BlockingIOError` if none should be accepted at present."""
-        if self._exhausted or self._accepted >= ACCEPTED_AT_ONCE:
-            self._exhausted, self._accepted = False, 0
+        if self._exhausted or self._accepted_in_row >= ACCEPTED_AT_ONCE:
+            self._exhausted, self._accepted_in_row = False, 0
             raise BlockingIOError
         try:
             connection_and_address = super().accept()
         except OSError as failed:
-            self._accepted, self._exhausted = 0, failed.errno in _EXHAUSTED
+            self._accepted_in_row, self._exhausted = 0, failed.errno in _EXHAUSTED
             raise
-        self._accepted += 1
+        self._accepted_in_row += 1
         return connection_and_address
 
 

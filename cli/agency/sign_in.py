@@ -44,9 +44,9 @@ def open_provider(settings: Settings, vault: Vault) -> Provider | None:
     async def ask(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Any:
         try:
             async with call_slots, Egress(settings.egress_networks, response_cap=CAP_BYTES, user_agent=AGENT) as egress:
-                quote = Quoter(secret).quote if secret else None
-                reply = egress.send(method, url, headers=headers, content=body, timeout_s=TIMEOUT_S, quote_body=quote)
-                return (await reply).json()
+                quote = Quoter(secret).quote if secret else None  # masks the secret in quoted answers
+                call = egress.send(method, url, headers=headers, content=body, timeout_s=TIMEOUT_S, quote_body=quote)
+                return (await call).json()
         except CallFailed as failed:
             log.warning("sign-in provider failed", why=failed.message, url=url)
             code = "sign-in-failed" if failed.status == REFUSED else "provider-unavailable"

@@ -31,8 +31,8 @@ def start_tracing(settings: Settings, role: str) -> TracerProvider | None:
     from opentelemetry.sdk.trace import TracerProvider as Provider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    facts = {"service.name": "assay", "service.version": assay.__version__, "assay.role": role}
-    provider = Provider(resource=Resource.create(facts))
+    resource_attributes = {"service.name": "assay", "service.version": assay.__version__, "assay.role": role}
+    provider = Provider(resource=Resource.create(resource_attributes))
     exporter = OTLPSpanExporter(endpoint=f"{settings.otel_endpoint.rstrip('/')}/v1/traces")
     provider.add_span_processor(BatchSpanProcessor(exporter))
     trace.set_tracer_provider(provider)

@@ -56,7 +56,7 @@ def _is_writable(folder: Path) -> bool:
         return False
 
 
-def _run_worker(settings: Settings, folder: str) -> None:
+def _run_worker(settings: Settings, metrics_folder: str) -> None:
     from celery import signals
 
     from store.core.database import Database
@@ -73,20 +73,20 @@ def _run_worker(settings: Settings, folder: str) -> None:
 
     leaving = LeavingFlag()
 
-    def leave(**_: object) -> None:
+    def on_shutdown(**_: object) -> None:
         leaving.set()
 
-    def begin(**_: object) -> None:
+    def on_child_start(**_: object) -> None:
         end_with_parent()
         # started in each child, because the exporter's thread would not survive the fork
         start_tracing(settings, "worker")
 
-    signals.worker_shutting_down.connect(leave)
-    signals.worker_process_init.connect(begin)
+    signals.worker_shutting_down.connect(on_shutdown)
+    signals.worker_process_init.connect(on_child_start)
     app = make_celery(settings)
     add_tasks(app, WorkerContexts(settings, leaving))
     if settings.metrics_port is not None:
-        expose(settings.metrics_host, settings.metrics_port, folder, settings.resolved_database_url)
+        expose(settings.metrics_host, settings.metrics_port, metrics_folder, settings.resolved_database_url)
     import_job_libraries()  # imported once before the fork, so that the children need not import
     database = Database(settings.resolved_database_url)  # not the children's, which open their own
     context = WorkerContext(database, Vault.from_settings(settings), settings)
@@ -100,8 +100,8 @@ def _run_worker(settings: Settings, folder: str) -> None:
     )
     slots = settings.worker_concurrency
     with closing(database), reconciling(settings, slots), WebhookWorker(context), SigningWorker(context), watchdog:
-        alone = ("--without-gossip", "--without-mingle")  # workers share the database and need no word of each other
-        app.worker_main(["worker", "--pool=prefork", f"--concurrency={slots}", "--loglevel=WARNING", *alone])
+        isolation = ("--without-gossip", "--without-mingle")  # workers share the database, so they need no messages
+        app.worker_main(["worker", "--pool=prefork", f"--concurrency={slots}", "--loglevel=WARNING", *isolation])
 
 
 def _end_unresponsive() -> None:

@@ -40,7 +40,7 @@ console = Console(highlight=False)
 KEPT_PORT = 8001
 """Port in the printed command that shows the results afterwards."""
 
-HOW_OFTEN_S = 0.25
+POLL_S = 0.25
 """Seconds between two polls of the jobs."""
 
 
@@ -60,10 +60,10 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         services = stack.enter_context(DemoServer())
-        data = folder / "agency"
-        data.mkdir(exist_ok=True)
+        agency_folder = folder / "agency"
+        agency_folder.mkdir(exist_ok=True)
         console.print("Starting an agency and services whose bias is known, all on this machine …")
-        agency = stack.enter_context(_run_agency(data))
+        agency = stack.enter_context(_run_agency(agency_folder))
         cases = [
             *translators(services),
             *_real_translators(stack),
@@ -76,7 +76,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
             *unfit(services),
             *ill(services),
         ]
-        start = time.monotonic()
+        started_at = time.monotonic()
         for case in cases:
             case.job = agency.post("/v1/jobs", case.request)
         with Live(table_of(cases), console=console, refresh_per_second=4) as live:
@@ -87,8 +87,8 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
                     if case.finished and case.rating is None and case.job["rating"]:
                         _save_report(agency, case, folder, keep=keep)
                 live.update(table_of(cases))
-                time.sleep(HOW_OFTEN_S)
-        say_results(console, cases, time.monotonic() - start)
+                time.sleep(POLL_S)
+        say_results(console, cases, time.monotonic() - started_at)
         if keep:
             console.print(f"See all of it in a browser: [bold]{agency.url}/[/bold] (Ctrl-C ends it)")
             with contextlib.suppress(KeyboardInterrupt):
@@ -96,7 +96,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
                     time.sleep(3600)
         else:
             program = sys.argv[0] if Path(sys.argv[0]).name == "assay" else "assay"
-            command = f"{program} serve --data-dir {data} --port {KEPT_PORT}"
+            command = f"{program} serve --data-dir {agency_folder} --port {KEPT_PORT}"
             console.print(
                 f"See all of it in a browser: [bold]http://127.0.0.1:{KEPT_PORT}/[/bold] after", soft_wrap=True
             )
@@ -114,12 +114,12 @@ def _real_translators(stack: contextlib.ExitStack) -> Iterator[Case]:
 
 
 @contextlib.contextmanager
-def _run_agency(data: Path) -> Iterator[Agency]:
+def _run_agency(agency_folder: Path) -> Iterator[Agency]:
     """Run `assay serve` in a child process that may call services on this machine."""
     port = _free_port()
-    arguments = ["serve", "--port", str(port), "--data-dir", str(data), "--egress-allow", "127.0.0.0/8"]
-    log = data / "agency.log"
-    with log.open("wb") as output:
+    arguments = ["serve", "--port", str(port), "--data-dir", str(agency_folder), "--egress-allow", "127.0.0.0/8"]
+    log_file = agency_folder / "agency.log"
+    with log_file.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
             [sys.executable, "-m", "cli.main", *arguments],
             stdout=output,
@@ -130,7 +130,7 @@ def _run_agency(data: Path) -> Iterator[Agency]:
         try:
             agency = Agency(f"http://127.0.0.1:{port}")
             if not agency.wait_until_ready(60):
-                raise OSError(f"the agency did not start; it said:\n{log.read_text(errors='replace')[-2000:]}")
+                raise OSError(f"the agency did not start; it said:\n{log_file.read_text(errors='replace')[-2000:]}")
             yield agency
         finally:
             process.terminate()
@@ -151,6 +151,6 @@ def _save_report(agency: Agency, case: Case, folder: Path, *, keep: bool) -> Non
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    with socket.socket() as free_socket:
+        free_socket.bind(("127.0.0.1", 0))
+        return int(free_socket.getsockname()[1])

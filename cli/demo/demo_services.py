@@ -115,8 +115,8 @@ class Case:
         """Codes of all reasons of the rating, its components and the job's problem."""
         if self.rating is None:
             return {(self.job.get("error") or {}).get("code", "")}
-        parts = [self.rating, *self.rating["components"]]
-        return {reason["code"] for part in parts for reason in part["reasons"]}
+        rating_and_components = [self.rating, *self.rating["components"]]
+        return {reason["code"] for document in rating_and_components for reason in document["reasons"]}
 
 
 def _case(services: DemoServer, service: Predictor | Behaviour | Ill, **options: Any) -> Case:
@@ -135,11 +135,11 @@ def translators(services: DemoServer) -> Iterator[Case]:
 def predictors(services: DemoServer) -> Iterator[Case]:
     """Yield the cases of classifiers, regressors, embedders and language models, by every method that rates them."""
     for predictor in PREDICTORS.values():
-        yield from _ratings(services, predictor)
-        yield from _further_ratings(services, predictor)
+        yield from _predictor_cases(services, predictor)
+        yield from _further_cases(services, predictor)
 
 
-def _ratings(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
+def _predictor_cases(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
     for kind in predictor.kinds:
         for method in predictor.methods:
             suffix = _case_suffix(predictor, kind, method)
@@ -156,9 +156,9 @@ def _ratings(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
             )
 
 
-def _further_ratings(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
+def _further_cases(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
     """Yield further cases of one service, as another kind or by another method, protocol or author."""
-    case = next(_ratings(services, predictor))
+    case = next(_predictor_cases(services, predictor))
     if predictor.name == "fair-sentiment":
         yield _repeat(case, "by stimulus-sampling", experiment=EXPERIMENTS["sampling"], reason="yes-follows-content")
     elif predictor.name == "stereotyped-model":
@@ -177,7 +177,7 @@ def _repeat(first_case: Case, suffix: str, **changes: Any) -> Case:
 def image_classifiers(services: DemoServer) -> Iterator[Case]:
     """Yield the cases of the image classifiers of known bias; an image generator draws the pictures."""
     for viewer in VIEWERS.values():
-        for case in _ratings(services, viewer):
+        for case in _predictor_cases(services, viewer):
             author = _author(services, PAINTER, "openai-images")
             yield replace(case, experiment=EXPERIMENTS["pictures"], author=author)
 
@@ -209,11 +209,11 @@ def answerers(services: DemoServer) -> Iterator[Case]:
         "refusing-answerer": ("failed", "target_unfit"),
     }
     for answerer in ANSWERERS.values():
-        expected_letter, reason = faults.get(answerer.name) or (answerer.letter or "any", answerer.reasons["questions"])
+        expected, reason = faults.get(answerer.name) or (answerer.letter or "any", answerer.reasons["questions"])
         yield _case(
             services,
             answerer,
-            expected=expected_letter,
+            expected=expected,
             kind=Kind.LANGUAGE_MODEL,
             protocol="openai-chat",
             reason=reason,
@@ -319,13 +319,13 @@ def recorded(upload: Callable[[bytes], str]) -> Iterator[Case]:
         )
 
 
-def apertium(running: Apertium) -> Case:
+def apertium(service: Apertium) -> Case:
     """Return the case of Apertium, a real translator without an expected result."""
     return Case(
         "Apertium",
         "a real rule-based translator",
         "any",
-        running.url,
+        service.url,
         protocol="apertium",
         experiment=EXPERIMENTS["apertium"],
     )

@@ -25,7 +25,7 @@ PUBLISHED_RULE = "chi-squared/similar-to-biased"
 HEADINGS = ("service", "kind", "rating", "expected", *LETTERS, "paper", "questions")
 NUMERIC = {*LETTERS, "questions"}
 
-GIVES_WAY = "kind"
+SHORTENED_COLUMN = "kind"
 """Column that is shortened if the terminal is too narrow."""
 
 CAPTION = (
@@ -45,7 +45,7 @@ def table_of(cases: Sequence[Case]) -> Table:
         table.add_column(
             heading,
             justify="right" if heading in NUMERIC else "left",
-            no_wrap=heading != GIVES_WAY,
+            no_wrap=heading != SHORTENED_COLUMN,
             overflow="ellipsis",
         )
     for _, section in groupby(cases, key=lambda case: case.section):
@@ -70,10 +70,10 @@ def _result_cells(case: Case) -> tuple[Text | str, ...]:
     rating = case.rating
     result = rating["letter"] if rating["declared"] else "inconclusive"
     style = STYLES.get(rating["letter"] or "", "") if rating["declared"] else ""
-    shares = rating["probabilities"]
-    numbers = [f"{shares[letter]:.2f}" if shares else "–" for letter in LETTERS]
+    probabilities = rating["probabilities"]
+    probability_cells = [f"{probabilities[letter]:.2f}" if probabilities else "–" for letter in LETTERS]
     published_result = rating["published"].get(PUBLISHED_RULE) or "–"
-    return Text(result, style), expected_end, *numbers, published_result, str(rating["calls"])
+    return Text(result, style), expected_end, *probability_cells, published_result, str(rating["calls"])
 
 
 def _expected_end(case: Case) -> str:

@@ -48,20 +48,21 @@ def read_curl(command: str) -> Call:
     if arguments.cookie:
         headers["Cookie"] = arguments.cookie
     auth = None
-    if arguments.aws_sigv4:  # aws:amz:region:service
-        region, service = [*arguments.aws_sigv4.split(":"), "", "", "", ""][2:4]
-        host = (urlsplit(address if "://" in address else f"http://{address}").hostname or "").split(".")
-        auth = {"type": "aws-sigv4", "service": service or host[0], "region": region or (host[1:2] or [""])[0]}
+    url_parts = urlsplit(address if "://" in address else f"http://{address}")
+    if arguments.aws_sigv4:  # aws:amz:region:service; the last two may be missing, and are then in the host's name
+        _, _, region, service, *_ = [*str(arguments.aws_sigv4).split(":"), "", "", "", ""]
+        host_service, host_region, *_ = [*(url_parts.hostname or "").split("."), ""]
+        auth = {"type": "aws-sigv4", "service": service or host_service, "region": region or host_region}
     elif arguments.user:
         headers["Authorization"] = "Basic " + base64.b64encode(arguments.user.encode()).decode()
-    data = "&".join(arguments.data) if arguments.data else None
-    parts = urlsplit(address if "://" in address else f"http://{address}")
-    query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    if arguments.get and data is not None:
-        query, data = query | dict(parse_qsl(data, keep_blank_values=True)), None
-    body, form = _parse_body(data, headers)
-    method = arguments.request or ("GET" if data is None else "POST")
-    return Call(method.upper(), parts._replace(query="", fragment="").geturl(), headers, query, body, form, auth=auth)
+    body_text = "&".join(arguments.data) if arguments.data else None
+    query = dict(parse_qsl(url_parts.query, keep_blank_values=True))
+    if arguments.get and body_text is not None:
+        query, body_text = query | dict(parse_qsl(body_text, keep_blank_values=True)), None
+    body, is_form = _parse_body(body_text, headers)
+    method = arguments.request or ("GET" if body_text is None else "POST")
+    url = url_parts._replace(query="", fragment="").geturl()
+    return Call(method.upper(), url, headers, query, body, is_form, auth=auth)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -88,20 +89,20 @@ def _parse_header(line: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _parse_body(data: str | None, headers: dict[str, str]) -> tuple[Any, bool]:
+def _parse_body(body_text: str | None, headers: dict[str, str]) -> tuple[Any, bool]:
     """Return the body as JSON or as the fields of a form, and whether it is a form."""
-    if data is None:
+    if body_text is None:
         return None, False
-    if data.startswith("@"):
+    if body_text.startswith("@"):
         raise SpecificationError("the body of the curl command is in a file; write it into the command", "curl")
     try:
-        return json.loads(data), False
+        return json.loads(body_text), False
     except ValueError:
         pass
-    kind = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
-    if "json" in kind:
+    content_type = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
+    if "json" in content_type:
         raise SpecificationError("the body of the curl command is not JSON, and its Content-Type says so", "curl")
-    return dict(parse_qsl(data, keep_blank_values=True)), True
+    return dict(parse_qsl(body_text, keep_blank_values=True)), True
 
 
 TEXTS = ("text", "texts", "q", "input", "inputs", "content", "prompt", "sentence", "sentences", "query", "message")
@@ -117,7 +118,7 @@ _CREDENTIAL = re.compile(
     r"authorization|cookie|api[-_]?key|subscription-key|auth[-_]?key|access[-_]?token|token$|secret|password|(^|[-_])key$",
     re.IGNORECASE,
 )
-_LEFT_OUT = frozenset(
+_IGNORED_HEADERS = frozenset(
     {"host", "content-length", "content-type", "accept-encoding", "connection", "user-agent", "accept"}
 )
 _PAIR = re.compile(r"[a-z]{2,3}([|:/>_-]{1,2})[a-z]{2,3}")
@@ -167,27 +168,27 @@ def draft_of(call: Call, kind: Kind) -> Draft:
 
     Raise `SpecificationError` if the call cannot be made by Assay, or its text is not found.
     """
-    parts = urlsplit(call.url)
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
+    url_parts = urlsplit(call.url)
+    if url_parts.scheme not in {"http", "https"} or not url_parts.netloc:
         raise SpecificationError(f"{call.url[:80]!r} is not an address; it must begin with http:// or https://")
-    if parts.username or parts.password:
+    if url_parts.username or url_parts.password:
         raise SpecificationError(
             "the address contains a user name or password: write --user NAME:PASSWORD in the curl command instead",
             "url",
         )
-    draft = Draft({"name": parts.netloc, "kind": str(kind), "protocol": "custom"})
-    draft.target["base_url"] = f"{parts.scheme}://{parts.netloc}"
-    settings: JsonObject = {"method": call.method, "path": parts.path or "/"}
-    headers = {key: value for key, value in call.headers.items() if key.lower() not in _LEFT_OUT}
-    places: JsonObject = {"header": headers, "query": dict(call.query), "body": call.body}
+    draft = Draft({"name": url_parts.netloc, "kind": str(kind), "protocol": "custom"})
+    draft.target["base_url"] = f"{url_parts.scheme}://{url_parts.netloc}"
+    settings: JsonObject = {"method": call.method, "path": url_parts.path or "/"}
+    headers = {key: value for key, value in call.headers.items() if key.lower() not in _IGNORED_HEADERS}
+    call_parts: JsonObject = {"header": headers, "query": dict(call.query), "body": call.body}
     if call.auth is not None:
         settings["auth"] = call.auth
         draft.secrets.append("")
-    settings |= _remove_credentials(places, call.credentials, draft)
-    _insert_placeholders(places, call, kind, draft)
+    settings |= _remove_credentials(call_parts, call.credentials, draft)
+    _insert_placeholders(call_parts, call, kind, draft)
     if call.form:
         settings["encoding"] = "form"
-    for member, value in (("headers", headers), ("query", places["query"]), ("body", places["body"])):
+    for member, value in (("headers", headers), ("query", call_parts["query"]), ("body", call_parts["body"])):
         if value:
             settings[member] = value
     settings["output"] = call.output or "@"
@@ -197,10 +198,10 @@ def draft_of(call: Call, kind: Kind) -> Draft:
     return draft
 
 
-def _remove_credentials(places: Json, secret_names: set[str], draft: Draft) -> JsonObject:
-    """Move every credential from a call to `draft.secrets`; return the settings with the place of the first one."""
+def _remove_credentials(call_parts: Json, secret_names: set[str], draft: Draft) -> JsonObject:
+    """Move every credential from a call to `draft.secrets`; return the settings that send the first one."""
     settings: JsonObject = {}
-    for part, members in places.items():
+    for part, members in call_parts.items():
         if not isinstance(members, dict):
             continue
         for name in [member for member in members if member in secret_names or _CREDENTIAL.search(member)]:
@@ -212,37 +213,34 @@ def _remove_credentials(places: Json, secret_names: set[str], draft: Draft) -> J
                 continue
             settings = {"auth": part, "auth_name": name}
             settings["auth_value"] = f"{scheme[1]} {{secret}}" if scheme else "{secret}"
-    for path, value in _leaf_values(places["body"]):
+    for path, value in _leaf_values(call_parts["body"]):
         if isinstance(value, str) and len(path) > 1 and _CREDENTIAL.search(str(path[-1])):
             where = ".".join(map(str, path))
-            raise SpecificationError(
-                f"{where} looks like a nested credential; a credential in the body must be one of its top-level members"
-            )
+            rule = "a credential in the body must be one of its top-level members"
+            raise SpecificationError(f"{where} looks like a nested credential; {rule}")
     return settings
 
 
-def _insert_placeholders(places: JsonObject, call: Call, kind: Kind, draft: Draft) -> None:
+def _insert_placeholders(call_parts: JsonObject, call: Call, kind: Kind, draft: Draft) -> None:
     """Replace the example values of a call by the placeholders of a question."""
-    leaves = [(part, path, value) for part in ("body", "query") for path, value in _leaf_values(places[part])]
-    text = _find_question_path(leaves, call.text)
-    if text is None:
+    leaves = [(part, path, value) for part in ("body", "query") for path, value in _leaf_values(call_parts[part])]
+    text_path = _find_question_path(leaves, call.text)
+    if text_path is None:
         candidates = ", ".join(".".join(map(str, path)) for _, path, _ in leaves[:10]) or "nothing"
-        raise SpecificationError(
-            f"which text is the question? Give it with --text, exactly as in the call (found: {candidates})", "text"
-        )
-    _set_placeholder(places, text, "{text}")
+        remedy = f"Give it with --text, exactly as in the call (found: {candidates})"
+        raise SpecificationError(f"which text is the question? {remedy}", "text")
+    _set_placeholder(call_parts, text_path, "{text}")
     if kind is Kind.TRANSLATOR:
-        pairs = [leaf for leaf in leaves if isinstance(leaf[2], str) and _PAIR.fullmatch(leaf[2]) and leaf[:2] != text]
+        other_leaves = [(part, path, value) for part, path, value in leaves if (part, path) != text_path]
+        pairs = [leaf for leaf in other_leaves if isinstance(leaf[-1], str) and _PAIR.fullmatch(leaf[-1])]
         for part, path, value in pairs:
-            _set_placeholder(places, (part, path), _PAIR.sub(r"{source}\1{target}", value))
-        for word, names in LANGUAGES.items():
-            matches = [
-                (part, path) for part, path, _ in leaves if str(path[-1]).lower() in names and (part, path) != text
-            ]
-            for match in matches[:1]:
-                _set_placeholder(places, match, f"{{{word}}}")
-            if not matches and not pairs:
-                draft.notes.append(f"the {word} language is not sent; add {{{word}}} where the service expects it")
+            _set_placeholder(call_parts, (part, path), _PAIR.sub(r"{source}\1{target}", value))
+        for side, names in LANGUAGES.items():
+            language_paths = [(part, path) for part, path, _ in other_leaves if str(path[-1]).lower() in names]
+            if language_paths:
+                _set_placeholder(call_parts, language_paths[0], f"{{{side}}}")
+            elif not pairs:
+                draft.notes.append(f"the {side} language is not sent; add {{{side}}} where the service expects it")
     if kind is Kind.IMAGE_CLASSIFIER:
         raise SpecificationError("calls with an image cannot be converted; see `assay protocols custom`", "kind")
 
@@ -253,9 +251,9 @@ def _find_question_path(leaves: list[tuple[str, Path, Any]], text: str | None) -
     if text is not None:
         return next(((part, path) for part, path, value in strings if value == text), None)
     for name in TEXTS:
-        usual = [(part, path) for part, path, _ in strings if name in [str(step).lower() for step in path[-2:]]]
-        if usual:
-            return usual[-1]  # of the messages of a chat, the last is the user's
+        usual_paths = [(part, path) for part, path, _ in strings if name in [str(step).lower() for step in path[-2:]]]
+        if usual_paths:
+            return usual_paths[-1]  # of the messages of a chat, the last is the user's
     sentence_paths = [(part, path) for part, path, value in strings if " " in value]
     return sentence_paths[0] if len(sentence_paths) == 1 else None
 
@@ -274,9 +272,9 @@ def _leaf_values(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
             yield path, value
 
 
-def _set_placeholder(places: JsonObject, path: tuple[str, Path], placeholder: str) -> None:
+def _set_placeholder(call_parts: JsonObject, path: tuple[str, Path], placeholder: str) -> None:
     part, (*steps, last_step) = path
-    container = places[part]
+    container = call_parts[part]
     for step in steps:
         container = container[step]
     container[last_step] = placeholder

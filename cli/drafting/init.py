@@ -108,16 +108,16 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     """Send one question to the service of a draft, and set the expression that leads to the answer."""
     if draft.secrets and not secret:
         raise SpecificationError(f"the service needs a key: put it into the variable {SECRET_VARIABLE}", "secret")
-    allow = networks(settings)
+    allowed_networks = networks(settings)
     request = draft.target | {"secret": secret if draft.secrets else None}
-    check_target(request, allow)
+    check_target(request, allowed_networks)
     target, exchanges = read_target(request), list[Exchange]()
 
-    async def go() -> Any:
-        async with Egress(allow, user_agent=settings.user_agent) as egress:
+    async def send_question() -> Any:
+        async with Egress(allowed_networks, user_agent=settings.user_agent) as egress:
             return await probe(target, egress, exchanges=exchanges)
 
-    result = asyncio.run(go())
+    result = asyncio.run(send_question())
     body = exchanges[-1].received.body if exchanges and exchanges[-1].received else b""
     kind = Kind.LANGUAGE_MODEL if target.settings.get("decision") else target.kind
     expression = settings_that_read(body, kind) if result.code in {None, "bad-json", "wrong-shape"} else {}
@@ -134,13 +134,13 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
 def _ask_user(kind: Kind, decides: str | None) -> Draft:
     """Ask for the protocol, the address, the settings that it requires, the decision, and whether there is a key."""
     kinds = {kind} if decides is None else {Kind.CLASSIFIER, Kind.LANGUAGE_MODEL}
-    able = {protocol.name: protocol for protocol in protocols() if kinds <= protocol.kinds}
-    for protocol in able.values():
+    usable_protocols = {protocol.name: protocol for protocol in protocols() if kinds <= protocol.kinds}
+    for protocol in usable_protocols.values():
         typer.echo(f"  {protocol.name:<20}{protocol.summary}", err=True)
     name = typer.prompt("How does it speak (protocol)?", err=True)
-    if name not in able:
-        raise UnknownName("protocol", name, able, "protocol")
-    protocol = able[name]
+    if name not in usable_protocols:
+        raise UnknownName("protocol", name, usable_protocols, "protocol")
+    protocol = usable_protocols[name]
     draft = Draft({"name": "", "kind": str(kind), "protocol": name})
     if protocol.needs_url:
         draft.target["base_url"] = typer.prompt("Its address?", err=True)
@@ -205,7 +205,7 @@ def _toml(value: object) -> str:
             )
             return f"{{{', '.join(members)}}}"
         case list() | tuple():
-            return f"[{', '.join(_toml(item) for item in value if item is not None)}]"
+            return f"[{', '.join(_toml(entry) for entry in value if entry is not None)}]"
         case _:
             # JSON strings, numbers and Booleans are valid TOML, except for one control character
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -216,8 +216,8 @@ def set_decision(draft: Draft, name: str) -> None:
     if name not in {*decisions(), OWN_DECISION}:
         raise UnknownName("decision", name, [*decisions(), OWN_DECISION], "decides")
     decision_setting = _ask_own_decision() if name == OWN_DECISION else {"name": name}
-    number = "range" in decision_setting if name == OWN_DECISION else decision(name).range is not None
-    draft.target["kind"] = str(Kind.REGRESSOR if number else Kind.CLASSIFIER)
+    is_number = "range" in decision_setting if name == OWN_DECISION else decision(name).range is not None
+    draft.target["kind"] = str(Kind.REGRESSOR if is_number else Kind.CLASSIFIER)
     draft.target.setdefault("settings", {})["decision"] = decision_setting
     draft.cases = {"mention": "explicit"} | ({} if name == OWN_DECISION else {"decision": name})
 
@@ -234,12 +234,11 @@ def _ask_own_decision() -> dict[str, Any]:
     decision_setting: dict[str, Any] = {"prompt": typer.prompt("Its prompt? {text} stands for the case", err=True)}
     if system := typer.prompt("Its system prompt? Empty: none", default="", show_default=False, err=True):
         decision_setting["system"] = system
-    answers = typer.prompt(
-        "Its answers, with commas between them, or the lowest and highest number (0 to 100)?", err=True
-    )
-    low, between, high = answers.partition(" to ")
+    question = "Its answers, with commas between them, or the lowest and highest number (0 to 100)?"
+    answers = typer.prompt(question, err=True)
+    low, separator, high = answers.partition(" to ")
     try:
-        decision_setting["range"] = [float(low), float(high)] if between else None
+        decision_setting["range"] = [float(low), float(high)] if separator else None
     except ValueError:
         decision_setting["range"] = None
     if decision_setting["range"] is None:

@@ -30,21 +30,21 @@ def read_openapi(file: Path, operation: str | None, url: str | None = None) -> C
 
     Raise `SpecificationError` if the file is not an OpenAPI document; `UnknownName` for an unknown operation.
     """
-    document = Document(_document(file))
-    operations = list(_operations(document))
-    by_name = {
-        name: entry
-        for entry in operations
-        for name in (str(entry[3].get("operationId") or ""), f"{entry[0]} {entry[1]}")
-    }
-    known_names = [str(entry[3].get("operationId") or f"{entry[0]} {entry[1]}") for entry in operations]
+    document = Document(_read_openapi_object(file))
+    by_name: dict[str, tuple[str, str, Json, Json]] = {}
+    known_names: list[str] = []
+    for entry in _operations(document):
+        method, path, _, operation_object = entry
+        operation_id = str(operation_object.get("operationId") or "")
+        by_name[operation_id] = by_name[f"{method} {path}"] = entry
+        known_names.append(operation_id or f"{method} {path}")
     operation = operation or (known_names[0] if len(known_names) == 1 else None)
     if operation not in by_name or operation is None:
         raise UnknownName("operation", operation or "", known_names, "operation")
-    method, path, shared_parameters, operation_object = by_name[operation]
+    method, path, path_item, operation_object = by_name[operation]
     call = Call(method, (url or _server_address(document, operation_object)).rstrip("/") + path)
-    for where, holder in ((f"path {path}", shared_parameters), (operation, operation_object)):
-        for parameter in members(holder.get("parameters"), f"{where}, parameters"):
+    for where, with_parameters in ((f"path {path}", path_item), (operation, operation_object)):
+        for parameter in members(with_parameters.get("parameters"), f"{where}, parameters"):
             _add_parameter(call, document.resolved(parameter), document)
     _add_body(call, document, operation_object)
     _add_security(call, document, operation_object)
@@ -87,7 +87,7 @@ class Document:
             )
 
 
-def _document(file: Path) -> Json:
+def _read_openapi_object(file: Path) -> Json:
     text = read_text(file)
     # JSON is YAML, but the other parser is quicker and allows more values
     document = (parse_json if text.lstrip().startswith("{") else parse_yaml)(text, str(file))
@@ -97,10 +97,11 @@ def _document(file: Path) -> Json:
 
 
 def _operations(document: Document) -> Iterator[tuple[str, str, Json, Json]]:
-    for path, item in member(document.content.get("paths"), "paths").items():
+    """Yield the method and path of every operation, the object of its path, and its own object."""
+    for path, path_item in member(document.content.get("paths"), "paths").items():
         for method in METHODS:
-            if method in member(item, f"path {path}"):
-                yield method.upper(), path, item, member(item[method], f"{method} of path {path}")
+            if method in member(path_item, f"path {path}"):
+                yield method.upper(), path, path_item, member(path_item[method], f"{method} of path {path}")
 
 
 def _server_address(document: Document, operation: Json) -> str:
@@ -120,17 +121,17 @@ def _add_parameter(call: Call, parameter: Json, document: Document) -> None:
         example = _example(document, parameter.get("schema", {}), name)
     if parameter.get("in") == "path":
         call.url = call.url.replace(f"{{{name}}}", str(example))
-    elif parameter.get("required") or "example" in parameter:
+    elif parameter.get("required") or "example" in parameter:  # cookies are not sent
         {"query": call.query, "header": call.headers}.get(str(parameter.get("in")), {})[name] = str(example)
 
 
 def _add_body(call: Call, document: Document, operation: Json) -> None:
     content = member(document.resolved(operation.get("requestBody")).get("content"), "requestBody, content")
-    for media_type, form in (("application/json", False), ("application/x-www-form-urlencoded", True)):
+    for media_type, is_form in (("application/json", False), ("application/x-www-form-urlencoded", True)):
         if media_type in content:
             media = member(content[media_type], media_type)
             call.body = media.get("example") or _example(document, media.get("schema", {}), "")
-            call.form = form
+            call.form = is_form
             return
 
 
@@ -141,8 +142,8 @@ def _add_security(call: Call, document: Document, operation: Json) -> None:
     for name in (name for requirement in requirements for name in requirement):
         scheme = document.resolved(schemes.get(name))
         if scheme.get("type") == "apiKey":
-            part = call.query if scheme.get("in") == "query" else call.headers
-            part[str(scheme.get("name"))] = CREDENTIAL
+            parameters = call.query if scheme.get("in") == "query" else call.headers
+            parameters[str(scheme.get("name"))] = CREDENTIAL
             call.credentials.add(str(scheme.get("name")))
         elif scheme.get("type") in {"http", "oauth2", "openIdConnect"}:
             call.headers["Authorization"] = f"{str(scheme.get('scheme', 'bearer')).capitalize()} {CREDENTIAL}"
@@ -158,28 +159,25 @@ def _example(document: Document, schema: object, name: str, depth: int = 0) -> A
     for keyword in ("example", "default", "const"):
         if schema.get(keyword) is not None:
             return _count_example(document, schema[keyword])
-    for several in ("examples", "enum"):
-        if isinstance(schema.get(several), list) and schema[several]:
-            return _count_example(document, schema[several][0])
-    for several in ("allOf", "anyOf", "oneOf"):
-        if choices := members(schema.get(several), f"{name}, {several}"):
-            if several != "allOf":
-                return _example(document, choices[0], name, depth + 1) if depth < MAX_DEPTH else None
-            examples = (
-                [_example(document, choice, name, depth + 1) for choice in choices] if depth < MAX_DEPTH else [None]
-            )
+    for keyword in ("examples", "enum"):
+        if isinstance(schema.get(keyword), list) and schema[keyword]:
+            return _count_example(document, schema[keyword][0])
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        if subschemas := members(schema.get(keyword), f"{name}, {keyword}"):
+            used_schemas = subschemas if keyword == "allOf" else subschemas[:1]
+            if depth >= MAX_DEPTH:
+                return None
+            examples = [_example(document, subschema, name, depth + 1) for subschema in used_schemas]
             are_objects = all(isinstance(example, dict) for example in examples)
-            return (
-                {key: value for example in examples for key, value in dict(example or {}).items()}
-                if are_objects
-                else examples[0]
-            )
+            return {key: example[key] for example in examples for key in example} if are_objects else examples[0]
     properties = schema.get("properties")
     if isinstance(properties, Mapping) and depth < MAX_DEPTH:
         required_list = schema.get("required", properties)
         required_names = set(map(str, required_list)) if isinstance(required_list, list | Mapping) else set()
         return {
-            key: _example(document, part, key, depth + 1) for key, part in properties.items() if key in required_names
+            key: _example(document, property_schema, key, depth + 1)
+            for key, property_schema in properties.items()
+            if key in required_names
         }
     if schema.get("type") == "array":
         return [_example(document, schema.get("items"), name, depth + 1)] if depth < MAX_DEPTH else []
@@ -194,12 +192,12 @@ def _count_example(document: Document, example: object) -> Any:
 def _answer_expression(document: Document, operation: Json) -> str | None:
     """Return the expression for the answer in a successful response: a member with a usual name, or the first one."""
     responses = member(operation.get("responses"), "responses")
-    success = document.resolved(next((responses[code] for code in responses if code.startswith("2")), None))
-    content = member(success.get("content"), "responses, content")
+    successful_response = document.resolved(next((responses[code] for code in responses if code.startswith("2")), None))
+    content = member(successful_response.get("content"), "responses, content")
     schema = member(content.get("application/json"), "responses, application/json").get("schema")
     paths = list(_text_expressions(document, schema, "")) if schema else []
-    usual = [path for name in ANSWERS for path in paths if name in path.lower().replace("_", "")]
-    return next(iter([*usual, *paths]), None)
+    usual_paths = [path for name in ANSWERS for path in paths if name in path.lower().replace("_", "")]
+    return next(iter([*usual_paths, *paths]), None)
 
 
 def _text_expressions(document: Document, schema: object, path: str, depth: int = 0) -> Iterator[str]:

@@ -185,9 +185,8 @@ class LocalProgram(Adapter):
         if isinstance(ask, Worded):
             return language_model.accept_worded(language_model.ModelOutput(output), ask, PLACE)
         if not isinstance(output, str) or not isinstance(ask, Translate):
-            return Reply(
-                failure=Failure("wrong-shape", f"{PLACE} gave {type(output).__name__}; expected a translation")
-            )
+            cause = f"{PLACE} gave {type(output).__name__}; expected a translation"
+            return Reply(failure=Failure("wrong-shape", cause))
         return accept_text(output, ask, PLACE)
 
 

@@ -34,7 +34,7 @@ METHOD = "outcomes"
 
 REMEDY = "`assay audit FILE --format json` prints one"
 
-TOLD_ROWS = 250_000
+PROGRESS_ROWS = 250_000
 """Number of rows between two lines of progress."""
 
 
@@ -44,8 +44,8 @@ def method_of_audit(options: Audited) -> AnyMethod:
     experiment = {
         field.name: getattr(options, field.name) for field in fields(options) if field.name not in command_options
     }
-    lists = ("unfavourable", "truth_unfavourable", "step_favourable", "step_unfavourable", "unknown")
-    experiment |= {name: experiment[name] or () for name in lists}
+    list_fields = ("unfavourable", "truth_unfavourable", "step_favourable", "step_unfavourable", "unknown")
+    experiment |= {name: experiment[name] or () for name in list_fields}
     experiment |= {
         "method": METHOD,
         "by": _split_names(options.by),
@@ -110,12 +110,12 @@ def write_audits(ratings: Sequence[Path], report: Path) -> None:
     UnknownName
         If the name of `report` ends with no file for regulators.
     """
-    name = next((file.name for file in AUDIT_FILES if report.name.lower().endswith(file.name)), report.name)
-    report.write_text(write_audit(name, *map(_public_form, ratings)), encoding="utf-8")
+    file_format = next((file.name for file in AUDIT_FILES if report.name.lower().endswith(file.name)), report.name)
+    report.write_text(write_audit(file_format, *map(_read_masked_rating, ratings)), encoding="utf-8")
     notes.print(f"report written to {escape(str(report))}", soft_wrap=True)
 
 
-def _public_form(file: Path) -> Json:
+def _read_masked_rating(file: Path) -> Json:
     """Read a rating of recorded decisions, and return it without small counts of people."""
     document = read_json(file)
     if not isinstance(document, dict) or document.get("method") != METHOD:
@@ -128,30 +128,30 @@ def _public_form(file: Path) -> Json:
     if table is None:
         raise SpecificationError(f"{file} has no counts of people, so that small ones cannot be masked; {REMEDY}")
     checks = check_recount(rating, method, table, "its counted file")
-    if differing := [check.wrong for check in checks if check.wrong is not None]:
-        raise SpecificationError(f"{file} was changed: {'; '.join(differing)}")
-    public_document: Json = as_json(method.masked(rating))
-    return public_document
+    if differences := [check.wrong for check in checks if check.wrong is not None]:
+        raise SpecificationError(f"{file} was changed: {'; '.join(differences)}")
+    masked_document: Json = as_json(method.masked(rating))
+    return masked_document
 
 
 def describe_reading(options: Audited, table: DecisionTable) -> Iterator[str]:
     """Yield lines with the file's columns, values and counts, so that the user notices a mistake before the result."""
     yield f"{options.file.name}: {table.rows:,} people"
-    parts: Mapping[str, list[str]] = {
+    columns_by_role: Mapping[str, list[str]] = {
         "decision": _split_names(options.decision),
         "by": _split_names(options.by),
         "truth": _split_names(options.truth),
         "strata": _split_names(options.strata),
         "step": _split_names(options.steps),
     }
-    for part, columns in parts.items():
-        for name in columns:
-            yield f"  {part} {name}: {table.frequent_values(name)}"
+    for role, columns in columns_by_role.items():
+        for column in columns:
+            yield f"  {role} {column}: {table.frequent_values(column)}"
     if options.score:
         known_scores = [score for score in table.scores if score is not None]
         missing = sum(count for score, count in zip(table.scores, table.counts, strict=True) if score is None)
-        span = f"{min(known_scores):g} to {max(known_scores):g}" if known_scores else "no numbers"
-        yield f"  score {options.score}: {span}" + (f", not given ({missing:,})" if missing else "")
+        score_range = f"{min(known_scores):g} to {max(known_scores):g}" if known_scores else "no numbers"
+        yield f"  score {options.score}: {score_range}" + (f", not given ({missing:,})" if missing else "")
     if options.cluster:
         yield f"  cluster {options.cluster}: {table.clusters:,} clusters"
     if options.favourable:
@@ -172,5 +172,5 @@ def _parse_exclusion(text: str) -> dict[str, str]:
 
 
 def _report_progress(rows: int) -> None:
-    if rows % TOLD_ROWS == 0:
+    if rows % PROGRESS_ROWS == 0:
         notes.print(f"{rows:,} rows read", markup=False)

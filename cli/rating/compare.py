@@ -62,10 +62,8 @@ def _print_comparison(comparison: Json) -> None:
         for group in rating["hidden"]:
             low, high = (f"{group['effect'][end]:.3f}" for end in ("low", "high"))
             console.print(f"        {escape(group['name'])}: {group['effect']['estimate']:.3f} ({low} to {high})")
-    fit = comparison["fit"]
-    console.print(
-        f"{comparison['pairs']} distances of both, {comparison['pairs_left_out']} left out; prior {fit['prior']}"
-    )
+    counts = f"{comparison['pairs']} distances of both, {comparison['pairs_left_out']} left out"
+    console.print(f"{counts}; prior {comparison['fit']['prior']}")
     mass = f"{comparison['mass']:.0%}"
     table = Table("mean cosine distance", "before", "after", "change", f"{mass} HPDI", "P(grew)", box=None)
     for column in table.columns[1:]:
@@ -126,9 +124,8 @@ def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bo
     table.add_row(f"Overall ({aggregation})", *map(_letter_text, comparison["overall"]), style="bold")
     if comparison["without"]:
         left_out = ", ".join(comparison["without"]["parts"])
-        table.add_row(
-            f"Overall without {escape(left_out)}", *map(_letter_text, comparison["without"]["overall"]), style="bold"
-        )
+        letters = map(_letter_text, comparison["without"]["overall"])
+        table.add_row(f"Overall without {escape(left_out)}", *letters, style="bold")
     console.print(table)
     if any("?" in _letter_text(cell) for row in comparison["rows"] for cell in row["cells"]):
         console.print("A letter with a question mark is the likeliest one, and is not declared.")

@@ -37,15 +37,15 @@ def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exi
     SpecificationError
         If a file is not a rating, the services do not fit together, or the table is unknown.
     """
-    headline: TableName | None = next((name for name in TABLES if name == table), None)
-    if headline is None:
+    headline_table: TableName | None = next((name for name in TABLES if name == table), None)
+    if headline_table is None:
         raise UnknownName("table", table, TABLES, "table")
     check_length(len(arguments))
     links = [
         Letter(argument.upper()) if argument.upper() in set(Letter) else read_rating(Path(argument))
         for argument in arguments
     ]
-    composition = _compose(links, arguments, headline)
+    composition = _compose(links, arguments, headline_table)
     if as_json:
         print_json(composition)
     else:
@@ -63,9 +63,9 @@ def _compose(links: Sequence[Letter | RatingDocument], arguments: Sequence[str],
         parts = [Part(link) if isinstance(link, Letter) else part_of(link) for link in links]
     except SpecificationError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as damaged:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         files = ", ".join(name for name, link in zip(arguments, links, strict=True) if not isinstance(link, Letter))
-        cause = f"{type(damaged).__name__}: {damaged}"
+        cause = f"{type(error).__name__}: {error}"
         raise SpecificationError(
             f"one of {files} is not a complete rating ({cause}); save the answer of GET /v1/ratings/{{id}}"
         ) from None
@@ -80,13 +80,13 @@ def _print_composition(composition: Json, links: Sequence[Letter | RatingDocumen
     has_probabilities = any(inferred_table["probabilities"] for inferred_table in composition["tables"].values())
     columns = ["table", "possible", "worst", *(("BS", "DSBS", "UCS", "must be measured") if has_probabilities else ())]
     table = Table(*columns, box=None)
-    for name, answer in composition["tables"].items():
-        possible = " or ".join(answer["possible"]) + (" (contradiction)" if answer["contradiction"] else "")
-        table.add_row(TITLES[name], possible, answer["worst"], *_probability_cells(answer["probabilities"]))
+    for name, inference in composition["tables"].items():
+        possible = " or ".join(inference["possible"]) + (" (contradiction)" if inference["contradiction"] else "")
+        table.add_row(TITLES[name], possible, inference["worst"], *_probability_cells(inference["probabilities"]))
     if composition["predicted"] is not None:
         prediction = composition["predicted"]
-        likely = prediction["letter"] if prediction["declared"] else f"leaning {prediction['letter']}"
-        table.add_row("matrices", likely, prediction["letter"], *_probability_cells(prediction["probabilities"]))
+        possible = prediction["letter"] if prediction["declared"] else f"leaning {prediction['letter']}"
+        table.add_row("matrices", possible, prediction["letter"], *_probability_cells(prediction["probabilities"]))
     console.print(table)
     for sentence in composition.get("explanation", ()):
         console.print(escape(sentence), soft_wrap=True)

@@ -46,10 +46,10 @@ from workers.run_job import run_job
 from workers.targets.registry import check_target
 
 TENANT = "default"
-SECOND_ID = "tgt_author"
+SECOND_SERVICE_ID = "tgt_author"
 
 
-def check_second(method: AnyMethod, request: Json, settings: Settings) -> None:
+def check_second_service(method: AnyMethod, request: Json, settings: Settings) -> None:
     """Raise `SpecificationError` if the author or judge is missing, invalid or, for an author, not needed."""
     author, judge = request["author"], request.get("judge")
     if method.needs_author and author is None:
@@ -67,19 +67,19 @@ def check_second(method: AnyMethod, request: Json, settings: Settings) -> None:
     check_target({**second_service, "secret": _service_secret(request)}, settings.egress_networks)
 
 
-def described_second(request: Json) -> JsonObject | None:
+def stored_second_service(request: Json) -> JsonObject | None:
     """Return the author or judge as a job stores it: with an id if it has a key, never with the key; or ``None``."""
     service = _second_service(request)
-    return {"id": SECOND_ID, **service} if service is not None and _service_secret(request) else service
+    return {"id": SECOND_SERVICE_ID, **service} if service is not None and _service_secret(request) else service
 
 
-def keep_second(c: Connection, vault: Vault, request: Json) -> None:
+def save_second_service(c: Connection, vault: Vault, request: Json) -> None:
     """Save an author or judge that has a key as a target of the temporary database, from which the worker reads it."""
     second_service, secret = _second_service(request), _service_secret(request)
     if second_service is None or not secret:
         return
-    sealed_secret = vault.seal_for_target(secret, tenant=TENANT, target=SECOND_ID, description=second_service)
-    targets.add(c, NewTarget(id=SECOND_ID, tenant=TENANT, sealed_secret=sealed_secret, **second_service))
+    sealed_secret = vault.seal_for_target(secret, tenant=TENANT, target=SECOND_SERVICE_ID, description=second_service)
+    targets.add(c, NewTarget(id=SECOND_SERVICE_ID, tenant=TENANT, sealed_secret=sealed_secret, **second_service))
 
 
 def _service_secret(request: Json) -> str | None:
@@ -89,13 +89,13 @@ def _service_secret(request: Json) -> str | None:
 
 def _second_service(request: Json) -> JsonObject | None:
     """Return the description of the author or judge with defaults and without the secret."""
-    author, judge = request["author"], request.get("judge")
-    second = author or judge
-    if second is None:
+    author = request["author"]
+    service = author or request.get("judge")
+    if service is None:
         return None
     name, kind = ("author", str(Kind.LANGUAGE_MODEL)) if author else ("judge", str(Kind.CLASSIFIER))
-    second_without_secret = {key: value for key, value in second.items() if key != "secret"}
-    return {"name": name, "kind": kind, "base_url": "", "settings": {}, "limits": {}, **second_without_secret}
+    fields_without_secret = {field: value for field, value in service.items() if field != "secret"}
+    return {"name": name, "kind": kind, "base_url": "", "settings": {}, "limits": {}, **fields_without_secret}
 
 
 LINE_S = 5.0
@@ -118,7 +118,7 @@ def run_here(
     """
     method = method_of_request(request)
     check_target(request["target"], settings.egress_networks, scraping=settings.allow_scraping)
-    check_second(method, request, settings)
+    check_second_service(method, request, settings)
     migrate.upgrade(settings.resolved_database_url)
     context = open_context(settings)
     if verbose:
@@ -129,7 +129,7 @@ def run_here(
                 from cli.request.upload import keep_upload
 
                 keep_upload(connection, TENANT, request)
-            keep_second(connection, context.vault, request)
+            save_second_service(connection, context.vault, request)
             job = jobs.add(connection, _new_job(request, method, context.vault))
         with _show_progress(request["target"]["name"], job.expected) as (context.on_progress, tick):
             _run_in_thread(lambda: run_job(job.id, context, owner()), context.leaving, tick)
@@ -168,7 +168,7 @@ def _new_job(request: Json, method: AnyMethod, vault: Vault) -> NewJob:
         target=target,
         sealed_secret=None,
         experiment=dump_method(method),
-        author=described_second(request),
+        author=stored_second_service(request),
         request_digest=digest_of([target, dump_method(method), request["seed"]]),
         seed=request["seed"],
         nonce=request["nonce"],
@@ -194,9 +194,8 @@ def _exchange_printer(request: Json) -> Callable[[Exchange], None]:
     ]
 
     def show(exchange: Exchange) -> None:
-        notes.print(
-            "\n".join(map(codes, exchange_lines(show_exchange(exchange, secrets)))), markup=False, soft_wrap=True
-        )
+        lines = map(codes, exchange_lines(show_exchange(exchange, secrets)))
+        notes.print("\n".join(lines), markup=False, soft_wrap=True)
 
     return show
 
@@ -215,18 +214,16 @@ def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, in
             yield lambda answer_count, total: bar.update(task, completed=answer_count, total=total), lambda: None
         return
     start = time.monotonic()
-    state = {"asked": 0, "total": expected, "told": start}
+    progress = {"asked": 0, "total": expected, "printed_at": start}
 
     def tick() -> None:
         now = time.monotonic()
-        if now - state["told"] >= LINE_S:
-            state["told"] = now
-            line = (
-                f"rating {codes(name)}: {state['asked']} of about {state['total']} questions after {now - start:.0f} s"
-            )
-            notes.print(line, markup=False, soft_wrap=True)
+        if now - progress["printed_at"] >= LINE_S:
+            progress["printed_at"] = now
+            counts = f"{progress['asked']} of about {progress['total']} questions"
+            notes.print(f"rating {codes(name)}: {counts} after {now - start:.0f} s", markup=False, soft_wrap=True)
 
-    yield lambda answer_count, total: state.update(asked=answer_count, total=total), tick
+    yield lambda answer_count, total: progress.update(asked=answer_count, total=total), tick
 
 
 def _run_in_thread(work: Any, leaving: Any, tick: Callable[[], None]) -> None:
@@ -243,7 +240,7 @@ def _run_in_thread(work: Any, leaving: Any, tick: Callable[[], None]) -> None:
         raise
 
 
-ROWS_A_READ = 500
+PROBES_PER_READ = 500
 
 
 def write_export(database: Database, rating: StoredRating, file: Path) -> None:
@@ -263,7 +260,7 @@ def recorded_observations(database: Database, rating: StoredRating) -> Iterator[
         unmasked_rating = rating.seen_by(rating.tenant).rating
         unrolling = Unrolling(rated_method(unmasked_rating), unmasked_rating.seed or 0, observation_count)
         while batch := unrolling.advance():
-            for start in range(0, len(batch), ROWS_A_READ):
-                probes = batch[start : start + ROWS_A_READ]
+            for start in range(0, len(batch), PROBES_PER_READ):
+                probes = batch[start : start + PROBES_PER_READ]
                 replies = observations.recall(connection, rating.job_id, [probe.unit for probe in probes])
                 yield from unrolling.accept(probes, replies)

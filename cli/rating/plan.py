@@ -9,7 +9,7 @@ from dataclasses import replace
 from assay.experiment import generator
 from assay.rating.plan import Effort, Plan, Service, plan_of
 from cli.exits import Exit
-from cli.rating.local_job import check_second
+from cli.rating.local_job import check_second_service
 from cli.request.rating_options import RatingOptions
 from cli.request.request import method_of_request, networks, read_request
 from cli.terminal import print_json
@@ -30,7 +30,7 @@ def plan_here(arguments: RatingOptions, settings: Settings, service_facts: Servi
     request = read_request(arguments)
     method = method_of_request(request)
     check_target(request["target"], networks(settings), scraping=settings.allow_scraping)
-    check_second(method, request, settings)
+    check_second_service(method, request, settings)
     limits = with_tightened_limits(read_target(request["target"])).limits
     checker = TargetChecker(settings.model_copy(update={"egress_allow": ",".join(map(str, networks(settings)))}))
     service = replace(
@@ -53,8 +53,8 @@ def plan_here(arguments: RatingOptions, settings: Settings, service_facts: Servi
 def _plan_lines(title: str, plan: Plan, service: Service, first_texts: list[str]) -> Iterator[str]:
     yield f"{title}; nothing was sent"
     yield f"{'':<20}{'questions':>10}{'calls':>10}{'seconds':>10}{'cost':>10}"
-    yield _row("clear at once", plan.clear)
-    yield _row("never clear", plan.at_most)
+    yield _effort_line("clear at once", plan.clear)
+    yield _effort_line("never clear", plan.at_most)
     yield f"A call carries up to {service.questions_per_call} questions; repeated calls are not counted."
     if plan.clear.seconds is None:
         yield "Seconds need --latency, which `assay probe` shows."
@@ -69,9 +69,9 @@ def _plan_lines(title: str, plan: Plan, service: Service, first_texts: list[str]
         yield f"{'first' if index == 0 else '':<8}{question}"
 
 
-def _row(name: str, effort: Effort) -> str:
-    def cell(value: object) -> str:
+def _effort_line(name: str, effort: Effort) -> str:
+    def format_number(value: object) -> str:
         return "-" if value is None else f"{value:,}"
 
     numbers = (effort.questions, effort.calls, effort.seconds, effort.cost)
-    return f"{name:<20}" + "".join(f"{cell(number):>10}" for number in numbers)
+    return f"{name:<20}" + "".join(f"{format_number(number):>10}" for number in numbers)

@@ -27,18 +27,18 @@ from workers.targets.registry import check_target, read_target
 def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_json: bool) -> Exit:
     """Probe the service of a request, and print the exchange; see `workers.probe.probe`."""
     request = read_request(options)
-    allow = networks(settings)
-    check_target(request["target"], allow, scraping=settings.allow_scraping)
+    allowed_networks = networks(settings)
+    check_target(request["target"], allowed_networks, scraping=settings.allow_scraping)
     pairs, asks = _questions(request)
     target = read_target(request["target"])
 
-    async def go() -> ProbeResult:
+    async def send_questions() -> ProbeResult:
         cap, agent = settings.response_cap_bytes, settings.user_agent
         scraping = settings.allow_scraping
-        async with Egress(allow, response_cap=cap, scraping=scraping, user_agent=agent) as egress:
+        async with Egress(allowed_networks, response_cap=cap, scraping=scraping, user_agent=agent) as egress:
             return await probe(target, egress, pairs=pairs, asks=asks, examine=examine)
 
-    result = asyncio.run(go())
+    result = asyncio.run(send_questions())
     if as_json:
         print_json(result.as_json())
     else:
@@ -50,9 +50,8 @@ def _questions(request: Json) -> tuple[Any, list[Ask]]:
     """Return the language pairs and first questions of the experiment, without questions to an author."""
     method = method_of_request(request)
     first_probes = next(method.design(generator(request["seed"])), ())
-    return method.language_pairs() or USUAL_PAIRS, [
-        question.ask for question in first_probes if not isinstance(question.ask, AUTHORED)
-    ]
+    asks = [probe.ask for probe in first_probes if not isinstance(probe.ask, AUTHORED)]
+    return method.language_pairs() or USUAL_PAIRS, asks
 
 
 def _probe_lines(result: ProbeResult) -> Iterator[str]:
@@ -82,9 +81,9 @@ def _probe_lines(result: ProbeResult) -> Iterator[str]:
 
 def _decision_lines(call: DecisionCall) -> Iterator[str]:
     """Yield lines about one call of a model that decides: its prompt, its answer and how the answer was read."""
-    first_line, *others = call.prompt.splitlines() or [""]
+    first_line, *other_lines = call.prompt.splitlines() or [""]
     yield from _wrap_lines("prompt", first_line)
-    for line in others:
+    for line in other_lines:
         yield from textwrap.wrap(line, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
     yield from _wrap_lines("answer", call.answer or "nothing")
     yield from _wrap_lines("by", f"{READINGS[call.reading]}: {call.read or 'not read'}")
@@ -120,11 +119,11 @@ def exchange_lines(exchange: ShownExchange) -> Iterator[str]:
 
 def _message_lines(headers: Mapping[str, str], body: str) -> Iterator[str]:
     for name, value in headers.items():
-        if name not in BORING:
+        if name not in OMITTED:
             yield f"        {name}: {value}"
     for line in body.splitlines():
         yield from textwrap.wrap(line, WIDTH - 10, initial_indent=" " * 10, subsequent_indent=" " * 10)
 
 
-BORING = frozenset({"accept", "accept-encoding", "user-agent", "date", "server", "connection", "content-length"})
+OMITTED = frozenset({"accept", "accept-encoding", "user-agent", "date", "server", "connection", "content-length"})
 """Headers that are left out because they explain no fault; `--json` shows them."""

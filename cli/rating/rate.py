@@ -59,7 +59,7 @@ class OutputOptions:
         if self.at_least is not None and self.at_least not in BEST_FIRST:
             raise UnknownName("letter", self.at_least, BEST_FIRST, "at-least")
         if self.report is not None:
-            _writer(self.report)
+            _report_writer(self.report)
         for purpose, file in (("report", self.report), ("export", self.export)):
             if file is not None and not file.parent.is_dir():
                 raise SpecificationError(f"the folder {file.parent} of the {purpose} does not exist; create it first")
@@ -71,12 +71,12 @@ def rate_here(options: RatingOptions, settings: Settings, display: OutputOptions
     return rate_request(read_request(options), settings, display, options.file)
 
 
-def rate_request(request: Json, settings: Settings, display: OutputOptions, file: Path | None = None) -> Exit:
-    """Rate the service of a request, which came from a `file`, print the report, and return the exit code."""
+def rate_request(request: Json, settings: Settings, display: OutputOptions, request_file: Path | None = None) -> Exit:
+    """Rate the service of a request, which came from a file, print the report, and return the exit code."""
     configure_logs(settings.model_copy(update={"log_level": "error"}))
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        allowed_hosts = ",".join(map(str, networks(settings)))
-        overrides = {"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed_hosts}
+        egress_allow = ",".join(map(str, networks(settings)))
+        overrides = {"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": egress_allow}
         # validated anew, because `model_copy` would keep the parsed networks of the original
         local_settings = Settings(**(settings.model_dump() | overrides))
         job, rating, thumbnails = run_here(request, local_settings, verbose=display.verbose, export=display.export)
@@ -87,14 +87,14 @@ def rate_request(request: Json, settings: Settings, display: OutputOptions, file
         notes.print(f"[bold]{escape(error['title'])}[/bold]: {escape(error['detail'])}", soft_wrap=True)
         return Exit.UNAVAILABLE
     document = rating.seen_by(rating.tenant).document
-    _print_rating(document, thumbnails, file, display, rating.document)
+    _print_rating(document, thumbnails, request_file, display, rating.document)
     if display.at_least is None:
         return Exit.of_rating(document["letter"], document["declared"])
     return Verdict.of(document, display.at_least).exit
 
 
 def _print_rating(
-    document: Json, thumbnails: Mapping[str, str], file: Path | None, display: OutputOptions, public: Json
+    document: Json, thumbnails: Mapping[str, str], request_file: Path | None, display: OutputOptions, public: Json
 ) -> None:
     """Print a rating, and write the requested files; files for regulators are made from `public` (masked counts)."""
     if display.format == "text":
@@ -103,37 +103,38 @@ def _print_rating(
         sys.stdout.write(terminal.render(document, colour=colour, columns=columns, brief=not display.full))
     elif display.format in CI_FORMATS:
         worst_accepted = display.at_least or USUAL_BAR
-        sys.stdout.write(of_rating(display.format, document, worst_accepted, file))
+        sys.stdout.write(of_rating(display.format, document, worst_accepted, request_file))
     else:
         sys.stdout.write(render(display.format, document))
     if display.format == "github" and display.summary is not None:
         with display.summary.open("a", encoding="utf-8") as summary:
             summary.write(render("markdown", document) + "\n")
     if display.report is not None:
-        write = _writer(display.report)
+        write = _report_writer(display.report)
         is_audit = isinstance(write, partial)
-        report = write(public if is_audit else {**document, "thumbnails": thumbnails} if thumbnails else document)
+        document_with_pictures = {**document, "thumbnails": thumbnails} if thumbnails else document
+        report = write(public if is_audit else document_with_pictures)
         display.report.write_text(report, encoding="utf-8")
         notes.print(f"report written to {escape(str(display.report))}", soft_wrap=True)
     if display.export is not None:
         notes.print(f"export written to {escape(str(display.export))}, without a signature", soft_wrap=True)
 
 
-def _writer(report: Path) -> Callable[[Json], str]:
+def _report_writer(report: Path) -> Callable[[Json], str]:
     """Return the function that writes a report in the format of the file's ending, such as ``.html``."""
     for audit in AUDIT_FILES:
         if report.name.lower().endswith(audit.name):
             return partial(write_audit, audit.name)
-    for form in (forms := installed_formats().values()):
-        if form.suffix == report.suffix.lower():
-            return form.render
-    raise UnknownName("report format", report.suffix, [form.suffix for form in forms])
+    for report_format in (report_formats := installed_formats().values()):
+        if report_format.suffix == report.suffix.lower():
+            return report_format.render
+    raise UnknownName("report format", report.suffix, [report_format.suffix for report_format in report_formats])
 
 
 USUAL_BAR = "DSBS"
 """Worst accepted letter without ``--at-least``, the same as for `assay gate`."""
 
-MISFIT = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 """Characters that must be escaped in a workflow command of GitHub Actions."""
 
 
@@ -167,17 +168,19 @@ def of_rating(name: str, document: Json, worst_accepted: str, file: Path | None)
     subject = visible(f"{document['attribute']} bias by {document['method']}")
     facts = visible(f"{overall.message} {document.get('in_words') or ''}")
     parts = [Verdict.of(component, worst_accepted, str(component["name"])) for component in document["components"]]
-    return CI_FORMATS[name](_Judged(Verdict(overall.exit, overall.name, facts), parts, subject, file))
+    return CI_FORMATS[name](_JudgedRating(Verdict(overall.exit, overall.name, facts), parts, subject, file))
 
 
 def of_failure(name: str, target: str, error: Json) -> str:
     """Write a rating that could not be made in a format of `CI_FORMATS`; `error` is the problem object of its job."""
     message = visible(f"{error['title']}: {error['detail']}")
-    return CI_FORMATS[name](_Judged(Verdict(Exit.UNAVAILABLE, visible(target), message), [], "rating", None))
+    return CI_FORMATS[name](_JudgedRating(Verdict(Exit.UNAVAILABLE, visible(target), message), [], "rating", None))
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _JudgedRating:
+    """Verdicts on a rating and its parts, of which a format for continuous integration is written."""
+
     overall: Verdict
     parts: list[Verdict]
     subject: str
@@ -191,7 +194,7 @@ class _Judged:
             yield f"part {part.name}", part
 
 
-def _junit(report: _Judged) -> str:
+def _junit(report: _JudgedRating) -> str:
     """Write a JUnit test suite with a test case for the whole rating and one for each part."""
     counts = {"tests": 1 + len(report.parts), "failures": 0, "errors": 0, "skipped": 0}
     suite = ET.Element("testsuite", name=f"{report.overall.name}: {report.subject}")
@@ -199,13 +202,13 @@ def _junit(report: _Judged) -> str:
         case = ET.SubElement(suite, "testcase", classname=report.subject, name=title, time="0")
         if verdict.exit is Exit.UCS:
             continue
-        outcome, count = _OUTCOMES[verdict.exit]
-        counts[count] += 1
-        element = ET.SubElement(case, outcome)
+        outcome, counter = _OUTCOMES[verdict.exit]
+        counts[counter] += 1
+        outcome_element = ET.SubElement(case, outcome)
         if outcome == "skipped":  # in Jenkins' JUnit schema, this element has no attributes
-            element.text = verdict.message
+            outcome_element.text = verdict.message
         else:
-            element.attrib.update(message=verdict.message, type=verdict.exit.name.lower())
+            outcome_element.attrib.update(message=verdict.message, type=verdict.exit.name.lower())
     numbers = {name: str(count) for name, count in counts.items()}
     suite.attrib.update({**numbers, "time": "0"})
     root = ET.Element("testsuites", {key: numbers[key] for key in ("tests", "failures", "errors")})
@@ -224,7 +227,7 @@ _OUTCOMES = {
 _LEVELS = {Exit.UCS: "none", Exit.BELOW: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
 
 
-def _sarif(report: _Judged) -> str:
+def _sarif(report: _JudgedRating) -> str:
     """Write a SARIF run with a result for the whole rating and one for each part."""
     location = {"artifactLocation": {"uri": quote(report.file.as_posix()) if report.file else "assay"}}
     results = [
@@ -245,22 +248,22 @@ def _sarif(report: _Judged) -> str:
     return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _github(report: _Judged) -> str:
+def _github(report: _JudgedRating) -> str:
     """Write an annotation (workflow command of GitHub Actions) for the whole rating and one for each part."""
-    kinds = {Exit.UCS: "notice", Exit.BELOW: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
+    commands = {Exit.UCS: "notice", Exit.BELOW: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
     lines = []
     for title, verdict in report.verdicts:
         name = _escape_property(f"{report.overall.name}, {title}")
         file_property = f",file={_escape_property(codes(report.file.as_posix()))}" if report.file else ""
-        lines.append(f"::{kinds[verdict.exit]} title={name}{file_property}::{verdict.message.translate(MISFIT)}\n")
+        lines.append(f"::{commands[verdict.exit]} title={name}{file_property}::{verdict.message.translate(ESCAPES)}\n")
     return "".join(lines)
 
 
 def _escape_property(text: str) -> str:
-    return text.translate(MISFIT).replace(":", "%3A").replace(",", "%2C")
+    return text.translate(ESCAPES).replace(":", "%3A").replace(",", "%2C")
 
 
-CI_FORMATS: Mapping[str, Callable[[_Judged], str]] = {"junit": _junit, "sarif": _sarif, "github": _github}
+CI_FORMATS: Mapping[str, Callable[[_JudgedRating], str]] = {"junit": _junit, "sarif": _sarif, "github": _github}
 """Functions that write the formats for continuous integration, by name."""
 
 FORMATS = ("text", "json", "markdown", *CI_FORMATS)

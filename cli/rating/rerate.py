@@ -73,7 +73,7 @@ def rerate_database(
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
         for methodology in versions:
             for name in names or _ids_without_version(database, methodology):
-                before, after = _rerate_stored(database, name, methodology, skip=version == ALL)
+                before, after = _rerate_stored(database, name, methodology, skip_unknown=version == ALL)
                 results.setdefault(name, RerateResult(name, before, {})).after[methodology.version] = after
     return _print_results(tuple(results.values()), versions)
 
@@ -86,13 +86,13 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
     """
     versions = _choose_versions(version, methodologies)
     try:
-        with file.open("rb") as lines:
-            export = read_export(lines)
-            record = [Observation.from_json(leaf) for leaf in export.observations()]
+        with file.open("rb") as stream:
+            export = read_export(stream)
+            ledger = [Observation.from_json(leaf) for leaf in export.observations()]
     except OSError as wrong:
         raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
-    if lacking := sorted(NEEDED - set(export.rating)):
-        raise SpecificationError(f"the rating in {file} lacks {', '.join(lacking)}; it cannot be rated again")
+    if missing_fields := sorted(NEEDED - set(export.rating)):
+        raise SpecificationError(f"the rating in {file} lacks {', '.join(missing_fields)}; it cannot be rated again")
     rating = rating_of(export.unmasked or export.rating)
     result = RerateResult(str(rating.id), rating, {})
     for methodology in versions:
@@ -100,7 +100,7 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
             result.after[methodology.version] = UNKNOWN_THEN
             continue
         try:
-            result.after[methodology.version] = rerate(rating, parse_method(rating.experiment), record, methodology)
+            result.after[methodology.version] = rerate(rating, parse_method(rating.experiment), ledger, methodology)
         except RecordError as wrong:
             result.after[methodology.version] = str(wrong)
     return _print_results((result,), versions)
@@ -112,33 +112,33 @@ def _choose_versions(version: str, methodologies: Methodologies | None) -> tuple
 
 
 def _ids_without_version(database: Database, methodology: Methodology) -> Iterator[str]:
-    after = ""
+    last_id = ""
     while True:
         with database.read() as connection:
-            page = rerated.lacking(connection, methodology.version, methodology.methods, after=after, limit=PAGE)
+            page = rerated.lacking(connection, methodology.version, methodology.methods, after=last_id, limit=PAGE)
         if not page:
             return
         yield from page
-        after = page[-1]
+        last_id = page[-1]
 
 
 def _rerate_stored(
-    database: Database, rating_id: str, methodology: Methodology, *, skip: bool
+    database: Database, rating_id: str, methodology: Methodology, *, skip_unknown: bool
 ) -> tuple[RatingDocument, RatingDocument | str]:
     """Rate a stored rating again and store the result; return the rating, and the result or why there is none.
 
-    If `skip`, a version that does not know the method is skipped instead of refused.
+    If `skip_unknown`, a version that does not know the method is skipped instead of refused.
     """
     with database.read() as connection:
         rating = rerated.any_rating(connection, rating_id)
         if rating is None:
             raise UnknownName("rating", rating_id, ("see GET /v1/ratings",))
-    if skip and rating.method not in methodology.methods:
+    if skip_unknown and rating.method not in methodology.methods:
         return rating.rating, UNKNOWN_THEN
     try:
         with database.read() as connection:
-            record = list(rerated.evidence(connection, rating.job_id))
-        rerating = rerated.recompute(rating, record, methodology)
+            ledger = list(rerated.evidence(connection, rating.job_id))
+        rerating = rerated.recompute(rating, ledger, methodology)
     except MethodologyRemoved:
         return rating.rating, REMOVED
     except RecordError as wrong:
@@ -154,19 +154,15 @@ def _print_results(results: Sequence[RerateResult], versions: Sequence[Methodolo
         names = " and ".join(methodology.version for methodology in versions)
         console.print(f"Every rating has its letter by methodology {names}, or is by a method it lacks.")
         return 0
-    table = Table(
-        "rating", "method", "given by", "letter", *(f"by {methodology.version}" for methodology in versions), box=None
-    )
+    version_columns = [f"by {methodology.version}" for methodology in versions]
+    table = Table("rating", "method", "given by", "letter", *version_columns, box=None)
     for result in results:
-        original = str(result.before.methodology.version)
-        by_version = {original: result.before, **result.after}
+        original_version = str(result.before.methodology.version)
+        by_version = {original_version: result.before, **result.after}
         letters = [_letter_text(by_version.get(methodology.version, KEPT)) for methodology in versions]
         has_changed = any(letter not in {_letter_text(result.before), KEPT, UNKNOWN_THEN} for letter in letters)
-        row = (
-            escape(result.name),
-            *map(escape, (str(result.before.method), original, _letter_text(result.before), *letters)),
-        )
-        table.add_row(*row, style="bold" if has_changed else "")
+        cells = (result.name, str(result.before.method), original_version, _letter_text(result.before), *letters)
+        table.add_row(*map(escape, cells), style="bold" if has_changed else "")
     console.print(table)
     failed_count = sum(
         any(isinstance(document, str) and document != UNKNOWN_THEN for document in result.after.values())

@@ -67,14 +67,14 @@ class LogRules:
     @classmethod
     def read(cls, witnesses: Sequence[str], required: int | None, earlier: Path | None, proof: Path | None) -> Self:
         """Read the rules from the options of the command; by default every named witness is required."""
-        keys = tuple(VerifierKey.read(witness, COSIGNATURE) for witness in dict.fromkeys(witnesses))
-        if required is not None and required > len(keys):
-            raise SpecificationError(
-                f"--witnesses {required} needs that many keys of witnesses, but {len(keys)} are given with --witness"
-            )
+        witness_keys = tuple(VerifierKey.read(witness, COSIGNATURE) for witness in dict.fromkeys(witnesses))
+        count = len(witness_keys)
+        if required is not None and required > count:
+            requirement = f"--witnesses {required} needs that many keys of witnesses"
+            raise SpecificationError(f"{requirement}, but {count} are given with --witness")
         if proof is not None and earlier is None:
             raise SpecificationError("--proof needs the earlier checkpoint that you kept: --checkpoint FILE")
-        return cls(keys, len(keys) if required is None else required, earlier, proof)
+        return cls(witness_keys, count if required is None else required, earlier, proof)
 
 
 def read_checkpoint(path: Path, content: bytes) -> tuple[Checkpoint, list[str]]:
@@ -92,19 +92,19 @@ def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rule
     """Check that the agency signed a checkpoint, that witnesses cosigned it, and that the log only grew."""
     checkpoint, lines = read_checkpoint(path, content)
     yield _check_signed("signature", checkpoint, lines, keys)
-    missing = list[str]()
+    missing_witnesses = list[str]()
     for witness in rules.witnesses:
         cosignature = cosignature_in(checkpoint.text(), lines, witness, is_signature)
         if cosignature is None:
-            missing.append(witness.name)
+            missing_witnesses.append(witness.name)
         else:
             yield Check("cosignature", None, f"by {witness.name} at {iso(cosignature.time_s * 1000)}")
-    if missing:
-        count = len(rules.witnesses) - len(missing)
-        summary = f"{count} of {rules.required} required cosignatures; none by {', '.join(missing)}"
+    if missing_witnesses:
+        count = len(rules.witnesses) - len(missing_witnesses)
+        summary = f"{count} of {rules.required} required cosignatures; none by {', '.join(missing_witnesses)}"
         yield Check("cosignatures", summary if count < rules.required else None, summary)
     if rules.earlier is not None:
-        yield from _growth(rules, rules.earlier, checkpoint, keys)
+        yield from _check_growth(rules, rules.earlier, checkpoint, keys)
     yield Check("says", None, f"the log {checkpoint.origin} has the size {checkpoint.size}")
 
 
@@ -115,26 +115,26 @@ def _check_signed(name: str, checkpoint: Checkpoint, lines: Sequence[str], keys:
     return Check(name, f"{name}: no key of the key set signed this checkpoint of {checkpoint.origin}", "")
 
 
-def _growth(rules: LogRules, kept_file: Path, checkpoint: Checkpoint, keys: Mapping[str, bytes]) -> Iterator[Check]:
-    """Check that the log of a checkpoint begins with the log of the earlier checkpoint in `kept_file`."""
+def _check_growth(rules: LogRules, file: Path, checkpoint: Checkpoint, keys: Mapping[str, bytes]) -> Iterator[Check]:
+    """Check that the log of a checkpoint begins with the log of the earlier checkpoint in `file`."""
     try:
-        content = kept_file.read_bytes()[:MOST_NOTE_BYTES]
-    except OSError as unreadable:
-        raise SpecificationError(f"{kept_file} cannot be read: {unreadable.strerror}") from None
-    earlier, lines = read_checkpoint(kept_file, content)
+        content = file.read_bytes()[:MOST_NOTE_BYTES]
+    except OSError as error:
+        raise SpecificationError(f"{file} cannot be read: {error.strerror}") from None
+    earlier, lines = read_checkpoint(file, content)
     yield _check_signed("kept signature", earlier, lines, keys)
-    wrong, before = None, f"the checkpoint of size {earlier.size} in {kept_file}"
+    fault = None
+    earlier_title = f"the checkpoint of size {earlier.size} in {file}"
     if earlier.origin != checkpoint.origin:
-        wrong = f"{kept_file} is a checkpoint of another log, {earlier.origin}"
+        fault = f"{file} is a checkpoint of another log, {earlier.origin}"
     elif earlier.size > checkpoint.size:
-        wrong = (
-            f"the log has the size {checkpoint.size}, less than {before}: entries were removed, or this one is older"
-        )
+        sizes = f"the size {checkpoint.size}, less than {earlier_title}"
+        fault = f"the log has {sizes}: entries were removed, or this one is older"
     elif earlier.size == checkpoint.size and earlier.root != checkpoint.root:
-        wrong = f"the log was forked: its root is another than that of {before}"
+        fault = f"the log was forked: its root is another than that of {earlier_title}"
     elif 0 < earlier.size < checkpoint.size and not _is_consistent(rules.proof, earlier, checkpoint):
-        wrong = f"the log was forked: the proof does not lead from {before} to the size {checkpoint.size}"
-    yield Check("growth", wrong, f"extends {before}")
+        fault = f"the log was forked: the proof does not lead from {earlier_title} to the size {checkpoint.size}"
+    yield Check("growth", fault, f"extends {earlier_title}")
 
 
 def _is_consistent(proof: Path | None, earlier: Checkpoint, checkpoint: Checkpoint) -> bool:
@@ -203,7 +203,7 @@ class Keys:
     keys: Mapping[str, bytes]
     trusted: bool
 
-    def made(self, key_id: str, signature: bytes, message: bytes) -> bool:
+    def has_signed(self, key_id: str, signature: bytes, message: bytes) -> bool:
         """Return whether the key `key_id` made a signature; raise `UnknownSigner` if it is not among these keys."""
         if key_id not in self.keys:
             raise UnknownSigner(key_id)
@@ -236,22 +236,22 @@ def verify_file(
     SpecificationError
         If a file cannot be read, or keys are needed and were not given.
     """
-    trusted = None if keys is None else Keys(read_jwks(read_json(keys)), trusted=True)
+    trusted_keys = None if keys is None else Keys(read_jwks(read_json(keys)), trusted=True)
     try:
         content = file.open("rb")
     except OSError as wrong:
         raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
-    differing = list[str]()
+    differences = list[str]()
     try:
         with content:
-            for check in _checks(content, file, trusted, replay=replay, log=log, recorded=recorded):
+            for check in _checks(content, file, trusted_keys, replay=replay, log=log, recorded=recorded):
                 mark = "[green]ok [/green]" if check.ok else "[red]NOT[/red]"
                 console.print(f"{mark} {escape(check.name):<24}{escape(check.wrong or check.found)}")
-                differing += [check.wrong] if check.wrong is not None else []
-    except (CertificateError, RecordError) as broken:  # differences found before this error are reported as well
-        differing.append(str(broken))
-    if differing:
-        raise NotVerified(file, differing)
+                differences += [check.wrong] if check.wrong is not None else []
+    except (CertificateError, RecordError) as error:  # differences found before this error are reported as well
+        differences.append(str(error))
+    if differences:
+        raise NotVerified(file, differences)
     console.print(f"{escape(str(file))} is as it was sealed.")
 
 
@@ -261,14 +261,13 @@ def _checks(
     document = _read_single_document(content)
     content.seek(0)
     is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)
-    if log != LogRules() and not is_note and (document is None or "checkpoint" not in document):
-        raise SpecificationError(
-            f"{file} is not a checkpoint, which --witness and --checkpoint need; GET /v1/log/checkpoint returns one"
-        )
+    if log != ANY_LOG and not is_note and (document is None or "checkpoint" not in document):
+        reason = f"{file} is not a checkpoint, which --witness and --checkpoint need"
+        raise SpecificationError(f"{reason}; GET /v1/log/checkpoint returns one")
     content.seek(0)
     if document is None and not is_note:
         lines = iter(partial(content.readline, LONGEST_LINE + 1), b"")
-        yield from _export(read_export(lines), trusted, replay=replay, recorded=recorded)
+        yield from _check_export(read_export(lines), trusted, replay=replay, recorded=recorded)
         return
     if replay or recorded is not None:
         raise SpecificationError(f"{file} contains no observations to replay; GET /v1/ratings/{{id}}/export.jsonl does")
@@ -277,30 +276,34 @@ def _checks(
     if document is None or "checkpoint" in document:
         yield from check_checkpoint(file, content.read(MOST_NOTE_BYTES), trusted.keys, log)
         return
-    yield from _check_proof(document, trusted) if "attestation" in document else _check_claim(opened(document), trusted)
+    is_proof = "attestation" in document
+    yield from _check_proof(document, trusted) if is_proof else _check_statement(opened(document), trusted)
 
 
-def _export(export: Export, trusted: Keys | None, *, replay: bool, recorded: RecordedFile | None) -> Iterator[Check]:
-    keys = trusted or Keys(read_jwks(export.keys) if export.keys["keys"] else {}, trusted=False)
-    if trusted is not None and not export.envelopes:
+def _check_export(
+    export: Export, trusted_keys: Keys | None, *, replay: bool, recorded: RecordedFile | None
+) -> Iterator[Check]:
+    keys = trusted_keys or Keys(read_jwks(export.keys) if export.keys["keys"] else {}, trusted=False)
+    if trusted_keys is not None and not export.envelopes:
         yield Check("signature", "the export has no signature", "")
-    yield from check_statements(export.rating, export.envelopes, keys.made)
+    yield from check_statements(export.rating, export.envelopes, keys.has_signed)
     if export.unmasked is not None:
         yield check_unmasked(export.rating, export.unmasked)
-    complete = export.unmasked or export.rating
-    if (commitment := check_commitment(complete)) is not None:
+    complete_rating = export.unmasked or export.rating
+    if (commitment := check_commitment(complete_rating)) is not None:
         yield commitment
     # reads to the end of the file, where the seal is, even if no observation is needed
     leaves = deque(export.observations(), maxlen=None if replay else 0)
     evidence = check_evidence(export)
     yield evidence
     if replay and evidence.ok:
-        if complete.get("masked"):
+        if complete_rating.get("masked"):
             raise SpecificationError("small counts of people are masked in this export; its owner's can be replayed")
-        yield from check_replay(complete, _rate_again(complete, map(_observation_of_leaf, leaves)))
+        rerating = _rate_again(complete_rating, map(_observation_of_leaf, leaves))
+        yield from check_replay(complete_rating, rerating)
     if recorded is not None:
-        yield from recorded.check(complete)
-    yield check_seal(export, keys.made)
+        yield from recorded.check(complete_rating)
+    yield check_seal(export, keys.has_signed)
     yield Check("says", None, _rating_summary(export.rating))
     _print_trust(export, keys)
 
@@ -330,8 +333,8 @@ def _read_single_document(content: BinaryIO) -> JsonObject | None:
     return document if isinstance(document, dict) and ONE_DOCUMENT & set(document) else None
 
 
-def _check_claim(envelope: OpenedEnvelope, keys: Keys) -> Iterator[Check]:
-    yield check_signature("signature", envelope, keys.made)
+def _check_statement(envelope: OpenedEnvelope, keys: Keys) -> Iterator[Check]:
+    yield check_signature("signature", envelope, keys.has_signed)
     statement = stated_in(envelope)
     yield Check("statement", None, str(statement.get("predicateType")))
     console.print_json(json.dumps(statement))
@@ -339,7 +342,7 @@ def _check_claim(envelope: OpenedEnvelope, keys: Keys) -> Iterator[Check]:
 
 def _check_proof(document: Json, keys: Keys) -> Iterator[Check]:
     envelope = opened(document["attestation"])
-    yield check_signature("signature", envelope, keys.made)
+    yield check_signature("signature", envelope, keys.has_signed)
     statement = stated_in(envelope)
     digest = statement["predicate"].get("evidence_digest") if statement.get("predicateType") == RATING else None
     is_same = digest == document.get("evidence_digest")
@@ -363,10 +366,11 @@ def _print_trust(export: Export, keys: Keys) -> None:
 
 
 def _rating_summary(document: Json) -> str:
-    rating, withdrawn = read_rating(document), document.get("withdrawn")
+    rating = read_rating(document)
     letter = rating.letter or "no letter"
     if rating.letter is not None and not rating.declared:
         letter = f"inconclusive, leaning {letter}"
-    when = f"rated {rating.rated_at}, valid until {rating.expires_at}"
-    since = f"; withdrawn {withdrawn.get('at')}: {withdrawn.get('reason')}" if isinstance(withdrawn, dict) else ""
-    return f"{rating.id}: {rating.target.name} is {letter} ({rating.method}, {rating.attribute}); {when}{since}"
+    validity = f"rated {rating.rated_at}, valid until {rating.expires_at}"
+    if isinstance(withdrawal := document.get("withdrawn"), dict):
+        validity += f"; withdrawn {withdrawal.get('at')}: {withdrawal.get('reason')}"
+    return f"{rating.id}: {rating.target.name} is {letter} ({rating.method}, {rating.attribute}); {validity}"

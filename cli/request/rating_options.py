@@ -96,34 +96,35 @@ class RatingOptions:
     max_calls: Annotated[int | None, typer.Option(help="Calls the rating may cost at most.", min=1)] = None
 
 
-def with_options(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_options(options_type: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that replaces the argument ``options`` of a command by the fields of a dataclass."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        hints = get_type_hints(kind, include_extras=True)
+        hints = get_type_hints(options_type, include_extras=True)
         parameters = inspect.signature(command, eval_str=True).parameters.values()
-        options = [
+        keyword_only = inspect.Parameter.KEYWORD_ONLY
+        typer_parameters = [
             inspect.Parameter(
                 field.name,
-                inspect.Parameter.KEYWORD_ONLY,
+                keyword_only,
                 default=inspect.Parameter.empty if field.default is MISSING else field.default,
                 annotation=hints[field.name],
             )
-            for field in fields(kind)
+            for field in fields(options_type)
         ]
-        options += [
-            option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in parameters if option.name != "options"
+        typer_parameters += [
+            parameter.replace(kind=keyword_only) for parameter in parameters if parameter.name != "options"
         ]
 
         def run(**arguments: object) -> None:
-            request = kind(**{field.name: arguments.pop(field.name) for field in fields(kind)})
-            if isinstance(request, RatingOptions):
-                check_protocol(request.protocol)
-            command(options=request, **arguments)
+            options = options_type(**{field.name: arguments.pop(field.name) for field in fields(options_type)})
+            if isinstance(options, RatingOptions):
+                check_protocol(options.protocol)
+            command(options=options, **arguments)
 
         run.__name__, run.__doc__ = command.__name__, command.__doc__
-        run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # typer reads it
-        run.__annotations__ = {option.name: option.annotation for option in options}
+        run.__signature__ = inspect.Signature(typer_parameters)  # type: ignore[attr-defined]  # typer reads it
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in typer_parameters}
         return run
 
     return decorate

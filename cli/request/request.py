@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -52,8 +53,8 @@ def read_request(options: RatingOptions) -> JsonObject:
     url = options.url and options.url.strip()
     overrides = (("kind", options.kind), ("protocol", options.protocol), ("base_url", url), ("secret", options.secret))
     target.update({key: value for key, value in overrides if value})
-    program = local_target(options.python, options.command)
-    target |= program | {"settings": {**target.get("settings", {}), **program.get("settings", {})}}
+    program_fields = local_target(options.python, options.command)
+    target |= program_fields | {"settings": {**target.get("settings", {}), **program_fields.get("settings", {})}}
     if "protocol" not in target:
         raise SpecificationError(
             "name its interface: --protocol NAME (see `assay protocols`), a FILE.toml, --python or --command"
@@ -79,8 +80,8 @@ def read_request(options: RatingOptions) -> JsonObject:
     if options.upload is not None:
         from cli.request.upload import take_upload
 
-        reading = {"encoding": options.encoding, "decimal": options.decimal, "sheet": options.sheet}
-        take_upload(options.upload, request, **reading)
+        format_options = {"encoding": options.encoding, "decimal": options.decimal, "sheet": options.sheet}
+        take_upload(options.upload, request, **format_options)
     _check_rows(request["experiment"].get("records"))
     return request
 
@@ -116,7 +117,7 @@ def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: o
     given_fields = {*experiment, *({"specification"} if options.specification else ())}
     if options.attribute or not {"attribute", "specification", "words"} & given_fields:
         names = options.attribute or ["gender"]
-        experiment["attribute"] = names if len(names) > 1 else pairs([f"--attribute={names[0]}"], "--attribute")[0][1]
+        experiment["attribute"] = names if len(names) > 1 else _parse_value("--attribute", "--attribute", names[0])
     if options.specification:
         experiment["specification"] = options.specification
     if options.languages:
@@ -166,17 +167,19 @@ def pairs(texts: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
         key, separator, value = pair.partition("=")
         if not separator or not key:
             raise SpecificationError(f"{option} takes key=value, not {pair!r}")
-        try:
-            parsed_pairs.append((key, tomllib.loads(f"value = {value}")["value"]))
-        except (tomllib.TOMLDecodeError, RecursionError):
-            try:
-                parsed_pairs.append((key, json.loads(value)))  # TOML has no null
-            except (ValueError, RecursionError):
-                if re.search(r"=\s*null\b", value):
-                    message = f'{option} {key}: TOML has no null; write JSON, such as {key}={{"tokens": null}}'
-                    raise SpecificationError(message) from None
-                parsed_pairs.append((key, value))
+        parsed_pairs.append((key, _parse_value(option, key, value)))
     return parsed_pairs
+
+
+def _parse_value(option: str, key: str, text: str) -> Any:
+    """Parse a text as TOML or JSON; a text that is neither stands for itself."""
+    with suppress(tomllib.TOMLDecodeError, RecursionError):
+        return tomllib.loads(f"value = {text}")["value"]
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)  # TOML has no null
+    if re.search(r"=\s*null\b", text):
+        raise SpecificationError(f'{option} {key}: TOML has no null; write JSON, such as {key}={{"tokens": null}}')
+    return text
 
 
 def _set_key(table: JsonObject, key: str, value: object) -> None:

@@ -56,8 +56,8 @@ def take_upload(file: Path, request: dict[str, Any], **format_options: str | Non
     if (name := request["experiment"]["method"]) not in takers:
         raise SpecificationError(f"{name} takes no records; use {', '.join(takers)}", "upload")
     try:
-        read_options = {} if media_type == PARQUET else format_options
-        request["experiment"]["records"] = _records(file, media_type, request, read_options)
+        applicable_options = {} if media_type == PARQUET else format_options
+        request["experiment"]["records"] = _records(file, media_type, request, applicable_options)
     except SpecificationError as error:
         raise SpecificationError(f"{file.name}: {error}", "upload") from None
 
@@ -86,9 +86,8 @@ def _records(file: Path, media_type: str, request: Json, format_options: Mapping
     if "values" not in records:
         values = sorted({row[column] for row in rows if row.get(column) is not None}, key=str)
         if len(values) > MAX_GROUPS:
-            raise SpecificationError(
-                f"{column} has {len(values)} values; name those to compare with --set 'records.values=[…]'", "upload"
-            )
+            remedy = "name those to compare with --set 'records.values=[…]'"
+            raise SpecificationError(f"{column} has {len(values)} values; {remedy}", "upload")
         records["values"] = values
     selection = NamedRows("upload", column, tuple(records["values"]), records.get("most", 8000), "records")
     return records | {"rows": list(chosen_rows(rows, selection, rng))}

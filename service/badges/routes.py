@@ -28,13 +28,14 @@ from store.ratings.published import DatedRating
 
 router = APIRouter(route_class=StrictRoute)
 
-BADGES = tuple(form for form in EMBEDS if form.file.startswith("badge."))
+BADGES = tuple(embed for embed in EMBEDS if embed.file.startswith("badge."))
 """Formats that are also available by target, by address and by service."""
 
 NO_WORK = "Reading never starts work."
 
 Name = Annotated[str | None, Field(max_length=100)]
 Route = Callable[..., Coroutine[Any, Any, Response]]
+RatingReader = Callable[[], Awaitable[DatedRating]]
 
 
 class RatingFilter(QueryModel):
@@ -51,7 +52,7 @@ class AddressQuery(RatingFilter):
     model: ModelName = None
 
 
-def _rating_route(form: Embed) -> Route:
+def _rating_route(embed: Embed) -> Route:
     async def of_rating(request: Request, rating_id: str, service: ServiceDependency, caller: PublicReader) -> Response:
         async def read_rating() -> DatedRating:
             dated_rating = await service.database_for(request).read(published.rating, rating_id, caller.tenant)
@@ -59,45 +60,45 @@ def _rating_route(form: Embed) -> Route:
                 raise not_found("rating", rating_id)
             return dated_rating
 
-        return await _embed(request, service, form, read_rating, "rating", caller.tenant, rating_id)
+        return await _embed_response(request, service, embed, read_rating, "rating", caller.tenant, rating_id)
 
     return of_rating
 
 
-def _target_route(form: Embed) -> Route:
+def _target_route(embed: Embed) -> Route:
     async def of_target(
         request: Request, target_id: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
-        read_rating = partial(service.database_for(request).read, published.of_target, target_id, **query.model_dump())
-        return await _embed(request, service, form, read_rating, "target", target_id, *query.model_dump().values())
+        filters = query.model_dump()
+        read_rating = partial(service.database_for(request).read, published.of_target, target_id, **filters)
+        return await _embed_response(request, service, embed, read_rating, "target", target_id, *filters.values())
 
     return of_target
 
 
-def _service_route(form: Embed) -> Route:
+def _service_route(embed: Embed) -> Route:
     async def of_service(
         request: Request, service_name: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
-        read_rating = partial(
-            service.database_for(request).read, published.of_service, service_name, **query.model_dump()
-        )
-        return await _embed(request, service, form, read_rating, "service", service_name, *query.model_dump().values())
+        filters = query.model_dump()
+        read_rating = partial(service.database_for(request).read, published.of_service, service_name, **filters)
+        return await _embed_response(request, service, embed, read_rating, "service", service_name, *filters.values())
 
     return of_service
 
 
-def _address_route(form: Embed) -> Route:
+def _address_route(embed: Embed) -> Route:
     async def of_address(
         request: Request, service: ServiceDependency, query: Annotated[AddressQuery, Query()]
     ) -> Response:
         read_rating = partial(service.database_for(request).read, published.of_address, **query.model_dump())
-        return await _embed(request, service, form, read_rating, "address", *query.model_dump().values())
+        return await _embed_response(request, service, embed, read_rating, "address", *query.model_dump().values())
 
     return of_address
 
 
-async def _embed(
-    request: Request, service: Service, form: Embed, read_rating: Callable[[], Awaitable[DatedRating]], *key: str | None
+async def _embed_response(
+    request: Request, service: Service, embed: Embed, read_rating: RatingReader, *key: str | None
 ) -> Response:
     """Return an embed of the rating that `read_rating` returns; `key` holds everything on which `read_rating` depends.
 
@@ -106,28 +107,30 @@ async def _embed(
     base = base_url(request)
 
     async def build_answer() -> Answer:
-        return render(await read_rating(), form, base)
+        return render(await read_rating(), embed, base)
 
-    return (await service.embeds.get((form.file, base, *key), build_answer)).response()
+    return (await service.embeds.get((embed.file, base, *key), build_answer)).response()
 
 
-def _add_route(path: str, form: Embed, route: Route, prefix: str, tag: str, which: str) -> None:
+def _add_route(path: str, embed: Embed, route: Route, prefix: str, tag: str, of_what: str) -> None:
     router.add_api_route(
-        f"{path}/{form.file}",
+        f"{path}/{embed.file}",
         route,
         methods=["GET"],
         tags=[tag],
-        operation_id=operation(prefix, form),
-        summary=f"{form.title} {which}",
-        description=f"Get {form.summary}. {NO_WORK}",
+        operation_id=operation(prefix, embed),
+        summary=f"{embed.title} {of_what}",
+        description=f"Get {embed.summary}. {NO_WORK}",
         response_class=Response,
-        responses=answers(form),
+        responses=answers(embed),
     )
 
 
-for form in EMBEDS:
-    _add_route("/v1/ratings/{rating_id}", form, _rating_route(form), "getRating", "ratings", "of a rating")
-for form in BADGES:
-    _add_route("/v1/targets/{target_id}", form, _target_route(form), "getTarget", "badges", "of a target's last rating")
-    _add_route("/v1/services/{service_name}", form, _service_route(form), "getService", "badges", "of a service")
-    _add_route("/v1", form, _address_route(form), "find", "badges", "of the rating of an address")
+for embed in EMBEDS:
+    _add_route("/v1/ratings/{rating_id}", embed, _rating_route(embed), "getRating", "ratings", "of a rating")
+for embed in BADGES:
+    _add_route(
+        "/v1/targets/{target_id}", embed, _target_route(embed), "getTarget", "badges", "of a target's last rating"
+    )
+    _add_route("/v1/services/{service_name}", embed, _service_route(embed), "getService", "badges", "of a service")
+    _add_route("/v1", embed, _address_route(embed), "find", "badges", "of the rating of an address")

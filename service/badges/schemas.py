@@ -28,23 +28,23 @@ EXAMPLE: JsonObject = {
 """Rating that is rendered in the examples of the OpenAPI document."""
 
 
-def operation(prefix: str, form: Embed) -> str:
+def operation(prefix: str, embed: Embed) -> str:
     """Return the operationId of an embed, such as ``getRatingBadgeSvg``."""
-    return prefix + "".join(part.capitalize() for part in re.split(r"[.-]", form.file))
+    return prefix + "".join(part.capitalize() for part in re.split(r"[.-]", embed.file))
 
 
-def answers(form: Embed) -> dict[int | str, JsonObject]:
+def answers(embed: Embed) -> dict[int | str, JsonObject]:
     """Return the OpenAPI responses of an embed's operation, with an example."""
     example = PublicView(EXAMPLE, RATED_AT + timedelta(days=3), "http://127.0.0.1:8000", "public")
-    essence = form.media_type.partition(";")[0]
-    content: JsonObject = {"schema": {"type": "string"}, "example": form.render(example)}
-    if form.content is not None:  # for YAML, the documented schema and example are those of its data
-        data = form.content(example)
+    media_type = embed.media_type.partition(";")[0]
+    content: JsonObject = {"schema": {"type": "string"}, "example": embed.render(example)}
+    if embed.content is not None:  # for YAML, the documented schema and example are those of its data
+        document = embed.content(example)
         list_schema: JsonObject = {"type": "array", "items": {"type": "object"}}
-        content = {"schema": list_schema if isinstance(data, list) else {"type": "object"}, "example": data}
-    elif essence.endswith("json"):
-        content = {"schema": {"type": "object"}, "example": json.loads(form.render(example))}
-    success = {"description": "The current state.", "headers": _HEADERS, "content": {essence: content}}
+        content = {"schema": list_schema if isinstance(document, list) else {"type": "object"}, "example": document}
+    elif media_type.endswith("json"):
+        content = {"schema": {"type": "object"}, "example": json.loads(embed.render(example))}
+    success = {"description": "The current state.", "headers": _HEADERS, "content": {media_type: content}}
     return {200: success, 304: NOT_MODIFIED}
 
 

@@ -18,7 +18,7 @@ POLICY = "default-src 'none'"
 """``Content-Security-Policy``: an embed loads and runs nothing."""
 
 
-def render(dated_rating: DatedRating, form: Embed, base_url: str) -> Answer:
+def render(dated_rating: DatedRating, embed: Embed, base_url: str) -> Answer:
     """Render an embed of a rating; ``unrated`` if there is none.
 
     The entity tag is a digest of the bytes, because the age in a badge changes without the rating.
@@ -30,11 +30,11 @@ def render(dated_rating: DatedRating, form: Embed, base_url: str) -> Answer:
         is_withdrawn = rating.withdrawn_at is not None
         view = PublicView(rating.document, now, base_url, rating.visibility, withdrawn=is_withdrawn)
         if dated_rating.standing is not None:
-            requester, proved = dated_rating.standing.requester, dated_rating.standing.host_proved
-            view = replace(view, requester=requester, host_proved=proved, objects=dated_rating.objects)
+            requester, host_proved = dated_rating.standing.requester, dated_rating.standing.host_proved
+            view = replace(view, requester=requester, host_proved=host_proved, objects=dated_rating.objects)
             view = replace(view, changed_since=dated_rating.standing.changed_since)
-    body = form.render(view).encode()
-    return Answer(200, body, {"Content-Type": form.media_type, **_cache_headers(body, view), **_date_headers(view)})
+    body = embed.render(view).encode()
+    return Answer(200, body, {"Content-Type": embed.media_type, **_cache_headers(body, view), **_date_headers(view)})
 
 
 def _cache_headers(body: bytes, view: PublicView) -> dict[str, str]:

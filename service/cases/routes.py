@@ -38,17 +38,17 @@ async def list_cases(
     A search for `q` reads the first 6 observations of 2,000 cases at most, so a page can have fewer rows than `limit`
     although `next_cursor` continues it. `counts` are those of the whole rating. Recorded decisions have no cases.
     """
-    name = f"cases of {rating.id}"
-    start, _ = query.begins_after(name) or (0, "")
+    list_name = f"cases of {rating.id}"
+    start, _ = query.begins_after(list_name) or (0, "")
     index = await case_index(service, rating)
-    matches, end = await page_of(service, rating, index, query, start)
+    matches, next_start = await page_of(service, rating, index, query, start)
     thumbnails = await thumbnails_of(service, rating.id, caller.tenant, [row for _, rows in matches for row in rows])
     reader = text_reader(rating)
     views = [view_of(reader, case, rows, thumbnails) for case, rows in matches]
     response = lists.response(
         query,
-        name,
-        Page(views, None if end is None else (end, ""), total_of(index, query)),
+        list_name,
+        Page(views, None if next_start is None else (next_start, ""), total_of(index, query)),
         views,
         counts=index.counts,
         observations=index.observations,

@@ -72,16 +72,17 @@ async def page_of(
         cases = [] if case is None else [case]
     matches: list[tuple[Case, list[StoredObservation]]] = []
     criteria = ObservationFilter(q=query.q)
-    size = query.limit if query.q is None else SEARCHED_CASES
-    for at in range(start, min(len(cases), start + (size if query.q is None else CASES_A_SEARCH)), size):
-        rows = await rows_of(service, rating, cases[at : at + size], MOST_SHOWN)
-        for position, case in enumerate(cases[at : at + size], at):
+    batch_size, most_cases = (query.limit, query.limit) if query.q is None else (SEARCHED_CASES, CASES_A_SEARCH)
+    end = start + most_cases
+    for batch_start in range(start, min(len(cases), end), batch_size):
+        batch = cases[batch_start : batch_start + batch_size]
+        rows = await rows_of(service, rating, batch, MOST_SHOWN)
+        for position, case in enumerate(batch, batch_start):
             if len(matches) == query.limit:
                 return matches, position
             case_rows = [rows[seq] for seq in case.seqs[:MOST_SHOWN] if seq in rows]
             if query.q is None or any(criteria.fits(row.observation) for row in case_rows):
                 matches.append((case, case_rows))
-    end = start + (size if query.q is None else CASES_A_SEARCH)
     return matches, end if end < len(cases) else None
 
 
@@ -98,7 +99,8 @@ def view_of(
 ) -> CaseView:
     """Return the view of a case, with the texts of the observations `rows`."""
     texts = reader.texts(row.observation for row in rows)
-    picture = next((row.observation.probe.ask.image for row in rows if isinstance(row.observation.probe.ask, Look)), "")
+    asks = [row.observation.probe.ask for row in rows]
+    picture_digest = next((ask.image for ask in asks if isinstance(ask, Look)), "")
     fields = {name: getattr(case, name) for name in CaseView.model_fields if hasattr(case, name)}
     reading = CaseReading(case.kind, case.part, case.step, case.difference, case.side)
     return CaseView(
@@ -106,5 +108,5 @@ def view_of(
         in_words=None if case.difference is None else reader.in_words(reading),
         texts=[CaseTextView(**asdict(text)) for text in texts],
         observations=list(case.seqs),
-        thumbnail=thumbnails.get(picture),
+        thumbnail=thumbnails.get(picture_digest),
     )

@@ -38,7 +38,7 @@ router = APIRouter(prefix="/v1", tags=["catalog"], route_class=StrictRoute)
 @router.get("/methods")
 async def list_methods() -> MethodList:
     """List the methods that measure bias."""
-    return MethodList(items=[_method_summary(kind) for kind in every_method()])
+    return MethodList(items=[_method_summary(method) for method in every_method()])
 
 
 @router.get("/methods/{name}")
@@ -47,15 +47,14 @@ def get_method(name: str) -> MethodView:
 
     Each field has a title, a description, and a group for forms (`x-group`).
     """
-    kind = next((method for method in every_method() if method_name(method) == name), None)
-    if kind is None:
-        known_names = ", ".join(method_name(method) for method in every_method())
-        raise Problem("not-found", f"no method is called {name[:80]!r}; known: {known_names}")
+    methods = {method_name(method): method for method in every_method()}
+    if (method := methods.get(name)) is None:
+        raise Problem("not-found", f"no method is called {name[:80]!r}; known: {', '.join(methods)}")
     example = parse_method({"method": name, "attribute": "gender"})
     return MethodView(
-        **_method_summary(kind).model_dump(),
-        description=inspect.getdoc(kind) or "",
-        schema=with_descriptions(method_schema(name), kind),
+        **_method_summary(method).model_dump(),
+        description=inspect.getdoc(method) or "",
+        schema=with_descriptions(method_schema(name), method),
         attributes=list(_accepted_attributes(name)),
         languages=_accepted_languages(name),
         example=dump_method(example),
@@ -106,9 +105,9 @@ def _protocols(validator: TargetValidator) -> ProtocolList:
     )
 
 
-def _method_summary(kind: type[AnyMethod]) -> MethodSummary:
-    name = method_name(kind)
-    return MethodSummary(name=name, summary=kind.summary, kinds=sorted(kind.kinds), href=f"/v1/methods/{name}")
+def _method_summary(method: type[AnyMethod]) -> MethodSummary:
+    name = method_name(method)
+    return MethodSummary(name=name, summary=method.summary, kinds=sorted(method.kinds), href=f"/v1/methods/{name}")
 
 
 @cache
@@ -124,10 +123,10 @@ def _accepted_languages(method: str) -> dict[str, str] | None:
     if "languages" not in method_schema(method)["properties"]:
         return None
     language_names = languages()
-    codes = dict.fromkeys((*COMMON, *sorted(language_names, key=language_names.__getitem__)))
+    language_codes = dict.fromkeys((*COMMON, *sorted(language_names, key=language_names.__getitem__)))
     return {
         code: language_names[code]
-        for code in codes
+        for code in language_codes
         if _is_accepted(method=method, attribute=attribute_name, languages=[code])
     }
 

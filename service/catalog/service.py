@@ -26,16 +26,16 @@ def with_descriptions(schema: JsonObject, method: object) -> JsonObject:
     method : object
         Class of the method, whose docstring describes the fields.
     """
-    parts = {name: _add_texts(part, str(part.get("description", ""))) for name, part in schema.get("$defs", {}).items()}
+    defs = {name: _add_texts(part, str(part.get("description", ""))) for name, part in schema.get("$defs", {}).items()}
     schema_with_texts = _add_texts(schema, inspect.getdoc(method) or "")
-    return {**schema_with_texts, "$defs": parts} if parts else schema_with_texts
+    return {**schema_with_texts, "$defs": defs} if defs else schema_with_texts
 
 
-def _add_texts(schema: dict[str, Any], text: str) -> dict[str, Any]:
-    texts = descriptions_in(text)
+def _add_texts(schema: dict[str, Any], docstring: str) -> dict[str, Any]:
+    descriptions = descriptions_in(docstring)
     fields = {
         name: {"x-group": _group_of_field(name), **field, "title": title_of(name)}
-        | ({"description": texts[name]} if name in texts else {})
+        | ({"description": descriptions[name]} if name in descriptions else {})
         for name, field in schema.get("properties", {}).items()
     }
     return {**schema, "properties": fields}
@@ -46,13 +46,13 @@ def title_of(name: str) -> str:
     return _TEXTS["titles"].get(name) or name.replace("_", " ").capitalize()
 
 
-def descriptions_in(text: str) -> dict[str, str]:
+def descriptions_in(docstring: str) -> dict[str, str]:
     """Return the descriptions of the parameters in a docstring (numpydoc), by name."""
-    section = _PARAMETERS.search(text)
-    texts: dict[str, str] = {}
+    section = _PARAMETERS.search(docstring)
+    descriptions: dict[str, str] = {}
     for names, lines in _FIELD.findall(f"{section[1]}\n" if section else ""):
-        texts |= dict.fromkeys(names.split(", "), " ".join(lines.split()))
-    return texts
+        descriptions |= dict.fromkeys(names.split(", "), " ".join(lines.split()))
+    return descriptions
 
 
 def _group_of_field(name: str) -> str:

@@ -85,8 +85,7 @@ async def prove_observation(
     """Read one observation with the proof that it is part of the evidence, without the other observations."""
     if NUMBER.fullmatch(seq) is None or (number := int(seq)) > MAX_SEQ:
         raise not_found("observation", seq)
-    proof, headers = await proof_of(service, rating, number), headers_of(rating, seq)
-    return json_response(proof, headers=headers)
+    return json_response(await proof_of(service, rating, number), headers=headers_of(rating, seq))
 
 
 @router.get("/.well-known/jwks.json", response_model=JwksView, responses=TAGGED)

@@ -30,7 +30,7 @@ from store.ratings.ratings import StoredRating
 from store.security import signing
 from store.security.signing import PublicKey, SigningKey
 
-ROWS_A_READ = 500
+PROBES_PER_READ = 500
 
 
 async def export_response(service: Service, rating: StoredRating, tenant: str) -> StreamingResponse:
@@ -43,15 +43,15 @@ async def export_response(service: Service, rating: StoredRating, tenant: str) -
     """
     certificate, key = await certificate_of(service, rating), await signing_key(service)
     keys = [key.as_jwk() for key in await published_keys(service)]
-    unmasked = rating.unmasked if tenant == rating.tenant else None
-    writer, evidence = ExportWriter(), leaves(service.database, rating)
+    unmasked_document = rating.unmasked if tenant == rating.tenant else None
+    writer, batches = ExportWriter(), leaves(service.database, rating)
     # read first, because errors can be reported only before the first byte of the answer
-    first_batch = await anext(evidence, list[Observation]())
+    first_batch = await anext(batches, list[Observation]())
 
     async def lines() -> AsyncIterator[bytes]:
-        yield writer.opening(rating.shown, list(certificate.envelopes.values()), keys, unmasked)
+        yield writer.opening(rating.shown, list(certificate.envelopes.values()), keys, unmasked_document)
         yield await asyncio.to_thread(_export_lines, writer, first_batch)
-        async for batch in evidence:
+        async for batch in batches:
             yield await asyncio.to_thread(_export_lines, writer, batch)
         yield await asyncio.to_thread(writer.closing, {key.id: key.sign})
 
@@ -68,22 +68,23 @@ async def proof_of(service: Service, rating: StoredRating, seq: int) -> ProofVie
     rows = await service.database.read(observations.page, rating.job_id, seq - 1, 1)
     if not rows or rows[0].seq != seq:
         raise not_found("observation", str(seq))
-    observation, hashes, index = rows[0].observation, list[bytes](), -1
+    observation = rows[0].observation
+    leaf_index, hashes = None, list[bytes]()
     async for batch in leaves(service.database, rating):
-        for offset, candidate in enumerate(batch):
-            if candidate.probe.unit == observation.probe.unit:
-                index = len(hashes) + offset
+        for offset, leaf in enumerate(batch):
+            if leaf.probe.unit == observation.probe.unit:
+                leaf_index = len(hashes) + offset
         hashes += await asyncio.to_thread(_leaf_hashes, batch)
-    if index < 0 or f"sha256:{tree_head(hashes).hex()}" != rating.rating.evidence_digest:
+    if leaf_index is None or f"sha256:{tree_head(hashes).hex()}" != rating.rating.evidence_digest:
         raise Problem("evidence-out-of-order")
     certificate = await certificate_of(service, rating)
     return ProofView(
         rating=rating.id,
         seq=seq,
         observation=observation.as_json(),
-        leaf_index=index,
+        leaf_index=leaf_index,
         tree_size=len(hashes),
-        proof=[step.hex() for step in inclusion_proof(hashes, index)],
+        proof=[step.hex() for step in inclusion_proof(hashes, leaf_index)],
         evidence_digest=str(rating.rating.evidence_digest),
         attestation=EnvelopeView.model_validate(certificate.statement),
     )
@@ -93,8 +94,8 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
     """Yield a rating's observations in the order of the evidence tree, in batches; raise ``evidence-out-of-order``."""
     unrolling = _unrolling_of(rating, await database.read(observations.count, rating.job_id))
     while batch := await asyncio.to_thread(unrolling.advance):
-        for start in range(0, len(batch), ROWS_A_READ):
-            probes = batch[start : start + ROWS_A_READ]
+        for start in range(0, len(batch), PROBES_PER_READ):
+            probes = batch[start : start + PROBES_PER_READ]
             replies = await database.read(observations.recall, rating.job_id, [probe.unit for probe in probes])
             try:
                 in_order = unrolling.accept(probes, replies)
@@ -104,15 +105,14 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
 
 
 def _unrolling_of(rating: StoredRating, reply_count: int) -> Unrolling:
-    unmasked = rating.seen_by(rating.tenant).rating
-    seed = unmasked.seed
+    unmasked_rating = rating.seen_by(rating.tenant).rating
     try:
-        method = rated_method(unmasked)
+        method = rated_method(unmasked_rating)
     except SpecificationError as error:  # this version of Assay no longer supports the experiment
         raise Problem("evidence-out-of-order", str(error)) from None
-    if seed is None:
+    if unmasked_rating.seed is None:
         raise Problem("evidence-out-of-order", "the rating has no seed")
-    return Unrolling(method, seed, reply_count)
+    return Unrolling(method, unmasked_rating.seed, reply_count)
 
 
 def _export_lines(writer: ExportWriter, batch: Sequence[Observation]) -> bytes:

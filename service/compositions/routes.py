@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
@@ -51,9 +52,8 @@ async def create_composition(
 @router.get("", response_model=CompositionList)
 async def list_compositions(lists: Lists, caller: Reader, query: Paging) -> Response:
     """List your compositions, newest first."""
-    return await lists.page(
-        query, "compositions", lambda row: view_of(row, is_owner=True), compositions.page, caller.tenant
-    )
+    view = partial(view_of, is_owner=True)
+    return await lists.page(query, "compositions", view, compositions.page, caller.tenant)
 
 
 @router.get("/{composition_id}", response_model=CompositionView, responses=TAGGED)
@@ -65,9 +65,8 @@ async def get_composition(row: FoundComposition, caller: PublicReader) -> Respon
 @router.delete("/{composition_id}", status_code=204, response_description="Removed.")
 async def remove_composition(composition_id: str, service: ServiceDependency, caller: Writer) -> Response:
     """Remove a composition. The ratings that it was inferred from stay."""
-    return removed(
-        await service.database.write(compositions.remove, composition_id, caller.tenant), "composition", composition_id
-    )
+    was_removed = await service.database.write(compositions.remove, composition_id, caller.tenant)
+    return removed(was_removed, "composition", composition_id)
 
 
 @router.get("/{composition_id}/report.html", response_class=Response, responses=returns(ETAG, "text/html"))

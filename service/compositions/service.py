@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from assay.canonical import described_digest
 from assay.composition.compatibility import MAX_LINKS, Incompatible
@@ -66,13 +67,12 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
         check_chain(ratings)
     except Incompatible as error:
         raise _refusal(str(error), "chain", error.place, code=error.code) from None
-    replies = await _read_observations(service, links)
-    document = await asyncio.to_thread(
-        composition_document, ratings, generator(SEED), table=request.table, observations=replies
-    )
+    link_observations = await _read_observations(service, links)
+    compose_ratings = partial(composition_document, table=request.table, observations=link_observations)
+    document = await asyncio.to_thread(compose_ratings, ratings, generator(SEED))
     document["notes"] += _notes_on_links(links, now)
     document["chain"] = [_describe_link(number, link, now) for number, link in enumerate(links, start=1)]
-    document["verification"] = await verification(service, tenant, [(link.rating, link.target) for link in links])
+    document["verification"] = await verification(service, tenant, links)
     return NewComposition(tenant, request.visibility, request.model_dump(), document)
 
 
@@ -84,7 +84,7 @@ def _choose_ratings(c: Connection, tenant: str, request: CompositionRequest) -> 
     attribute = request.attribute or next((rating.attribute for rating in ratings.values()), None)
     if targets_by_id and attribute is None:
         raise _refusal("name the attribute whose ratings are to be used", "attribute")
-    newest = compositions.latest_of_targets(
+    newest_ratings = compositions.latest_of_targets(
         c,
         tenant,
         {name: described_digest(vars(row)) for name, row in targets_by_id.items()},
@@ -92,7 +92,9 @@ def _choose_ratings(c: Connection, tenant: str, request: CompositionRequest) -> 
         attribute=attribute,
         method=request.method,
     )
-    links = [_chosen_rating(index, link, ratings, targets_by_id, newest) for index, link in enumerate(request.chain)]
+    links = [
+        _chosen_rating(index, link, ratings, targets_by_id, newest_ratings) for index, link in enumerate(request.chain)
+    ]
     for index, link in enumerate(links):
         if request.attribute is not None and link.rating.attribute != request.attribute:
             reason = f"link {index + 1} was rated for {link.rating.attribute}, not for {request.attribute}"
@@ -105,7 +107,7 @@ def _chosen_rating(
     link: ComposedLink,
     ratings: Mapping[str, StoredRating],
     targets_by_id: Mapping[str, StoredTarget],
-    newest: Mapping[str, StoredRating],
+    newest_ratings: Mapping[str, StoredRating],
 ) -> ChosenRating:
     if link.rating is not None:
         rating = ratings.get(link.rating)
@@ -117,20 +119,18 @@ def _chosen_rating(
     target = targets_by_id.get(str(link.target))
     if target is None:
         raise _refusal(f"no target has the id {link.target!r}", "chain", index, "target")
-    if target.id not in newest:
+    if target.id not in newest_ratings:
         reason = f"the target of link {index + 1} has no such rating that you can read; request one with POST /v1/jobs"
         raise _refusal(reason, "chain", index, "target")
-    return ChosenRating(newest[target.id], target)
+    return ChosenRating(newest_ratings[target.id], target)
 
 
 def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]) -> None:
     """Refuse a composition that has more readers than one of its ratings."""
     for number, link in enumerate(links, start=1):
         if OPENNESS.index(request.visibility) > OPENNESS.index(link.rating.visibility):
-            reason = (
-                f"the rating of link {number} is {link.rating.visibility}; its composition cannot have more readers"
-            )
-            raise _refusal(reason, "visibility")
+            visibility = f"the rating of link {number} is {link.rating.visibility}"
+            raise _refusal(f"{visibility}; its composition cannot have more readers", "visibility")
 
 
 def _refusal(detail: str, *path: str | int, code: str = SpecificationError.code) -> Problem:
@@ -142,20 +142,20 @@ def _refusal(detail: str, *path: str | int, code: str = SpecificationError.code)
 async def _read_observations(service: Service, links: Sequence[ChosenRating]) -> list[list[Observation]]:
     """Return each rating's observations; an empty list if they are archived, too many or unfit for predictions."""
     ratings = [link.rating.rating for link in links]
-    calls = sum(rating.calls or 0 for rating in ratings)
-    if calls > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):
+    question_count = sum(rating.calls or 0 for rating in ratings)
+    if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):
         return []
-    if [link for link in links if await service.database.read(places.find, link.rating.job_id)]:
+    if [link for link in links if await service.database.read(places.find, link.rating.job_id)]:  # archived
         return []
-    by_job: dict[str, list[Observation]] = {link.rating.job_id: [] for link in links}
+    observations_by_job: dict[str, list[Observation]] = {link.rating.job_id: [] for link in links}
     characters = 0
-    for job_id, replies in by_job.items():
+    for job_id, job_observations in observations_by_job.items():
         async for rows in pages(service.database, observations.page, job_id):
-            replies += [row.observation for row in rows]
+            job_observations += [row.observation for row in rows]
             characters += sum(len(str(row.observation.reply.value)) for row in rows)
             if characters > MAX_CHARACTERS:
                 return []
-    return [by_job[link.rating.job_id] for link in links]
+    return [observations_by_job[link.rating.job_id] for link in links]
 
 
 # ---------------------------------------------------------------------------- views
@@ -197,40 +197,38 @@ HOME = "en"
 
 LONGEST_NAME = 200
 
-Parts = Sequence[tuple[StoredRating, StoredTarget | None]]
 
-
-async def verification(service: Service, tenant: str, parts: Parts) -> JsonObject:
+async def verification(service: Service, tenant: str, links: Sequence[ChosenRating]) -> JsonObject:
     """Return the request that measures a chain, and whether it would be accepted from `tenant`.
 
-    `parts` are the ratings of the services, first to last, with the saved targets that the composition names.
+    `links` are the ratings of the services, first to last.
     """
-    kind = Kind(parts[-1][0].target["kind"])
+    ratings = [link.rating for link in links]
     own_ids = {
-        rating.target_id
-        for rating, target in parts
-        if target is None and rating.tenant == tenant and rating.target_id is not None
+        link.rating.target_id
+        for link in links
+        if link.target is None and link.rating.tenant == tenant and link.rating.target_id is not None
     }
     saved_targets = await service.database.read(targets.find_by_ids, tenant, own_ids)
-    links: list[JsonObject] = []
-    for index, (rating, target) in enumerate(parts):
-        is_last = index == len(parts) - 1
-        saved_target = target or (saved_targets.get(rating.target_id or "") if rating.tenant == tenant else None)
-        path = [] if is_last else [HOME, _middle_language(parts, index), HOME]
-        links += _links(rating, saved_target, path, is_owner=rating.tenant == tenant)
-    name = " * ".join(str(rating.target["name"]) for rating, _ in parts)
+    link_settings: list[JsonObject] = []
+    for index, rating in enumerate(ratings):
+        is_owner, is_last = rating.tenant == tenant, index == len(links) - 1
+        saved_target = links[index].target or (saved_targets.get(rating.target_id or "") if is_owner else None)
+        path = [] if is_last else [HOME, _middle_language(ratings, index), HOME]
+        link_settings += _link_settings(rating, saved_target, path, is_owner=is_owner)
+    name = " * ".join(str(rating.target["name"]) for rating in ratings)
     target_document = {
         "name": name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…",
-        "kind": kind.value,
+        "kind": Kind(ratings[-1].target["kind"]).value,
         "protocol": CHAIN,
-        "settings": {"links": links},
+        "settings": {"links": link_settings},
     }
-    body = {"target": target_document, "experiment": _common_experiment(parts)}
+    body = {"target": target_document, "experiment": _common_experiment(ratings)}
     reason = await _unusable_reason(service, tenant, body)
     return {"method": "POST", "href": HREF, "ready": reason is None, "why": reason, "body": body}
 
 
-def _links(
+def _link_settings(
     rating: StoredRating, saved_target: StoredTarget | None, path: list[str], *, is_owner: bool
 ) -> list[JsonObject]:
     """Return a service as links of a chain, each named by a saved target's id or described as it was rated.
@@ -268,26 +266,28 @@ def _with_path(link: Json, path: Sequence[str]) -> JsonObject:
     return {**link, "path": list(path)} if path else dict(link)
 
 
-def _middle_language(parts: Parts, index: int) -> str:
+def _middle_language(ratings: Sequence[StoredRating], index: int) -> str:
     """Return the middle language of a translator before the last link: the language in which it was rated.
 
     If the last service is a translator and all services were rated in the same languages, return ``*`` (the language of
     each question). If the translator was rated in several languages, return the one that decides its letter.
     """
-    by_part = [tuple(rating.rating.experiment.get("languages") or ()) for rating, _ in parts]
-    if parts[-1][0].target["kind"] == Kind.TRANSLATOR and all(languages == by_part[0] for languages in by_part):
+    languages_by_link = [tuple(rating.rating.experiment.get("languages") or ()) for rating in ratings]
+    if ratings[-1].target["kind"] == Kind.TRANSLATOR and len(set(languages_by_link)) == 1:
         return "*"
-    rating = parts[index][0].rating
+    rating = ratings[index].rating
     languages = {component.name: component.language for component in rating.components}
     language = next((languages[name] for name in rating.aggregation.deciding if languages.get(name)), None)
-    return str(language or next(iter(by_part[index]), "es"))
+    return str(language or next(iter(languages_by_link[index]), "es"))
 
 
-def _common_experiment(parts: Parts) -> JsonObject:
+def _common_experiment(ratings: Sequence[StoredRating]) -> JsonObject:
     """Return the chain's experiment: the last service's or, if all share a method, the first's in its languages."""
-    first_experiment, rating = parts[0][0].rating.experiment, parts[-1][0]
-    experiment = dict(rating.rating.experiment or {"method": rating.method, "attribute": rating.attribute})
-    if len({rating.method for rating, _ in parts}) == 1 and first_experiment:
+    first_experiment, last_rating = ratings[0].rating.experiment, ratings[-1]
+    experiment = dict(
+        last_rating.rating.experiment or {"method": last_rating.method, "attribute": last_rating.attribute}
+    )
+    if len({rating.method for rating in ratings}) == 1 and first_experiment:
         languages = {"languages": experiment["languages"]} if "languages" in experiment else {}
         experiment = {**first_experiment, **languages}
     return {name: value for name, value in experiment.items() if value is not None}

@@ -35,16 +35,16 @@ def corpus_jsonl(database: AsyncDatabase, corpus: StoredCorpus) -> StreamingResp
 
 
 def _csv_cells(row: StoredItem) -> list[Any]:
-    how, author = row.provenance, row.provenance.get("author") or {}
-    former = how.get("edited_from") or [{}]
+    provenance = row.provenance
+    author = provenance.get("author") or {}
+    original, *_ = provenance.get("edited_from") or [{}]
     content = (row.text, row.group_term, row.attribute_term, row.counterpart, row.image, row.term, row.source)
-    origin = (author.get("name"), author.get("host"), author.get("model"), how.get("prompt"), how.get("job"))
-    texts = (*content, *origin, how.get("note"), former[0].get("text"))
-    return [row.id, row.seq, *map(inert, texts), instant(row.created_at)]
+    origin = (*map(author.get, ("name", "host", "model")), *map(provenance.get, ("prompt", "job", "note")))
+    return [row.id, row.seq, *map(inert, (*content, *origin, original.get("text"))), instant(row.created_at)]
 
 
-READ = ("text", "group_term", "attribute_term", "note")
-"""Columns that are read; only the first is required."""
+IMPORTED = ("text", "group_term", "attribute_term", "note")
+"""Columns that an import reads; only the first is required."""
 
 
 def sentences_of_csv(file: BinaryIO) -> list[SentenceItem]:
@@ -56,15 +56,15 @@ def sentences_of_csv(file: BinaryIO) -> list[SentenceItem]:
     rows = CsvRows(file)
     if "text" not in rows.columns:
         raise Unreadable("no column is called text; it must hold the sentences", line=1)
-    places = {name: rows.columns.index(name) for name in READ if name in rows.columns}
+    indices = {name: rows.columns.index(name) for name in IMPORTED if name in rows.columns}
     sentences = []
     for line, row in rows:
-        cells = {name: _without_escape(row[column]) for name, column in places.items() if row[column]}
+        cells = {name: _without_escape(row[index]) for name, index in indices.items() if row[index]}
         try:
             sentences.append(SentenceItem.model_validate(cells))
         except ValidationError as error:
-            error_of_cell = error.errors()[0]
-            raise Unreadable(error_of_cell["msg"], line=line, column=".".join(map(str, error_of_cell["loc"]))) from None
+            first_error = error.errors()[0]
+            raise Unreadable(first_error["msg"], line=line, column=".".join(map(str, first_error["loc"]))) from None
         if len(sentences) > MOST_ITEMS:
             raise Unreadable(f"more than {MOST_ITEMS:,} sentences, which is what a corpus holds", line=line)
     if not sentences:

@@ -78,8 +78,8 @@ async def create_corpus(body: CorpusRequest, service: ServiceDependency, caller:
         row = corpora.add(c, corpus)
         if body.items_of:
             validation.copy_items(c, body.items_of, row)
-        terms = {item.attribute_term for item in corpus_items.all_items(c, row.id)} if body.items_of else set()
-        if new_items := [item for item in sentences if item.attribute_term not in terms]:
+        copied_terms = {item.attribute_term for item in corpus_items.all_items(c, row.id)} if body.items_of else set()
+        if new_items := [item for item in sentences if item.attribute_term not in copied_terms]:
             corpus_items.add(c, row.id, caller.tenant, new_items)
         row = corpora.find(c, row.id, caller.tenant) or row
         size = corpora.sizes(c, [row.id])[row.id]
@@ -178,7 +178,7 @@ async def add_corpus_picture(
     service: ServiceDependency,
     caller: Writer,
     repeat: Repeat,
-    form: Annotated[PictureForm, Query()],
+    fields: Annotated[PictureForm, Query()],
 ) -> Response:
     """Add a picture file to your corpus. Its format is detected from its content, not from its name."""
     content = await request.body()
@@ -186,7 +186,7 @@ async def add_corpus_picture(
         if row.kind != "images":
             detail = f"{row.id} holds {row.kind}; create a corpus of kind images for pictures"
             raise Problem("bad-specification", detail, errors=[{"parameter": "corpus_id", "detail": detail}])
-        picture = await validation.read_picture(content, form.term, form.note)
+        picture = await validation.read_picture(content, fields.term, fields.note)
     return await keep_items(service, repeat, row, caller.tenant, validation.store_pictures, [picture])
 
 
@@ -212,11 +212,8 @@ async def get_corpus_item(item_id: str, row: FoundCorpus, service: ServiceDepend
 @router.delete("/{corpus_id}/items/{item_id}", status_code=204, response_description="Removed.")
 async def remove_corpus_item(item_id: str, row: OwnCorpus, service: ServiceDependency, caller: Writer) -> Response:
     """Remove a sentence or a picture from your corpus."""
-    return removed(
-        await service.database.write(corpus_items.remove, row.id, caller.tenant, item_id),
-        "item of this corpus",
-        item_id,
-    )
+    was_removed = await service.database.write(corpus_items.remove, row.id, caller.tenant, item_id)
+    return removed(was_removed, "item of this corpus", item_id)
 
 
 @router.get(
@@ -259,20 +256,19 @@ async def export_corpus(
     return corpus_csv(service.database, row) if query.format == "csv" else corpus_jsonl(service.database, row)
 
 
-async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: str, store: Any, sent: Any) -> Response:
-    """Store items, once per Idempotency-Key, and return the answer."""
+async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: str, add: Any, items: Any) -> Response:
+    """Add items to a stored corpus by the function `add`, once per Idempotency-Key, and return the answer."""
 
-    def work(c: Connection) -> Answer:
-        addition: AddedItems | None = store(c, row.id, tenant, sent)
+    def add_items(c: Connection) -> Answer:
+        addition: AddedItems | None = add(c, row.id, tenant, items)
         if addition is None:
             raise not_found("corpus of yours", row.id)
-        count = len(addition.added)
-        items = [ItemView.of(item) for item in addition.items]
-        view = KeptItemsView(added=count, known=len(sent) - count, version=addition.corpus.version, items=items)
-        headers = {"ETag": entity_tag(addition.corpus.id, addition.corpus.version)}
-        return Answer(201 if count else 200, write_json(view), headers)
+        new_count, version = len(addition.added), addition.corpus.version
+        views = [ItemView.of(item) for item in addition.items]
+        view = KeptItemsView(added=new_count, known=len(items) - new_count, version=version, items=views)
+        return Answer(201 if new_count else 200, write_json(view), {"ETag": entity_tag(addition.corpus.id, version)})
 
-    return await answer_once(service, repeat, work)
+    return await answer_once(service, repeat, add_items)
 
 
 async def _corpus_response(service: Service, row: StoredCorpus, tenant: str, headers: dict[str, str]) -> Response:
@@ -302,7 +298,7 @@ async def change_corpus_items(
 ) -> Response:
     """Edit and remove several items: all of the changes are made, or none if one is refused."""
 
-    def work(c: Connection) -> ChangedItemsView:
+    def change_items(c: Connection) -> ChangedItemsView:
         removed_count = corpus_items.remove_several(c, row.id, caller.tenant, body.remove) if body.remove else 0
         views = []
         for index, edit in enumerate(body.edit):
@@ -314,7 +310,7 @@ async def change_corpus_items(
         corpus = existing(corpora.find(c, row.id, caller.tenant), "corpus of yours", row.id)
         return ChangedItemsView(removed=removed_count, version=corpus.version, items=views)
 
-    view = await service.database.write(work)
+    view = await service.database.write(change_items)
     return tagged(view, entity_tag(row.id, view.version))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self
 
@@ -109,12 +110,12 @@ class PictureItem(RequestModel):
     """Source of the item; stored as part of its provenance."""
 
 
-def _form_of_item(value: object) -> str:
+def _item_tag(value: object) -> str:
     return "picture" if isinstance(value, PictureItem) or (isinstance(value, dict) and "image_b64" in value) else "text"
 
 
 AnyItem = Annotated[
-    Annotated[SentenceItem, Tag("text")] | Annotated[PictureItem, Tag("picture")], Discriminator(_form_of_item)
+    Annotated[SentenceItem, Tag("text")] | Annotated[PictureItem, Tag("picture")], Discriminator(_item_tag)
 ]
 
 
@@ -220,9 +221,8 @@ class CorpusLine(ResponseModel):
         if is_own and row.kind == "sentences":
             links["writing"] = f"{path}/writing"
         digest = None if row.rules is None else row.rules.digest
-        return cls.from_row(
-            row, specification=named(row), specification_digest=digest, own=is_own, items=items, links=links, **fields
-        )
+        fields |= {"specification": rules_name(row), "specification_digest": digest}
+        return cls.from_row(row, own=is_own, items=items, links=links, **fields)
 
 
 class CorpusView(CorpusLine):
@@ -289,7 +289,7 @@ def item_etag(row: StoredItem) -> str:
     return entity_tag(digest_of(content)[7:23])
 
 
-def named(row: StoredCorpus) -> str | None:
+def rules_name(row: StoredCorpus) -> str | None:
     """Return the name of a corpus's specification, with its version."""
     if row.rules is None:
         return None
@@ -356,16 +356,14 @@ class CoverageView(ResponseModel):
     @classmethod
     def of(cls, counts: Iterable[tuple[str | None, str, int]], words: Json | None) -> Self:
         """Build the view from counts by term and source, and the words of the corpus's specification."""
-        by_term: dict[str | None, int] = {}
-        sources: dict[str, int] = {}
-        for term, source, number in counts:
-            by_term[term] = by_term.get(term, 0) + number
-            sources[source] = sources.get(source, 0) + number
+        by_term: Counter[str | None] = Counter()
+        by_source: Counter[str] = Counter()
+        for term, source, count in counts:
+            by_term[term] += count
+            by_source[source] += count
         roles = {term: role for role, field in LISTS.items() for term in (words or {}).get(field, ())}
-        terms = [
-            TermCoverage(term=term, role=roles.get(term), items=by_term.get(term, 0)) for term in {**roles, **by_term}
-        ]
-        return cls(items=sum(sources.values()), terms=terms, sources=sources)
+        terms = [TermCoverage(term=term, role=roles.get(term), items=by_term[term]) for term in {**roles, **by_term}]
+        return cls(items=by_source.total(), terms=terms, sources=dict(by_source))
 
 
 class WritingRequest(RequestModel):

@@ -18,7 +18,15 @@ from assay.experiment import generator
 from assay.methods.shared.terms.sentences import Sentence, template_sentences
 from assay.references import LoadedCorpus, NamedCorpus
 from service.container import Service
-from service.corpora.schemas import MAX_TOGETHER, CorpusRequest, ItemChange, PictureItem, SentenceItem, item_etag, named
+from service.corpora.schemas import (
+    MAX_TOGETHER,
+    CorpusRequest,
+    ItemChange,
+    PictureItem,
+    SentenceItem,
+    item_etag,
+    rules_name,
+)
 from service.http.conditional import must_match
 from service.http.json import located, pointer_to
 from service.http.problems import Problem
@@ -56,10 +64,8 @@ async def specification_named(service: Service, tenant: str, reference: str) -> 
         known_names.append(f"those of GET /v1/specifications?kind={STEREOTYPE}")
         raise UnknownName("specification", reference, known_names, "specification")
     if specification.kind != STEREOTYPE:
-        raise SpecificationError(
-            f"{reference} is a specification of kind {specification.kind}; sentences need one of kind {STEREOTYPE}",
-            "specification",
-        )
+        reason = f"{reference} is a specification of kind {specification.kind}"
+        raise SpecificationError(f"{reason}; sentences need one of kind {STEREOTYPE}", "specification")
     return specification
 
 
@@ -72,7 +78,8 @@ def words_of(rules: Rules) -> StereotypeWords:
 
 async def new_corpus(service: Service, tenant: str, body: CorpusRequest) -> NewCorpus:
     """Build a corpus from a request; refuse a specification that is unknown or contradicts the request."""
-    rules, attribute, language = None, body.attribute, body.language
+    rules = None
+    attribute, language = body.attribute, body.language
     if body.specification is not None:
         specification = await specification_named(service, tenant, body.specification)
         rules = Rules(specification.name, specification.version, specification.digest, specification.words)
@@ -81,12 +88,12 @@ async def new_corpus(service: Service, tenant: str, body: CorpusRequest) -> NewC
     if attribute is None:
         raise SpecificationError("name the attribute, such as gender, or a specification", "attribute")
     if body.items_of is not None:
-        await _readable_sentences(service, tenant, body)
+        await _check_source_corpus(service, tenant, body)
     facts = {name: getattr(body, name) for name in ("name", "kind", "licence", "citation", "description", "visibility")}
     return NewCorpus(tenant=tenant, attribute=attribute, language=language or "en", rules=rules, **facts)
 
 
-async def _readable_sentences(service: Service, tenant: str, body: CorpusRequest) -> None:
+async def _check_source_corpus(service: Service, tenant: str, body: CorpusRequest) -> None:
     """Raise `SpecificationError` if the corpus to copy holds pictures, or the tenant may not read it."""
     source = await service.database.read(corpora.find, body.items_of or "", tenant)
     if source is None:
@@ -95,10 +102,12 @@ async def _readable_sentences(service: Service, tenant: str, body: CorpusRequest
         raise SpecificationError("only sentences can be copied; send pictures as files", "items_of")
 
 
-def _specified_value(field: str, value: str | None, specified: str, name: str) -> str:
-    if value not in {None, specified}:
-        raise SpecificationError(f"the {field} is {value!r}, but {specified!r} in {name}; leave it out", field)
-    return specified
+def _specified_value(field: str, requested_value: str | None, value: str, specification: str) -> str:
+    """Return the `value` in a specification; raise `SpecificationError` if the request has another."""
+    if requested_value not in {None, value}:
+        difference = f"the {field} is {requested_value!r}, but {value!r} in {specification}"
+        raise SpecificationError(f"{difference}; leave it out", field)
+    return value
 
 
 # ---------------------------------------------------------------------------- sentences
@@ -119,11 +128,12 @@ def checked_sentences(corpus: StoredCorpus, sentences: Sequence[SentenceItem | P
     return new_items
 
 
-def _new_sentence(words: StereotypeWords | None, sent: SentenceItem | PictureItem) -> NewItem:
-    if isinstance(sent, PictureItem):
+def _new_sentence(words: StereotypeWords | None, item: SentenceItem | PictureItem) -> NewItem:
+    if isinstance(item, PictureItem):
         raise SpecificationError("this corpus holds sentences; create one of kind images for pictures", "image_b64")
-    item = NewItem(sent.text, sent.group_term, sent.attribute_term, source=sent.source, provenance=_note_of(sent.note))
-    return item if words is None else with_terms(words, item)
+    note = _note_provenance(item.note)
+    sentence = NewItem(item.text, item.group_term, item.attribute_term, source=item.source, provenance=note)
+    return sentence if words is None else with_terms(words, sentence)
 
 
 def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
@@ -176,7 +186,7 @@ async def read_picture(content: bytes, term: str, note: str | None, *, field: st
     except SpecificationError as error:
         error.field = error.field or field
         raise
-    return NewPicture(NewItem(image=facts.digest, term=term, provenance=_note_of(note)), content, facts)
+    return NewPicture(NewItem(image=facts.digest, term=term, provenance=_note_provenance(note)), content, facts)
 
 
 def _decode_base64(base64_text: str) -> bytes:
@@ -272,7 +282,7 @@ def edited_item(corpus: StoredCorpus, old_item: StoredItem, change: ItemChange) 
     )
 
 
-def _note_of(note: str | None) -> JsonObject:
+def _note_provenance(note: str | None) -> JsonObject:
     return {} if note is None else {"note": note}
 
 
@@ -282,31 +292,26 @@ async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, met
     Raise `SpecificationError` if the tenant may not read the corpus, or it is empty, too large, or not of the named
     kind or version.
     """
-    corpus_id, mark, version = reference.name.partition("@")
+    corpus_id, separator, version = reference.name.partition("@")
     corpus = await service.database.read(corpora.find, corpus_id, tenant)
     if corpus is None:
-        raise SpecificationError(
-            f"no corpus that you may read has the id {corpus_id[:80]!r}; see GET /v1/corpora", "corpus"
-        )
-    if mark and version != str(corpus.version):
-        raise SpecificationError(
-            f"{corpus_id} is in version {corpus.version} now; name it without a version, or send the {reference.field}",
-            "corpus",
-        )
+        reason = f"no corpus that you may read has the id {corpus_id[:80]!r}"
+        raise SpecificationError(f"{reason}; see GET /v1/corpora", "corpus")
+    if separator and version != str(corpus.version):
+        remedy = f"name it without a version, or send the {reference.field}"
+        raise SpecificationError(f"{corpus_id} is in version {corpus.version} now; {remedy}", "corpus")
     if corpus.kind != reference.kind:
         raise SpecificationError(f"{corpus_id} holds {corpus.kind}; {method} asks about {reference.kind}", "corpus")
     sentences = tuple(map(corpus_item, await service.database.read(items.all_items, corpus.id)))
     if reference.items_given + len(sentences) > reference.max_items:
-        raise OutOfBounds(
-            f"there are {reference.items_given} {reference.field} in addition to the {len(sentences)} of {corpus.id}; "
-            f"a rating asks about at most {reference.max_items}",
-            reference.field,
-        )
+        amounts = f"{reference.items_given} {reference.field} in addition to the {len(sentences)} of {corpus.id}"
+        limit = f"a rating asks about at most {reference.max_items}"
+        raise OutOfBounds(f"there are {amounts}; {limit}", reference.field)
     if not (sentences or reference.items_given or reference.may_be_empty):
         verb = "written" if reference.kind == "sentences" else "drawn"
         raise SpecificationError(f"{corpus.id} is empty; add {reference.field}, or have them {verb}", "corpus")
     words = None if corpus.rules is None else words_of(corpus.rules)
-    return LoadedCorpus(corpus.reference, sentences, words, named(corpus))
+    return LoadedCorpus(corpus.reference, sentences, words, rules_name(corpus))
 
 
 async def check_images(service: Service, tenant: str, digests: Sequence[str], field: str) -> None:

@@ -9,7 +9,7 @@ from assay.catalog.stereotypes import StereotypeWords
 from assay.document import JsonObject
 from assay.errors import OutOfBounds, SpecificationError
 from service.container import Service
-from service.corpora.schemas import WritingRequest, named
+from service.corpora.schemas import WritingRequest, rules_name
 from service.corpora.service import specification_named, words_of
 from service.http.authentication import Caller
 from service.http.json import located
@@ -34,11 +34,9 @@ async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, 
         words, reference = await _requested_words(service, caller.tenant, corpus, body)
         limit = MOST_ITEMS // len(words.roles)
         if body.per_term > limit:
-            raise OutOfBounds(
-                f"{body.per_term} sentences for each of {len(words.roles)} terms are too many for a corpus; "
-                f"at most {limit} per term are allowed",
-                "per_term",
-            )
+            amount = f"{body.per_term} sentences for each of {len(words.roles)} terms"
+            reason = f"{amount} are too many for a corpus; at most {limit} per term are allowed"
+            raise OutOfBounds(reason, "per_term")
     author = await resolve_target(service, caller, body.author, "author")
     with located("author"):
         check_language_model(author)
@@ -72,15 +70,15 @@ async def _requested_words(
     if corpus.rules is not None:
         own_words = words_of(corpus.rules)
         if body.words is not None and replace(body.words, name=own_words.name) != own_words:
-            raise SpecificationError(f"the corpus follows {named(corpus)}; leave the words out", "words")
+            raise SpecificationError(f"the corpus follows {rules_name(corpus)}; leave the words out", "words")
         if body.specification is not None:
             specification = await specification_named(service, tenant, body.specification)
             if specification.digest != corpus.rules.digest:
                 raise SpecificationError(
-                    f"the corpus follows {named(corpus)}, and {body.specification} differs from it; leave it out",
+                    f"the corpus follows {rules_name(corpus)}, and {body.specification} differs from it; leave it out",
                     "specification",
                 )
-        return own_words, named(corpus)
+        return own_words, rules_name(corpus)
     if body.words is not None:
         return body.words, None
     if body.specification is None:

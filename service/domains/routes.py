@@ -75,9 +75,8 @@ async def remove_domain(domain_id: str, service: ServiceDependency, caller: Targ
 async def verify_domain(row: OwnDomain, service: ServiceDependency, caller: TargetWriter, placing: Placing) -> Response:
     """Verify a host: a job looks for the token. Its `result` says whether the token was found, and if not, why."""
     target = {"name": row.host, "kind": "host", "protocol": "https", "base_url": f"https://{row.host}"}
-    return await placing.answer(
-        maintenance_order(service, caller, "challenge", {"domain": row.id}, target, CHALLENGE_DEADLINE_S)
-    )
+    order = maintenance_order(service, caller, "challenge", {"domain": row.id}, target, CHALLENGE_DEADLINE_S)
+    return await placing.answer(order)
 
 
 def _etag(row: Domain) -> str:

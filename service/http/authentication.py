@@ -108,8 +108,8 @@ async def identify(request: Request, *, cached: bool = False) -> Caller:
 
 
 async def _identify_caller(request: Request, *, cached: bool) -> Caller:
-    service, header = parts_of(request), request.headers.get("authorization")
-    if header is None:
+    service = parts_of(request)
+    if "authorization" not in request.headers:
         return UNKNOWN_CALLER if service.settings.keys_required else DEFAULT_CALLER
     credentials = await _bearer(request)
     secret = "" if credentials is None else credentials.credentials

@@ -119,9 +119,9 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     replayed: bool = False
 
-    def response(self, **more: str) -> Response:
+    def response(self, **further_headers: str) -> Response:
         """Return the response, with further headers that are not stored."""
-        headers = {**self.headers, **more}
+        headers = {**self.headers, **further_headers}
         if self.replayed:
             headers["Idempotency-Replayed"] = "true"
         return Response(self.body, self.status, headers, "application/json")
@@ -197,12 +197,12 @@ def _pointer_of_path(path: _Path) -> str:
 def _parse_object(pairs: list[tuple[str, Any]]) -> JsonObject:
     if len(pairs) > MAX_KEYS:
         _refuse("", f"an object has {len(pairs):,} keys; at most {MAX_KEYS:,} are allowed")
-    result: JsonObject = {}
+    document: JsonObject = {}
     for key, value in pairs:
-        if key in result:
+        if key in document:
             _refuse("", f"the key {key[:80]!r} appears twice in one object")
-        result[key] = value
-    return result
+        document[key] = value
+    return document
 
 
 def _parse_integer(digits: str) -> int:
@@ -247,7 +247,8 @@ class StrictRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the route's handler with the checks of its body."""
-        handle, takes_body = super().get_route_handler(), self.body_field is not None
+        handle = super().get_route_handler()
+        takes_body = self.body_field is not None
         checks: list[Any] = [call for call in calls_of(self.dependant) if isinstance(call, SecurityBase)]
 
         async def handle_strictly(request: Request) -> Response:
@@ -275,5 +276,5 @@ def calls_of(dependant: Dependant) -> Iterator[Callable[..., Any] | None]:
 
 
 def _is_json(content_type: str) -> bool:
-    essence = content_type.partition(";")[0].strip().lower()
-    return essence == "application/json" or (essence.startswith("application/") and essence.endswith("+json"))
+    media_type = content_type.partition(";")[0].strip().lower()
+    return media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json"))

@@ -24,7 +24,7 @@ class Meter:
     """Metrics of one service, in a registry of its own, because two services can share a process."""
 
     def __init__(self, registries: Sequence[CollectorRegistry] = ()) -> None:
-        self.registry, self._more = CollectorRegistry(), tuple(registries)
+        self.registry, self._more_registries = CollectorRegistry(), tuple(registries)
         self._requests = Counter(
             "assay_http_requests_total", "Requests answered.", ("method", "route", "status"), registry=self.registry
         )
@@ -78,4 +78,4 @@ class Meter:
             self._jobs.labels(status).set(backlog.jobs.get(status, 0))
         for name, gauge in self._gauges.items():
             gauge.set(getattr(backlog, name) or 0)
-        return b"".join(generate_latest(registry) for registry in (self.registry, *self._more))
+        return b"".join(generate_latest(registry) for registry in (self.registry, *self._more_registries))

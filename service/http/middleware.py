@@ -31,7 +31,7 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 UPLOADS = "/v1/uploads"
 """Path of uploads."""
 
-_MATERIAL = re.compile(r"/v1/corpora/[^/]+/(images|import)")
+_CORPUS_FILES = re.compile(r"/v1/corpora/[^/]+/(images|import)")
 """Paths of pictures and tables of sentences. They are held in memory, so they have a smaller limit than an upload."""
 
 _FORMS = re.compile(r"/uploads|/corpora/[^/]+/(images|import)")
@@ -76,27 +76,27 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         scope = {**scope, "assay.request_id": _request_id(scope)}
-        answer = _ResponseState(scope, send)
-        if answer.is_head:
+        sender = _ResponseSender(scope, send)
+        if sender.is_head:
             scope["method"] = "GET"
         began = time.perf_counter()
         try:
             with bound_contextvars(request=scope["assay.request_id"]):
-                await self._respond(scope, receive, answer)
+                await self._respond(scope, receive, sender)
         except ClientDisconnect:
             log.info("caller disconnected", request=scope["assay.request_id"])
         except Exception as error:
             facts = {"request": scope["assay.request_id"], "error": type(error).__name__, "at": _frames(error)}
             log.error("request failed", **facts)  # noqa: TRY400  the exception's text may hold a secret
-            if answer.status:
+            if sender.status:
                 raise
-            await respond(Request(scope), Problem("internal-error"))(scope, receive, answer.send)
+            await respond(Request(scope), Problem("internal-error"))(scope, receive, sender.send)
         route = getattr(scope.get("route"), "path_format", "unmatched")
-        self._meter.count_request(answer.method, route, answer.status, time.perf_counter() - began)
+        self._meter.count_request(sender.method, route, sender.status, time.perf_counter() - began)
 
-    async def _respond(self, scope: Scope, receive: Receive, answer: _ResponseState) -> None:
+    async def _respond(self, scope: Scope, receive: Receive, sender: _ResponseSender) -> None:
         if self._hosts is not None and (problem := foreign_origin(scope, self._hosts)) is not None:
-            await respond(Request(scope), problem)(scope, receive, answer.send)
+            await respond(Request(scope), problem)(scope, receive, sender.send)
             return
         limit = self._body_limit(scope["method"], scope["path"])
         length_text = Headers(scope=scope).get("content-length", "")
@@ -108,15 +108,15 @@ class RequestMiddleware:
         elif scope["method"] == "OPTIONS":
             response = _options_response(scope)
         else:
-            await self._app(scope, _limit_body(receive, limit), answer.send)
+            await self._app(scope, _limit_body(receive, limit), sender.send)
             return
-        await response(scope, receive, answer.send)
+        await response(scope, receive, sender.send)
 
     def _body_limit(self, method: str, path: str) -> int:
         """Return the maximum size of a body in bytes; it is largest for uploads, which are streamed to disk."""
         if method == "POST" and path == UPLOADS:
             return self._max_upload_bytes
-        if method == "POST" and _MATERIAL.fullmatch(path) is not None:
+        if method == "POST" and _CORPUS_FILES.fullmatch(path) is not None:
             return min(self._max_upload_bytes, MOST_BYTES)
         if path == "/sign-in":  # the sign-in form, which needs no session
             return FORM_BYTES
@@ -126,13 +126,13 @@ class RequestMiddleware:
         return self._max_body_bytes
 
 
-class _ResponseState:
-    """State of the response while it is sent."""
+class _ResponseSender:
+    """Sender of the parts of a response, with what was sent so far."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self.status, self.method, self.is_head = 0, scope["method"], scope["method"] == "HEAD"
         self._scope, self._send, self._ended = scope, send, False
-        self._untagged: Message | None = None
+        self._untagged_start: Message | None = None
 
     async def send(self, message: Message) -> None:
         """Send a part of the response. The start of a public one without an entity tag waits for its body."""
@@ -146,11 +146,11 @@ class _ResponseState:
             if "public" not in headers["Cache-Control"]:
                 _vary_by_caller(headers)
             elif self.status == 200 and "ETag" not in headers:
-                self._untagged = message
+                self._untagged_start = message
                 return
-        elif self._untagged is not None:
-            start, self._untagged = self._untagged, None
-            await self._send(start if message.get("more_body") else self._tag(start, message))
+        elif self._untagged_start is not None:
+            start, self._untagged_start = self._untagged_start, None
+            await self._send(start if message.get("more_body") else self._tag_start(start, message))
         if message["type"] == "http.response.body" and self.is_head:
             if self._ended:
                 return
@@ -158,15 +158,15 @@ class _ResponseState:
             self._ended = True
         await self._send(message)
 
-    def _tag(self, start: Message, message: Message) -> Message:
+    def _tag_start(self, start: Message, body: Message) -> Message:
         """Return the start of a response with the digest of its body as entity tag; 304 if the caller has it."""
         headers = MutableHeaders(scope=start)
-        headers["ETag"] = f'"{hashlib.sha256(message["body"]).hexdigest()[:32]}"'
+        headers["ETag"] = f'"{hashlib.sha256(body["body"]).hexdigest()[:32]}"'
         if not none_match(Request(self._scope), headers["ETag"]):
             return start
         for name in ("Content-Length", "Content-Type", "Content-Encoding"):
             del headers[name]
-        self.status, message["body"] = 304, b""
+        self.status, body["body"] = 304, b""
         return {**start, "status": 304}
 
 
@@ -204,8 +204,8 @@ def _options_response(scope: Scope) -> Response:
 
 def own_hosts(public_url: str | None) -> frozenset[str]:
     """Return the host names under which a service without keys answers, in addition to loopback addresses."""
-    public = urlsplit(public_url or "").hostname
-    return frozenset({"localhost"} | ({public} if public else set()))
+    public_host = urlsplit(public_url or "").hostname
+    return frozenset({"localhost"} | ({public_host} if public_host else set()))
 
 
 def foreign_origin(scope: Scope, hosts: frozenset[str]) -> Problem | None:
@@ -217,9 +217,8 @@ def foreign_origin(scope: Scope, hosts: frozenset[str]) -> Problem | None:
     headers = Headers(scope=scope)
     host, origin, site = headers.get("host"), headers.get("origin"), headers.get("sec-fetch-site", "none")
     if host is not None and not _is_own_host(_hostname(f"//{host}"), hosts):
-        return Problem(
-            "foreign-origin", f"the host {host[:200]!r} does not belong to this machine; set ASSAY_PUBLIC_URL to use it"
-        )
+        reason = f"the host {host[:200]!r} does not belong to this machine"
+        return Problem("foreign-origin", f"{reason}; set ASSAY_PUBLIC_URL to use it")
     if scope["method"] in SAFE:
         return None
     if site not in {"none", "same-origin"} or (origin is not None and not _is_same_origin(origin, host, hosts)):

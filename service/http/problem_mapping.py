@@ -34,8 +34,8 @@ def register(app: FastAPI) -> None:
     """Register the exception handlers with `app`."""
     app.add_exception_handler(HTTPException, on_http_error)
     app.add_exception_handler(RequestValidationError, on_invalid_request)
-    for kind in PROBLEM_OF:
-        app.add_exception_handler(kind, on_known_error)
+    for exception_type in PROBLEM_OF:
+        app.add_exception_handler(exception_type, on_known_error)
 
 
 def allowed_methods(app: FastAPI, path: str) -> list[str]:
@@ -86,8 +86,8 @@ MAX_ERRORS = 50
 async def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
     """Handle a request that does not fit the schema; name every invalid field."""
     assert isinstance(error, RequestValidationError)  # noqa: S101  the handler is registered for this class
-    invalid = error.errors()
-    named_errors = _independent_errors(invalid[:MAX_ERRORS])
+    all_errors = error.errors()
+    named_errors = _independent_errors(all_errors[:MAX_ERRORS])
     causes = [field.get("ctx", {}).get("error") for field in named_errors]
     places = [
         _place(field, error.body) | {"detail": plain_message(field, _known_fields(request, field["loc"], error.body))}
@@ -95,24 +95,22 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     ]
     well_formed = all(isinstance(cause, SpecificationError) for cause in causes)
     detail = places[0]["detail"] if len(places) == 1 else f"{len(places)} fields are invalid; see errors"
-    if (unnamed := len(invalid) - MAX_ERRORS) > 0:
-        detail = (
-            f"{len(invalid):,} fields are invalid; errors names the first {len(places)}, and {unnamed:,} are not named"
-        )
+    if (unnamed_count := len(all_errors) - MAX_ERRORS) > 0:
+        counts = f"errors names the first {len(places)}, and {unnamed_count:,} are not named"
+        detail = f"{len(all_errors):,} fields are invalid; {counts}"
     return respond(request, Problem("bad-specification" if well_formed else "invalid-request", detail, errors=places))
 
 
 def _independent_errors(errors: Sequence[Any]) -> list[Any]:
     """Leave out "too short" errors of lists that are too short only because an item was refused."""
-    places = [tuple(error["loc"]) for error in errors]
+    locations = [tuple(error["loc"]) for error in errors]
 
-    def follows(error: Any) -> bool:
+    def is_consequence(error: Any) -> bool:
         location = tuple(error["loc"])
-        return error["type"] == "too_short" and any(
-            location_of_item[: len(location)] == location != location_of_item for location_of_item in places
-        )
+        has_inner_error = any(other[: len(location)] == location != other for other in locations)
+        return error["type"] == "too_short" and has_inner_error
 
-    return [error for error in errors if not follows(error)]
+    return [error for error in errors if not is_consequence(error)]
 
 
 async def on_known_error(request: Request, error: Exception) -> JSONResponse:
@@ -121,7 +119,7 @@ async def on_known_error(request: Request, error: Exception) -> JSONResponse:
         log.error("secret not decrypted", request=request.scope["assay.request_id"], why=type(error).__name__)
     if isinstance(error, errors.SigningUnavailable):  # the cause is for the operator, not for the caller
         log.error("nothing signed", request=request.scope["assay.request_id"], why=str(error))
-    problem_of = next(PROBLEM_OF[kind] for kind in type(error).__mro__ if kind in PROBLEM_OF)
+    problem_of = next(PROBLEM_OF[base] for base in type(error).__mro__ if base in PROBLEM_OF)
     return respond(request, problem_of(error))
 
 
@@ -136,38 +134,39 @@ def _incomparable_rating(error: NotComparable | NotTheSameQuestion) -> Problem:
     return Problem("bad-specification", str(error), errors=[entry])
 
 
-def _problem_in_field(code: str, kind: str, name: str, error: Exception, **facts: Any) -> Problem:
-    return Problem(code, str(error), errors=[{kind: name, "detail": str(error)}], **facts)
+def _problem_in_field(code: str, place_type: str, name: str, error: Exception, **facts: Any) -> Problem:
+    return Problem(code, str(error), errors=[{place_type: name, "detail": str(error)}], **facts)
 
 
 def _known_fields(request: Request, location: Sequence[str | int], body: object) -> Sequence[str]:
     """Return the valid names of fields in the object that has an unknown field."""
     if location[:2] == ("body", "experiment") and len(location) == 4 and isinstance(body, dict):
         name = body["experiment"].get("method")
-        return [field.name for kind in every_method() if method_name(kind) == name for field in fields(kind)]
+        return [field.name for method in every_method() if method_name(method) == name for field in fields(method)]
     route: Any = request.scope.get("route")
     if location[0] == "body" and getattr(route, "body_field", None) is not None:
         return sorted(_fields_at([route.body_field.field_info.annotation], location[1:-1]))
     if location[0] != "query":
         return ()
     types = {parameter.name: parameter.field_info.annotation for parameter in route.dependant.query_params}
-    return sorted({name for kind in types.values() for name in _fields_at([kind], ())} or set(types))
+    return sorted(_fields_at([*types.values()], ()) or set(types))
 
 
-def _fields_at(kinds: Sequence[Any], location: Sequence[str | int]) -> set[str]:
-    """Return the field names of the models at `location` inside the models `kinds`; skip union tags and indices."""
-    models = list(_models(kinds))
+def _fields_at(types: Sequence[Any], location: Sequence[str | int]) -> set[str]:
+    """Return the field names of the models at `location` inside the models `types`; skip union tags and indices."""
+    models = list(_models(types))
     if not location:
         return {name for model in models for name in model.model_fields}
-    inner = [model.model_fields[str(location[0])].annotation for model in models if location[0] in model.model_fields]
-    return _fields_at(inner or models, location[1:])
+    name, *inner_location = location
+    member_types = [model.model_fields[str(name)].annotation for model in models if name in model.model_fields]
+    return _fields_at(member_types or models, inner_location)
 
 
-def _models(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
-    for kind in kinds:
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield kind
-        yield from _models(get_args(kind))
+def _models(types: Sequence[Any]) -> Iterator[type[BaseModel]]:
+    for type_ in types:
+        if isinstance(type_, type) and issubclass(type_, BaseModel):
+            yield type_
+        yield from _models(get_args(type_))
 
 
 def _place(error: JsonObject, body: object) -> dict[str, str]:

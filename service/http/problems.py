@@ -57,7 +57,7 @@ class Problem(HTTPException):
         The invalid fields: ``{"pointer" | "parameter" | "header": …, "detail": …}``.
     headers : mapping
         Headers of the response, such as ``Retry-After``.
-    **more
+    **extensions
         Extension members of the problem document.
     """
 
@@ -72,7 +72,7 @@ class Problem(HTTPException):
     ) -> None:
         self.kind = KINDS[code]
         super().__init__(self.kind.status, detail or self.kind.meaning, dict(headers or {}))
-        self.errors, self.more = tuple(errors), extensions
+        self.errors, self.extensions = tuple(errors), extensions
 
 
 def not_found(noun: str, name: str) -> Problem:
@@ -94,9 +94,9 @@ def existing(row: T | None, noun: str, name: str) -> T:
     return row
 
 
-def removed(done: bool, noun: str, name: str) -> Response:
+def removed(was_removed: bool, noun: str, name: str) -> Response:
     """Return 204 for a removed resource, or raise `not_found` if nothing was removed."""
-    if not done:
+    if not was_removed:
         raise not_found(noun, name)
     return Response(status_code=204)
 
@@ -108,9 +108,9 @@ def kind_named(code: str) -> ProblemKind | None:
 
 def base_url(request: Request) -> str:
     """Return the address under which callers reach this service, without a closing slash."""
-    public: str = request.app.state.service.settings.public_url
-    if public:
-        return public.rstrip("/")
+    public_url: str = request.app.state.service.settings.public_url
+    if public_url:
+        return public_url.rstrip("/")
     scope, host = request.scope, request.headers.get("host")
     server = scope.get("server")  # some servers pass a list instead of a tuple
     return _request_url(scope["scheme"], host, None if server is None else tuple(server), scope.get("root_path", ""))
@@ -137,7 +137,7 @@ def document(request: Request, problem: Problem) -> JsonObject:
     }
     if problem.errors:
         fields["errors"] = [dict(error) for error in problem.errors]
-    return fields | problem.more
+    return fields | problem.extensions
 
 
 def respond(request: Request, problem: Problem) -> JSONResponse:

@@ -33,18 +33,18 @@ class OpenStreams:
     """Counts the open event streams and waits; a tenant may have `limit`, and each of its keys half of them."""
 
     def __init__(self, limit: int) -> None:
-        self._most = limit
+        self._limit = limit
         self._open: Counter[tuple[str, str | None]] = Counter()
 
     @contextmanager
     def held(self, tenant: str, key_id: str | None) -> Iterator[None]:
         """Count a stream while the block runs; raise ``too-many-streams`` above a limit."""
-        limits: dict[tuple[str, str | None], int] = {(tenant, None): self._most}
+        limits: dict[tuple[str, str | None], int] = {(tenant, None): self._limit}
         if key_id is not None:
-            limits[tenant, key_id] = max(1, self._most // 2)
+            limits[tenant, key_id] = max(1, self._limit // 2)
         for holder, limit in limits.items():
             if self._open[holder] >= limit:
-                whose = "your tenant has" if holder[1] is None else "this key has"
+                whose = "your tenant has" if holder == (tenant, None) else "this key has"
                 detail = f"{whose} {limit} event streams and long waits open, the maximum"
                 raise Problem("too-many-streams", detail, headers={"Retry-After": str(RETRY_AFTER_S)})
         self._open.update(limits.keys())
@@ -173,14 +173,14 @@ class RateLimiter:
     """
 
     def __init__(self, rates: Mapping[str, str], redis_url: str | None, meter: Meter) -> None:
-        self._items = {work: parse(rate) for work, rate in rates.items()}
-        self._here = SlidingWindowCounterRateLimiter(MemoryStorage())
+        self._rates = {work: parse(rate) for work, rate in rates.items()}
+        self._local_limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
         self._connections: ConnectionPool | None = None
-        self._shared = None
+        self._shared_limiter = None
         if redis_url is not None:
             self._connections = _connections(redis_url)
-            self._shared = SlidingWindowCounterRateLimiter(_redis_storage(redis_url, self._connections))
-        self._rest_until, self._meter = 0.0, meter
+            self._shared_limiter = SlidingWindowCounterRateLimiter(_redis_storage(redis_url, self._connections))
+        self._redis_rests_until, self._meter = 0.0, meter
 
     async def take(self, tenant: str, count: int = 1, work: str = JOBS) -> Allowance:
         """Take `count` requests from the tenant's limit, or take nothing if fewer are left."""
@@ -202,22 +202,22 @@ class RateLimiter:
             await self._connections.aclose()
 
     async def _request_allowance(self, work: str, tenant: str, count: int) -> Allowance:
-        if self._shared is not None and time.monotonic() >= self._rest_until:
+        if self._shared_limiter is not None and time.monotonic() >= self._redis_rests_until:
             try:
-                return await self._count(self._shared, work, tenant, count)
+                return await self._count(self._shared_limiter, work, tenant, count)
             except (StorageError, OSError, TimeoutError) as error:
-                self._rest_until = time.monotonic() + STORAGE_REST_S
+                self._redis_rests_until = time.monotonic() + STORAGE_REST_S
                 self._meter.rate_storage_failures.inc()
                 log.warning("rate storage unreachable", why=type(error).__name__)
-        return await self._count(self._here, work, tenant, count)
+        return await self._count(self._local_limiter, work, tenant, count)
 
     async def _count(self, limiter: SlidingWindowCounterRateLimiter, work: str, tenant: str, count: int) -> Allowance:
-        item = self._items[work]
-        accepted = count > 0 and await limiter.hit(item, work, tenant, cost=count)
-        window = await limiter.get_window_stats(item, work, tenant)
+        rate = self._rates[work]
+        accepted = count > 0 and await limiter.hit(rate, work, tenant, cost=count)
+        window = await limiter.get_window_stats(rate, work, tenant)
         remaining, reset_s = max(0, window.remaining), max(0, round(window.reset_time - time.time()))
         allowed = accepted if count else remaining > 0
-        return Allowance(work, allowed, item.amount, item.get_expiry(), remaining, reset_s)
+        return Allowance(work, allowed, rate.amount, rate.get_expiry(), remaining, reset_s)
 
 
 def _connections(url: str) -> ConnectionPool:

@@ -96,13 +96,13 @@ def open_cursor(cursor: str, list_name: str, filters: Json) -> Key:
     """Parse a cursor of `make_cursor`; raise ``bad-cursor`` if it was made for another list or other filters."""
     try:
         padded_cursor = cursor + "=" * (-len(cursor) % 4)
-        at, name, checksum = json.loads(base64.b64decode(padded_cursor, altchars=b"-_", validate=True))
-        key = (int(at), str(name))
+        number, row_id, checksum = json.loads(base64.b64decode(padded_cursor, altchars=b"-_", validate=True))
+        number, row_id = int(number), str(row_id)
     except (binascii.Error, ValueError, TypeError, OverflowError, RecursionError):
-        checksum, key = None, (0, "")
-    if checksum != _checksum(list_name, filters) or not 0 <= key[0] < 2**63 or "\x00" in key[1]:
+        number, row_id, checksum = 0, "", None
+    if checksum != _checksum(list_name, filters) or not 0 <= number < 2**63 or "\x00" in row_id:
         raise Problem("bad-cursor", errors=[{"parameter": "cursor", "detail": "not a cursor of this list"}])
-    return key
+    return number, row_id
 
 
 @dataclass(frozen=True)
@@ -186,6 +186,6 @@ def in_path(noun: str, find: Callable[..., Any], caller_type: object, parameter:
         return existing(row, noun, ids[name])
 
     annotations = {"request": Request, "caller": caller_type, name: str}
-    parameters = [Parameter(key, Parameter.KEYWORD_ONLY, annotation=kind) for key, kind in annotations.items()]
+    parameters = [Parameter(key, Parameter.KEYWORD_ONLY, annotation=hint) for key, hint in annotations.items()]
     row_in_path.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # FastAPI reads it
     return Depends(row_in_path)

@@ -52,7 +52,7 @@ class SwrCache(Generic[K, V]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._keep_s, self._stale_s, self._count = keep_s, stale_s, count
-        self._most, self._clock = capacity, clock
+        self._capacity, self._clock = capacity, clock
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
 
     async def get(self, key: K, read_value: Callable[[], Awaitable[V]]) -> V:
@@ -73,7 +73,7 @@ class SwrCache(Generic[K, V]):
             return await read_value()
         if entry is None:
             entry = self._entries[key] = _Entry()
-            if len(self._entries) > self._most:
+            if len(self._entries) > self._capacity:
                 self._entries.popitem(last=False)
         # if the first caller is cancelled, the others still get the value
         return await asyncio.shield(self._start_reading(key, entry, read_value))
@@ -84,18 +84,18 @@ class SwrCache(Generic[K, V]):
 
     def _start_reading(self, key: K, entry: _Entry[V], read_value: Callable[[], Awaitable[V]]) -> asyncio.Future[V]:
         if entry.reading is None:
-            began = self._clock()
+            started_at = self._clock()
             self._count("read")
             entry.reading = asyncio.ensure_future(read_value())
 
-            def put(done: asyncio.Future[V]) -> None:
+            def store_value(reading: asyncio.Future[V]) -> None:
                 entry.reading = None
-                if done.cancelled() or done.exception() is not None:
+                if reading.cancelled() or reading.exception() is not None:
                     entry.value = None
                     if self._entries.get(key) is entry:
                         del self._entries[key]
                 else:
-                    entry.value, entry.read_at = done.result(), began
+                    entry.value, entry.read_at = reading.result(), started_at
 
-            entry.reading.add_done_callback(put)
+            entry.reading.add_done_callback(store_value)
         return entry.reading

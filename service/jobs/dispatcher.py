@@ -32,17 +32,17 @@ class Dispatcher:
 
     def __init__(self, doorbell: Callable[[str], None], meter: Meter) -> None:
         self._doorbell, self._meter = doorbell, meter
-        self._waiting: queue.Queue[str | None] = queue.Queue(MAX_QUEUED_RINGS)
+        self._job_ids: queue.Queue[str | None] = queue.Queue(MAX_QUEUED_RINGS)
         self._thread: threading.Thread | None = None
 
     def ring(self, job_id: str) -> None:
         """Queue a notification and return at once."""
         if self._thread is None:
             # a daemon thread, so that a stalled broker cannot keep the process from ending
-            self._thread = threading.Thread(target=self._ring_waiting, name="doorbell", daemon=True)
+            self._thread = threading.Thread(target=self._ring_queued_jobs, name="doorbell", daemon=True)
             self._thread.start()
         try:
-            self._waiting.put_nowait(job_id)
+            self._job_ids.put_nowait(job_id)
         except queue.Full:
             self._note_failure(job_id, "the queue is full")
 
@@ -50,11 +50,11 @@ class Dispatcher:
         """Stop the thread after the queued notifications, but after one second at the latest."""
         if self._thread is not None:
             with suppress(queue.Full):
-                self._waiting.put_nowait(None)
+                self._job_ids.put_nowait(None)  # ends the thread's loop
                 self._thread.join(timeout=1)
 
-    def _ring_waiting(self) -> None:
-        while (job_id := self._waiting.get()) is not None:
+    def _ring_queued_jobs(self) -> None:
+        while (job_id := self._job_ids.get()) is not None:
             try:
                 self._doorbell(job_id)
             except Exception as error:  # noqa: BLE001  any exception of the broker's client

@@ -35,7 +35,7 @@ class EventStream:
 
     def __init__(self, read: ReadEvents, on_end: Callable[[str], object] = lambda _: None) -> None:
         self._read, self._on_end = read, on_end
-        self._newest: SwrCache[tuple[str, int], Sequence[Event]] = SwrCache(POLL_S / 2, POLL_S / 2)
+        self._new_events: SwrCache[tuple[str, int], Sequence[Event]] = SwrCache(POLL_S / 2, POLL_S / 2)
         self.stopping = False
 
     def stop_waiting(self) -> None:
@@ -45,7 +45,7 @@ class EventStream:
     async def follow(self, job_id: str, after: int = 0) -> AsyncGenerator[Event, None]:
         """Yield every event with an id above `after`, past and future, until the job ends or the service stops."""
         while not self.stopping:
-            events = await self._newest.get((job_id, after), partial(self._read_newest, job_id, after))
+            events = await self._new_events.get((job_id, after), partial(self._read_new, job_id, after))
             for event in events:
                 after = event.id
                 yield event
@@ -54,7 +54,7 @@ class EventStream:
             if len(events) < BATCH:
                 await asyncio.sleep(POLL_S)
 
-    async def ended(self, job_id: str, within_s: float) -> bool:
+    async def wait_for_end(self, job_id: str, within_s: float) -> bool:
         """Wait until the job has ended, at most `within_s` seconds; return whether it has ended."""
         try:
             async with asyncio.timeout(within_s), aclosing(self.follow(job_id)) as events:
@@ -65,7 +65,7 @@ class EventStream:
             return False
         return False
 
-    async def _read_newest(self, job_id: str, after: int) -> Sequence[Event]:
+    async def _read_new(self, job_id: str, after: int) -> Sequence[Event]:
         try:
             events = await self._read(job_id, after, BATCH)
         except StoreUnavailable as error:

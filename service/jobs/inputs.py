@@ -31,25 +31,27 @@ from service.uploads.service import UPLOADED, decisions_of, find_upload, rows_of
 from store.corpora import materials, specifications, uploads
 
 
-async def without_rows(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
+async def with_named_inputs(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
     """Insert the stored inputs that an experiment names, except the rows of a table."""
-    names = method.references()
+    references = method.references()
     with located("experiment"):
-        corpus = None if names.corpus is None else await find_corpus(service, tenant, names.corpus, method.method)
-        in_corpus = [] if corpus is None else [item.image for item in corpus.items if item.image is not None]
-        await check_images(service, tenant, [*names.images, *in_corpus], names.image_field)
-        words = () if names.words is None else await _find_words(service, tenant, names.words, method.method)
+        corpus = None
+        if references.corpus is not None:
+            corpus = await find_corpus(service, tenant, references.corpus, method.method)
+        corpus_images = [] if corpus is None else [item.image for item in corpus.items if item.image is not None]
+        await check_images(service, tenant, [*references.images, *corpus_images], references.image_field)
+        words = () if references.words is None else await _find_words(service, tenant, references.words, method.method)
         if corpus is not None or words:
             # in a thread, because reading thousands of items takes some tenths of a second
             method = await asyncio.to_thread(method.with_references, LoadedMaterial(corpus, words))
     if target["protocol"] == UPLOADED and target["kind"] == Kind.CLASSIFIER:
         with located("target"):
             return await _add_trials(service, tenant, method, target)
-    if names.decisions is not None:
+    if references.decisions is not None:
         with located("target"):
             upload = await find_upload(service, tenant, target["settings"]["upload"], "table", field="settings.upload")
         with located("experiment"):
-            table = await decisions_of(service, upload, names.decisions)
+            table = await decisions_of(service, upload, references.decisions)
             return await asyncio.to_thread(method.with_references, LoadedMaterial(decisions=table))
     return method
 
@@ -85,14 +87,14 @@ async def _find_words(service: Service, tenant: str, named_words: NamedWords, me
     """Return the words of the named specifications; refuse one that is unknown or of a kind unfit for `method`."""
     words = []
     for name in named_words.names:
-        row = await service.database.read(specifications.find_named, tenant, name)
-        if row is None:
+        specification = await service.database.read(specifications.find_named, tenant, name)
+        if specification is None:
             raise UnknownName("specification", name, (*shipped(), "those of GET /v1/specifications"), "specification")
-        if row.kind != named_words.kind:
-            raise SpecificationError(
-                f"{name} is a specification for {row.kind}; {method} takes one for {named_words.kind}", "specification"
-            )
-        words.append(LoadedWords(f"{row.name}@{row.version}", replace(row.read().words, name=row.name)))
+        if specification.kind != named_words.kind:
+            kinds = f"{name} is a specification for {specification.kind}; {method} takes one for {named_words.kind}"
+            raise SpecificationError(kinds, "specification")
+        list_words = replace(specification.read().words, name=specification.name)
+        words.append(LoadedWords(f"{specification.name}@{specification.version}", list_words))
     return tuple(words)
 
 
@@ -104,19 +106,21 @@ def chosen_rows(rows: Sequence[Json], named_rows: NamedRows, rng: np.random.Gene
     columns = tuple(rows[0]) if rows else ()
     if named_rows.column not in columns:
         raise UnknownName("column of the upload", named_rows.column, columns, "column")
-    matching = [row for row in rows if row[named_rows.column] in named_rows.values]
-    if not matching:
+    matching_rows = [row for row in rows if row[named_rows.column] in named_rows.values]
+    if not matching_rows:
         column_values = sorted({str(row[named_rows.column]) for row in rows})[:20]
-        raise UnknownName(
-            f"value of {named_rows.column}", ", ".join(map(str, named_rows.values)), column_values, "values"
-        )
-    return tuple(matching[index] for index in np.sort(rng.permutation(len(matching))[: named_rows.max_rows]))
+        named_values = ", ".join(map(str, named_rows.values))
+        raise UnknownName(f"value of {named_rows.column}", named_values, column_values, "values")
+    chosen_indices = np.sort(rng.permutation(len(matching_rows))[: named_rows.max_rows])
+    return tuple(matching_rows[index] for index in chosen_indices)
 
 
 async def _add_trials(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
     if not method.takes_trials:
-        able = " or ".join(method_name(method_class) for method_class in every_method() if method_class.takes_trials)
-        raise SpecificationError(f"uploaded answers are for {able}; {method.method} asks its own questions", "kind")
+        fitting_methods = " or ".join(method_name(other) for other in every_method() if other.takes_trials)
+        raise SpecificationError(
+            f"uploaded answers are for {fitting_methods}; {method.method} asks its own questions", "kind"
+        )
     trials = await trials_of(service, tenant, target["settings"]["upload"], field="settings.upload")
     fields = ("concept", "level", "chose_second", "trials")
     return method.with_references(LoadedMaterial(trials=tuple({name: row[name] for name in fields} for row in trials)))
@@ -141,8 +145,8 @@ def read_held_back(path: Path | None) -> HeldBack:
         check_held_back(held_back)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         reason = f"it cannot be read as TOML: {error}"
-    except ValidationError as invalid:
-        first_error = invalid.errors(include_url=False)[0]
+    except ValidationError as error:
+        first_error = error.errors(include_url=False)[0]
         reason = f"{'.'.join(map(str, first_error['loc']))}: {first_error['msg']}"
     except SpecificationError as error:
         reason = f"{error.field}: {error}" if error.field else str(error)

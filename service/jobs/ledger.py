@@ -21,7 +21,7 @@ from store.formats.refusal import NotInstalled
 from store.jobs import observations
 from store.jobs.observations import StoredObservation
 
-ROWS_A_READ = 500
+ROWS_PER_READ = 500
 
 COLUMNS = {
     "seq": "int64",
@@ -37,7 +37,7 @@ COLUMNS = {
 }
 """Columns of the table with their Arrow types; `ask`, and a `value` that is not text, are JSON."""
 
-TEXTS = range(1, 6)
+TEXT_COLUMNS = range(1, 6)
 """Indices of the columns that hold texts of users and services, which could be formulas."""
 
 RUNS_IN_A_SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
@@ -59,7 +59,7 @@ async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingRespo
 
     async def pieces() -> AsyncIterator[bytes]:
         async for page in pages(database, observations.page, job_id):
-            yield await asyncio.to_thread(writer.rows, [_texts_of_row(row) for row in page])
+            yield await asyncio.to_thread(writer.rows, [_row_cells(row) for row in page])
         yield await asyncio.to_thread(writer.end)
 
     return _download(pieces(), "application/vnd.apache.parquet", f"{job_id}-observations.parquet")
@@ -76,29 +76,29 @@ async def pages(
 ) -> AsyncIterator[Sequence[Any]]:
     """Yield all rows of a job or corpus in pages, by ``read(c, owner_id, after, limit)``."""
     after = 0
-    while rows := await database.read(read_page, owner_id, after, ROWS_A_READ):
+    while rows := await database.read(read_page, owner_id, after, ROWS_PER_READ):
         yield rows
         after = rows[-1].seq
 
 
 def csv_file(
-    name: str, columns: Iterable[str], rows: AsyncIterator[Sequence[Any]], cells: Callable[[Any], Sequence[Any]]
+    name: str, columns: Iterable[str], row_pages: AsyncIterator[Sequence[Any]], cells_of: Callable[[Any], Sequence[Any]]
 ) -> StreamingResponse:
     """Stream pages of rows as CSV (RFC 4180), saved as a file."""
 
     async def lines() -> AsyncIterator[str]:
         yield csv_lines([list(columns)])
-        async for page in rows:
-            yield await asyncio.to_thread(lambda page: csv_lines([cells(row) for row in page]), page)
+        async for page in row_pages:
+            yield await asyncio.to_thread(lambda rows: csv_lines([cells_of(row) for row in rows]), page)
 
     return _download(lines(), "text/csv; charset=utf-8", f"{name}.csv")
 
 
-def jsonl_file(name: str, rows: AsyncIterator[Sequence[Any]], record: Callable[[Any], JsonObject]) -> StreamingResponse:
+def jsonl_file(name: str, row_pages: AsyncIterator[Sequence[Any]], record: Callable[[Any], Json]) -> StreamingResponse:
     """Stream pages of rows as JSON lines, saved as a file."""
 
     async def lines() -> AsyncIterator[str]:
-        async for page in rows:
+        async for page in row_pages:
             yield await asyncio.to_thread(_json_lines, [record(row) for row in page])
 
     return _download(lines(), "application/jsonl", f"{name}.jsonl")
@@ -114,24 +114,24 @@ def _json_record(row: StoredObservation) -> JsonObject:
 
 
 def _csv_cells(row: StoredObservation) -> list[Any]:
-    return [inert(cell) if column in TEXTS else cell for column, cell in enumerate(_texts_of_row(row))]
+    return [inert(cell) if index in TEXT_COLUMNS else cell for index, cell in enumerate(_row_cells(row))]
 
 
-def _texts_of_row(row: StoredObservation) -> list[Any]:
+def _row_cells(row: StoredObservation) -> list[Any]:
     record = _json_record(row)
-    ask, failure = dict(record["ask"]), record["failure"]
-    value = record["value"]
+    question, failure, value = dict(record["ask"]), record["failure"], record["value"]
+    question_kind = question.pop("asks")
     text = value if isinstance(value, str) or value is None else json.dumps(value)
     metadata = [record[name] for name in ("copied", "attempts", "elapsed_ms", "recorded_at")]
-    return [row.seq, record["unit"], ask.pop("asks"), json.dumps(ask), text, failure and failure["code"], *metadata]
+    return [row.seq, record["unit"], question_kind, json.dumps(question), text, failure and failure["code"], *metadata]
 
 
 def inert(cell: str | None) -> str | None:
     """Escape a cell, so that no spreadsheet runs it as a formula and every encoder accepts it."""
     if cell is None:
         return None
-    safe = cell.encode("utf-8", "backslashreplace").decode()
-    return "'" + safe if safe.startswith(RUNS_IN_A_SPREADSHEET) else safe
+    valid_text = cell.encode("utf-8", "backslashreplace").decode()
+    return "'" + valid_text if valid_text.startswith(RUNS_IN_A_SPREADSHEET) else valid_text
 
 
 def csv_lines(rows: Sequence[Sequence[Any]]) -> str:
@@ -166,27 +166,28 @@ class ParquetWriter:
             from pyarrow import parquet
         except ImportError:
             raise NotInstalled("writing Parquet", "pyarrow", "real") from None
-        self._schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in columns.items()])
-        self._batch = pa.RecordBatch.from_arrays
-        self._array = pa.array
+        self._schema = pa.schema([(name, pa.type_for_alias(arrow_type)) for name, arrow_type in columns.items()])
+        self._make_batch = pa.RecordBatch.from_arrays
+        self._make_array = pa.array
         self._sink = _MemoryFile()
         self._writer = parquet.ParquetWriter(self._sink, self._schema)
 
     def rows(self, rows: Sequence[Sequence[Any]]) -> bytes:
         """Add rows; return the new bytes of the file."""
-        cells = [[row[index] for row in rows] for index in range(len(self._schema))]
-        columns = [self._array(values, field.type) for values, field in zip(cells, self._schema, strict=True)]
-        self._writer.write_batch(self._batch(columns, schema=self._schema))
-        return self._sink.taken()
+        columns = [
+            self._make_array([row[index] for row in rows], field.type) for index, field in enumerate(self._schema)
+        ]
+        self._writer.write_batch(self._make_batch(columns, schema=self._schema))
+        return self._sink.take_bytes()
 
     def end(self) -> bytes:
         """End the file; return its last bytes."""
         self._writer.close()
-        return self._sink.taken()
+        return self._sink.take_bytes()
 
 
 class _MemoryFile(io.RawIOBase):
-    """File in memory; `taken` removes the bytes that it returns, but the position counts all written bytes."""
+    """File in memory; `take_bytes` removes the bytes that it returns, but the position counts all written bytes."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -204,6 +205,6 @@ class _MemoryFile(io.RawIOBase):
     def tell(self) -> int:
         return self._length
 
-    def taken(self) -> bytes:
+    def take_bytes(self) -> bytes:
         pieces, self._pieces = self._pieces, []
         return b"".join(pieces)

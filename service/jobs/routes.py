@@ -80,7 +80,7 @@ class Placement:
     repeat: Repeatable
     wait: int | None
 
-    def counted(self) -> AbstractContextManager[None]:
+    def count_wait(self) -> AbstractContextManager[None]:
         """Count the wait, if any, towards the limits of the caller while the block runs."""
         return self.service.open_streams.held(self.caller.tenant, self.caller.key_id) if self.wait else nullcontext()
 
@@ -89,18 +89,19 @@ class Placement:
         service, caller, wait = self.service, self.caller, self.wait
         queue = await _queue_state(service)
 
-        def show(job: Job, rating: Stamp | StoredRating | None, before: int | None) -> Answer:
-            return _answer(base_url(self.request), service, 202, job, _start_of(service, job, before, queue), rating)
+        def show(job: Job, rating: Stamp | StoredRating | None, jobs_before: int | None) -> Answer:
+            start = _job_start(service, job, jobs_before, queue)
+            return _job_answer(base_url(self.request), service, 202, job, start, rating)
 
-        with self.counted():
+        with self.count_wait():
             answer, job, allowance = await place(service, caller, order, self.repeat, show, waits=bool(wait))
             if job is not None and wait and not job.finished:
-                await service.event_stream.ended(job.id, wait)
+                await service.event_stream.wait_for_end(job.id, wait)
                 answer = await service.database.write(_answer_after_wait, job, show, self.repeat)
         if allowance is None:
             allowance = await service.rate_limiter.left(caller.tenant)
         response = answer.response(**self.response.headers, **allowance.headers)
-        if wait and b'"status":"succeeded"' in answer.body:
+        if wait and b'"status":"succeeded"' in answer.body:  # a repeated request has only the stored bytes
             response.status_code = status_if_succeeded
         return response
 
@@ -161,7 +162,8 @@ async def list_jobs(
     now_s, base = service.clock(), base_url(lists.request)
     max_entries = MAX_LISTED if query.fields == "full" else MAX_SUMMARISED
     views = [
-        JobLine.listed(job, max_entries, base=base, now_s=now_s, rating=_link(stamps.get(job.id))) for job in page.rows
+        JobLine.listed(job, max_entries, base=base, now_s=now_s, rating=_rating_link(stamps.get(job.id)))
+        for job in page.rows
     ]
     return lists.response(query, "jobs", page, views)
 
@@ -175,7 +177,7 @@ async def get_job(
     status = await service.statuses.get(key, partial(_read_status, service, *key))
     if wait and not status.finished and not none_match(request, status.answer.headers["ETag"]):
         with service.open_streams.held(caller.tenant, caller.key_id):
-            await service.event_stream.ended(job_id, wait)
+            await service.event_stream.wait_for_end(job_id, wait)
         status = await _read_status(service, *key)
     answer = status.answer
     return answer.response(**response.headers)
@@ -267,16 +269,16 @@ async def download_observations_jsonl(job: FoundJob, service: ServiceDependency)
 # ---------------------------------------------------------------------------- answers
 def _answer_after_wait(c: Connection, job: Job, show: Any, repeat: Repeatable) -> Answer:
     """Build the answer again after the wait, and store it for repetitions of the request."""
-    now = jobs.find(c, job.id, job.tenant) or job
-    answer: Answer = show(now, _read_stamp(c, now), queued_before(c, now))
+    current_job = jobs.find(c, job.id, job.tenant) or job
+    answer: Answer = show(current_job, _read_stamp(c, current_job), queued_before(c, current_job))
     store_answer(c, repeat, answer)
     return answer
 
 
 async def _read_status(service: Service, tenant: str, job_id: str, base: str) -> Status:
-    job, before, rating = existing(await service.database.read(_read_job, job_id, tenant), "job", job_id)
-    start = None if before is None else _start_of(service, job, before, await _queue_state(service))
-    return Status(_answer(base, service, 200, job, start, rating), job.finished)
+    job, jobs_before, rating = existing(await service.database.read(_read_job, job_id, tenant), "job", job_id)
+    start = None if jobs_before is None else _job_start(service, job, jobs_before, await _queue_state(service))
+    return Status(_job_answer(base, service, 200, job, start, rating), job.finished)
 
 
 def _read_job(c: Connection, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
@@ -289,12 +291,13 @@ async def _queue_state(service: Service) -> QueueState:
     return await service.queue_state.get("queue", partial(service.database.read, fair_order.state))
 
 
-def _start_of(service: Service, job: Job, before: int | None, queue: QueueState) -> JobStart | None:
-    if before is None:
+def _job_start(service: Service, job: Job, jobs_before: int | None, queue: QueueState) -> JobStart | None:
+    if jobs_before is None:
         return None
-    position, due_in_s = queue.position(job.tenant, before), job.next_run_at / 1000 - service.clock()
-    free_in_s = fair_order.starts_in_s(job.tenant, before, position, queue, Share.of(service.settings))
-    return JobStart(position, None if free_in_s is None else max(free_in_s, ceil(due_in_s)))
+    position = queue.position(job.tenant, jobs_before)
+    due_in_s = ceil(job.next_run_at / 1000 - service.clock())
+    free_in_s = fair_order.starts_in_s(job.tenant, jobs_before, position, queue, Share.of(service.settings))
+    return JobStart(position, None if free_in_s is None else max(free_in_s, due_in_s))
 
 
 def _read_page(
@@ -309,23 +312,23 @@ def _read_stamp(c: Connection, job: Job) -> Stamp | None:
     return None if job.rating_id is None else ratings.stamps(c, [job.rating_id]).get(job.rating_id)
 
 
-def _link(rating: Stamp | StoredRating | None) -> RatingLink | None:
+def _rating_link(rating: Stamp | StoredRating | None) -> RatingLink | None:
     if rating is None:
         return None
     return RatingLink(id=rating.id, letter=rating.letter, declared=rating.declared, href=f"/v1/ratings/{rating.id}")
 
 
-def _answer(
+def _job_answer(
     base: str, service: Service, status: int, job: Job, start: JobStart | None, rating: Stamp | StoredRating | None
 ) -> Answer:
-    view = JobView.of(job, base=base, now_s=service.clock(), start=start, rating=_link(rating))
+    view = JobView.of(job, base=base, now_s=service.clock(), start=start, rating=_rating_link(rating))
     headers = {"ETag": f'W/"{job.version}-{view.queue_position or 0}"', "Cache-Control": "private, no-cache"}
     if status == 202:
         headers["Location"] = f"{router.prefix}/{job.id}"
         headers["Retry-After"] = "0"
     if not job.finished:
-        tenth = (view.eta_seconds or 0) // 10  # a tenth of the estimated remaining time
-        headers["Retry-After"] = str(min(LONGEST_RETRY_S, max(SHORTEST_RETRY_S, tenth)))
+        retry_s = (view.eta_seconds or 0) // 10  # a tenth of the estimated remaining time
+        headers["Retry-After"] = str(min(LONGEST_RETRY_S, max(SHORTEST_RETRY_S, retry_s)))
     return Answer(status, write_json(view), headers)
 
 

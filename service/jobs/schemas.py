@@ -23,14 +23,14 @@ MAX_CALLS = 1_000_000
 TEN_YEARS_S = 10 * 366 * 86_400
 
 
-def _form_of_target(value: Any) -> str:
+def _target_tag(value: Any) -> str:
     fields = set(value) if isinstance(value, dict) else ()
     return "saved" if isinstance(value, TargetReference) or "id" in fields else "described"
 
 
 AnyTarget = Annotated[
     Annotated[TargetDescription, Tag("described")] | Annotated[TargetReference, Tag("saved")],
-    Discriminator(_form_of_target),
+    Discriminator(_target_tag),
 ]
 
 
@@ -230,12 +230,12 @@ class JobView(ResponseModel):
         if not job.finished:
             links["cancel"] = f"{path}/cancel"
         # the error's `type` is made an absolute URL here, because workers do not know the service's address
-        error, second = job.error, job.author
-        is_judge = second is not None and second["kind"] in JUDGES
+        error, second_service = job.error, job.author
+        is_judge = second_service is not None and second_service["kind"] in JUDGES
         return cls.from_row(
             job,
-            author=None if is_judge else second,
-            judge=second if is_judge else None,
+            author=None if is_judge else second_service,
+            judge=second_service if is_judge else None,
             eta_seconds=seconds_left(job, now_s),
             queue_position=None if start is None else start.position,
             starts_in_seconds=None if start is None else start.in_s,
@@ -254,16 +254,17 @@ def _experiment_to_show(job: Job) -> dict[str, Any] | None:
         return job.experiment
     texts = job.experiment.get("texts")
     materials = (job.experiment.get("held_back"), texts.get("held_back") if isinstance(texts, dict) else None)
-    hidden = {text for material in materials for text in material or ()}
-    return {name: _without(entry, hidden) for name, entry in job.experiment.items()} if hidden else job.experiment
+    hidden_texts = {text for material in materials for text in material or ()}
+    return _without_texts(job.experiment, hidden_texts) if hidden_texts else job.experiment
 
 
-def _without(part: Any, hidden: set[str]) -> Any:
-    if isinstance(part, Mapping):
-        return {name: _without(entry, hidden) for name, entry in part.items()}
-    if isinstance(part, list):
-        return [_without(entry, hidden) for entry in part if not (isinstance(entry, str) and entry in hidden)]
-    return part
+def _without_texts(value: Any, hidden_texts: set[str]) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _without_texts(member, hidden_texts) for name, member in value.items()}
+    if isinstance(value, list):
+        shown_entries = [entry for entry in value if not (isinstance(entry, str) and entry in hidden_texts)]
+        return [_without_texts(entry, hidden_texts) for entry in shown_entries]
+    return value
 
 
 def _wait_of(job: Job) -> JobWait | None:

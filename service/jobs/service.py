@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from assay.canonical import digest_of
 from assay.errors import OutOfBounds, SpecificationError
@@ -27,7 +27,7 @@ from service.http.idempotency import Repeatable, is_known, once
 from service.http.json import Answer, bad_specification, located, write_json
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
-from service.jobs.inputs import reading_of, with_rows, with_stored_items, without_rows
+from service.jobs.inputs import reading_of, with_named_inputs, with_rows, with_stored_items
 from service.jobs.schemas import TEN_YEARS_S, Prices, RatingRequest, UnnamedExperiment
 from service.targets.schemas import TargetDescription, TargetReference
 from service.targets.service import ResolvedTarget, check_language_model, check_rated, check_target, find_target
@@ -66,6 +66,13 @@ class Order:
         return TEN_YEARS_S if self.max_age_s is None else self.max_age_s
 
 
+class PlacedJob(NamedTuple):
+    """The job that answers an order, and whether the order made it."""
+
+    job: Job
+    is_new: bool
+
+
 class RateNotTaken(Exception):
     """Raised if an order needs a new job that was not yet counted towards the rate limit; nothing was written."""
 
@@ -90,14 +97,13 @@ async def place(
         allowance = await permit(service, caller, target_url)
     arguments = (order, repeat, show, max_active, waits)
     try:
-        answer, placement = await service.database.write(_place_order, *arguments, permitted=allowance is not None)
+        answer, placed_job = await service.database.write(_place_order, *arguments, permitted=allowance is not None)
     except RateNotTaken:  # the rating or job that would have answered this request expired or ended in the meantime
         allowance = await permit(service, caller, target_url)
-        answer, placement = await service.database.write(_place_order, *arguments, permitted=True)
-    job, is_new = placement or (None, False)
-    if job is not None and is_new:
-        service.dispatcher.ring(job.id)
-    return answer, job, allowance
+        answer, placed_job = await service.database.write(_place_order, *arguments, permitted=True)
+    if placed_job is not None and placed_job.is_new:
+        service.dispatcher.ring(placed_job.job.id)
+    return answer, placed_job and placed_job.job, allowance
 
 
 async def permit(service: Service, caller: Caller, target_url: str | None, count: int = 1) -> Allowance:
@@ -122,9 +128,8 @@ async def refuse_cooling(service: Service, caller: Caller, target_url: str | Non
 
 def cooling_down(wait_s: int) -> Problem:
     """Return the problem for a target whose cool-down lasts `wait_s` more seconds."""
-    return Problem(
-        "cooling-down", f"the target cannot be called for another {wait_s} s", headers={"Retry-After": str(wait_s)}
-    )
+    detail = f"the target cannot be called for another {wait_s} s"
+    return Problem("cooling-down", detail, headers={"Retry-After": str(wait_s)})
 
 
 def too_many_jobs(detail: str | None) -> Problem:
@@ -147,23 +152,23 @@ def _is_new(c: Connection, order: Order, repeat: Repeatable, max_active: int) ->
 
 def _place_order(
     c: Connection, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
-) -> tuple[Answer, tuple[Job, bool] | None]:
-    def work(c: Connection) -> tuple[Answer, tuple[Job, bool]]:
+) -> tuple[Answer, PlacedJob | None]:
+    def find_or_add_job(c: Connection) -> tuple[Answer, PlacedJob]:
         jobs.lock_transaction(c, order.job.request_digest)
-        rating, job, before = _find_existing(c, order, max_active)
+        rating, job, jobs_before = _find_existing(c, order, max_active)
         is_new = rating is None and job is None
         if is_new and not permitted:
             raise RateNotTaken
         if rating is not None:
-            unmasked = rating.seen_by(order.job.tenant).rating
-            seed = order.job.seed if unmasked.seed is None else unmasked.seed
-            answered_job = replace(order.job, seed=seed, experiment=dict(unmasked.experiment))
+            own_rating = rating.seen_by(order.job.tenant).rating
+            seed = order.job.seed if own_rating.seed is None else own_rating.seed
+            answered_job = replace(order.job, seed=seed, experiment=dict(own_rating.experiment))
             job = jobs.add_finished(c, answered_job, rating.id)
         elif job is None:
             job = jobs.add(c, order.job)
-        return show(job, rating, before), (job, is_new)
+        return show(job, rating, jobs_before), PlacedJob(job, is_new)
 
-    return once(c, repeat, work, lambda placement: not waits or placement[0].finished)
+    return once(c, repeat, find_or_add_job, lambda placed: not waits or placed.job.finished)
 
 
 def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
@@ -210,7 +215,7 @@ async def rating_order(
     author, method = await second_service(service, caller, request, method)
     seed = random_seed() if request.seed is None else request.seed
     if method.references() != NOTHING or target.descriptor["protocol"] == UPLOADED:
-        method = await without_rows(service, caller.tenant, method, target.descriptor)
+        method = await with_named_inputs(service, caller.tenant, method, target.descriptor)
     with located("experiment"):
         method = fit_to(method, kind, target.descriptor["settings"])
     if request.author is not None or method.needs_author:
@@ -331,14 +336,13 @@ async def resolve_second(
     """Return the descriptor of a job's author or judge, with its ``id`` if it is a saved target."""
     with located(role):
         if isinstance(request, TargetDescription) and request.secret is not None:
-            raise SpecificationError(
-                f"the key of the {role} must be stored with a saved target; POST /v1/targets, and name its id", "secret"
-            )
-        second = await find_target(service, caller, request)
+            rule = f"the key of the {role} must be stored with a saved target"
+            raise SpecificationError(f"{rule}; POST /v1/targets, and name its id", "secret")
+        target = await find_target(service, caller, request)
         if role == "author":
-            check_language_model(second)
-        await check_target(service, second)
-    return {**({} if second.saved_id is None else {"id": second.saved_id}), **second.descriptor}
+            check_language_model(target)
+        await check_target(service, target)
+    return {**({} if target.saved_id is None else {"id": target.saved_id}), **target.descriptor}
 
 
 def check_judge(method: AnyMethod, request: RatingRequest) -> None:
@@ -353,9 +357,8 @@ def check_judge(method: AnyMethod, request: RatingRequest) -> None:
 def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
     """Refuse an experiment without the author that it needs, and an author that it does not need."""
     if author is None:
-        raise SpecificationError(
-            "the experiment's material is generated; name the service that generates it, or send the material", "author"
-        )
+        remedy = "name the service that generates it, or send the material"
+        raise SpecificationError(f"the experiment's material is generated; {remedy}", "author")
     if not method.needs_author:
         raise SpecificationError("this experiment needs no author; leave the author out", "author")
 
@@ -367,12 +370,9 @@ def maintenance_order(
 
     `concerns` is the input of the worker, shown as the job's `experiment`; `target` is only shown.
     """
-    digest, displayed_target = (
-        digest_of({"tenant": caller.tenant, "kind": kind, "concerns": dict(concerns)}),
-        ResolvedTarget(target),
-    )
-    facts = {"kind": kind, "experiment": dict(concerns), "max_calls": 1, "deadline_s": deadline_s}
-    return Order(new_job(service, caller, displayed_target, digest=digest, **facts))
+    digest = digest_of({"tenant": caller.tenant, "kind": kind, "concerns": dict(concerns)})
+    fields = {"kind": kind, "experiment": dict(concerns), "max_calls": 1, "deadline_s": deadline_s}
+    return Order(new_job(service, caller, ResolvedTarget(target), digest=digest, **fields))
 
 
 # ---------------------------------------------------------------------------- plans
@@ -397,6 +397,5 @@ async def facts_of(service: Service, caller: Caller, target: ResolvedTarget, pri
 async def plan_order(order: Order, facts: Plannable) -> Plan:
     """Plan the job of an order, in a thread, because long lists of words take some tenths of a second."""
     job = order.job
-    return await asyncio.to_thread(
-        lambda: plan_of(parse_method(job.experiment or {}), facts, seed=job.seed, max_calls=job.max_calls)
-    )
+    limits = {"seed": job.seed, "max_calls": job.max_calls}
+    return await asyncio.to_thread(lambda: plan_of(parse_method(job.experiment or {}), facts, **limits))

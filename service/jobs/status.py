@@ -39,5 +39,7 @@ class StatusCache(SwrCache[Key, Status]):
 
     def forget(self, job_id: str) -> None:
         """Remove the cached statuses of a job that has changed."""
-        for key in [key for key in self._entries if key[1] == job_id]:
-            del self._entries[key]
+        for key in list(self._entries):
+            _, cached_job_id, _ = key
+            if cached_job_id == job_id:
+                del self._entries[key]

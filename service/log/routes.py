@@ -211,7 +211,6 @@ def _signed_request(body: bytes, keys: Sequence[VerifierKey]) -> tuple[AddCheckp
     if not is_signed:
         raise Problem("checkpoint-not-signed", f"no known key of {checkpoint.origin[:200]} signed the checkpoint")
     if submission.old > checkpoint.size:
-        raise Problem(
-            "malformed-checkpoint", f"the old size {submission.old} is greater than the checkpoint's {checkpoint.size}"
-        )
+        detail = f"the old size {submission.old} is greater than the checkpoint's {checkpoint.size}"
+        raise Problem("malformed-checkpoint", detail)
     return submission, checkpoint

@@ -97,7 +97,7 @@ async def get_info(service: ServiceDependency) -> InfoView:
         version=assay.__version__,
         methodology=Methodology(version=METHODOLOGY_VERSION, digest=METHODOLOGY_DIGEST),
         keys_needed=service.settings.keys_required,
-        methods=[method_name(kind) for kind in every_method()],
+        methods=[method_name(method) for method in every_method()],
         protocols=[protocol.name for protocol in service.target_validator.protocols()],
         report_formats=report_formats(),
         documentation="/docs",
@@ -131,9 +131,8 @@ async def get_limits(service: ServiceDependency, caller: Reader) -> LimitsView:
 @router.get("/problems", response_model=ProblemKindList)
 async def list_problems() -> Response:
     """List all kinds of problems with their causes and remedies. Browsers get a page."""
-    return json_response(
-        ProblemKindList(items=[ProblemKindView.of(kind) for kind in KINDS.values()]), headers=BY_ACCEPT
-    )
+    kinds = [ProblemKindView.of(kind) for kind in KINDS.values()]
+    return json_response(ProblemKindList(items=kinds), headers=BY_ACCEPT)
 
 
 @router.get("/problems/{code}", response_model=ProblemKindView)

@@ -47,9 +47,8 @@ async def list_methodologies(service: ServiceDependency) -> Response:
     """List every version of the methodology, newest first, with what changed."""
     methodologies = service.methodologies
     items = [MethodologyLine.of(methodology) for methodology in reversed(methodologies.versions)]
-    listing = MethodologyList(
-        current=methodologies.current.version, next=methodologies.next and methodologies.next.version, items=items
-    )
+    next_version = methodologies.next and methodologies.next.version
+    listing = MethodologyList(current=methodologies.current.version, next=next_version, items=items)
     headers = {"ETag": f'"{digest_of(listing.model_dump())[7:23]}"', "Cache-Control": CACHED}
     return json_response(listing, headers=headers)
 

@@ -74,15 +74,14 @@ class OverviewView(ResponseModel):
 @router.get("", response_model=OverviewView)
 async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
     """Read the newest letter of each of your targets, what needs attention, the queue and the workers."""
-    newest, standing, sentences, failed_jobs, queue = await service.database.read(_read_overview, caller.tenant)
+    rows, standing, sentences, failed_jobs, queue = await service.database.read(_read_overview, caller.tenant)
     count_kinds = partial(count_by_kind, tenant=caller.tenant)
-    services = await service.merge(
-        service.database, ("kinds", caller.tenant), count_kinds, sum_of, tenant=caller.tenant
-    )
+    cache_key = ("kinds", caller.tenant)
+    services = await service.merge(service.database, cache_key, count_kinds, sum_of, tenant=caller.tenant)
     view = OverviewView(
-        targets=[RatingSummary.of(row, standing[row.id]) for row in newest],
+        targets=[RatingSummary.of(row, standing[row.id]) for row in rows],
         services=services,
-        attention=list(_attention_views(newest, sentences, failed_jobs, queue, service.clock() * 1000)),
+        attention=list(_attention_views(rows, sentences, failed_jobs, queue, service.clock() * 1000)),
         queue=QueueView(jobs=queue.mine, oldest_due_s=queue.oldest_due_s),
         workers=WorkersView(busy=queue.busy_workers),
     )
@@ -93,13 +92,13 @@ def _read_overview(
     c: Connection, tenant: str
 ) -> tuple[Sequence[Summary], Mapping[str, Standing], Mapping[str, str], Sequence[Job], Queue]:
     failed_jobs = jobs.page(c, tenant, status="failed", kind="rating", limit=MOST_FAILED)
-    newest = ratings.newest_of_targets(c, tenant, MOST_TARGETS)
-    sentences = ratings.sentences(c, [row.id for row in newest])
-    return newest, standings(c, newest), sentences, failed_jobs, jobs.queue_of(c, tenant)
+    rows = ratings.newest_of_targets(c, tenant, MOST_TARGETS)
+    sentences = ratings.sentences(c, [row.id for row in rows])
+    return rows, standings(c, rows), sentences, failed_jobs, jobs.queue_of(c, tenant)
 
 
 def _attention_views(
-    newest: Sequence[Summary], sentences: Mapping[str, str], failed_jobs: Sequence[Job], queue: Queue, now_ms: float
+    rows: Sequence[Summary], sentences: Mapping[str, str], failed_jobs: Sequence[Job], queue: Queue, now_ms: float
 ) -> Iterator[AttentionView]:
     """Yield the queue, jobs and ratings that need attention, the most urgent first."""
     if (queue.oldest_due_s or 0) > STUCK_S and not queue.busy_workers:
@@ -110,7 +109,7 @@ def _attention_views(
             reason = (job.error or {}).get("detail") or (job.error or {}).get("title") or "it failed"
             name = job.target.get("name")
             yield AttentionView(code="job-failed", text=f"{name} was not rated: {reason}", href=f"/v1/jobs/{job.id}")
-    for row in newest:
+    for row in rows:
         subject = f"{row.target['name']} ({row.attribute}, {row.method.replace('-', ' ')})"
         for code, text in _faults_of_rating(row, sentences.get(row.id), now_ms):
             yield AttentionView(code=code, text=f"{subject}: {text}", href=f"/v1/ratings/{row.id}")

@@ -58,9 +58,8 @@ def _schema_type(hint: object, schema_of: Callable[[Any], type[BaseModel]]) -> A
     """Return the type of a field in a schema: tuples are lists, and dataclasses their schemas."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is UnionType:
-        return reduce(
-            or_, (argument if argument is NoneType else _schema_type(argument, schema_of) for argument in arguments)
-        )
+        members = [argument if argument is NoneType else _schema_type(argument, schema_of) for argument in arguments]
+        return reduce(or_, members)
     if origin is tuple:
         return list[_schema_type(arguments[0], schema_of)] if arguments[-1] is ... else hint  # type: ignore[misc]
     if origin is Mapping:

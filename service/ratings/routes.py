@@ -98,10 +98,8 @@ async def list_ratings(
         return lists.response(query, "ratings", summary_page, rows, similar=similar)
     page = Page.of(await database.read(ratings.page, caller.tenant, **filters), query.limit)
     notes = await database.read(read_annotations, page.rows, service.methodologies.next)
-    items = [
-        with_short_experiment(notes[rating.id].added_to(rating.seen_by(caller.tenant).shown)) for rating in page.rows
-    ]
-    return lists.response(query, "ratings", page, items)
+    documents = [notes[rating.id].added_to(rating.seen_by(caller.tenant).shown) for rating in page.rows]
+    return lists.response(query, "ratings", page, list(map(with_short_experiment, documents)))
 
 
 class LatestQuery(QueryModel):
@@ -138,10 +136,9 @@ async def latest_rating(
         model=query.model,
     )
     if not matches:
-        which = "stands for this address" if query.whose == "address" else "of this address is yours"
-        raise Problem(
-            "no-rating", errors=[{"parameter": "target_url", "detail": f"no rating that you can read {which}"}]
-        )
+        relation = "stands for this address" if query.whose == "address" else "of this address is yours"
+        error = {"parameter": "target_url", "detail": f"no rating that you can read {relation}"}
+        raise Problem("no-rating", errors=[error])
     if len(matches) > 1:
         raise Problem("ambiguous-rating", candidates=[_candidate(rating) for rating in matches])
     return await _rating_response(request, service, matches[0].seen_by(caller.tenant))
@@ -240,9 +237,9 @@ async def list_evidence(
     name = f"observations of {rating.id}"
     after, _ = query.begins_after(name) or (0, "")
     criteria = observations.ObservationFilter(**query.filters())
-    rows, end = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
+    rows, last_seq = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
     views = ObservationView.of_rows(rows, await thumbnails_of(service, rating.id, caller.tenant, rows))
-    response = lists.response(query, name, Page(rows, None if end is None else (end, "")), views)
+    response = lists.response(query, name, Page(rows, None if last_seq is None else (last_seq, "")), views)
     response.headers.update(date_headers(rating))
     return response
 
@@ -322,12 +319,12 @@ async def compare_ratings(
 
     Both must be ratings by `association`; the posterior is drawn again from their distances.
     """
-    later = await other_rating(service, query.later_id, caller.tenant)
-    headers = headers_of_both(rating, later)
+    later_rating = await other_rating(service, query.later_id, caller.tenant)
+    headers = headers_of_both(rating, later_rating)
     if response := not_modified(request, headers):
         return response
     # in a thread, because the computation takes about 30 ms
-    comparison = await asyncio.to_thread(comparison_document, rating.rating, later.rating)
+    comparison = await asyncio.to_thread(comparison_document, rating.rating, later_rating.rating)
     return json_response(comparison, headers=headers)
 
 
@@ -340,14 +337,16 @@ async def _rating_response(request: Request, service: Service, rating: StoredRat
 async def _report_response(
     request: Request, service: Service, rating: StoredRating, name: str, thumbnails: Mapping[str, str] | None = None
 ) -> Response:
-    notes, is_expired = await _read_annotations(request, service, rating), service.clock() * 1000 >= rating.expires_at
+    notes = await _read_annotations(request, service, rating)
+    is_expired = service.clock() * 1000 >= rating.expires_at
     address = f"{base_url(request)}/{'ratings' if rating.visibility == 'private' else 'r'}/{rating.id}"
-    headers, document = _rating_headers(rating, notes, expired=is_expired), notes.added_to(rating.shown)
-    document |= {"expired": is_expired, "address": address}
+    headers = _rating_headers(rating, notes, expired=is_expired)
+    document = notes.added_to(rating.shown) | {"expired": is_expired, "address": address}
     if thumbnails:  # not for shared caches: pictures of a private corpus are shown only to the owner of the corpus
         document |= {"thumbnails": thumbnails}
-        version = digest_of(sorted(thumbnails))[-12:]
-        headers |= {"Cache-Control": caching(private=True), "ETag": f'{headers["ETag"][:-1]}-{version}"'}
+        suffix = digest_of(sorted(thumbnails))[-12:]
+        etag = headers["ETag"].removesuffix('"') + f'-{suffix}"'
+        headers |= {"Cache-Control": caching(private=True), "ETag": etag}
     if not_modified_response := not_modified(request, headers):
         return not_modified_response
 
@@ -400,9 +399,8 @@ async def set_visibility(
 
     Publishing is permanent: the rating is added to the log, and can then be withdrawn but not hidden.
     """
-    return await _change_rating(
-        service, repeat, rating_id, lambda c: registry.set_visibility(c, rating_id, caller.tenant, body.visibility)
-    )
+    change = partial(registry.set_visibility, rating_id=rating_id, tenant=caller.tenant, visibility=body.visibility)
+    return await _change_rating(service, repeat, rating_id, change)
 
 
 @router.post("/{rating_id}/withdraw", response_model=RatingSummary, response_description="The changed rating.")
@@ -413,9 +411,8 @@ async def withdraw_rating(
 
     It is left out of lists and of `latest`, and no longer answers new requests.
     """
-    return await _change_rating(
-        service, repeat, rating_id, lambda c: registry.withdraw(c, rating_id, caller.tenant, body.reason)
-    )
+    change = partial(registry.withdraw, rating_id=rating_id, tenant=caller.tenant, reason=body.reason)
+    return await _change_rating(service, repeat, rating_id, change)
 
 
 @router.get("/{rating_id}/difference", response_model=RatingDifferenceView, dependencies=DOWNLOAD, responses=TAGGED)
@@ -458,11 +455,11 @@ async def recount_rating(
 async def _change_rating(
     service: Service, repeat: Repeatable, rating_id: str, change: Callable[[Connection], StoredRating | None]
 ) -> Response:
-    def work(c: Connection) -> Answer:
+    def change_rating(c: Connection) -> Answer:
         rating = change(c)
         if rating is None:  # the tenant has no such rating; public ratings of other tenants count as missing
             raise not_found("rating", rating_id)
         view = RatingSummary.of(rating, standings(c, [rating])[rating.id])
         return Answer(200, write_json(view), {"Content-Location": f"{router.prefix}/{rating.id}"})
 
-    return await answer_once(service, repeat, work)
+    return await answer_once(service, repeat, change_rating)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from starlette.responses import Response
 
-from assay.document import RatingDocument
+from assay.document import Json, RatingDocument
 from assay.evidence.verification import Check
 from assay.methods.outcomes.recount import check_recount, experiment_without_counts
 from assay.methods.stereotype_score.detail import StereotypeComponent
@@ -94,8 +94,8 @@ async def thumbnails_of(
     digests = {row.observation.probe.ask.image for row in rows if isinstance(row.observation.probe.ask, Look)}
     if not digests:
         return {}
-    found_digests = await service.database.read(images.thumbnails, sorted(digests), tenant)
-    return {digest: f"/v1/ratings/{rating_id}/thumbnails/{digest}" for digest in found_digests}
+    visible_digests = await service.database.read(images.thumbnails, sorted(digests), tenant)
+    return {digest: f"/v1/ratings/{rating_id}/thumbnails/{digest}" for digest in visible_digests}
 
 
 # ---------------------------------------------------------------------------- cache and freshness
@@ -139,15 +139,15 @@ def summary(document: Mapping[str, Any], headers: Mapping[str, str]) -> Response
 
 def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
     """Render a rating document in a format of `reports.formats.FORMATS`, as a response with `headers`."""
-    form = format_named(name)
-    return _file_response(form.render(document), form.media_type, headers)
+    report_format = format_named(name)
+    return _file_response(report_format.render(document), report_format.media_type, headers)
 
 
 def page_report(
-    form: PageFormat, of: Literal["suite", "composition"], document: Mapping[str, Any], headers: Mapping[str, str]
+    page_format: PageFormat, subject: Literal["suite", "composition"], document: Json, headers: Mapping[str, str]
 ) -> Response:
     """Render the document of a suite or composition, as a response with `headers`."""
-    return _file_response(render_page(form, of, document), MEDIA_TYPES[form], headers)
+    return _file_response(render_page(page_format, subject, document), MEDIA_TYPES[page_format], headers)
 
 
 def _file_response(text: str, media_type: str, headers: Mapping[str, str]) -> Response:
@@ -191,10 +191,8 @@ def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response
     rows = list(_sentence_rows(rating.rating))
     if not rows:
         raise Problem("not-found", f"the rating {rating.id} compared no sentences; choose a rating by stereotype-score")
-    disposition = {"Content-Disposition": f'attachment; filename="{rating.id}-sentences.csv"'}
-    return Response(
-        csv_lines([COLUMNS, *rows]), headers={**headers, **disposition}, media_type="text/csv; charset=utf-8"
-    )
+    file_headers = {**headers, "Content-Disposition": f'attachment; filename="{rating.id}-sentences.csv"'}
+    return Response(csv_lines([COLUMNS, *rows]), headers=file_headers, media_type="text/csv; charset=utf-8")
 
 
 def _sentence_rows(rating: RatingDocument) -> Iterator[list[object]]:
@@ -235,16 +233,16 @@ def with_short_experiment(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "experiment": short_experiment.experiment, "left_out": dict(short_experiment.left_out)}
 
 
-def _shorten(part: Any, path: tuple[str, ...], left_out: dict[str, int], max_entries: int) -> Any:
+def _shorten(value: Any, path: tuple[str, ...], left_out: dict[str, int], max_entries: int) -> Any:
     # list entries have no names to list in `left_out`, so they are shortened but never removed
-    if isinstance(part, list):
-        return [_shorten(entry, (*path, str(number)), left_out, max_entries) for number, entry in enumerate(part)]
-    if not isinstance(part, Mapping):
-        return part
-    short_part = {}
-    for name, entry in part.items():
+    if isinstance(value, list):
+        return [_shorten(entry, (*path, str(number)), left_out, max_entries) for number, entry in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    short_value = {}
+    for name, entry in value.items():
         if isinstance(entry, list | Mapping) and len(entry) > max_entries:
             left_out[".".join((*path, name))] = len(entry)
         else:
-            short_part[name] = _shorten(entry, (*path, name), left_out, max_entries)
-    return short_part
+            short_value[name] = _shorten(entry, (*path, name), left_out, max_entries)
+    return short_value

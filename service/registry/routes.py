@@ -40,7 +40,7 @@ from store.ratings.rating_statistics import LogPart
 
 router = APIRouter(route_class=StrictRoute)
 
-ROWS_A_READ = 50
+RATINGS_PER_READ = 50
 """Maximum number of ratings in memory during a download; a rating can have hundreds of kilobytes."""
 
 LICENCE = {
@@ -76,12 +76,8 @@ async def address_history(
 ) -> Response:
     """List the ratings that stand for an address, newest first, with the changes between those of one requester."""
     parameters = {**query.filters(), "before": query.begins_after("history"), "limit": query.limit + 1}
-    return await _history_response(
-        lists,
-        query,
-        "history",
-        await service.database_for(lists.request).read(history.of_url, caller.tenant, **parameters),
-    )
+    steps = await service.database_for(lists.request).read(history.of_url, caller.tenant, **parameters)
+    return await _history_response(lists, query, "history", steps)
 
 
 async def _history_response(lists: Lists, query: PageQuery, name: str, steps: Sequence[Step]) -> Response:
@@ -153,10 +149,11 @@ async def _dump_lines(database: PublicDatabase, head: TreeHead, part: LogPart) -
     header |= {"log": {"size": head.size, "root": digest_text(head.root)}}
     yield _json_line(header | {"after": part.after, "shard": part.shard, "shards": part.shards})
     start = part.after
-    while rows := await database.read(rating_statistics.changes, part, start, ROWS_A_READ):
+    while rows := await database.read(rating_statistics.changes, part, start, RATINGS_PER_READ):
         for position, rating in rows:
-            start, entry = position + 1, rating.shown
-            yield _json_line({"id": rating.id, "withdrawn": entry["withdrawn"]} if entry["withdrawn"] else entry)
+            start = position + 1
+            withdrawal = rating.shown["withdrawn"]
+            yield _json_line({"id": rating.id, "withdrawn": withdrawal} if withdrawal else rating.shown)
 
 
 def _json_line(value: dict[str, Any]) -> str:

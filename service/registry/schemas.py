@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import groupby
 from typing import Annotated, Self
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -156,9 +155,11 @@ class DistributionView(ResponseModel):
     @classmethod
     def of(cls, letters: Counter[tuple[str, str, str, str]]) -> Self:
         """Build the view from counts."""
+        counts_by_question: dict[tuple[str, str, str], dict[str, int]] = {}
+        for (kind, attribute, method, letter), count in sorted(letters.items()):
+            counts_by_question.setdefault((kind, attribute, method), {})[letter] = count
         rows = []
-        for (kind, attribute, method), group in groupby(sorted(letters.items()), lambda tally: tally[0][:3]):
-            counts = {letter: count for (*_, letter), count in group}
+        for (kind, attribute, method), counts in counts_by_question.items():
             row = {"kind": kind, "attribute": attribute, "method": method, "targets": sum(counts.values())}
             rows.append(DistributionRow(**row, counts=Counts(**counts)))
         return cls(items=rows)

@@ -60,11 +60,8 @@ async def put_reply(
 @router.delete("", status_code=204, response_description="Removed.")
 async def remove_reply(rating_id: str, service: ServiceDependency, caller: TargetWriter) -> Response:
     """Remove your reply."""
-    return removed(
-        await service.database.write(replies.remove, rating_id, caller.tenant),
-        "reply of yours to the rating",
-        rating_id,
-    )
+    was_removed = await service.database.write(replies.remove, rating_id, caller.tenant)
+    return removed(was_removed, "reply of yours to the rating", rating_id)
 
 
 @router.put("/answer", response_model=ReplyView, response_description="The reply with the answer.", responses=TAGGED)

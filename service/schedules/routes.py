@@ -30,7 +30,7 @@ OwnSchedule = Annotated[StoredSchedule, in_path("schedule", schedules.find, Writ
 SCHEDULE_LINKS = leads_to("schedule_id", "getSchedule", "changeSchedule", "runSchedule", "removeSchedule")
 
 
-def _tag(row: StoredSchedule) -> str:
+def _etag(row: StoredSchedule) -> str:
     """Return the entity tag; the job of a watch's new rating changes without the version of the schedule."""
     rerating = () if row.change is None else (row.change.rerating_job_id, row.change.rerating_status)
     return entity_tag(row.id, row.version, *rerating)
@@ -49,7 +49,7 @@ async def create_schedule(
 
     def add(c: Connection) -> Answer:
         schedule = schedules.add(c, new_schedule)
-        headers = {"Location": f"{router.prefix}/{schedule.id}", "ETag": _tag(schedule)}
+        headers = {"Location": f"{router.prefix}/{schedule.id}", "ETag": _etag(schedule)}
         return Answer(201, write_json(ScheduleView.of(schedule)), headers)
 
     return await answer_once(service, repeat, add)
@@ -64,7 +64,7 @@ async def list_schedules(lists: Lists, caller: Reader, query: Paging) -> Respons
 @router.get("/{schedule_id}", response_model=ScheduleView, responses=TAGGED)
 async def get_schedule(row: FoundSchedule) -> Response:
     """Read a schedule: its next run, its last job or suite, and the reason if its last run failed."""
-    return tagged(ScheduleView.of(row), _tag(row))
+    return tagged(ScheduleView.of(row), _etag(row))
 
 
 @router.patch("/{schedule_id}", response_model=ScheduleView, responses=TAGGED | CONFLICT)
@@ -86,7 +86,7 @@ async def change_schedule(
         paused=row.paused if body.paused is None else body.paused,
     )
     schedule = existing(schedule, "schedule", row.id)
-    return tagged(ScheduleView.of(schedule), _tag(schedule))
+    return tagged(ScheduleView.of(schedule), _etag(schedule))
 
 
 @router.delete("/{schedule_id}", status_code=204, response_description="Removed.")
@@ -108,8 +108,8 @@ async def run_schedule(row: OwnSchedule, service: ServiceDependency, caller: Wri
         await permit(service, caller, None, len(row.orders.jobs))
 
     def run(c: Connection) -> tuple[Answer, Sequence[str]]:
-        outcome = schedules.run_now(c, row.id, caller.tenant, bounds_of(service))
-        schedule, attempt = existing(outcome, "schedule", row.id)
+        schedule_and_run = schedules.run_now(c, row.id, caller.tenant, bounds_of(service))
+        schedule, attempt = existing(schedule_and_run, "schedule", row.id)
         if (run_view := last_run_view(attempt.made_id)) is None:
             raise refusal_of(attempt)
         headers = {"Location": run_view.href, "Retry-After": "1"}

@@ -24,7 +24,7 @@ class WatchRequest(RequestModel):
     """Number of cases that are asked again: three quarters drawn at random, and the most telling ones."""
 
 
-def _form_of_request(value: object) -> str:
+def _request_tag(value: object) -> str:
     names = set(value) if isinstance(value, dict) else ()
     if isinstance(value, WatchRequest) or "rating" in names:
         return "watch"
@@ -35,7 +35,7 @@ AnyRequest = Annotated[
     Annotated[RatingRequest, Tag("rating")]
     | Annotated[SuiteRequest, Tag("suite")]
     | Annotated[WatchRequest, Tag("watch")],
-    Discriminator(_form_of_request),
+    Discriminator(_request_tag),
 ]
 
 AnyBody = RatingRequest | SuiteRequest | WatchRequest

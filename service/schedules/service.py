@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.document import Json
 from assay.errors import SpecificationError
 from reports.reading import case_reader
 from service.container import Service
@@ -46,12 +47,12 @@ def _watch_orders(c: Connection, caller: Caller, request: WatchRequest) -> Order
     """Refuse a rating that cannot be watched; the orders hold the job that would rate its service again."""
     try:
         rating = sentinels.watched_rating(c, request.rating, caller.tenant)
-        again = sentinels.repeat_job(c, rating, caller.key_id)
-    except WatchUnfit as unfit:
-        raise SpecificationError(str(unfit), "rating") from None
+        rerating_job = sentinels.repeat_job(c, rating, caller.key_id)
+    except WatchUnfit as error:
+        raise SpecificationError(str(error), "rating") from None
     if not case_reader(rating.rating, None).paired:
         raise SpecificationError(f"{rating.method} compares no cases that can be asked again one by one", "rating")
-    return Orders(request.model_dump(), [job_template(again)])
+    return Orders(request.model_dump(), [job_template(rerating_job)])
 
 
 def _refuse_secret(order: Order) -> Order:
@@ -64,12 +65,10 @@ def _refuse_secret(order: Order) -> Order:
 
 def _prepend_pointer(problem: Problem, prefix: str) -> Problem:
     """Prepend `prefix` to the pointers of a problem that do not begin with it; return the same problem."""
-    errors = [
-        {**error, "pointer": error["pointer"] if error["pointer"].startswith(prefix) else prefix + error["pointer"]}
-        if "pointer" in error
-        else error
-        for error in problem.errors
-    ]
+    errors: list[Json] = []
+    for error in problem.errors:
+        pointer = error.get("pointer", prefix)
+        errors.append(error if pointer.startswith(prefix) else {**error, "pointer": prefix + pointer})
     problem.errors = tuple(errors)
     return problem
 
@@ -86,10 +85,10 @@ def bounds_of(service: Service) -> Bounds:
     return Bounds(service.settings.max_active_jobs, service.settings.cooldown_s)
 
 
-def refusal_of(ran: ScheduledRun) -> Problem:
+def refusal_of(run: ScheduledRun) -> Problem:
     """Return the problem for a requested run that created no job."""
-    if ran.code == "cooling-down":
-        return cooling_down(ran.wait_s)
-    if ran.code == "too-many-jobs":
-        return too_many_jobs(ran.failure)
-    return Problem("schedule-unfit", ran.failure)
+    if run.code == "cooling-down":
+        return cooling_down(run.wait_s)
+    if run.code == "too-many-jobs":
+        return too_many_jobs(run.failure)
+    return Problem("schedule-unfit", run.failure)

@@ -45,10 +45,9 @@ class KeyEffect(NamedTuple):
     def name(self) -> str:
         """The effect in words: the input on which it was measured, or the stratum, loss or item that it concerns."""
         name, hidden = self.figures["name"], self.figures["hidden"]
-        effect = DecidingEffect(
-            *(name, self.figures["step"], NO_EFFECT, self.limit, 0.0),
-            None if hidden is None else HiddenDocument(hidden, name),
-        )
+        hidden_document = None if hidden is None else HiddenDocument(hidden, name)
+        # the words depend neither on the effect's interval nor on the chance of exceeding the limit
+        effect = DecidingEffect(name, self.figures["step"], NO_EFFECT, self.limit, 0.0, hidden_document)
         report = installed_reports().get(self.method)
         return str(name) if report is None else phrase(effect, report)
 
@@ -134,15 +133,16 @@ def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
     ranking: list[RankedService] = []
     first_place = 1
     for letter in BEST_FIRST:
-        group = [(row, key_effect(row)) for row in rows if _counts(row, now) and row.letter == letter]
+        group = [(row, key_effect(row)) for row in rows if _has_valid_letter(row, now) and row.letter == letter]
         upper_ends = sorted(effect.size.high for _, effect in group if effect is not None)
-        services = [
-            _service_of(row, effect, None if effect is None else first_place + bisect_left(upper_ends, effect.size.low))
-            for row, effect in group
-        ]
+        services = []
+        for row, effect in group:
+            place = None if effect is None else first_place + bisect_left(upper_ends, effect.size.low)
+            services.append(_service_of(row, effect, place))
         ranking += sorted(services, key=_place_key)
         first_place += len(upper_ends)
-    unplaced = [_service_of(row, key_effect(row), None, row.expires_at <= now) for row in rows if not _counts(row, now)]
+    unplaced_rows = [row for row in rows if not _has_valid_letter(row, now)]
+    unplaced = [_service_of(row, key_effect(row), None, row.expires_at <= now) for row in unplaced_rows]
     return ranking + sorted(unplaced, key=lambda service: (service.expired, *_place_key(service)))
 
 
@@ -153,15 +153,15 @@ def _service_of(row: NewestRating, effect: KeyEffect | None, place: int | None, 
     return RankedService(row.id, name, place, row.letter, size, questions, row.created_at, expired)
 
 
-def _counts(row: NewestRating, now: int) -> bool:
+def _has_valid_letter(row: NewestRating, now: int) -> bool:
     return row.declared and row.letter in BEST_FIRST and row.expires_at > now
 
 
 def _place_key(service: RankedService) -> tuple[float, int, float, int]:
     letter = service.letter
     place = float("inf") if service.place is None else service.place
-    order = BEST_FIRST.index(letter) if letter in BEST_FIRST else len(BEST_FIRST)
-    return place, order, service.size, -service.rated_at
+    letter_index = BEST_FIRST.index(letter) if letter in BEST_FIRST else len(BEST_FIRST)
+    return place, letter_index, service.size, -service.rated_at
 
 
 def key_effect(row: NewestRating | ServiceRating) -> KeyEffect | None:

@@ -42,7 +42,7 @@ ATOM = "http://www.w3.org/2005/Atom"
 MOST_ENTRIES = 50
 """Maximum number of ratings in a feed."""
 
-ROWS_A_READ = 200
+RATINGS_PER_READ = 200
 """Maximum number of ratings in memory during a download."""
 
 EPOCH = "1970-01-01T00:00:00Z"
@@ -53,7 +53,7 @@ CSV_COLUMNS = (
     *("effect", "estimate", "low", "high", "limit", "questions", "rated_at", "expires_at", "rating"),
 )
 
-ASKED = ("kind", "method", "attribute", "language")
+QUESTION_PARAMETERS = ("kind", "method", "attribute", "language")
 """Parameters by which the ratings of a ranking are chosen."""
 
 CACHED = f"public, max-age={FRESH_S}"
@@ -90,8 +90,8 @@ async def download_ranking(
 
 async def _csv_lines(database: PublicDatabase, rows: Sequence[RankedService]) -> AsyncIterator[str]:
     yield csv_lines([CSV_COLUMNS])
-    for start in range(0, len(rows), ROWS_A_READ):
-        views = await database.read(_read_views, rows[start : start + ROWS_A_READ])
+    for start in range(0, len(rows), RATINGS_PER_READ):
+        views = await database.read(_read_views, rows[start : start + RATINGS_PER_READ])
         yield await asyncio.to_thread(_csv_table, views)
 
 
@@ -102,15 +102,15 @@ async def get_ranking_feed(
     """Subscribe to a ranking of public ratings (Atom): its services with their places, the newest rating first."""
     query = query.model_copy(update={"q": None, "start": 0, "sort": "rated_at"})
     ranking = await _read_ranking(request, service, NO_TENANT, query, MOST_ENTRIES)
-    parameters = {name: value for name in ASKED if (value := getattr(ranking, name))}
+    parameters = {name: value for name in QUESTION_PARAMETERS if (value := getattr(ranking, name))}
     query_text = urlencode(parameters)
     entries = [
-        (f"{_letter_of(row.rating)}: {row.name}{'' if row.place is None else f', place {row.place}'}", row.rating)
+        (f"{_letter_text(row.rating)}: {row.name}{'' if row.place is None else f', place {row.place}'}", row.rating)
         for row in ranking.items
     ]
     title = f"Bias ratings of services: {', '.join(parameters.values())}"
-    page, own_address = f"/compare?{query_text}", f"/v1/services/ranking.atom?{query_text}"
-    feed = _atom_feed(title, base_url(request), page, own_address, entries)
+    page_path, feed_path = f"/compare?{query_text}", f"/v1/services/ranking.atom?{query_text}"
+    feed = _atom_feed(title, base_url(request), page_path, feed_path, entries)
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
@@ -135,35 +135,39 @@ async def _rank(
     service: Service, database: PublicDatabase, tenant: str, query: RankingQuery
 ) -> tuple[RankingQuery, list[RankedQuestionView], Ranking]:
     """Return a query that names its question, if there is one; all questions of its kind; the ranking."""
-    now, kind = await database.read(read_clock), query.kind
+    now = await database.read(read_clock)
+    kind = query.kind
     count_questions = partial(services.questions, tenant=tenant, kind=kind)
     counts = await service.merge(database, ("questions", tenant, kind), count_questions, sum_of, kind=kind)
     questions = [
         RankedQuestionView(method=method, attribute=attribute, services=count)
-        for (method, attribute), count in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+        for (method, attribute), count in counts.items()
     ]
+    questions.sort(key=lambda question: (-question.services, question.method, question.attribute))
     filters = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
     for question in questions:
         if all(getattr(question, name) == value for name, value in filters.items()):
             filters = {"method": question.method, "attribute": question.attribute}
             break
-    else:
+    else:  # no service of this kind was rated so
         return query, questions, Ranking([], now)
     query, filters = query.model_copy(update=filters), filters | {"kind": kind}
-    newest = partial(services.newest, tenant=tenant, **filters)
+    read_newest = partial(services.newest, tenant=tenant, **filters)
     if query.language is None:
-        merge, key = partial(Ranking, now=now), ("ranking", tenant, *filters.values())
-        return query, questions, await service.merge(database, key, newest, merge, **filters)
-    rows = await database.read(newest, language=query.language, part=())
+        cache_key = ("ranking", tenant, *filters.values())
+        merge = partial(Ranking, now=now)
+        return query, questions, await service.merge(database, cache_key, read_newest, merge, **filters)
+    rows = await database.read(read_newest, language=query.language, part=())
     return query, questions, await asyncio.to_thread(Ranking, [rows], now)
 
 
 def _read_views(c: Connection, rows: Sequence[RankedService]) -> list[RankedServiceView]:
     """Return rows of a ranking, but for those that were withdrawn since."""
-    now, by_id = read_clock(c), services.read(c, [row.id for row in rows])
-    standing = standings(c, by_id.values())
-    valid = [row for row in rows if row.id in by_id and by_id[row.id].withdrawn_at is None]
-    return [RankedServiceView.of(row.place, by_id[row.id], standing[row.id], now) for row in valid]
+    now = read_clock(c)
+    ratings = services.read(c, [row.id for row in rows])
+    standing = standings(c, ratings.values())
+    valid_rows = [row for row in rows if row.id in ratings and ratings[row.id].withdrawn_at is None]
+    return [RankedServiceView.of(row.place, ratings[row.id], standing[row.id], now) for row in valid_rows]
 
 
 def _csv_table(views: list[RankedServiceView]) -> str:
@@ -197,13 +201,13 @@ async def get_service_feed(request: Request, service: ServiceDependency, service
     """Subscribe to the public ratings of a service, newest first (Atom)."""
     view = await _read_service(request, service, service_name)
     entries = [
-        (f"{_letter_of(rating)}: {series.method}, {series.attribute}", rating)
+        (f"{_letter_text(rating)}: {series.method}, {series.attribute}", rating)
         for series in view.series
         for rating in series.ratings
     ]
     entries.sort(key=lambda entry: entry[1].rated_at, reverse=True)
-    own_path, path = f"/v1/services/{view.service}/feed.atom", f"/s/{view.service}"
-    feed = _atom_feed(f"Bias ratings of {view.name}", base_url(request), path, own_path, entries[:MOST_ENTRIES])
+    page_path, feed_path = f"/s/{view.service}", f"/v1/services/{view.service}/feed.atom"
+    feed = _atom_feed(f"Bias ratings of {view.name}", base_url(request), page_path, feed_path, entries[:MOST_ENTRIES])
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
@@ -219,23 +223,23 @@ async def _read_service(request: Request, service: Service, name: str) -> RatedS
     return await service.database_for(request).read(read_view)
 
 
-def _letter_of(rating: ServiceRatingView) -> str:
+def _letter_text(rating: ServiceRatingView) -> str:
     """Return the letter of a rating, or that it is not declared, for the title of an entry."""
     letter = "no letter" if rating.letter is None else rating.letter
     return letter if rating.declared else f"inconclusive, {letter}"
 
 
 def _atom_feed(
-    title: str, base: str, path: str, own_path: str, entries: Sequence[tuple[str, ServiceRatingView]]
+    title: str, base: str, page_path: str, feed_path: str, entries: Sequence[tuple[str, ServiceRatingView]]
 ) -> bytes:
-    """Write an Atom feed of ratings with their titles; `path` is its page, and `own_path` the feed itself."""
+    """Write an Atom feed of ratings with their titles, the newest first."""
     feed = ET.Element("feed", xmlns=ATOM)
     _add_element(feed, "title", title)
-    _add_element(feed, "id", f"{base}{path}")
-    _add_element(feed, "updated", entries[0][1].rated_at if entries else EPOCH)
+    _add_element(feed, "id", f"{base}{page_path}")
+    _add_element(feed, "updated", next((rating.rated_at for _, rating in entries), EPOCH))
     _add_element(_add_element(feed, "author"), "name", "Assay")
-    ET.SubElement(feed, "link", href=f"{base}{path}")
-    ET.SubElement(feed, "link", rel="self", href=f"{base}{own_path}")
+    ET.SubElement(feed, "link", href=f"{base}{page_path}")
+    ET.SubElement(feed, "link", rel="self", href=f"{base}{feed_path}")
     for entry_title, rating in entries:
         entry = _add_element(feed, "entry")
         _add_element(entry, "title", entry_title)

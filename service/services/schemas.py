@@ -177,18 +177,17 @@ class RatedServiceView(ResponseModel):
         """Build the view of a service with at least one rating."""
         newest = max((method_series.ratings[0] for method_series in series), key=lambda row: row.created_at)
         target = newest.target
+        series_views = []
+        for method_series in series:
+            rows_and_previous = zip(method_series.ratings, [*method_series.ratings[1:], None], strict=True)
+            ratings = [
+                ServiceRatingView.of(row, standings[row.id], now=now, before=before)
+                for row, before in rows_and_previous
+            ]
+            series_views.append(SeriesView.from_row(method_series, ratings=ratings))
         return cls(
             service=name_of(newest, for_address=standings[newest.id].for_address),
             model=model_of(newest),
             **{name: target.get(name) for name in ("name", "kind", "protocol", "url", "digest")},
-            series=[
-                SeriesView.from_row(
-                    method_series,
-                    ratings=[
-                        ServiceRatingView.of(row, standings[row.id], now=now, before=before)
-                        for row, before in zip(method_series.ratings, [*method_series.ratings[1:], None], strict=True)
-                    ],
-                )
-                for method_series in series
-            ],
+            series=series_views,
         )

@@ -89,8 +89,8 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
     targets: list[ResolvedTarget] = []
     orders: list[PlannedCell] = []
     omissions: list[OmittedCell] = []
-    sizes = {method: len(write_json(settings)) for method, settings in body.settings.items()}
-    size = 0
+    settings_bytes = {method: len(write_json(settings)) for method, settings in body.settings.items()}
+    suite_bytes = 0
     for index, description in enumerate(descriptions):
         assert description is not None  # noqa: S101  checked by the schema
         where: tuple[str | int, ...] = ("target",) if body.targets is None else ("targets", index)
@@ -98,12 +98,14 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
         target_bytes = len(write_json(target.descriptor))
         for cell in _allowed_cells(body, Kind(target.descriptor["kind"]), len(orders) + len(omissions)):
             await asyncio.sleep(0)  # lets other requests run between cells, because each cell computes for 1-2 ms
-            _refuse_oversize(size := size + target_bytes + sizes.get(cell.method, 0), orders, omissions)
+            suite_bytes += target_bytes + settings_bytes.get(cell.method, 0)
+            _refuse_oversize(suite_bytes, orders, omissions)
             outcome = await _order_of_cell(service, caller, body, cell, description, target, recurring=recurring)
             if isinstance(outcome, OmittedCell):
                 omissions.append(replace(outcome, service=index))
             else:
-                _refuse_oversize(size := size + len(write_json(outcome.job.experiment or {})), orders, omissions)
+                suite_bytes += len(write_json(outcome.job.experiment or {}))
+                _refuse_oversize(suite_bytes, orders, omissions)
                 orders.append(PlannedCell(index, cell, outcome))
     _refuse_unused_names(body, [planned_cell.cell for planned_cell in orders], omissions)
     return Plan(as_asked(body), tuple(targets), tuple(orders), tuple(omissions), body.targets is not None)
@@ -127,9 +129,8 @@ def _allowed_cells(body: SuiteRequest, kind: Kind, earlier_count: int) -> list[C
 
 def as_asked(body: SuiteRequest | RatingRequest) -> JsonObject:
     """Return the JSON of a request, without the target's secret."""
-    secret = {"secret"}
-    hidden: Any = {"target": secret, "targets": {"__all__": secret}}
-    request: JsonObject = body.model_dump(mode="json", exclude=hidden)
+    secrets: Any = {"target": {"secret"}, "targets": {"__all__": {"secret"}}}
+    request: JsonObject = body.model_dump(mode="json", exclude=secrets)
     return request
 
 
@@ -143,22 +144,22 @@ def _requested_methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
         if name not in methods_by_name:
             raise UnknownName("method", name, methods_by_name, f"methods.{index}")
         if kind not in methods_by_name[name].kinds and body.targets is None:
-            can = " or a ".join(sorted(methods_by_name[name].kinds))
-            raise SpecificationError(f"{name} can rate a {can}, but this target is a {kind}", f"methods.{index}")
+            kinds = " or a ".join(sorted(methods_by_name[name].kinds))
+            raise SpecificationError(f"{name} can rate a {kinds}, but this target is a {kind}", f"methods.{index}")
     return [methods_by_name[name] for name in body.methods if kind in methods_by_name[name].kinds]
 
 
-def _all_cells(body: SuiteRequest, kinds: list[type[AnyMethod]]) -> Iterator[Cell]:
-    for kind in kinds:
+def _all_cells(body: SuiteRequest, methods: list[type[AnyMethod]]) -> Iterator[Cell]:
+    for method in methods:
         for attribute in body.attributes or USUAL:
-            for language in _languages_of_method(body, kind):
-                yield Cell(method_name(kind), attribute, language)
+            for language in _languages_of_method(body, method):
+                yield Cell(method_name(method), attribute, language)
 
 
-def _languages_of_method(body: SuiteRequest, kind: type[AnyMethod]) -> list[str]:
+def _languages_of_method(body: SuiteRequest, method: type[AnyMethod]) -> list[str]:
     """Return the languages of a method's cells; one empty name if the method has no languages."""
     # the default value of the method's field; absent if the method has no languages
-    default_languages: tuple[str, ...] | None = getattr(kind, "languages", None)
+    default_languages: tuple[str, ...] | None = getattr(method, "languages", None)
     return [""] if default_languages is None else list(body.languages or default_languages)
 
 
@@ -211,15 +212,13 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
             for name in SET_BY_THE_SUITE:
                 if name in settings:
                     raise SpecificationError(f"{name} is set by the suite, for each cell", name)
-    for part, names in (("method", body.methods), ("attribute", body.attributes), ("label", body.languages)):
-        field = "languages" if part == "label" else f"{part}s"
-        for number, name in enumerate(names or ()):
-            if not any(getattr(cell, part) == name for cell in cells):
-                omissions = [omission for omission in omitted if getattr(omission.cell, part) == name]
+    for cell_field, field in (("method", "methods"), ("attribute", "attributes"), ("label", "languages")):
+        for number, name in enumerate(getattr(body, field) or ()):
+            if not any(getattr(cell, cell_field) == name for cell in cells):
+                omissions = [omission for omission in omitted if getattr(omission.cell, cell_field) == name]
                 with located(*_path_of_exclusion(body, omissions, field, number)):
-                    raise SpecificationError(
-                        omissions[0].reason if omissions else "no method of this suite has languages"
-                    )
+                    reason = omissions[0].reason if omissions else "no method of this suite has languages"
+                    raise SpecificationError(reason)
     if not cells:
         with located(*_path_of_exclusion(body, omitted, "methods", None)):
             raise SpecificationError(omitted[0].reason if omitted else "no method rates this kind of target")
@@ -274,19 +273,15 @@ async def view_of_plan(service: Service, caller: Caller, plan: Plan, prices: Pri
     facts = [await facts_of(service, caller, target, prices) for target in plan.targets]
     cells = []
     plans: dict[object, PlanView] = {}  # for many services with equal settings, each experiment is planned once
-    for entry in plan.planned:
-        target_facts, job = facts[entry.service], entry.order.job
+    for planned_cell in plan.planned:
+        target_facts, job = facts[planned_cell.service], planned_cell.order.job
         plan_key = (json.dumps(job.experiment, sort_keys=True), job.max_calls, target_facts)
         if plan_key not in plans:
-            plans[plan_key] = PlanView.of(await plan_order(entry.order, target_facts), target_facts.questions_per_call)
-        view = plans[plan_key]
-        question: JsonObject = {"method": entry.cell.method, "attribute": entry.cell.attribute}
-        labels = {
-            "target": plan.targets[entry.service].descriptor["name"],
-            "column": entry.cell.label or None,
-            **question,
-        }
-        cells.append(PlannedCellView(**dict(view), **labels))
+            cell_plan = await plan_order(planned_cell.order, target_facts)
+            plans[plan_key] = PlanView.of(cell_plan, target_facts.questions_per_call)
+        cell, target = planned_cell.cell, plan.targets[planned_cell.service].descriptor["name"]
+        labels = {"target": target, "method": cell.method, "attribute": cell.attribute, "column": cell.label or None}
+        cells.append(PlannedCellView(**dict(plans[plan_key]), **labels))
     omissions = [
         OmittedView(
             method=omission.cell.method,
@@ -296,15 +291,14 @@ async def view_of_plan(service: Service, caller: Caller, plan: Plan, prices: Pri
         )
         for omission in plan.omitted
     ]
-    return SuitePlanView(
-        **_total(cells), at_most=EffortView(**_total([cell.at_most for cell in cells])), cells=cells, omitted=omissions
-    )
+    at_most = EffortView(**_total([cell.at_most for cell in cells]))
+    return SuitePlanView(**_total(cells), at_most=at_most, cells=cells, omitted=omissions)
 
 
 def _total(efforts: Sequence[EffortView]) -> JsonObject:
     """Add up efforts; a sum is ``None`` if one of its parts is ``None``."""
     totals: JsonObject = {}
     for name in EffortView.model_fields:
-        parts = [getattr(effort, name) for effort in efforts]
-        totals[name] = None if None in parts else sum(parts)
+        values = [getattr(effort, name) for effort in efforts]
+        totals[name] = None if None in values else sum(values)
     return totals

@@ -63,7 +63,7 @@ async def request_suite(body: SuiteRequest, service: ServiceDependency, caller: 
     """
     plan = await plan_suite(service, caller, body)
     show = partial(_suite_answer, service, 202)
-    with placing.counted():
+    with placing.count_wait():
         answer, allowance = await place_suite(service, caller, plan, placing.repeat, show, placing.wait)
     return answer.response(**placing.response.headers, **allowance.headers)
 
@@ -86,12 +86,12 @@ async def get_suite(
     request: Request, suite_id: str, service: ServiceDependency, caller: Reader, wait: Wait, response: Response
 ) -> Response:
     """Read a profile: the letter of each cell, the worst letter, and the progress."""
-    content = await _read_suite(service, suite_id, caller.tenant)
-    if wait and not none_match(request, version_of(content, service.clock())):
+    suite_state = await _read_suite(service, suite_id, caller.tenant)
+    if wait and not none_match(request, version_of(suite_state, service.clock())):
         with service.open_streams.held(caller.tenant, caller.key_id):
-            await wait_for_end(service, content[1], wait)
-        content = await _read_suite(service, suite_id, caller.tenant)
-    answer = _suite_answer(service, 200, content)
+            await wait_for_end(service, suite_state.cells, wait)
+        suite_state = await _read_suite(service, suite_id, caller.tenant)
+    answer = _suite_answer(service, 200, suite_state)
     return answer.response(**response.headers)
 
 
@@ -112,13 +112,14 @@ async def get_suite_report_markdown(
 
 
 async def _report(request: Request, service: Service, suite_id: str, tenant: str, form: PageFormat) -> Response:
-    content, now_s = await _read_suite(service, suite_id, tenant), service.clock()
+    suite_state = await _read_suite(service, suite_id, tenant)
+    now_s = service.clock()
     headers = {
-        "ETag": f'{version_of(content, now_s)[:-1]}-{assay.__version__}"',
+        "ETag": version_of(suite_state, now_s).removesuffix('"') + f'-{assay.__version__}"',
         "Cache-Control": "private, no-cache",
         "Vary": "Authorization",
     }
-    document = suite_view(content, now_s).model_dump(mode="json")
+    document = suite_view(suite_state, now_s).model_dump(mode="json")
     return not_modified(request, headers) or page_report(form, "suite", document, headers)
 
 
@@ -159,14 +160,14 @@ def _read_page(
     return page, suites.tallies(c, [suite.id for suite in page.rows])
 
 
-def _suite_answer(service: Service, status: int, content: SuiteState) -> Answer:
+def _suite_answer(service: Service, status: int, suite_state: SuiteState) -> Answer:
     now_s = service.clock()
-    view = suite_view(content, now_s)
-    headers = {"ETag": version_of(content, now_s), "Cache-Control": "private, no-cache"}
-    waiting = view.progress.queued + view.progress.running
+    view = suite_view(suite_state, now_s)
+    headers = {"ETag": version_of(suite_state, now_s), "Cache-Control": "private, no-cache"}
+    unfinished_count = view.progress.queued + view.progress.running
     if status == 202:
         headers["Location"] = f"{router.prefix}/{view.id}"
         headers["Retry-After"] = "0"
-    if waiting:
-        headers["Retry-After"] = str(min(LONGEST_RETRY_S, waiting))
+    if unfinished_count:
+        headers["Retry-After"] = str(min(LONGEST_RETRY_S, unfinished_count))
     return Answer(status, write_json(view), headers)

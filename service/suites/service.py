@@ -6,6 +6,8 @@ import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from operator import itemgetter
+from typing import NamedTuple
 
 from assay.document import JsonObject, RatingDocument
 from assay.rating.difference import worst_of
@@ -16,7 +18,7 @@ from service.http.idempotency import Repeatable, is_known, once, store_answer
 from service.http.json import Answer
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
-from service.jobs.service import Order, count_active, permit, refuse_cooling, too_many_jobs
+from service.jobs.service import count_active, permit, refuse_cooling, too_many_jobs
 from service.suites.planning import Plan
 from service.suites.schemas import CellView, Progress, RowView, ServiceView, SuiteLine, SuiteView, WorstView
 from store.core.database import Connection
@@ -38,18 +40,16 @@ def suite_line(suite: StoredSuite, progress: SuiteProgress) -> SuiteLine:
     return SuiteLine.from_row(suite, **_suite_fields(suite, progress))
 
 
-def suite_view(content: SuiteState, now_s: float) -> SuiteView:
+def suite_view(suite_state: SuiteState, now_s: float) -> SuiteView:
     """Build the profile of a suite; `now_s` is in seconds since 1970."""
-    suite, cells, ratings = content
-    services_asked = suite.request.get("services")
+    suite, cells, ratings = suite_state
     profile = _matrix_of_service(cells, suite.request["omitted"], ratings, now_s)
     services = None
-    if services_asked is not None:
+    if suite.request.get("services") is not None:
         services = _profiles(suite, cells, ratings, now_s)
         profile |= {"columns": [], "rows": []}
-    return SuiteView.from_row(
-        suite, **_suite_fields(suite, tally(cells)), request=suite.request["asked"], services=services, **profile
-    )
+    fields = _suite_fields(suite, tally(cells)) | profile
+    return SuiteView.from_row(suite, request=suite.request["asked"], services=services, **fields)
 
 
 def _profiles(suite: StoredSuite, cells: Sequence[StoredCell], ratings: Ratings, now_s: float) -> list[ServiceView]:
@@ -61,7 +61,7 @@ def _profiles(suite: StoredSuite, cells: Sequence[StoredCell], ratings: Ratings,
         omissions = [omission for omission in suite.request["omitted"] if omission["service"] == number]
         matrix = _matrix_of_service(own_cells, omissions, ratings, now_s)
         profiles.append((_severity_key(matrix["worst"]), target, matrix))
-    profiles.sort(key=lambda profile: profile[0])
+    profiles.sort(key=itemgetter(0))  # by severity
     sorted_keys = [key for key, _, _ in profiles]
     return [
         ServiceView(rank=sorted_keys.index(key) + 1, target=dict(target), **matrix) for key, target, matrix in profiles
@@ -98,12 +98,11 @@ def _matrix_of_service(
     }
 
 
-def version_of(content: SuiteState, now_s: float) -> str:
+def version_of(suite_state: SuiteState, now_s: float) -> str:
     """Return the entity tag of a profile; it changes with every job, and when a rating expires or is withdrawn."""
-    _, cells, _ = content
-    expired_count = sum(_is_expired(cell, now_s) for cell in cells)
-    withdrawn_count = sum(cell.withdrawn_at is not None for cell in cells)
-    return f'W/"{sum(cell.version for cell in cells)}-{expired_count}-{withdrawn_count}"'
+    expired_count = sum(_is_expired(cell, now_s) for cell in suite_state.cells)
+    withdrawn_count = sum(cell.withdrawn_at is not None for cell in suite_state.cells)
+    return f'W/"{sum(cell.version for cell in suite_state.cells)}-{expired_count}-{withdrawn_count}"'
 
 
 def _suite_fields(suite: StoredSuite, progress: SuiteProgress) -> JsonObject:
@@ -154,15 +153,16 @@ def _missing_reason(cell: StoredCell, rating: RatingDocument) -> str | None:
 
 
 def _omitted_view(omission: Mapping[str, str]) -> CellView:
-    nothing = dict.fromkeys(("letter", "declared", "probabilities", "rated_at", "expires_at", "href", "job"))
+    empty_fields = dict.fromkeys(("letter", "declared", "probabilities", "rated_at", "expires_at", "href", "job"))
     facts: JsonObject = {"column": omission["label"] or None, "reason": omission["reason"], "status": "omitted"}
-    return CellView(**facts, **nothing, expired=False, withdrawn=False)
+    return CellView(**facts, **empty_fields, expired=False, withdrawn=False)
 
 
 def _worst_view(cells: Sequence[StoredCell], ratings: Ratings) -> WorstView | None:
     """Return the worst letter, without withdrawn ratings."""
-    graded = [ratings[str(cell.rating_id)] for cell in cells if cell.letter is not None and cell.withdrawn_at is None]
-    verdict = worst_of(graded, missing=len(cells) - len(graded))
+    graded_cells = [cell for cell in cells if cell.letter is not None and cell.withdrawn_at is None]
+    graded_ratings = [ratings[str(cell.rating_id)] for cell in graded_cells]
+    verdict = worst_of(graded_ratings, missing=len(cells) - len(graded_ratings))
     if verdict is None:
         return None
     probabilities = {letter: getattr(verdict.probabilities, letter) for letter in ("BS", "DSBS", "UCS")}
@@ -173,8 +173,20 @@ def _is_expired(cell: StoredCell, now_s: float) -> bool:
     return cell.expires_at is not None and cell.expires_at <= now_s * 1000
 
 
-SuiteState = tuple[StoredSuite, Sequence[StoredCell], dict[str, RatingDocument]]
-"""A suite with its cells and their ratings."""
+class SuiteState(NamedTuple):
+    """A suite with its cells and their ratings."""
+
+    suite: StoredSuite
+    cells: Sequence[StoredCell]
+    ratings: Ratings
+
+
+class PlacedSuite(NamedTuple):
+    """A new suite, and the ids of its new jobs."""
+
+    state: SuiteState
+    job_ids: Sequence[str]
+
 
 Show = Callable[[SuiteState], Answer]
 
@@ -192,12 +204,11 @@ async def place_suite(
         for target in plan.targets[1:]:
             await refuse_cooling(service, caller, target.descriptor["base_url"])
         await permit(service, caller, plan.targets[0].descriptor["base_url"], new_count)
-    answer, placement = await service.database.write(
-        _add_suite, tenant, plan, repeat, show, service.settings.max_active_jobs, bool(wait)
-    )
-    if placement is not None:
-        (suite, cells, _), job_ids = placement
-        for job_id in job_ids:
+    max_active = service.settings.max_active_jobs
+    answer, placed_suite = await service.database.write(_add_suite, tenant, plan, repeat, show, max_active, bool(wait))
+    if placed_suite is not None:
+        suite, cells, _ = placed_suite.state
+        for job_id in placed_suite.job_ids:
             service.dispatcher.ring(job_id)
         if wait and not _all_finished(cells):
             await wait_for_end(service, cells, wait)
@@ -211,7 +222,7 @@ async def wait_for_end(service: Service, cells: Sequence[StoredCell], within_s: 
     until = clock() + within_s
     for cell in cells:
         if not cell.finished and (left_s := until - clock()) > 0:
-            await service.event_stream.ended(cell.job_id, left_s)
+            await service.event_stream.wait_for_end(cell.job_id, left_s)
 
 
 def read_suite(c: Connection, suite_id: str, tenant: str) -> SuiteState | None:
@@ -220,7 +231,8 @@ def read_suite(c: Connection, suite_id: str, tenant: str) -> SuiteState | None:
     if suite is None:
         return None
     cells = suites.cells(c, suite_id)
-    return suite, cells, suites.rating_documents(c, [cell.rating_id for cell in cells if cell.rating_id is not None])
+    ratings = suites.rating_documents(c, [cell.rating_id for cell in cells if cell.rating_id is not None])
+    return SuiteState(suite, cells, ratings)
 
 
 def read_audits(c: Connection, suite_id: str, tenant: str) -> list[StoredRating] | None:
@@ -270,22 +282,20 @@ def _count_new(c: Connection, tenant: str, plan: Plan, repeat: Repeatable) -> in
 
 def _add_suite(
     c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, limit: int, waits: bool
-) -> tuple[Answer, tuple[SuiteState, list[str]] | None]:
-    """Add a suite; return the answer, and the suite with the ids of its new jobs."""
-
-    def work(c: Connection) -> tuple[Answer, tuple[SuiteState, list[str]]]:
-        wanted_jobs, ids = _settle_jobs(plan, _read_reusable(c, tenant, plan))
+) -> tuple[Answer, PlacedSuite | None]:
+    def add_jobs_and_suite(c: Connection) -> tuple[Answer, PlacedSuite]:
+        wanted_jobs, job_ids = _settle_jobs(plan, _read_reusable(c, tenant, plan))
         new_jobs = [job for job, rating_id in wanted_jobs if rating_id is None]
         _refuse_too_many(c, tenant, new_jobs, limit)
         domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
         jobs.add_all(c, wanted_jobs)
         added_ids = {job.id for job, _ in wanted_jobs}
-        suite = suites.add(c, _new_suite(tenant, plan, ids, sorted(set(ids) - added_ids)))
-        content = read_suite(c, suite.id, tenant)
-        assert content is not None  # noqa: S101  the suite was just stored
-        return show(content), (content, [job.id for job in new_jobs])
+        suite = suites.add(c, _new_suite(tenant, plan, job_ids, sorted(set(job_ids) - added_ids)))
+        suite_state = read_suite(c, suite.id, tenant)
+        assert suite_state is not None  # noqa: S101  the suite was just stored
+        return show(suite_state), PlacedSuite(suite_state, [job.id for job in new_jobs])
 
-    return once(c, repeat, work, lambda placement: not waits or _all_finished(placement[0][1]))
+    return once(c, repeat, add_jobs_and_suite, lambda placed: not waits or _all_finished(placed.state.cells))
 
 
 def _all_finished(cells: Sequence[StoredCell]) -> bool:
@@ -294,33 +304,32 @@ def _all_finished(cells: Sequence[StoredCell]) -> bool:
 
 def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeatable, show: Show) -> Answer:
     """Build the answer again after the wait, and store it for repetitions of the request."""
-    content = read_suite(c, suite_id, tenant)
-    assert content is not None  # noqa: S101  suites are never removed
-    answer = show(content)
+    suite_state = read_suite(c, suite_id, tenant)
+    assert suite_state is not None  # noqa: S101  suites are never removed
+    answer = show(suite_state)
     store_answer(c, repeat, answer)
     return answer
 
 
 def _read_reusable(c: Connection, tenant: str, plan: Plan) -> dict[str, ReusableWork]:
     digests = {order.job.request_digest for _, order in plan.orders}
-    return suites.reusable_work(c, tenant, digests, plan.orders[0][1].age_s)
+    return suites.reusable_work(c, tenant, digests, plan.planned[0].order.age_s)
 
 
 def _settle_jobs(plan: Plan, known_jobs: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
     """Return the jobs to add, each with the id (or ``None``) of the rating that answers it, and each cell's job id."""
     wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
-    ids: list[str] = []
+    job_ids: list[str] = []
     for _, order in plan.orders:
         job, known_job = order.job, known_jobs[order.job.request_digest]
         if _joins_running_job(job, known_job):
-            ids.append(str(known_job.twin_id))
+            job_ids.append(str(known_job.twin_id))
             continue
         rating_id = known_job.rating_id if known_job.rating_visibility == job.visibility else None
-        shared_job, _ = wanted_jobs.setdefault(
-            job.request_digest, (job, rating_id)
-        )  # two cells with equal requests share one job
-        ids.append(shared_job.id)
-    return list(wanted_jobs.values()), ids
+        # two cells with equal requests share one job
+        shared_job, _ = wanted_jobs.setdefault(job.request_digest, (job, rating_id))
+        job_ids.append(shared_job.id)
+    return list(wanted_jobs.values()), job_ids
 
 
 def _joins_running_job(job: NewJob, known_job: ReusableWork) -> bool:
@@ -337,18 +346,17 @@ def _refuse_too_many(c: Connection, tenant: str, new_jobs: Sequence[NewJob], lim
         raise too_many_jobs(detail)
 
 
-def _new_suite(tenant: str, plan: Plan, ids: Sequence[str], joined_ids: Sequence[str]) -> NewSuite:
-    first_order: Order = plan.orders[0][1]
+def _new_suite(tenant: str, plan: Plan, job_ids: Sequence[str], joined_ids: Sequence[str]) -> NewSuite:
+    first_order = plan.planned[0].order
     omissions = [omission.as_json() for omission in plan.omitted]
     descriptions = [target.descriptor for target in plan.targets]
-    services = (
-        {"services": descriptions, "service_of": [planned.service for planned in plan.planned]} if plan.several else {}
-    )
+    service_numbers = [planned_cell.service for planned_cell in plan.planned]
+    services = {"services": descriptions, "service_of": service_numbers} if plan.several else {}
     return NewSuite(
         tenant=tenant,
         target={"name": f"{len(descriptions)} services"} if plan.several else descriptions[0],
         request={"asked": dict(plan.request), "omitted": omissions, "joined": list(joined_ids), **services},
         callback_url=first_order.job.callback_url,
         visibility=first_order.job.visibility,
-        cells=[(cell, job_id) for (cell, _), job_id in zip(plan.orders, ids, strict=True)],
+        cells=[(cell, job_id) for (cell, _), job_id in zip(plan.orders, job_ids, strict=True)],
     )

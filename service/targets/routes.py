@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -24,9 +25,9 @@ from service.targets.service import (
     ResolvedTarget,
     check_target,
     check_uploaded,
-    of_described,
-    of_saved,
     open_secret,
+    resolve_description,
+    resolve_saved,
     with_described_links,
     with_links,
 )
@@ -76,8 +77,8 @@ async def list_targets(
         page = Page.of(rows, query.limit)
         views = [TargetView.of(row) for row in page.rows]
         letters = newest_letters(c, caller.tenant, [view.digest for view in views])
-        newest = (NewestLetterView.of(letters.get(view.digest)) for view in views)
-        return page, [TargetLine(**vars(view), newest=letter) for view, letter in zip(views, newest, strict=True)]
+        lines = [TargetLine(**vars(view), newest=NewestLetterView.of(letters.get(view.digest))) for view in views]
+        return page, lines
 
     return lists.response(query, "targets", *await service.database.read(read_page))
 
@@ -103,11 +104,10 @@ async def replace_target(
 
     Running jobs continue with the earlier description.
     """
-    keep = "secret" not in body.model_fields_set
-    target = await _new_target(service, caller.tenant, row.id, body, row if keep else None)
-    stored_target = existing(
-        await service.database.write(targets.replace, row.id, caller.tenant, target, keep_secret=keep), "target", row.id
-    )
+    keep_secret = "secret" not in body.model_fields_set
+    target = await _new_target(service, caller.tenant, row.id, body, row if keep_secret else None)
+    replace = partial(targets.replace, keep_secret=keep_secret)
+    stored_target = existing(await service.database.write(replace, row.id, caller.tenant, target), "target", row.id)
     return tagged(TargetView.of(stored_target), entity_tag(stored_target.id, stored_target.version))
 
 
@@ -130,7 +130,7 @@ async def probe_described_target(
     and, if the service gave its own error message, `service_said`. The secret is deleted when the test ends.
     """
     with located():
-        target = await with_described_links(service, caller, of_described(body))
+        target = await with_described_links(service, caller, resolve_description(body))
         await check_target(service, target)
         await check_uploaded(service, caller.tenant, target.descriptor)
     return await placing.answer(probe_order(service, caller, target))
@@ -143,7 +143,7 @@ async def probe_target(row: OwnTarget, service: ServiceDependency, caller: Targe
     The probe is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time.
     """
     with located():
-        target = await with_described_links(service, caller, of_saved(service, row))
+        target = await with_described_links(service, caller, resolve_saved(service, row))
         await check_target(service, target)
     return await placing.answer(probe_order(service, caller, target))
 
@@ -152,7 +152,7 @@ async def _new_target(
     service: Service, tenant: str, target_id: str, body: TargetDescription, previous: StoredTarget | None = None
 ) -> NewTarget:
     """Return a target to store, validated with the secret in `body` or in `previous`; a new secret is encrypted."""
-    described_target = of_described(body)
+    described_target = resolve_description(body)
     with located():
         descriptor = await with_links(service, tenant, described_target.descriptor)
         if previous is not None and previous.sealed_secret is not None:
@@ -160,10 +160,10 @@ async def _new_target(
         secret = described_target.secret if previous is None else open_secret(service, previous)
         await check_target(service, ResolvedTarget(descriptor, secret))
         await check_uploaded(service, tenant, descriptor)
-    new_secret, sealed_secret = described_target.secret, None
-    if new_secret is not None:
+    sealed_secret = None
+    if described_target.secret is not None:
         owner = {"tenant": tenant, "target": target_id}
-        sealed_secret = service.vault.seal_for_target(new_secret, **owner, description=descriptor)
+        sealed_secret = service.vault.seal_for_target(described_target.secret, **owner, description=descriptor)
     return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed_secret, **descriptor)
 
 

@@ -57,11 +57,11 @@ async def resolve_target(
 async def find_target(service: Service, caller: Caller, request: TargetDescription | TargetReference) -> ResolvedTarget:
     """Return the target of a request, saved or described, not validated; the error for an unknown id names ``id``."""
     if isinstance(request, TargetDescription):
-        return of_described(request)
+        return resolve_description(request)
     row = await service.database.read(targets.find, request.id, caller.tenant)
     if row is None:
         raise SpecificationError(f"no target has the id {request.id!r}; POST /v1/targets saves one", "id")
-    return of_saved(service, row)
+    return resolve_saved(service, row)
 
 
 async def with_described_links(service: Service, caller: Caller, target: ResolvedTarget) -> ResolvedTarget:
@@ -70,14 +70,14 @@ async def with_described_links(service: Service, caller: Caller, target: Resolve
     return replace(target, descriptor=descriptor)
 
 
-def of_described(description: TargetDescription) -> ResolvedTarget:
+def resolve_description(description: TargetDescription) -> ResolvedTarget:
     """Return the target that a request describes; its secret is separate, so that it can be encrypted at once."""
     descriptor = description.model_dump(exclude={"secret"}) | {"base_url": description.base_url or ""}
     descriptor["name"] = description.name or host_of(descriptor["base_url"]) or description.protocol
     return ResolvedTarget(descriptor, None if description.secret is None else description.secret.get_secret_value())
 
 
-def of_saved(service: Service, row: StoredTarget) -> ResolvedTarget:
+def resolve_saved(service: Service, row: StoredTarget) -> ResolvedTarget:
     """Return a saved target, with its secret decrypted."""
     return ResolvedTarget(targets.descriptor(row), open_secret(service, row), row.id)
 
@@ -142,7 +142,8 @@ async def with_links(service: Service, tenant: str, target: Json, *, saved: bool
     ids = {link["id"] for link in links[:MAX_LINKS] if _names_target(link)}
     saved_targets = await service.database.read(targets.find_by_ids, tenant, ids)
     full_links = [
-        _expand(link, saved_targets, index, saved) if _names_target(link) else link for index, link in enumerate(links)
+        _full_link(link, saved_targets, index, saved) if _names_target(link) else link
+        for index, link in enumerate(links)
     ]
     return {**target, "settings": {**target["settings"], "links": full_links}}
 
@@ -151,15 +152,16 @@ def _names_target(link: object) -> bool:
     return isinstance(link, Mapping) and isinstance(link.get("id"), str)
 
 
-def _expand(link: Json, saved_targets: Mapping[str, StoredTarget], index: int, saved: bool) -> JsonObject:
+def _full_link(link: Json, saved_targets: Mapping[str, StoredTarget], index: int, saved: bool) -> JsonObject:
     where = f"settings.links.{index}"
     row = saved_targets.get(link["id"])
     if row is None:
         raise SpecificationError(f"no target has the id {link['id'][:80]!r}; POST /v1/targets saves one", f"{where}.id")
-    link_of_target = {"id": link["id"], **descriptor(row)}
+    full_link = {"id": link["id"], **descriptor(row)}
     for name in () if saved else sorted(link.keys() - {OWN_FIELD}):
-        if name not in link_of_target or link[name] != link_of_target[name]:
+        if name not in full_link or link[name] != full_link[name]:
             reason = f"{where} names a saved target, which has its own {name}; leave {name} out"
             raise SpecificationError(reason, f"{where}.{name}")
-    path = {name: link[name] for name in link.keys() & {OWN_FIELD}}
-    return {**link_of_target, **path}
+    if OWN_FIELD in link:
+        full_link[OWN_FIELD] = link[OWN_FIELD]
+    return full_link

@@ -29,14 +29,14 @@ UPLOAD_LINKS = leads_to("upload_id", "getUpload", "removeUpload")
 
 FoundUpload = Annotated[StoredUpload, in_path("upload", uploads.find, Reader)]
 
-ALSO: dict[str, str] = {
+ALIASES: dict[str, str] = {
     "application/vnd.ms-excel.sheet.macroenabled.12": XLSX,
     "application/zip": NPZ,
     "application/x-npz": NPZ,
 }
 """Aliases of the media types of `PURPOSES`."""
 
-_TYPES = dict.fromkeys(kind for kinds, _ in PURPOSES.values() for kind in kinds)
+_TYPES = dict.fromkeys(media_type for media_types, _ in PURPOSES.values() for media_type in media_types)
 _BODY = file_body(
     "The file itself: CSV or xlsx (with a header) or Parquet for a table, npz (`words`, `vectors`) or word2vec's text "
     "for an embedding, CSV or xlsx for trials.",
@@ -57,8 +57,8 @@ async def send_upload(
     """
     media_type = _accepted_media_type(request, form.purpose)
     reading = _reading_options(request, form, media_type)
-    async with received_file(request, caller.tenant) as came:
-        upload, is_new = await keep(service, caller.tenant, form.name, form.purpose, media_type, came, reading)
+    async with received_file(request, caller.tenant) as received:
+        upload, is_new = await keep(service, caller.tenant, form.name, form.purpose, media_type, received, reading)
     headers = {"Location": f"{router.prefix}/{upload.id}", "ETag": entity_tag(upload.id)}
     return json_response(UploadView.from_row(upload), status=201 if is_new else 200, headers=headers)
 
@@ -97,10 +97,10 @@ def _reading_options(request: Request, form: UploadForm, media_type: str) -> dic
 
 
 def _accepted_media_type(request: Request, purpose: str) -> str:
-    essence = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    media_type, (accepted_types, _) = ALSO.get(essence, essence), PURPOSES[purpose]
+    declared_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media_type, (accepted_types, _) = ALIASES.get(declared_type, declared_type), PURPOSES[purpose]
     if media_type not in accepted_types:
-        declaration = f"declared as {essence[:80]!r}" if essence else "not declared"
+        declaration = f"declared as {declared_type[:80]!r}" if declared_type else "not declared"
         detail = f"the file is {declaration}; an upload of purpose {purpose} is {' or '.join(accepted_types)}"
         raise Problem(
             "unsupported-upload-type",

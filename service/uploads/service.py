@@ -78,8 +78,8 @@ async def received_file(request: Request, tenant: str) -> AsyncIterator[Received
         raise Problem("rate-limited", detail, headers={"Retry-After": "5"})
     _receiving[tenant] += 1
     try:
-        async with _receive_file(request) as came:
-            yield came
+        async with _receive_file(request) as received:
+            yield received
     finally:
         _receiving[tenant] -= 1
 
@@ -87,9 +87,10 @@ async def received_file(request: Request, tenant: str) -> AsyncIterator[Received
 @asynccontextmanager
 async def _receive_file(request: Request) -> AsyncIterator[ReceivedFile]:
     with await asyncio.to_thread(_temporary_file) as file:
-        digest, size, piece = hashlib.sha256(), 0, bytearray()
-        async for part in request.stream():
-            piece += part
+        digest, size = hashlib.sha256(), 0
+        piece = bytearray()
+        async for chunk in request.stream():
+            piece += chunk
             if len(piece) >= PIECE_BYTES:
                 size += await asyncio.to_thread(_write_piece, file, digest, bytes(piece))
                 piece.clear()
@@ -103,7 +104,7 @@ async def keep(
     name: str,
     purpose: str,
     media_type: str,
-    came: ReceivedFile,
+    received: ReceivedFile,
     reading: Mapping[str, str] | None = None,
 ) -> tuple[StoredUpload, bool]:
     """Validate and store a file; return the stored upload, and whether it is new.
@@ -118,16 +119,18 @@ async def keep(
     UploadsFull, QuotaExceeded
         If the tenant's uploads, or everything that it stores, would take more than is allowed.
     """
-    earlier = await service.database.read(uploads.find, came.digest, tenant, purpose)
-    if earlier and earlier.media_type == media_type and earlier.summary.get("reading") == (reading or None):
-        return earlier, False  # the same file was validated when it was first sent
-    quota, used = service.settings.upload_quota_bytes, await service.database.read(uploads.stored_bytes, tenant)
-    if earlier is None and used + came.bytes > quota:  # checked again when the file is stored; this saves reading it
-        raise UploadsFull(used, came.bytes, quota)
-    summary = await _run_task("inspect", came.file, purpose=purpose, media_type=media_type, **(reading or {}))
+    upload = await service.database.read(uploads.find, received.digest, tenant, purpose)
+    if upload and upload.media_type == media_type and upload.summary.get("reading") == (reading or None):
+        return upload, False  # the same file was validated when it was first sent
+    quota = service.settings.upload_quota_bytes
+    stored_bytes = await service.database.read(uploads.stored_bytes, tenant)
+    # checked again when the file is stored; this saves reading it
+    if upload is None and stored_bytes + received.bytes > quota:
+        raise UploadsFull(stored_bytes, received.bytes, quota)
+    summary = await _run_task("inspect", received.file, purpose=purpose, media_type=media_type, **(reading or {}))
     summary |= {"reading": dict(reading)} if reading else {}
-    upload = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
-    return await service.database.write(uploads.add, upload, came.file, quota)
+    new_upload = NewUpload(tenant, name, purpose, media_type, received.digest, received.bytes, summary)
+    return await service.database.write(uploads.add, new_upload, received.file, quota)
 
 
 async def rows_of(

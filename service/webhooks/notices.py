@@ -42,15 +42,14 @@ class CloudEvent(ResponseModel):
 
 def describe_notices(document: JsonObject) -> None:
     """Add the section ``webhooks`` and its two schemas to an OpenAPI document."""
-    for kind in (Notice, CloudEvent):
-        document["components"]["schemas"][kind.__name__] = kind.model_json_schema()
-    document["webhooks"] = {
-        kind: {"post": _notice_operation(kind, **texts)} for kind, texts in _DOCUMENTED["notices"].items()
-    }
+    for body_model in (Notice, CloudEvent):
+        document["components"]["schemas"][body_model.__name__] = body_model.model_json_schema()
+    notices = _DOCUMENTED["notices"]
+    document["webhooks"] = {name: {"post": _notice_operation(name, **texts)} for name, texts in notices.items()}
 
 
-def _notice_operation(kind: str, summary: str, data: Json) -> JsonObject:
-    subject, _, event = kind.partition(".")
+def _notice_operation(notice_name: str, summary: str, data: Json) -> JsonObject:
+    subject, _, event = notice_name.partition(".")
     return {
         "operationId": f"on{subject.capitalize()}{event.capitalize()}",
         "tags": ["webhooks"],
@@ -58,10 +57,10 @@ def _notice_operation(kind: str, summary: str, data: Json) -> JsonObject:
         "description": f"{summary} Answer 2xx within 15 seconds, or 410 to unsubscribe.",
         "security": [{}],
         "parameters": [
-            {"name": name, "in": "header", "required": True, "schema": {"type": "string"}, **texts}
-            for name, texts in _DOCUMENTED["headers"].items()
+            {"name": header, "in": "header", "required": True, "schema": {"type": "string"}, **texts}
+            for header, texts in _DOCUMENTED["headers"].items()
         ],
-        "requestBody": {"required": True, "content": _notice_content(kind, data)},
+        "requestBody": {"required": True, "content": _notice_content(notice_name, data)},
         "responses": {
             "204": {"description": "Received. Any 2xx status is accepted."},
             "410": {"description": "Unsubscribe: the endpoint is disabled."},
@@ -70,14 +69,14 @@ def _notice_operation(kind: str, summary: str, data: Json) -> JsonObject:
     }
 
 
-def _notice_content(kind: str, data: Json) -> JsonObject:
-    facts, when = dict(data), "2026-01-02T03:04:05Z"
+def _notice_content(name: str, data: Json) -> JsonObject:
+    facts, time = dict(data), "2026-01-02T03:04:05Z"
     source = f"/v1/jobs/{facts['job_id']}" if "job_id" in facts else f"/v1/webhooks/{facts['webhook_id']}"
-    event = {"specversion": "1.0", "id": "dlv_01KA8Z8W5RBH2C7N4T9V6Y3XQK", "source": source, "type": kind, "time": when}
+    event = {"specversion": "1.0", "id": "dlv_01KA8Z8W5RBH2C7N4T9V6Y3XQK", "source": source, "type": name, "time": time}
     return {
         "application/json": {
             "schema": {"$ref": "#/components/schemas/Notice"},
-            "example": {"type": kind, "timestamp": when, "data": facts},
+            "example": {"type": name, "timestamp": time, "data": facts},
         },
         "application/cloudevents+json": {
             "schema": {"$ref": "#/components/schemas/CloudEvent"},

@@ -59,9 +59,8 @@ async def create_webhook(
     webhook_id = new_id("whk")
 
     def add(c: Connection) -> Answer:
-        secret = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, webhook_id)
-        description = body.model_dump()
-        new_webhook = NewWebhook(id=webhook_id, tenant=caller.tenant, sealed_secret=secret, **description)
+        sealed_secret = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, webhook_id)
+        new_webhook = NewWebhook(id=webhook_id, tenant=caller.tenant, sealed_secret=sealed_secret, **body.model_dump())
         webhook = webhooks.add(c, new_webhook, confirmed=False)
         fan_out.challenge(c, webhook, _base_url(service))
         # creates the signing key if there is none, because the answer contains the public key
@@ -103,7 +102,7 @@ async def replace_webhook(
             fan_out.challenge(c, webhook, _base_url(service))
         return webhook
 
-    return await _change(service, row.id, replace)
+    return await _change_webhook(service, row.id, replace)
 
 
 @router.delete("/{webhook_id}", status_code=204, response_description="Removed.")
@@ -122,8 +121,8 @@ async def rotate_webhook(
     """
 
     def rotate(c: Connection) -> Answer:
-        fresh = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, row.id)
-        return _stored_answer(c, existing(webhooks.rotate(c, row.id, caller.tenant, fresh), "webhook", row.id))
+        sealed_secret = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, row.id)
+        return _stored_answer(c, existing(webhooks.rotate(c, row.id, caller.tenant, sealed_secret), "webhook", row.id))
 
     return await _with_secret(service, caller, repeat, rotate)
 
@@ -141,7 +140,7 @@ async def enable_webhook(webhook_id: str, service: ServiceDependency, caller: We
             fan_out.challenge(c, webhook, _base_url(service))
         return webhook
 
-    return await _change(service, webhook_id, enable)
+    return await _change_webhook(service, webhook_id, enable)
 
 
 # ---------------------------------------------------------------------------- deliveries
@@ -157,7 +156,7 @@ async def ping_webhook(row: OwnWebhook, service: ServiceDependency, caller: Webh
 
     def ping(c: Connection) -> Answer:
         webhook = _require_enabled(webhooks.find(c, row.id, caller.tenant), row.id)
-        return _webhook_deliveries(webhook).accepted(c, fan_out.ping(c, webhook, _base_url(service)))
+        return _webhook_deliveries(webhook).accepted_answer(c, fan_out.ping(c, webhook, _base_url(service)))
 
     return await answer_once(service, repeat, ping)
 
@@ -165,13 +164,13 @@ async def ping_webhook(row: OwnWebhook, service: ServiceDependency, caller: Webh
 @router.get("/{webhook_id}/deliveries", **lists_of(DeliveryLine, "One page of deliveries, newest first."))
 async def list_deliveries(lists: Lists, row: OwnWebhook, query: Annotated[DeliveryQuery, Query()]) -> Response:
     """List waiting deliveries to an endpoint, and deliveries of the last 30 days, newest first."""
-    return await _webhook_deliveries(row).listed(lists, query)
+    return await _webhook_deliveries(row).page_response(lists, query)
 
 
 @router.get("/{webhook_id}/deliveries/{delivery_id}", response_model=DeliveryView)
 async def get_delivery(delivery_id: str, row: OwnWebhook, service: ServiceDependency) -> Response:
     """Read a delivery: its payload, and every attempt with its answer."""
-    return await _webhook_deliveries(row).shown(service, delivery_id)
+    return await _webhook_deliveries(row).delivery_response(service, delivery_id)
 
 
 @router.post(
@@ -186,11 +185,11 @@ async def redeliver(
 ) -> Response:
     """Send a delivery again, under the same `webhook-id`, to the current address of its endpoint."""
 
-    def again(c: Connection) -> Answer:
+    def send_again(c: Connection) -> Answer:
         webhook = _require_enabled(webhooks.find(c, row.id, caller.tenant), row.id)
         return _webhook_deliveries(webhook).send_again(c, delivery_id, webhook.url)
 
-    return await answer_once(service, repeat, again)
+    return await answer_once(service, repeat, send_again)
 
 
 # ---------------------------------------------------------------------------- views
@@ -230,15 +229,17 @@ async def _with_secret(
     row = await service.database.read(webhooks.find, document["id"], caller.tenant)
     if row is not None and document["secret_hint"] == WebhookView.of(row, None).secret_hint:
         document["secret"] = webhooks.reveal(service.vault, row.sealed_secret, caller.tenant, row.id)
-    complete = Answer(answer.status, write_json(document), answer.headers, answer.replayed)
-    return complete.response(**{"Cache-Control": "no-store"})
+    answer_with_secret = Answer(answer.status, write_json(document), answer.headers, answer.replayed)
+    return answer_with_secret.response(**{"Cache-Control": "no-store"})
 
 
-async def _change(service: Service, webhook_id: str, change: Callable[[Connection], Webhook | None]) -> Response:
-    def work(c: Connection) -> tuple[Webhook, PublicKey | None]:
+async def _change_webhook(
+    service: Service, webhook_id: str, change: Callable[[Connection], Webhook | None]
+) -> Response:
+    def change_and_read_key(c: Connection) -> tuple[Webhook, PublicKey | None]:
         return existing(change(c), "webhook", webhook_id), _current_public_key(c)
 
-    row, key = await service.database.write(work)
+    row, key = await service.database.write(change_and_read_key)
     return tagged(WebhookView.of(row, key), _etag(row, key))
 
 
@@ -256,13 +257,13 @@ def _callback_deliveries(job: Job) -> Deliveries:
 @of_jobs.get("", **lists_of(DeliveryLine, "One page of deliveries, newest first."))
 async def list_job_deliveries(lists: Lists, job: FoundJob, query: Annotated[DeliveryQuery, Query()]) -> Response:
     """List waiting deliveries to a job's `callback_url`, and deliveries of the last 30 days, newest first."""
-    return await _callback_deliveries(job).listed(lists, query)
+    return await _callback_deliveries(job).page_response(lists, query)
 
 
 @of_jobs.get("/{delivery_id}", response_model=DeliveryView)
 async def get_job_delivery(delivery_id: str, job: FoundJob, service: ServiceDependency) -> Response:
     """Read a delivery to a job's `callback_url`: its payload, and every attempt with its answer."""
-    return await _callback_deliveries(job).shown(service, delivery_id)
+    return await _callback_deliveries(job).delivery_response(service, delivery_id)
 
 
 @of_jobs.post(
@@ -277,8 +278,8 @@ async def redeliver_to_callback(
 ) -> Response:
     """Send a delivery to a job's `callback_url` again, under the same `webhook-id`."""
 
-    def again(c: Connection) -> Answer:
+    def send_again(c: Connection) -> Answer:
         job = existing(jobs.find(c, job_id, caller.tenant), "job", job_id)
         return _callback_deliveries(job).send_again(c, delivery_id)
 
-    return await answer_once(service, repeat, again)
+    return await answer_once(service, repeat, send_again)

@@ -24,18 +24,18 @@ class Deliveries:
     receiver: Receiver
     under: str
 
-    async def listed(self, lists: ListReader, query: DeliveryQuery) -> Response:
+    async def page_response(self, lists: ListReader, query: DeliveryQuery) -> Response:
         """Return one page of deliveries, newest first."""
         name = f"deliveries of {self.under}"
         view = partial(DeliveryLine.of, under=self.under)
         return await lists.page(query, name, view, delivery_log.page, self.receiver)
 
-    async def shown(self, service: Service, delivery_id: str) -> Response:
+    async def delivery_response(self, service: Service, delivery_id: str) -> Response:
         """Return one delivery with its attempts."""
         view = await service.database.read(self._read_view, delivery_id)
         return json_response(view, headers={"Cache-Control": "private, no-cache"})
 
-    def accepted(self, c: Connection, delivery_id: str) -> Answer:
+    def accepted_answer(self, c: Connection, delivery_id: str) -> Answer:
         """Return the 202 answer with a delivery that was queued again, inside the transaction of `c`."""
         view = self._read_view(c, delivery_id)
         return Answer(202, write_json(view), {"Location": view.href})
@@ -43,7 +43,7 @@ class Deliveries:
     def send_again(self, c: Connection, delivery_id: str, url: str | None = None) -> Answer:
         """Queue a delivery again, to `url` if given, and return the answer."""
         delivery_log.redeliver(c, delivery_id, self.receiver, url)
-        return self.accepted(c, delivery_id)
+        return self.accepted_answer(c, delivery_id)
 
     def _read_view(self, c: Connection, delivery_id: str) -> DeliveryView:
         row: Delivery | None = delivery_log.find(c, delivery_id, self.receiver)

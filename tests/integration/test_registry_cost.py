@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from service.registry.routes import ROWS_A_READ
+from service.registry.routes import RATINGS_PER_READ
 from store.core.database import Database
 from store.ratings import published, rating_statistics, ratings, services, standing
 from store.ratings.rating_statistics import LogPart
@@ -71,7 +71,7 @@ def part(c):
 
 def of_download(shards):
     part = LogPart(1000, SERVICES * EACH * 6 // 7, 3, shards)
-    return lambda c: rating_statistics.changes(c, part, 10_000, ROWS_A_READ)
+    return lambda c: rating_statistics.changes(c, part, 10_000, RATINGS_PER_READ)
 
 
 def search(q, **filters):
@@ -118,7 +118,7 @@ def test_no_statement_of_a_public_page_reads_many_rows(database, what):
 @pytest.mark.parametrize("shards", [1, 32])
 def test_a_shard_reads_no_rating_of_another_shard(database, shards):
     executed = plans(database, of_download(shards))
-    assert sum(rows_read(plan, "ratings") for plan in executed) == ROWS_A_READ
+    assert sum(rows_read(plan, "ratings") for plan in executed) == RATINGS_PER_READ
 
 
 @pytest.mark.parametrize("what", ["a search for a name that one has", "a search with a typing error"])

@@ -30,6 +30,7 @@ KindName = Literal[
 @cache
 def _docstrings(module: str) -> dict[str, dict[str, str]]:
     """Read the docstrings of attributes of every class of a module."""
+    # a docstring of an attribute is the text that follows the attribute's annotation
     classes = (node for node in ast.walk(ast.parse(getsource(sys.modules[module]))) if isinstance(node, ast.ClassDef))
     return {
         definition.name: {
@@ -111,15 +112,15 @@ def check_url(url: str) -> str:
     if any(character.isspace() or unicodedata.category(character)[0] == "C" for character in url) or "\\" in url:
         raise SpecificationError("an address must not contain spaces, control characters or backslashes")
     try:
-        split = urlsplit(url)
-        host, _ = split.hostname, split.port
+        url_parts = urlsplit(url)
+        host, _ = url_parts.hostname, url_parts.port  # reading an invalid port raises `ValueError`
     except ValueError:
         raise SpecificationError("this is not an address; write it as http://host:port/path") from None
-    if split.scheme not in {"http", "https"}:
-        raise SpecificationError(f"an address must begin with http:// or https://, not {split.scheme[:20]!r}")
+    if url_parts.scheme not in {"http", "https"}:
+        raise SpecificationError(f"an address must begin with http:// or https://, not {url_parts.scheme[:20]!r}")
     if not host:
         raise SpecificationError("the address has no host; write http://host:port/path")
-    if "@" in split.netloc:
+    if "@" in url_parts.netloc:
         raise SpecificationError("remove `user:password@` from the address, and send the credentials as `secret`")
     return url
 

@@ -105,15 +105,14 @@ def _complete_components(document: JsonObject) -> None:
 def _complete_operation(route: APIRoute, method: str, operation: JsonObject, *, keys_required: bool) -> None:
     """Add what follows from a route's dependencies and parameters: headers, errors, and whether a key is needed."""
     calls = list(calls_of(route.dependant))
-    keys = [call for call in calls if isinstance(call, SecurityBase)]
-    if keys and not (keys_required and any(type(call) is Needs for call in keys)):
+    key_checks = [call for call in calls if isinstance(call, SecurityBase)]
+    if key_checks and not (keys_required and any(type(call) is Needs for call in key_checks)):
         operation["security"] = [{}, {"ApiKey": []}]
     for parameter in operation.get("parameters", ()):
         parameter["schema"] = _never_null(parameter["schema"])
     if route.body_field is not None and (examples := examples_of(route.body_field.field_info.annotation)):
-        operation["requestBody"]["content"]["application/json"]["examples"] = jsonable_encoder(
-            examples, exclude_none=True
-        )
+        content = operation["requestBody"]["content"]
+        content["application/json"]["examples"] = jsonable_encoder(examples, exclude_none=True)
     responses = operation["responses"]
     responses.pop("422", None)
     success = responses[str(route.status_code or 200)]
@@ -151,11 +150,11 @@ def _error_statuses(method: str, operation: JsonObject, calls: Sequence[Any]) ->
 def _require_tags(schemas: JsonObject) -> None:
     """Make the discriminator field required in each member of a union: its default cannot choose the member."""
     fields = [field for schema in schemas.values() for field in schema.get("properties", {}).values()]
-    for tag in [field["discriminator"] for field in fields if "discriminator" in field]:
-        for member in tag["mapping"].values():
+    for discriminator in [field["discriminator"] for field in fields if "discriminator" in field]:
+        for member in discriminator["mapping"].values():
             required_fields = schemas[member.rpartition("/")[2]].setdefault("required", [])
-            if tag["propertyName"] not in required_fields:
-                required_fields.append(tag["propertyName"])
+            if discriminator["propertyName"] not in required_fields:
+                required_fields.append(discriminator["propertyName"])
 
 
 def _close_tuples(schema: object) -> None:
@@ -172,7 +171,7 @@ def _close_tuples(schema: object) -> None:
 
 def _never_null(schema: JsonObject) -> JsonObject:
     """Return the schema of a parameter without ``null``: an optional parameter is left out, never null."""
-    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
-    if len(kinds) != 1:
+    other_schemas = [member for member in schema.get("anyOf", ()) if member != {"type": "null"}]
+    if len(other_schemas) != 1:
         return schema
-    return {**kinds[0], **{key: value for key, value in schema.items() if key != "anyOf"}}
+    return {**other_schemas[0], **{key: value for key, value in schema.items() if key != "anyOf"}}

@@ -65,10 +65,10 @@ def created(
     model: type[BaseModel], description: str, links: Json | None = None, *, may_exist: bool = False
 ) -> JsonObject:
     """Return the arguments of a route that creates a resource; if `may_exist`, possibly an existing one (200)."""
-    also: Responses = {200: {"model": model, "description": "It existed already; the stored one is returned."}}
+    existing: Responses = {200: {"model": model, "description": "It existed already; the stored one is returned."}}
     return {
         "status_code": 201,
         "response_model": model,
         "response_description": description,
-        "responses": returns(LOCATION | ETAG, status=201, links=links) | CONFLICT | (also if may_exist else {}),
+        "responses": returns(LOCATION | ETAG, status=201, links=links) | CONFLICT | (existing if may_exist else {}),
     }

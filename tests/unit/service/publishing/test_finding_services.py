@@ -131,7 +131,7 @@ async def test_a_ranking_searched_for_a_service_starts_a_few_rows_above_that_ser
     assert (missing["total"], missing["items"]) == (12, [])
     whole = await agency.get("/v1/services/ranking.csv", params={**QUESTION, "q": ids[9]})
     assert whole.text.count("Place") == 12
-    monkeypatch.setattr(services, "ROWS_A_READ", 5)
+    monkeypatch.setattr(services, "RATINGS_PER_READ", 5)
     in_pieces = await agency.get("/v1/services/ranking.csv", params=QUESTION)
     assert in_pieces.text == whole.text
 

@@ -288,7 +288,7 @@ async def test_the_dump_has_a_licence_and_every_public_rating(client, rated):
 
 
 async def test_a_dump_read_from_the_database_in_batches_has_each_rating_once(client, rated, monkeypatch):
-    monkeypatch.setattr("service.registry.routes.ROWS_A_READ", 2)
+    monkeypatch.setattr("service.registry.routes.RATINGS_PER_READ", 2)
     made = [await rated(seed, "public") for seed in range(5)]
     lines = (await client.get("/v1/registry/dump.jsonl")).text.splitlines()[1:]
     assert [json.loads(line)["id"] for line in lines] == made

@@ -16,7 +16,7 @@ from assay.methods import Alternation, ForcedChoice
 from assay.methods.shared.profiles import RecordProfiles
 from service.http.openapi.document import EXAMPLES
 from service.http.problems import Problem
-from service.jobs.inputs import without_rows
+from service.jobs.inputs import with_named_inputs
 from service.targets.service import check_uploaded
 from service.uploads.service import rows_of, trials_of
 from store.formats import XLSX
@@ -324,7 +324,7 @@ async def test_uploaded_answers_can_be_rated_with_default_words_or_with_own_word
     specification = EXAMPLES["ChoicesRequest"]["choices"]["value"]
     assert (await client.post("/v1/specifications", json=specification)).status_code == 201
     asked = ForcedChoice(specification=specification["name"]) if own else ForcedChoice()
-    method = await without_rows(app.state.service, "default", asked, target)
+    method = await with_named_inputs(app.state.service, "default", asked, target)
     assert [(one.concept, one.level) for one in method.trials] == [("nurse", 0.5), ("nurse", 1.0)]
     assert method.specification == (f"{specification['name']}@1" if own else None)
 
@@ -337,7 +337,7 @@ async def test_uploaded_answers_can_only_be_rated_by_forced_choice(app, client, 
         table = (await send(client)).json()["id"]
         asked = Alternation("sex", records=RecordProfiles("sex", ("female", "male"), upload=table))
     with pytest.raises(Problem, match="for forced-choice; alternation asks its own") as caught:
-        await without_rows(app.state.service, "default", asked, target)
+        await with_named_inputs(app.state.service, "default", asked, target)
     assert caught.value.errors[0]["pointer"] == "/target/kind"
 
 
