@@ -94,8 +94,7 @@ def any_rating(c: Connection, rating_id: str) -> StoredRating | None:
 def of_rating(c: Connection, rating_id: str) -> list[Rerated]:
     """List the re-ratings of a rating, oldest first."""
     query = select(rerated).where(rerated.c.rating_id == rating_id)
-    query = query.order_by(rerated.c.created_at, rerated.c.methodology_version)
-    return all_rows(c, query, Rerated)
+    return all_rows(c, query.order_by(rerated.c.created_at, rerated.c.methodology_version), Rerated)
 
 
 def letters(c: Connection, rating_ids: Collection[str], version: str) -> dict[str, str | None]:
@@ -110,10 +109,9 @@ def lacking(c: Connection, version: str, methods: Collection[str], *, after: str
 
     Only ratings by `methods` are listed. `after` is the last id of the previous page; ids sort by age.
     """
-    is_rated = and_(rerated.c.rating_id == ratings.c.id, rerated.c.methodology_version == version)
     query = (
         select(ratings.c.id)
-        .outerjoin(rerated, is_rated)
+        .outerjoin(rerated, and_(rerated.c.rating_id == ratings.c.id, rerated.c.methodology_version == version))
         .where(ratings.c.id > after, ratings.c.methodology_version != version, rerated.c.rating_id.is_(None))
         .where(ratings.c.method.in_(sorted(methods)))
         .order_by(ratings.c.id)

@@ -111,11 +111,10 @@ class MessageCounter:
 def broker_answers(app: Celery) -> bool:
     """Whether the broker is reachable; tries once."""
     with app.connection_for_read(connect_timeout=BROKER_PATIENCE_S) as connection:
-        errors: tuple[type[Exception], ...] = (OperationalError, *connection.connection_errors)
         try:
             connection.ensure_connection(max_retries=1, timeout=BROKER_PATIENCE_S)
             # asked something, because the client connects to Redis only when it is first used
             waiting_messages(app, connection)
-        except errors:
+        except (OperationalError, *connection.connection_errors):
             return False
     return True

@@ -114,8 +114,7 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
 
 def _read_vector(value: object) -> Floats | None:
     """Read a list of numbers as a vector; ``None`` for anything else, or if a number is above `LARGEST_NUMBER`."""
-    if not isinstance(value, list) or not value:
+    numbers = value if isinstance(value, list) else []
+    if not numbers or not all(type(number) in {int, float} and abs(number) <= LARGEST_NUMBER for number in numbers):
         return None
-    if not all(type(number) in {int, float} and abs(number) <= LARGEST_NUMBER for number in value):
-        return None
-    return np.array(value, dtype=float)
+    return np.array(numbers, dtype=float)
