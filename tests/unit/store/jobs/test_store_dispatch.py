@@ -50,14 +50,14 @@ def test_job_that_kills_its_workers_fails_after_the_attempt_cap(database, queued
     poison = queued()
     for _ in range(3):
         with database.write() as c:
-            assert jobs.fail_poison_jobs(c, cap=3) == []
+            assert jobs.fail_poison_jobs(c, attempt_cap=3) == []
             assert jobs.claim(c, poison.id, "doomed worker", lease_s=0) is not None
         time.sleep(0.005)
     with database.write() as c:
         # the message of this job may be delivered again before the reconciler runs
         assert jobs.claim_next(c, poison.id, "worker", 30, attempt_cap=3) is None
-        assert jobs.fail_poison_jobs(c, cap=3) == [poison.id]
-        assert jobs.fail_poison_jobs(c, cap=3) == []
+        assert jobs.fail_poison_jobs(c, attempt_cap=3) == [poison.id]
+        assert jobs.fail_poison_jobs(c, attempt_cap=3) == []
         failed = jobs.find(c, poison.id, None)
         assert (failed.status, failed.error["code"]) == ("failed", "worker_lost")
         assert jobs.events(c, poison.id, 0)[-1].type == "failed"
@@ -82,7 +82,7 @@ def test_job_that_kills_its_workers_is_cancelled_if_requested(database, queued):
         time.sleep(0.005)
     with database.write() as c:
         jobs.request_cancel(c, job.id, None)
-        assert jobs.fail_poison_jobs(c, cap=3) == []
+        assert jobs.fail_poison_jobs(c, attempt_cap=3) == []
         assert jobs.claim(c, job.id, "the next", lease_s=0, attempt_cap=3) is None
         assert jobs.find(c, job.id, None).status == "cancelled"
 
@@ -91,7 +91,7 @@ def test_job_at_the_attempt_cap_does_not_fail_while_it_is_leased(database, queue
     job = queued()
     with database.write() as c:
         jobs.claim(c, job.id, "worker", lease_s=30)
-        assert jobs.fail_poison_jobs(c, cap=1) == []
+        assert jobs.fail_poison_jobs(c, attempt_cap=1) == []
 
 
 def test_jobs_are_counted_by_status(database, queued, claimed):
