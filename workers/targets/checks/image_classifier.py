@@ -20,7 +20,6 @@ ENOUGH_IMAGES = 3
 """Number of the experiment's images from which no built-in images are needed."""
 
 MEND = "check the task, the labels, the question and the protocol's notes"
-
 MEND_LABELS = "it was tried with labels of ours; if it knows its own alone, write them into settings.labels"
 
 
