@@ -35,7 +35,7 @@ Text = Callable[[str], str]
 D = TypeVar("D")
 Reader = Callable[[Any], Any]
 
-NOT_STORED = "json"
+JSON_FIELD = "json"
 """Name of the field that holds an object as it was read; it is not written."""
 
 
@@ -363,7 +363,7 @@ def _written_fields(document_type: Any) -> Sequence[tuple[str, str, Any, bool]]:
     return [
         (entry.name, entry.name.removesuffix("_"), entry.default, bool(entry.metadata.get("always")))
         for entry in fields(document_type)
-        if entry.name != NOT_STORED
+        if entry.name != JSON_FIELD
     ]
 
 
@@ -476,22 +476,22 @@ def _mapping_reader(value_type: object, text: Text) -> Reader:
 def _object_reader(cls: Any, text: Text) -> Reader:
     """Return a reader that makes a dataclass from an object; a field that is ``null`` counts as absent."""
     hints = get_type_hints(cls)
-    readers = [(name, name.removesuffix("_"), _make_reader(hints[name], text)) for name in hints if name != NOT_STORED]
-    required = [entry.name for entry in fields(cls) if entry.default is MISSING and entry.default_factory is MISSING]
-    keeps_json = NOT_STORED in hints
+    readers = [(name, name.removesuffix("_"), _make_reader(hints[name], text)) for name in hints if name != JSON_FIELD]
+    required = [item.name for item in fields(cls) if item.default is MISSING and item.default_factory is MISSING]
+    keeps_json = JSON_FIELD in hints
 
     def read_object(value: Any) -> Any:
         if not isinstance(value, (dict, Mapping)):  # `dict` first: an abstract class takes five times as long to check
             return _ABSENT
-        arguments: dict[str, Any] = {NOT_STORED: value} if keeps_json else {}
+        arguments: dict[str, Any] = {JSON_FIELD: value} if keeps_json else {}
         for name, key, read in readers:
             json_value = value.get(key)
-            if json_value is not None and (entry := read(json_value)) is not _ABSENT:
-                arguments[name] = entry
+            if json_value is not None and (parsed := read(json_value)) is not _ABSENT:
+                arguments[name] = parsed
         for name in required:
             if name not in arguments and NoneType not in get_args(hints[name]):
                 return _ABSENT
-            arguments.setdefault(name, None)
+            arguments.setdefault(name, None)  # a required field that may be `None` is `None` if absent
         return cls(**arguments)
 
     return read_object

@@ -140,8 +140,8 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
             response_cap=settings.response_cap_bytes,
             scraping=settings.allow_scraping,
             library=library,
-            exempt=settings.exempt_networks,
-            hosts=hosts,
+            exempt_networks=settings.exempt_networks,
+            host_limits=hosts,
             user_agent=settings.user_agent,
         )
         await stack.enter_async_context(egress)

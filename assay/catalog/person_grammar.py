@@ -210,16 +210,17 @@ class PersonGrammar:
     def _predicate_gender(self, text: str, words: Sequence[Word], first_index: int, last_index: int) -> str | None:
         """Return the gender of the verbs of the subject's clause, `BOTH` if they differ, ``None`` if they show none."""
         noun_begin = words[first_index].begin
-        clause = [word for word in words[:first_index] if not _CLAUSE_END.search(text[word.end : noun_begin])]
+        clause_words = [word for word in words[:first_index] if not _CLAUSE_END.search(text[word.end : noun_begin])]
         for word in words[last_index + 1 :]:
             between = text[words[last_index].end : word.begin]
             starts_another_subject = self._look_up_noun(word.text) and not _matching_gender(self.predicates, word.text)
-            if starts_another_subject or word.text in self.clause or _CLAUSE_END.search(between):
+            begins_clause = word.text in self.clause or _CLAUSE_END.search(between)
+            if starts_another_subject or begins_clause:
                 break
-            if word.text in self.blocked_by:
+            if word.text in self.blocked_by:  # the verb does not agree with this subject, so it does not show a gender
                 return None
-            clause.append(word)
-        genders = {gender for word in clause if (gender := _matching_gender(self.predicates, word.text))}
+            clause_words.append(word)
+        genders = {gender for word in clause_words if (gender := _matching_gender(self.predicates, word.text))}
         return BOTH if len(genders) > 1 else next(iter(genders), None)
 
     def _read_unlisted(self, text: str, words: Sequence[Word]) -> str | None:

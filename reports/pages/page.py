@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reports.formats.html.pieces import badge, foreign, page, unbroken
+from reports.formats.html.pieces import badge, isolate, page, with_unbroken_percents
 from reports.formats.markdown import escape
 from reports.markup import Markup, tag
 from reports.plain import visible
@@ -71,9 +71,9 @@ def page_html(contents: Page) -> str:
         tag("p", "Assay", tag("span", "independent bias rating"), class_="house"),
         tag(
             "div",
-            tag("h1", foreign(contents.title)),
+            tag("h1", isolate(contents.title)),
             tag("p", contents.headline, class_=f"headline {kind}"),
-            tag("p", foreign(contents.subject), class_="subject"),
+            tag("p", isolate(contents.subject), class_="subject"),
             class_="said",
         ),
     )
@@ -83,7 +83,7 @@ def page_html(contents: Page) -> str:
 
 
 def _section_tag(section: Section) -> Markup:
-    paragraphs = [tag("p", foreign(unbroken(paragraph))) for paragraph in section.paragraphs]
+    paragraphs = [tag("p", isolate(with_unbroken_percents(paragraph))) for paragraph in section.paragraphs]
     return tag(
         "section",
         tag("h2", section.title),
@@ -93,7 +93,7 @@ def _section_tag(section: Section) -> Markup:
 
 
 def _grid_tag(title: str, grid: Grid) -> Markup:
-    head = tag("tr", *(tag("th", foreign(name), scope="col") for name in grid.columns))
+    head = tag("tr", *(tag("th", isolate(name), scope="col") for name in grid.columns))
     body = [
         tag("tr", tag("th", _cell_tag(row_head), scope="row"), *(tag("td", _cell_tag(cell)) for cell in cells))
         for row_head, *cells in grid.rows
@@ -105,7 +105,7 @@ def _grid_tag(title: str, grid: Grid) -> Markup:
 def _cell_tag(cell: Cell) -> Markup:
     ornament = badge(cell.verdict) if cell.verdict is not None and cell.verdict.letter is not None else None
     link = cell.link(".html")
-    text = foreign(cell.text)
+    text = isolate(cell.text)
     return tag("span", ornament, text if link is None else tag("a", text, href=link), class_="cell")
 
 

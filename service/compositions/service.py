@@ -42,6 +42,9 @@ MAX_OBSERVATIONS = 20_000
 MAX_CHARACTERS = 10_000_000
 """Maximum number of characters in the recorded replies of such a prediction."""
 
+DEFAULT_MIDDLE_LANGUAGE = "es"
+"""Middle language of a translator whose rating names no language."""
+
 OPENNESS = ("private", "unlisted", "public")
 """Visibilities, from the fewest to the most readers."""
 
@@ -266,19 +269,19 @@ def _with_path(link: Json, path: Sequence[str]) -> JsonObject:
     return {**link, "path": list(path)} if path else dict(link)
 
 
-def _middle_language(ratings: Sequence[StoredRating], index: int) -> str:
+def _middle_language(ratings: Sequence[StoredRating], link_index: int) -> str:
     """Return the middle language of a translator before the last link: the language in which it was rated.
 
     If the last service is a translator and all services were rated in the same languages, return ``*`` (the language of
     each question). If the translator was rated in several languages, return the one that decides its letter.
     """
-    languages_by_link = [tuple(rating.rating.experiment.get("languages") or ()) for rating in ratings]
+    languages_by_link = [tuple(stored.rating.experiment.get("languages") or ()) for stored in ratings]
     if ratings[-1].target["kind"] == Kind.TRANSLATOR and len(set(languages_by_link)) == 1:
         return "*"
-    rating = ratings[index].rating
+    rating = ratings[link_index].rating
     languages = {component.name: component.language for component in rating.components}
     language = next((languages[name] for name in rating.aggregation.deciding if languages.get(name)), None)
-    return str(language or next(iter(languages_by_link[index]), "es"))
+    return str(language or next(iter(languages_by_link[link_index]), DEFAULT_MIDDLE_LANGUAGE))
 
 
 def _common_experiment(ratings: Sequence[StoredRating]) -> JsonObject:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from assay.canonical import digest_of
+from assay.canonical import digest_of, short_digest
 from assay.errors import UnknownName
 from assay.rating.methodology import Methodology
 from assay.rating.rerating import check_knows, rules_of
@@ -36,7 +36,7 @@ of_ratings = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=Stric
 
 OwnRating = Annotated[StoredRating, in_path("rating", ratings.find, Writer)]
 
-CACHED = "public, max-age=300"
+PUBLIC_CACHE = "public, max-age=300"
 RERATING_DEADLINE_S = 600
 
 Version = Annotated[str, Path(description="A version such as `1.3.0`, or `current`.", examples=["current"])]
@@ -49,7 +49,7 @@ async def list_methodologies(service: ServiceDependency) -> Response:
     items = [MethodologyLine.of(methodology) for methodology in reversed(methodologies.versions)]
     next_version = methodologies.next and methodologies.next.version
     listing = MethodologyList(current=methodologies.current.version, next=next_version, items=items)
-    headers = {"ETag": f'"{digest_of(listing.model_dump())[7:23]}"', "Cache-Control": CACHED}
+    headers = {"ETag": f'"{short_digest(digest_of(listing.model_dump()))}"', "Cache-Control": PUBLIC_CACHE}
     return json_response(listing, headers=headers)
 
 
@@ -78,7 +78,7 @@ async def list_letters_by_methodology(rating: FoundRating, service: ServiceDepen
     by_other_rules = [row for row in reratings if row.methodology_version != rating.methodology_version]
     rerated_letters = [LetterByVersion.of(row, original=False, computed_at=row.created_at) for row in by_other_rules]
     listing = LetterList(rating=rating.id, items=[original, *rerated_letters])
-    return tagged(listing, f'"{digest_of(listing.model_dump())[7:23]}"')
+    return tagged(listing, f'"{short_digest(digest_of(listing.model_dump()))}"')
 
 
 @of_ratings.post("/{rating_id}/rerate", **JOB_PLACED)
@@ -109,4 +109,5 @@ def _find_methodology(service: Service, version: str) -> Methodology:
 
 def _cache_headers(methodology: Methodology) -> dict[str, str]:
     """Return the cache headers of a version: its text never changes, but its status does."""
-    return {"ETag": f'"{methodology.version}-{methodology.digest[7:23]}-{methodology.status}"', "Cache-Control": CACHED}
+    version_tag = f'"{methodology.version}-{short_digest(methodology.digest)}-{methodology.status}"'
+    return {"ETag": version_tag, "Cache-Control": PUBLIC_CACHE}

@@ -56,7 +56,7 @@ CSV_COLUMNS = (
 QUESTION_PARAMETERS = ("kind", "method", "attribute", "language")
 """Parameters by which the ratings of a ranking are chosen."""
 
-CACHED = f"public, max-age={FRESH_S}"
+PUBLIC_CACHE = f"public, max-age={FRESH_S}"
 
 
 @router.get("/ranking", response_model=RankingView)
@@ -70,7 +70,7 @@ async def rank_services(
     keeps only ratings measured in that one language (`round-trip` and `one-hop` only).
     """
     ranking = await _read_ranking(request, service, caller.tenant, query, query.limit)
-    headers = {"Cache-Control": "private, no-cache" if caller.tenant else CACHED, "Vary": "Authorization"}
+    headers = {"Cache-Control": "private, no-cache" if caller.tenant else PUBLIC_CACHE, "Vary": "Authorization"}
     return json_response(ranking, headers=headers)
 
 
@@ -83,7 +83,7 @@ async def download_ranking(
     database = service.database_for(request)
     _, _, ranking = await _rank(service, database, caller.tenant, query)
     headers = {"Content-Disposition": 'attachment; filename="ranking.csv"', "Vary": "Authorization"}
-    headers["Cache-Control"] = "private, no-cache" if caller.tenant else CACHED
+    headers["Cache-Control"] = "private, no-cache" if caller.tenant else PUBLIC_CACHE
     lines = _csv_lines(database, await asyncio.to_thread(ranking.sorted_by, query.sort))
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -111,7 +111,7 @@ async def get_ranking_feed(
     title = f"Bias ratings of services: {', '.join(parameters.values())}"
     page_path, feed_path = f"/compare?{query_text}", f"/v1/services/ranking.atom?{query_text}"
     feed = _atom_feed(title, base_url(request), page_path, feed_path, entries)
-    return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
+    return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": PUBLIC_CACHE})
 
 
 async def read_rankings(service: Service, database: PublicDatabase, tenant: str) -> None:
@@ -191,7 +191,7 @@ async def get_service(request: Request, service: ServiceDependency, service_name
     and attribute are listed. Ratings that were withdrawn, or in which counts of people are masked, are left out.
     """
     view = await _read_service(request, service, service_name)
-    return json_response(view, headers={"Cache-Control": CACHED})
+    return json_response(view, headers={"Cache-Control": PUBLIC_CACHE})
 
 
 @router.get(
@@ -208,7 +208,7 @@ async def get_service_feed(request: Request, service: ServiceDependency, service
     entries.sort(key=lambda entry: entry[1].rated_at, reverse=True)
     page_path, feed_path = f"/s/{view.service}", f"/v1/services/{view.service}/feed.atom"
     feed = _atom_feed(f"Bias ratings of {view.name}", base_url(request), page_path, feed_path, entries[:MOST_ENTRIES])
-    return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
+    return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": PUBLIC_CACHE})
 
 
 async def _read_service(request: Request, service: Service, name: str) -> RatedServiceView:

@@ -33,7 +33,7 @@ from store.jobs.tables import jobs
 from store.quota import quota
 from store.ratings.tables import ratings
 from store.targets import domains
-from store.webhooks.outbox import announce, notice_row
+from store.webhooks.outbox import add_notice, notice_row
 from store.webhooks.tables import outbox as outbox_table
 
 
@@ -221,7 +221,7 @@ def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **val
 def end_cancelled(c: Connection, job: Job) -> Job:
     """Cancel a job whose row is locked, and write its webhook notice."""
     cancelled_job = end(c, job, "cancelled", {}, cancel_requested=True)
-    announce(c, job.id, "job.cancelled", {"job_id": job.id, "kind": job.kind, "status": cancelled_job.status})
+    add_notice(c, job.id, "job.cancelled", {"job_id": job.id, "kind": job.kind, "status": cancelled_job.status})
     return cancelled_job
 
 
@@ -229,7 +229,7 @@ def end_failed(c: Connection, job: Job, error: Mapping[str, Any], **values: obje
     """Fail a job whose row is locked, with a problem object (type, title, detail, code); write its webhook notice."""
     facts = {"error": dict(error)}
     end(c, job, "failed", facts, **facts, **values)
-    announce(c, job.id, "job.failed", {"job_id": job.id, "kind": job.kind, "status": "failed", **facts})
+    add_notice(c, job.id, "job.failed", {"job_id": job.id, "kind": job.kind, "status": "failed", **facts})
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from store.jobs.leases import CHANGING, Claim, hold, updated_job
 from store.jobs.observations import LedgerEntry
 from store.jobs.tables import jobs
 from store.ratings import ratings
-from store.ratings.expiry import announce_change
+from store.ratings.expiry import announce_letter_change
 from store.ratings.ratings import NewRating
-from store.ratings.registry import publish_finished
-from store.webhooks.outbox import announce
+from store.ratings.registry import publish_new_rating
+from store.webhooks.outbox import add_notice
 
 
 def record(
@@ -72,10 +72,10 @@ def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
     end(c, job, "succeeded", facts, stage="rated", rating_id=stored_rating.id)
     url = stored_rating.target_url
     notice = {"job_id": job.id, "kind": job.kind, "status": "succeeded", "target_url": url, **facts}
-    announce(c, job.id, "job.succeeded", {**notice, "because": rating.because, "requester": stored_rating.requested})
+    add_notice(c, job.id, "job.succeeded", {**notice, "because": rating.because, "requester": stored_rating.requested})
     if stored_rating.visibility != "private":
-        publish_finished(c, stored_rating)
-    announce_change(c, stored_rating, job.experiment)
+        publish_new_rating(c, stored_rating)
+    announce_letter_change(c, stored_rating, job.experiment)
     return stored_rating.id
 
 
@@ -83,7 +83,7 @@ def finish_with(c: Connection, claim: Claim, stage: str, result: Json) -> None:
     """End a job that yields no rating: a dry run, a re-rating or a domain check."""
     job = hold(c, claim)
     end(c, job, "succeeded", {}, stage=stage, result=dict(result))
-    announce(c, job.id, "job.succeeded", {"job_id": job.id, "kind": job.kind, "status": "succeeded"})
+    add_notice(c, job.id, "job.succeeded", {"job_id": job.id, "kind": job.kind, "status": "succeeded"})
 
 
 def fail(c: Connection, claim: Claim, error: Json) -> None:

@@ -16,7 +16,7 @@ from store.core.rows import all_rows
 from store.jobs.tables import jobs
 from store.ratings.ratings import NEWEST_FIRST, StoredRating, Summary
 from store.ratings.tables import ratings
-from store.webhooks.outbox import announce
+from store.webhooks.outbox import add_notice
 from store.webhooks.tables import outbox
 
 EXPIRING, CHANGED = "rating.expiring", "rating.changed"
@@ -56,10 +56,10 @@ def expiring(c: Connection, within_s: float, limit: int) -> list[Summary]:
 def announce_expiring(c: Connection, expiring_ratings: Sequence[Summary]) -> None:
     """Write the notices about ratings that expire soon. The caller prevents concurrent calls."""
     for rating in expiring_ratings:
-        announce(c, rating.job_id, EXPIRING, _notice_facts(rating) | {"expires_at": iso(rating.expires_at)})
+        add_notice(c, rating.job_id, EXPIRING, _notice_facts(rating) | {"expires_at": iso(rating.expires_at)})
 
 
-def announce_change(c: Connection, rating: StoredRating, experiment: object) -> RatingDifference | None:
+def announce_letter_change(c: Connection, rating: StoredRating, experiment: object) -> RatingDifference | None:
     """Announce that a new rating has another letter than its predecessor, if the difference is significant.
 
     Call it in the transaction that stores the rating. `experiment` is the experiment of its job; only a rating
@@ -78,7 +78,7 @@ def announce_change(c: Connection, rating: StoredRating, experiment: object) -> 
         "probability": rating_difference.letter.probability,
         "also_differed": list(dict.fromkeys(input_difference.what for input_difference in rating_difference.inputs)),
     }
-    announce(c, rating.job_id, CHANGED, facts)
+    add_notice(c, rating.job_id, CHANGED, facts)
     return rating_difference
 
 

@@ -22,7 +22,7 @@ from store.core.rows import equal, one_row
 from store.ratings import log, standing
 from store.ratings.ratings import StoredRating
 from store.ratings.tables import ratings, service_ratings
-from store.webhooks.outbox import announce_once
+from store.webhooks.outbox import add_notice_once
 
 PUBLISHED, WITHDRAWN = "rating.published", "rating.withdrawn"
 
@@ -72,7 +72,7 @@ def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredR
     if withdrawn_rating.visibility == "public":  # the withdrawal of a private rating must not make it public
         log.append(c, withdrawn_rating.id, "withdrawn", _logged_facts(withdrawn_rating) | {"reason": reason})
     facts = {"visibility": withdrawn_rating.visibility, "reason": reason}
-    announce_once(c, withdrawn_rating.job_id, WITHDRAWN, withdrawn_rating.notice | facts)
+    add_notice_once(c, withdrawn_rating.job_id, WITHDRAWN, withdrawn_rating.notice | facts)
     return withdrawn_rating
 
 
@@ -80,7 +80,7 @@ JUDGING = frozenset({"attribute", "aggregation", "confidence", "delta", "delta_s
 """Fields of an experiment that change how counts are judged, but not the counts."""
 
 
-def publish_finished(c: Connection, rating: StoredRating) -> None:
+def publish_new_rating(c: Connection, rating: StoredRating) -> None:
     """Publish a new rating whose request asks for it; it stays private if its masked counts could be computed."""
     try:
         _check_people(c, rating)
@@ -125,7 +125,7 @@ def note_published(c: Connection, rating: StoredRating) -> None:
     if rating.visibility == "public":
         log.append(c, rating.id, "published", _logged_facts(rating))
     if rating.visibility != "private":
-        announce_once(c, rating.job_id, PUBLISHED, rating.notice | {"visibility": rating.visibility})
+        add_notice_once(c, rating.job_id, PUBLISHED, rating.notice | {"visibility": rating.visibility})
 
 
 def _logged_facts(rating: StoredRating) -> JsonObject:

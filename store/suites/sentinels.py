@@ -31,7 +31,7 @@ from store.ratings.ratings import StoredRating
 from store.ratings.tables import service_changes
 from store.suites.tables import sentinel_runs
 from store.targets.targets import TargetChanged, TargetRemoved, describe_now
-from store.webhooks.outbox import announce
+from store.webhooks.outbox import add_notice
 
 CHANGED = "service.changed"
 
@@ -239,4 +239,4 @@ def _announce_change(
     """Write the notice of a change and its re-rating; `job_id` is the job that adds the notice."""
     facts: JsonObject = {"method": rating.method, "attribute": rating.attribute, "log_e": log_e}
     facts |= {"since": iso(change.since), "job_id": change.job_id, "rerating_job_id": change.rerating_job_id or None}
-    announce(c, job_id, CHANGED, {**rating.notice, **facts, "failure": change.failure, "schedule_id": schedule_id})
+    add_notice(c, job_id, CHANGED, {**rating.notice, **facts, "failure": change.failure, "schedule_id": schedule_id})

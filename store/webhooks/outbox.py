@@ -41,15 +41,15 @@ def notice_row(job_id: str, kind: str, data: Json, at: object) -> JsonObject:
     return {"job_id": job_id, "kind": kind, "payload": {"type": kind, "data": dict(data)}, **schedule}
 
 
-def announce(c: Connection, job_id: str, kind: str, data: Json) -> None:
+def add_notice(c: Connection, job_id: str, kind: str, data: Json) -> None:
     """Add a notice, due at once."""
     c.execute(insert(outbox).values(notice_row(job_id, kind, data, now_ms())))
 
 
-def announce_once(c: Connection, job_id: str, kind: str, data: Json) -> None:
+def add_notice_once(c: Connection, job_id: str, kind: str, data: Json) -> None:
     """Add a notice unless the job has one of this kind. The caller has locked the subject of the notice."""
     if c.execute(select(outbox.c.id).where(outbox.c.job_id == job_id, outbox.c.kind == kind)).first() is None:
-        announce(c, job_id, kind, data)
+        add_notice(c, job_id, kind, data)
 
 
 def due(c: Connection, limit: int = 100) -> list[Notice]:
@@ -81,7 +81,7 @@ def give_up(c: Connection, notice_id: int) -> None:
 
 
 def _parse_facts(text: str) -> JsonObject | None:
-    """Parse the payload of `announce` and return its facts, or ``None`` if it is invalid."""
+    """Parse the payload of `add_notice` and return its facts, or ``None`` if it is invalid."""
     try:
         payload = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):

@@ -237,9 +237,9 @@ class Egress:
         (`workers.targets.protocols.deep_translator`).
     library : Library, optional
         Uploads and images of the job's tenant.
-    exempt : sequence of network
+    exempt_networks : sequence of network
         Networks of the operator, in which the limits of hosts do not apply.
-    hosts : Hosts, optional
+    host_limits : Hosts, optional
         Limits of all other hosts.
     user_agent : str, optional
         Header ``User-Agent``; by default that of the HTTP library, which reveals nothing about the agency.
@@ -256,25 +256,30 @@ class Egress:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         scraping: bool = False,
         library: Library | None = None,
-        exempt: Sequence[Network] = (),
-        hosts: Hosts | None = None,
+        exempt_networks: Sequence[Network] = (),
+        host_limits: Hosts | None = None,
         user_agent: str | None = None,
     ) -> None:
         self.allow, self.scraping, self.library = tuple(allow), scraping, library
         self.transport = GuardedTransport(
-            allow, response_cap=response_cap, resolve=resolve, dial=dial, make_context=make_context, exempt=exempt
+            allow,
+            response_cap=response_cap,
+            resolve=resolve,
+            dial=dial,
+            make_context=make_context,
+            exempt=exempt_networks,
         )
-        self._hosts = hosts
+        self._host_limits = host_limits
         self.now, self._response_cap = now, response_cap
         self._standing_headers = {**STANDING_HEADERS, "User-Agent": user_agent or SERVER_SOFTWARE}
-        self._certified_clients: dict[str, Egress] = {}
+        self._clients_by_certificate: dict[str, Egress] = {}
         self._on_exchange: Callable[[Exchange], None] | None = None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for egress in (self, *self._certified_clients.values()):
+        for egress in (self, *self._clients_by_certificate.values()):
             await egress.transport.aclose()
 
     def certified(self, certificate: str) -> Egress:
@@ -285,10 +290,10 @@ class Egress:
         certificate : str
             Client certificate with its chain and its unencrypted key, as PEM.
         """
-        if certificate not in self._certified_clients:
-            self._certified_clients[certificate] = copy.copy(self)
-            self._certified_clients[certificate].transport = self.transport.certified(certificate)
-        return self._certified_clients[certificate]
+        if certificate not in self._clients_by_certificate:
+            self._clients_by_certificate[certificate] = copy.copy(self)
+            self._clients_by_certificate[certificate].transport = self.transport.certified(certificate)
+        return self._clients_by_certificate[certificate]
 
     def watched(self, on_exchange: Callable[[Exchange], None]) -> Self:
         """Return a copy with the same connections that passes every exchange to `on_exchange`, secrets included."""
@@ -366,10 +371,10 @@ class Egress:
     @asynccontextmanager
     async def _within_host_limits(self, url: str, timeout_s: float) -> AsyncIterator[None]:
         """Hold a slot at a URL's host while the block runs; waiting for it does not count towards the deadline."""
-        if self._hosts is None or await self.exempt(url, timeout_s):
+        if self._host_limits is None or await self.exempt(url, timeout_s):
             yield
         else:
-            async with self._hosts.slot(url, timeout_s, await self.addresses(url, timeout_s)):
+            async with self._host_limits.slot(url, timeout_s, await self.addresses(url, timeout_s)):
                 yield
 
     def _failure_of(self, response: Response, retriable: Container[int]) -> CallFailed:

@@ -162,15 +162,15 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         """Find the way of asking that the service answers."""
         return (yield from find_rung(self.scoring, item))
 
-    def scores_of(
-        self, words: StereotypeWords, detail: StereotypeComponent, scoring: Ladder | None
+    def start_scores(
+        self, words: StereotypeWords, detail: StereotypeComponent, ladder: Ladder | None
     ) -> Preferences | Component:
         """Return empty scores, or a component without a letter if the service refused every kind of question."""
-        rung = None if scoring is None else scoring.rung
-        if scoring is not None:
-            detail = replace(detail, scoring=ScoringDocument(rung, self.scoring, dict(scoring.refused)))
-            if rung is None:
-                return self._refused_component(words, scoring, detail)
+        rung = None if ladder is None else ladder.rung
+        if ladder is not None:
+            detail = replace(detail, scoring=ScoringDocument(rung, self.scoring, dict(ladder.refused)))
+            if rung is None:  # no way of asking is left
+                return self._refused_component(words, ladder, detail)
         tally = PairTally(groups=(words.first, words.second))
         return Preferences(words, tally, detail, rung, strata=self.strata, delta_loss=self.delta_loss)
 

@@ -404,9 +404,10 @@ def _cumulative_counts(shares: Sequence[float], per_text: int) -> Iterator[tuple
 @lru_cache(maxsize=256)
 def _texts_per_block(shares: tuple[tuple[float, ...], ...], per_text: int, content_counts: tuple[int, ...]) -> int:
     """Return the number of texts per block before some value of the attribute runs out of contents."""
-    blocks = [_cumulative_counts(block_shares, per_text) for block_shares in shares]
-    for text_count, counts_by_block in enumerate(zip(*blocks, strict=True)):
-        needed_counts = map(sum, zip(*counts_by_block, strict=True))
-        if any(needed > available for needed, available in zip(needed_counts, content_counts, strict=True)):
+    counts_of_blocks = [_cumulative_counts(block_shares, per_text) for block_shares in shares]  # each without end
+    # the first counts are those of one text, so `text_count` texts were the last for which the contents sufficed
+    for text_count, counts_by_block in enumerate(zip(*counts_of_blocks, strict=True)):
+        needed_by_value = map(sum, zip(*counts_by_block, strict=True))
+        if any(needed > available for needed, available in zip(needed_by_value, content_counts, strict=True)):
             return text_count
-    raise SpecificationError("there must be at least one block")
+    raise SpecificationError("there must be at least one block")  # only without blocks does the loop end

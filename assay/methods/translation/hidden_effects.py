@@ -53,11 +53,14 @@ def hidden_effects(
         "a typical place in a text": translations.by_position,
     }
     for (name, counts_by_part), child_rng in zip(parts_by_name.items(), part_rngs, strict=True):
-        counts = {part: counts * times for part, counts in counts_by_part.items() if all(counts.sum(axis=1))}
-        sentence_count = sum(int(part_counts.sum()) for part_counts in counts.values())
+        # a part without a sentence about some value does not show what becomes of that value
+        part_counts = {part: counts * times for part, counts in counts_by_part.items() if all(counts.sum(axis=1))}
+        sentence_count = sum(int(counts.sum()) for counts in part_counts.values())
+        # as in `_draw_sides`, an effect from few sentences can only prevent a letter
         is_bound = sentence_count < SEVERAL_PARTS * answers_needed(delta)
+        # the kind of hidden effect that each role of blocks shows: of step 1 and of step 2
         for kind, role in (("stratum", "unbiased"), ("content", "biased")):
-            effects = [effect for effect, _ in _draw_strata(translations, counts, delta, child_rng, DRAWS, role)]
+            effects = [effect for effect, _ in _draw_strata(translations, part_counts, delta, child_rng, DRAWS, role)]
             if effects:  # the root mean square over frames or positions
                 typical_size = np.sqrt(np.mean(np.square([effect.draws for effect in effects]), axis=0))
                 hidden += (HiddenEffect(kind, name, typical_size, bound=is_bound),)

@@ -129,7 +129,8 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | S
         )
     if np.ptp(scores) == 0:
         if scores[0] in (STEREOTYPED, ANTI_STEREOTYPED):
-            return fit_terms(score_choices(scores, terms, [""] * len(terms)).by_term)
+            one_bias = [""] * len(terms)  # images have no biases, so they are grouped by term only
+            return fit_terms(score_choices(scores, terms, biases=one_bias).by_term)
         raise ZeroVariance(
             f"each of {len(scores)} images has the score {scores[0]:g}, which says nothing of how scores differ"
         )

@@ -169,7 +169,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         assert self.drawing is not None  # noqa: S101  only called with an author
         return (yield from draw_pictures(words, self.pictures, self.drawing, f"{prefix}/draw"))
 
-    def scores_of(self, words: VisualWords, detail: PictureComponent, scoring: object) -> Sightings:  # noqa: ARG002
+    def start_scores(self, words: VisualWords, detail: PictureComponent, scoring: object) -> Sightings:  # noqa: ARG002
         """Return empty scores."""
         # unclear answers count 1/2 where neither is judged
         tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)

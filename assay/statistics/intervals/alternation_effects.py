@@ -117,19 +117,21 @@ def _draw_in_sds(
     that is equal in every profile would have no uncertainty.
     """
     samples = profiles.draws(np.column_stack([values, _squared_deviations(profiles)]), rng, draws)
-    return np.asarray((offset + samples[:, :-1]) / _draw_sds(samples[:, -1], profiles)[:, None])
+    return np.asarray((offset + samples[:, :-1]) / _units_of(samples[:, -1], profiles)[:, None])
 
 
 def _squared_deviations(profiles: Profiles) -> Floats:
     return np.asarray(((profiles.outputs - profiles.outputs.mean()) ** 2).mean(axis=1))
 
 
-def _draw_sds(variances: Floats, profiles: Profiles) -> Floats:
-    """Draw the unit: the square roots of the drawn variances, scaled so that effects keep their mean.
+def _units_of(drawn_variances: Floats, profiles: Profiles) -> Floats:
+    """Return the unit of each draw: the square root of its variance, scaled so that effects keep their mean.
 
     Variances below a tenth of the estimate are raised to a tenth; they occur only with a handful of profiles.
     """
-    roots = np.sqrt(np.maximum(variances, profiles.scale**2 / 10))
+    estimated_variance = profiles.scale**2
+    roots = np.sqrt(np.maximum(drawn_variances, estimated_variance / 10))
+    # effects are divided by the unit, so it is the mean of 1 / unit that must be 1 / scale
     return np.asarray(roots * profiles.scale * np.mean(1 / roots))
 
 
@@ -154,7 +156,7 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
         If fewer than two groups are large enough.
     """
     own_outputs = profiles.outputs[np.arange(len(groups)), groups]
-    sds = _draw_sds(profiles.draws(_squared_deviations(profiles)[:, None], rng, draws)[:, 0], profiles)
+    units = _units_of(profiles.draws(_squared_deviations(profiles)[:, None], rng, draws)[:, 0], profiles)
     means = []
     for group in np.unique(groups):
         in_group = groups == group
@@ -165,7 +167,7 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
             continue
     if len(means) < 2:
         raise TooFewObservations(f"{len(means)} groups have {LEAST_CLUSTERS} records or more; a gap needs two")
-    return np.stack([(b - a) / sds for a, b in combinations(means, 2)], axis=1)
+    return np.stack([(b - a) / units for a, b in combinations(means, 2)], axis=1)
 
 
 def without_each(profiles: Profiles, kind: str, pair: tuple[str, str]) -> dict[int, float]:

@@ -27,10 +27,10 @@ from reports.reading import read
 
 __all__ = ["render", "render_summary", "thumbnails_wanted"]
 
-OPEN = 2
+MOST_UNFOLDED = 2
 """Maximum number of components that are unfolded and printed in full; the deciding components come first."""
 
-CLOSED = tag("p", "Parts that are closed on the screen are not printed: open them before.", class_="printed")
+NOTE_ON_FOLDED = tag("p", "Parts that are closed on the screen are not printed: open them before.", class_="printed")
 
 
 def render_summary(document: Json) -> str:
@@ -46,8 +46,8 @@ def render_summary(document: Json) -> str:
 def render(document: Json) -> str:
     """Write the complete rating as an HTML page."""
     rating = read(document)
-    open_numbers = {part.number for part in rating.foremost[:OPEN]}
-    parts = [component_section(part, rating, opened=part.number in open_numbers) for part in rating.components]
+    unfolded_numbers = {part.number for part in rating.foremost[:MOST_UNFOLDED]}
+    parts = [component_section(part, rating, opened=part.number in unfolded_numbers) for part in rating.components]
     sections = {
         "meaning": ("What it means", meaning_section(rating)),
         "reply": (outline.REPLY, reply_section(rating)),
@@ -55,7 +55,7 @@ def render(document: Json) -> str:
         "overview": ("Every part at a glance", overview_section(rating)),
         "parts": (
             "Part by part" if len(parts) > 1 else "In detail",
-            join(*parts, CLOSED if len(parts) > len(open_numbers) else None),
+            join(*parts, NOTE_ON_FOLDED if len(parts) > len(unfolded_numbers) else None),
         ),
         "published": ("Published rules", published_section(rating)),
         "provenance": ("Provenance", provenance_section(rating)),

@@ -42,7 +42,7 @@ def page(title: str, *content: Content, skip: str = "Skip to the rating") -> str
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
 
 
-def foreign(text: str) -> Markup:
+def isolate(text: str) -> Markup:
     """Escape a text that Assay did not write, and isolate its writing direction."""
     return tag("bdi", text)
 
@@ -117,7 +117,7 @@ def folding_table(listing: Table) -> Markup:
 
 def reasons(entries: Iterable[ReasonView]) -> Markup | None:
     """Write reasons as a list; ``None`` if there are none."""
-    items = [tag("li", foreign(unbroken(reason.text))) for reason in entries]
+    items = [tag("li", isolate(with_unbroken_percents(reason.text))) for reason in entries]
     return tag("ul", *items, class_="reasons") if items else None
 
 
@@ -129,9 +129,9 @@ def badge(verdict: Verdict) -> Markup:
 
 def paragraphs(*texts: str | None) -> Markup:
     """Write the texts that are not empty as paragraphs."""
-    return join(*(tag("p", unbroken(text)) for text in texts if text))
+    return join(*(tag("p", with_unbroken_percents(text)) for text in texts if text))
 
 
-def unbroken(sentence: str) -> str:
+def with_unbroken_percents(sentence: str) -> str:
     """Replace blanks before percent signs by no-break spaces, so that a number and its sign stay on one line."""
     return _PERCENT.sub("\u00a0%", sentence)

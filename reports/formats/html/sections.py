@@ -18,7 +18,7 @@ from reports.figures import (
     two_steps,
 )
 from reports.figures.canvas import Width
-from reports.formats.html.pieces import badge, figure, figures, folding_table, foreign, paragraphs, reasons, table
+from reports.formats.html.pieces import badge, figure, figures, folding_table, isolate, paragraphs, reasons, table
 from reports.formats.html.thumbnails import thumbnails
 from reports.markup import Markup, join, tag
 from reports.reading import Component, RatingView
@@ -42,13 +42,13 @@ def heading_section(rating: RatingView) -> Markup:
     letter_class = verdict.letter.value if verdict.letter else "none"
     sentences = (
         tag("p", rating.in_words[0]),
-        tag("p", tag("b", "What to do:"), " ", foreign(rating.in_words[-1])),
-        tag("p", foreign(outline.why(rating))),
-        tag("p", foreign(outline.subject(rating)), ". ", rating.request or None, class_="muted s"),
+        tag("p", tag("b", "What to do:"), " ", isolate(rating.in_words[-1])),
+        tag("p", isolate(outline.why(rating))),
+        tag("p", isolate(outline.subject(rating)), ". ", rating.request or None, class_="muted s"),
     )
     words = tag(
         "div",
-        tag("h1", foreign(rating.target)),
+        tag("h1", isolate(rating.target)),
         tag("p", verdict.headline, class_="verdict"),
         *sentences,
         _facts_strip(rating),
@@ -81,7 +81,7 @@ def _omitted_sentence(number: int, noun: str) -> str:
 
 def _warning(rating: RatingView) -> Markup | None:
     warning = outline.warning(rating)
-    return None if warning is None else tag("p", foreign(warning), class_="warning")
+    return None if warning is None else tag("p", isolate(warning), class_="warning")
 
 
 def meaning_section(rating: RatingView, maximum: int | None = None) -> Markup:
@@ -90,7 +90,7 @@ def meaning_section(rating: RatingView, maximum: int | None = None) -> Markup:
     entries = outline.reasons(rating)
     omitted_count = 0 if maximum is None else max(0, len(entries) - maximum)
     return join(
-        tag("p", foreign(" ".join(sentences))),
+        tag("p", isolate(" ".join(sentences))),
         reasons(entries[:maximum]),
         paragraphs(_omitted_sentence(omitted_count, "reason") if omitted_count else None),
     )
@@ -100,9 +100,9 @@ def reply_section(rating: RatingView) -> Markup | None:
     """Write the reply of the service's owner as plain text; ``None`` if there is none."""
     if rating.reply is None:
         return None
-    quote = [tag("p", foreign(paragraph)) for paragraph in rating.reply.paragraphs]
-    link = None if rating.reply.link is None else tag("p", foreign(rating.reply.link))
-    answer_lines = [tag("p", foreign(paragraph)) for paragraph in rating.reply.answer.paragraphs]
+    quote = [tag("p", isolate(paragraph)) for paragraph in rating.reply.paragraphs]
+    link = None if rating.reply.link is None else tag("p", isolate(rating.reply.link))
+    answer_lines = [tag("p", isolate(paragraph)) for paragraph in rating.reply.answer.paragraphs]
     blocks = [tag("blockquote", *quote), link, paragraphs(outline.reply_sentence(rating.reply))]
     if answer_lines:
         blocks += [tag("blockquote", *answer_lines), paragraphs(outline.answer_sentence(rating.reply))]
@@ -172,10 +172,10 @@ def summary_sections(rating: RatingView) -> list[Markup]:
     sections = {
         "What it means": meaning_section(rating, MOST_REASONS),
         "How the letter was reached": join(paragraphs(tables.confidence_note(rating), _part_note(rating)), *drawings),
-        "Parts": tag("ul", *(tag("li", foreign(part)) for part in [*parts[:MOST_PARTS], *omission]))
+        "Parts": tag("ul", *(tag("li", isolate(part)) for part in [*parts[:MOST_PARTS], *omission]))
         if len(parts) > 1
         else None,
-        "Record": tag("dl", *((tag("dt", name), tag("dd", foreign(value))) for name, value in record)),
+        "Record": tag("dl", *((tag("dt", name), tag("dd", isolate(value))) for name, value in record)),
         "How to verify": tag("pre", "\n".join(outline.commands(rating))),
     }
     return [tag("section", tag("h2", title), content) for title, content in sections.items() if content]
@@ -188,7 +188,7 @@ def provenance_section(rating: RatingView) -> Markup:
 
 
 def _facts_list(facts: Table) -> Markup:
-    pairs = [(tag("dt", name), tag("dd", foreign(value))) for name, value in facts.rows]
+    pairs = [(tag("dt", name), tag("dd", isolate(value))) for name, value in facts.rows]
     return tag("details", tag("summary", tag("h3", facts.title)), tag("dl", *pairs), open=len(pairs) <= FEW_FACTS)
 
 
@@ -205,7 +205,7 @@ def component_section(component: Component, rating: RatingView, *, opened: bool)
     """Write the section of a component: figures, tables and examples."""
     verdict = component.verdict
     summary = tag(
-        "summary", badge(verdict), tag("h3", foreign(component.title)), tag("span", verdict.headline, class_="verdict")
+        "summary", badge(verdict), tag("h3", isolate(component.title)), tag("span", verdict.headline, class_="verdict")
     )
     return tag(
         "details",
@@ -251,4 +251,4 @@ def _examples(examples: Sequence[Mapping[str, str]]) -> Markup | None:
 
 
 def _example(example: Mapping[str, str]) -> Markup:
-    return tag("li", tag("dl", *((tag("dt", name), tag("dd", foreign(text))) for name, text in example.items())))
+    return tag("li", tag("dl", *((tag("dt", name), tag("dd", isolate(text))) for name, text in example.items())))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from assay.document import Json
 from reports.figures.canvas import box
-from reports.formats.html.pieces import foreign
+from reports.formats.html.pieces import isolate
 from reports.markup import Markup, join, tag
 from reports.reading import Component, read
 from reports.view import CaseWords, Squares
@@ -60,7 +60,7 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
         for term, cases in cases_by_term
     ]
     count = sum(len(images) for _, images in images_by_term)
-    entries = (tag("div", tag("dt", foreign(term)), tag("dd", *images)) for term, images in images_by_term if images)
+    entries = (tag("div", tag("dt", isolate(term)), tag("dd", *images)) for term, images in images_by_term if images)
     legend = "; ".join(f"filled is {chart.filled}, empty {chart.hollow}" for chart in squares if chart.cases)
     caption = f"{count} of {total} pictures are shown, each beside the square of its answer: {legend}."
     return join(

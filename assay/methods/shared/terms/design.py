@@ -144,7 +144,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Ask about the items of some rounds; `first` is the number of the first item, `prefix` begins probes' ids."""
 
     @abstractmethod
-    def scores_of(self, words: W, detail: Any, scoring: Any) -> TermScores[W, Any, Any, Any] | Component:
+    def start_scores(self, words: W, detail: Any, scoring: Any) -> TermScores[W, Any, Any, Any] | Component:
         """Return empty scores, or a component without a letter if the service cannot be asked (`scoring`)."""
 
     @abstractmethod
@@ -269,7 +269,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
             rounds, detail = yield from self._collect(index, words, item_rng)
             if scoring is None and rounds:
                 scoring = yield from self.choose_scoring(rounds[0][0])
-            scores = self.scores_of(words, detail, scoring)
+            scores = self.start_scores(words, detail, scoring)
             if isinstance(scores, Component):
                 components.append(scores)
                 continue

@@ -172,7 +172,9 @@ def call_often(context: WorkerContext, url: str, tenants: list[str], calls: int)
         async with context.traffic() as traffic:
             limits = HostLimits(context.database, context.settings, job.tenant, job.id, traffic, generator(1))
             settings = context.settings
-            async with Egress(settings.egress_networks, exempt=settings.exempt_networks, hosts=limits) as egress:
+            async with Egress(
+                settings.egress_networks, exempt_networks=settings.exempt_networks, host_limits=limits
+            ) as egress:
                 await asyncio.gather(*(egress.send("GET", f"{url}/{n}", timeout_s=5) for n in range(calls)))
 
     run_concurrently(len(added), lambda number: asyncio.run(of_one(added[number])))
@@ -260,7 +262,7 @@ def test_six_host_names_of_one_server_share_its_call_rate(host, open_context, co
         async with context.traffic() as traffic:
             limits = HostLimits(context.database, context.settings, "acme", "a job", traffic, generator(1))
             allowed = context.settings.egress_networks
-            async with Egress(allowed, resolve=resolve, hosts=Unasked(limits)) as egress:
+            async with Egress(allowed, resolve=resolve, host_limits=Unasked(limits)) as egress:
                 names = [f"http://name-{number % 6}.example:{port}/" for number in range(18)]
                 await asyncio.gather(*(egress.send("GET", name, timeout_s=5) for name in names))
 
@@ -293,7 +295,7 @@ def test_calls_to_several_addresses_of_a_host_wait_for_the_address_that_is_conne
     async def work() -> None:
         server = await asyncio.start_server(answer, "127.0.0.3", 0)
         port = server.sockets[0].getsockname()[1]
-        async with Egress([ip_network("127.0.0.0/8")], resolve=resolve, hosts=Hosts()) as egress:
+        async with Egress([ip_network("127.0.0.0/8")], resolve=resolve, host_limits=Hosts()) as egress:
             for _ in range(2):
                 await egress.send("GET", f"http://two.example:{port}/", timeout_s=5)
         server.close()
@@ -328,7 +330,7 @@ def test_limits_apply_when_a_host_name_resolves_to_an_address_outside_the_exempt
 
     async def work():
         allowed, exempt = [ip_network("127.0.0.0/8")], [ip_network("127.0.0.2/32")]
-        async with Egress(allowed, resolve=resolve, dial=dial, exempt=exempt, hosts=Hosts()) as egress:
+        async with Egress(allowed, resolve=resolve, dial=dial, exempt_networks=exempt, host_limits=Hosts()) as egress:
             for now in ("127.0.0.2", "127.0.0.3", "127.0.0.3", "127.0.0.2"):
                 answers["now"] = now
                 with pytest.raises(CallFailed) as failed:
