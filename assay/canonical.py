@@ -25,11 +25,6 @@ def digest_of(value: object) -> str:
     return "sha256:" + hashlib.sha256(canonical_json(value)).hexdigest()
 
 
-def short_digest(digest: str) -> str:
-    """Return the first 16 hexadecimal digits of a ``sha256:…`` digest, for an entity tag."""
-    return digest.removeprefix("sha256:")[:16]
-
-
 def commitment_of(experiment: object, seed: int, nonce: str) -> str:
     """Return the digest by which an agency commits to an experiment and its seed before the first call.
 

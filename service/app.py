@@ -206,7 +206,7 @@ async def _read_ahead(service: Service) -> None:
     database = service.replica or service.database
     try:
         _, last_address = await database.read(part_after, "")
-        if last_address is not None:  # the registry is so large that it is read in parts
+        if last_address is not None:  # it is read in parts; `merged_reads` keeps the results
             await registry.count_letters(service, database, DistributionQuery())
             tenant = NO_TENANT if service.settings.keys_required else OPERATOR_TENANT
             await services.read_rankings(service, database, tenant)
@@ -261,15 +261,15 @@ def _build_service(
             lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget
         ),
         statuses=statuses,
-        progress=SwrCache(1.0, 2.0),
-        reports=SwrCache(60.0, 60.0, capacity=MOST_REPORTS),
+        progress=SwrCache(keep_s=1.0, stale_s=2.0),
+        reports=SwrCache(keep_s=60.0, stale_s=60.0, capacity=MOST_REPORTS),
         open_streams=OpenStreams(settings.max_streams),
-        queue_state=SwrCache(1.0, 10.0),
-        case_indexes=SwrCache(600.0, 600.0, capacity=MOST_CASE_INDEXES),
-        embeds=SwrCache(settings.badge_cache_s, OLDEST_S, meter.count_embed),
-        recent_keys=SwrCache(settings.status_cache_s, settings.status_cache_s),
-        write_proof=SwrCache(1.0, 0.0),
-        merged=SwrCache(MERGED_S, OLDEST_MERGED_S, capacity=MOST_MERGED),
+        queue_state=SwrCache(keep_s=1.0, stale_s=10.0),
+        case_indexes=SwrCache(keep_s=600.0, stale_s=600.0, capacity=MOST_CASE_INDEXES),
+        embeds=SwrCache(keep_s=settings.badge_cache_s, stale_s=OLDEST_S, count=meter.count_embed),
+        recent_keys=SwrCache(keep_s=settings.status_cache_s, stale_s=settings.status_cache_s),
+        can_write=SwrCache(keep_s=1.0, stale_s=0.0),
+        merged_reads=SwrCache(keep_s=MERGED_S, stale_s=OLDEST_MERGED_S, capacity=MOST_MERGED),
         clock=clock,
         methodologies=methodologies or shipped(),
         held_back=read_held_back(settings.held_back),

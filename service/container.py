@@ -45,8 +45,8 @@ class Service(HttpParts):
     queue_state: SwrCache[str, QueueState]
     case_indexes: SwrCache[str, CaseIndex]
     embeds: SwrCache[tuple[str | None, ...], Answer]
-    write_proof: SwrCache[str, bool]
-    merged: SwrCache[tuple[object, ...], Any]
+    can_write: SwrCache[str, bool]
+    merged_reads: SwrCache[tuple[object, ...], Any]
     clock: Callable[[], float]
     methodologies: Methodologies = field(default_factory=shipped)
     held_back: HeldBack = field(default_factory=HeldBack)
@@ -69,7 +69,7 @@ class Service(HttpParts):
                 results.append(await database.read(read, part=part))
             return await asyncio.to_thread(merge, results)
 
-        return cast("V", await (merge_all() if last_address is None else self.merged.get(key, merge_all)))
+        return cast("V", await (merge_all() if last_address is None else self.merged_reads.get(key, merge_all)))
 
     async def close(self) -> None:
         """Stop the parts that have threads, tasks or connections."""

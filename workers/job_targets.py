@@ -140,7 +140,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
             response_cap=settings.response_cap_bytes,
             scraping=settings.allow_scraping,
             library=library,
-            exempt_networks=settings.exempt_networks,
+            exempt_hosts=settings.exempt_networks,
             host_limits=hosts,
             user_agent=settings.user_agent,
         )

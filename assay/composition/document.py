@@ -55,10 +55,9 @@ def check_chain(ratings: Sequence[RatingDocument]) -> Kind:
 
 def _service_kind(rating: RatingDocument) -> Kind:
     """Return the kind of the rated service."""
-    kind = next((kind for kind in Kind if kind == rating.target.kind), None)
-    if kind is None:
+    if rating.target.kind not in tuple(Kind):
         raise SpecificationError(f"a rating's target has a kind, one of {', '.join(Kind)}; seen: {rating.target.kind}")
-    return kind
+    return Kind(rating.target.kind)
 
 
 def composition_document(

@@ -156,10 +156,10 @@ def fill(template: str, facts: Json, vocabulary: Vocabulary) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Join names, at most eight of them: "es", "es and fr", "es, fr, … and 32 more"."""
-    visible = list(names)
-    if len(visible) > _NAMES_SHOWN:
-        visible[_NAMES_SHOWN:] = [f"{len(visible) - _NAMES_SHOWN} more"]
-    return " and ".join([", ".join(visible[:-1]), visible[-1]] if len(visible) > 1 else visible)
+    shown = list(names)
+    if len(shown) > _NAMES_SHOWN:
+        shown[_NAMES_SHOWN:] = [f"{len(shown) - _NAMES_SHOWN} more"]
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else "".join(shown)
 
 
 class _FactUnknown(Exception):

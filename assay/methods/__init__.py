@@ -184,5 +184,5 @@ def fit_to(method: AnyMethod, kind: Kind, settings: Mapping[str, Any] | None = N
     """
     words = method.references().words
     if words is not None:  # specifications still named here were added by a tenant; only Assay's API can look them up
-        raise UnknownName("specification", ", ".join(words.names), tuple(specifications()), "specification")
+        raise UnknownName("specification", ", ".join(words.names), tuple(specifications()), field="specification")
     return (method.for_pairs() if compares(settings or {}) else method).for_kind(kind)

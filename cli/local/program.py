@@ -24,7 +24,7 @@ from annotated_types import MaxLen, MinLen
 from assay.document import JsonObject
 from assay.errors import SpecificationError
 from assay.model import Ask, Choose, Failure, Kind, Reply, Translate, Write
-from cli.local import function
+from cli.local import function as function_runner
 from store.core.child_processes import ending_with_this_process
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import QUESTIONS, Adapter, Prediction, Target, Worded, questions_for
@@ -63,7 +63,7 @@ class ProgramSettings(PredictorSettings, language_model.LanguageModelSettings):
     def arguments(self) -> list[str]:
         """The program and its arguments."""
         if self.python is not None:
-            return [sys.executable, str(Path(function.__file__)), self.python]
+            return [sys.executable, str(Path(function_runner.__file__)), self.python]
         try:
             return shlex.split(self.command)
         except ValueError as wrong:

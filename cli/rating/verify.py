@@ -68,13 +68,13 @@ class LogRules:
     def read(cls, witnesses: Sequence[str], required: int | None, earlier: Path | None, proof: Path | None) -> Self:
         """Read the rules from the options of the command; by default every named witness is required."""
         witness_keys = tuple(VerifierKey.read(witness, COSIGNATURE) for witness in dict.fromkeys(witnesses))
-        count = len(witness_keys)
-        if required is not None and required > count:
+        witness_count = len(witness_keys)
+        if required is not None and required > witness_count:
             requirement = f"--witnesses {required} needs that many keys of witnesses"
-            raise SpecificationError(f"{requirement}, but {count} are given with --witness")
+            raise SpecificationError(f"{requirement}, but {witness_count} are given with --witness")
         if proof is not None and earlier is None:
             raise SpecificationError("--proof needs the earlier checkpoint that you kept: --checkpoint FILE")
-        return cls(witness_keys, count if required is None else required, earlier, proof)
+        return cls(witness_keys, witness_count if required is None else required, earlier, proof)
 
 
 def read_checkpoint(path: Path, content: bytes) -> tuple[Checkpoint, list[str]]:
@@ -100,9 +100,9 @@ def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rule
         else:
             yield Check("cosignature", None, f"by {witness.name} at {iso(cosignature.time_s * 1000)}")
     if missing_witnesses:
-        count = len(rules.witnesses) - len(missing_witnesses)
-        summary = f"{count} of {rules.required} required cosignatures; none by {', '.join(missing_witnesses)}"
-        yield Check("cosignatures", summary if count < rules.required else None, summary)
+        cosigned_count = len(rules.witnesses) - len(missing_witnesses)
+        summary = f"{cosigned_count} of {rules.required} required cosignatures; none by {', '.join(missing_witnesses)}"
+        yield Check("cosignatures", summary if cosigned_count < rules.required else None, summary)
     if rules.earlier is not None:
         yield from _check_growth(rules, rules.earlier, checkpoint, keys)
     yield Check("says", None, f"the log {checkpoint.origin} has the size {checkpoint.size}")

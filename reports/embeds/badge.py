@@ -34,7 +34,7 @@ OTHER, WIDE = 600, 1000
 """Widths of characters of other scripts, and of full-width characters, in 1/1000 em."""
 
 
-def length(text: str, size: float, *, bold: bool = False) -> float:
+def text_width(text: str, size: float, *, bold: bool = False) -> float:
     """Return the width of a line of text in Helvetica, in the unit of the font size `size`."""
     widths = WIDTHS["bold" if bold else "regular"]
     return size * sum(_advance_width(character, widths) for character in unicodedata.normalize("NFD", text)) / 1000
@@ -185,7 +185,7 @@ def _badge_pieces(view: PublicView) -> Sequence[Piece]:
 
 
 def _piece(text: str, *, bold: bool = False) -> Piece:
-    return Piece(text, length(text, SIZE, bold=bold), bold=bold)
+    return Piece(text, text_width(text, SIZE, bold=bold), bold=bold)
 
 
 # ---------------------------------------------------------------------------- drawing
@@ -211,13 +211,12 @@ def _draw_piece(piece: Piece, x: float, view: PublicView) -> Markup:
     if piece.letter is None:
         return _draw_text(piece.text, x, piece.width, SIZE, CREAM, bold=piece.bold)
     is_valid = view.state is State.RATED
-    outline = punch(piece.letter, x, 3, piece.width, 14, "punch")
-    width = length(piece.text, SMALL, bold=True)
+    outline = punch(piece.letter, x, y=3, w=piece.width, h=14, class_="punch")
+    letter_width = text_width(piece.text, SMALL, bold=True)
     dashes = "3 2" if not view.declared else None
     mark = tag("g", outline, fill=CREAM if is_valid else "none", stroke=CREAM, stroke_dasharray=dashes)
-    letter_text = _draw_text(
-        piece.text, x + (piece.width - width) / 2, width, SMALL, colour(view) if is_valid else CREAM, bold=True
-    )
+    letter_x, letter_fill = x + (piece.width - letter_width) / 2, colour(view) if is_valid else CREAM
+    letter_text = _draw_text(piece.text, letter_x, letter_width, SMALL, letter_fill, bold=True)
     return Markup(mark + letter_text)
 
 

@@ -23,6 +23,7 @@ THIN = 1.2
 
 LEAF, LEAF_HEIGHT = 92, 40
 BOX_WIDTH, BOX_HEIGHT, PAD = 246, 156, 16
+LEFT_X, RIGHT_X = 100, 282  # middles of the flows of the narrow drawing
 LETTER = 6.3
 """Width of a character of the smaller texts, in user units."""
 
@@ -99,40 +100,43 @@ Drawing = tuple[list[Markup], float, float]
 def _draw_wide(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawing:
     top, mid = 62.0, 62.0 + BOX_HEIGHT / 2
     band_top = mid - BAND / 2
-    bs, dsbs, ucs = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
+    bs_width, dsbs_width, ucs_width = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
+    onward_width = dsbs_width + ucs_width  # of the band that goes on to step 2
     shapes = [
         _draw_flow_right((0, mid), (44, mid), BAND, None),
-        _draw_flow_right((290, band_top + bs / 2), (410, 24), bs, Letter.BS),
-        _draw_flow_right((290, band_top + bs + (dsbs + ucs) / 2), (372, mid), dsbs + ucs, None),
-        _draw_flow_right((618, mid - (dsbs + ucs) / 2 + dsbs / 2), (706, mid), dsbs, Letter.DSBS),
-        _draw_flow_right((618, mid + (dsbs + ucs) / 2 - ucs / 2), (706, mid + 66), ucs, Letter.UCS),
+        _draw_flow_right((290, band_top + bs_width / 2), (410, 24), bs_width, Letter.BS),
+        _draw_flow_right((290, band_top + bs_width + onward_width / 2), (372, mid), onward_width, None),
+        _draw_flow_right((618, mid - onward_width / 2 + dsbs_width / 2), (706, mid), dsbs_width, Letter.DSBS),
+        _draw_flow_right((618, mid + onward_width / 2 - ucs_width / 2), (706, mid + 66), ucs_width, Letter.UCS),
         *_draw_step(steps[0], 44, top, BOX_WIDTH),  # from x = 44 to 290
         *_draw_step(steps[1], 372, top, BOX_WIDTH),  # from x = 372 to 618
     ]
     for letter, (x, y) in {Letter.BS: (412, 4), Letter.DSBS: (712, mid - 20), Letter.UCS: (712, mid + 46)}.items():
-        shapes += _draw_leaf(verdict, letter, x, y, (x + LEAF + 12, y + 25), "")
+        shapes += _draw_leaf(verdict, letter, x, y, (x + LEAF + 12, y + 25), anchor="")
     return shapes, 900, top + BOX_HEIGHT + 6
 
 
 def _draw_narrow(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawing:
     first_top = 10.0
     first_end = first_top + BOX_HEIGHT
-    second_top = first_end + 78
+    second_top = first_end + 78  # room for a leaf and its probability
     second_end = second_top + BOX_HEIGHT
-    bs, dsbs, ucs = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
+    bs_width, dsbs_width, ucs_width = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
+    onward_probability = probabilities[Letter.DSBS] + probabilities[Letter.UCS]
     shapes = [
-        _draw_flow_down(100, 0, first_top, BAND, None),
-        _draw_flow_down(282, first_end, first_end + 18, bs, Letter.BS),
-        _draw_flow_down(100, first_end, second_top, dsbs + ucs, None),
-        label(130, first_end + 44, f"{chance(probabilities[Letter.DSBS] + probabilities[Letter.UCS])} go on", "s"),
-        _draw_flow_down(100, second_end, second_end + 20, dsbs, Letter.DSBS),
-        _draw_flow_down(282, second_end, second_end + 20, ucs, Letter.UCS),
+        _draw_flow_down(LEFT_X, 0, first_top, BAND, None),
+        _draw_flow_down(RIGHT_X, first_end, first_end + 18, bs_width, Letter.BS),
+        _draw_flow_down(LEFT_X, first_end, second_top, dsbs_width + ucs_width, None),
+        label(LEFT_X + 30, first_end + 44, f"{chance(onward_probability)} go on", "s"),
+        _draw_flow_down(LEFT_X, second_end, second_end + 20, dsbs_width, Letter.DSBS),
+        _draw_flow_down(RIGHT_X, second_end, second_end + 20, ucs_width, Letter.UCS),
         *_draw_step(steps[0], 0, first_top, WIDTH),
         *_draw_step(steps[1], 0, second_top, WIDTH),
     ]
-    tops = {Letter.BS: (236, first_end + 16), Letter.DSBS: (54, second_end + 18), Letter.UCS: (236, second_end + 18)}
-    for letter, (x, y) in tops.items():
-        shapes += _draw_leaf(verdict, letter, x, y, (x + LEAF / 2, y + LEAF_HEIGHT + 15), "m")
+    leaf_places = {Letter.BS: (RIGHT_X, first_end + 16)}
+    leaf_places |= {Letter.DSBS: (LEFT_X, second_end + 18), Letter.UCS: (RIGHT_X, second_end + 18)}
+    for letter, (middle_x, y) in leaf_places.items():
+        shapes += _draw_leaf(verdict, letter, middle_x - LEAF // 2, y, (middle_x, y + LEAF_HEIGHT + 15), anchor="m")
     return shapes, WIDTH, second_end + 80
 
 

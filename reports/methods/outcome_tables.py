@@ -55,7 +55,7 @@ def _group_note(row: GroupOutcome, part: OutcomeRows) -> str:
         notes.append("reference")
     if row.excluded:
         notes.append(f"excluded: {row.excluded}")
-    if row.not_compared and row.group is not None:
+    if row.not_compared and row.group is not None:  # people whose group is not known are no group to compare
         notes.append("too few for a letter")
     if row.flagged:
         notes.append("below four fifths")

@@ -23,15 +23,15 @@ WORDING = Wording.read("stimulus-sampling")
 def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]:
     """Yield sentences on the group that inputs of the positive class are about, and on the tested material."""
     label, values = part.label or "yes", part.values
-    if shares_by_value := _shares_by_value(part.distribution):
-        largest_share, value = max(shares_by_value)
+    if share_value_pairs := _share_value_pairs(part.distribution):
+        largest_share, value = max(share_value_pairs)
         even_share = f"{100 / len(values):.0f} %" if values else "as many of each"
         yield (
             f"Of the inputs that get “{label}”, an estimated {100 * largest_share:.0f} % are about “{value}”; "
             f"even would be {even_share}."
         )
-    for tied_mix in part.tied[-1:]:
-        for share, value in _shares_by_value(tied_mix.values):
+    for tied_mix in part.tied[-1:]:  # one mix is quoted, as an example: the last
+        for share, value in _share_value_pairs(tied_mix.values):
             if value == tied_mix.favoured:
                 yield (
                     f"In a mix in which mostly “{value}” comes with “{tied_mix.side}” content, an estimated "
@@ -46,7 +46,7 @@ def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]
     yield tested(document, part, f"{part.profiles.asked or 0:,} generated {input_kind} {value_names}")
 
 
-def _shares_by_value(rows: Sequence[ValueDocument]) -> list[tuple[float, str]]:
+def _share_value_pairs(rows: Sequence[ValueDocument]) -> list[tuple[float, str]]:
     """Return (share, value) pairs: the share of each value among the inputs of the positive class."""
     return [(row.posterior.estimate, row.value or "?") for row in rows if row.posterior.estimate is not None]
 

@@ -42,8 +42,7 @@ MAX_OBSERVATIONS = 20_000
 MAX_CHARACTERS = 10_000_000
 """Maximum number of characters in the recorded replies of such a prediction."""
 
-DEFAULT_MIDDLE_LANGUAGE = "es"
-"""Middle language of a translator whose rating names no language."""
+DEFAULT_MIDDLE_LANGUAGE = "es"  # of a translator whose rating names no language
 
 OPENNESS = ("private", "unlisted", "public")
 """Visibilities, from the fewest to the most readers."""

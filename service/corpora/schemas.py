@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
-from assay.canonical import digest_of, short_digest
+from assay.canonical import digest_of
 from assay.catalog.stereotypes import LISTS, StereotypeWords
 from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
@@ -286,7 +286,7 @@ def item_etag(row: StoredItem) -> str:
     """Return the entity tag of an item; each edit changes it."""
     edits = len(row.provenance.get("edited_from", ()))
     content = (row.text, row.group_term, row.attribute_term, row.counterpart, row.term, edits)
-    return entity_tag(short_digest(digest_of(content)))
+    return entity_tag(digest_of(content).removeprefix("sha256:")[:16])
 
 
 def rules_name(row: StoredCorpus) -> str | None:

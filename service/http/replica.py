@@ -53,7 +53,7 @@ class ReplicaReader:
         self._primary, self._replica, self._max_lag_s = primary, replica, max_lag_s
         self._check_schema = partial(migrate.check, replica_url, or_newer=True)
         self._count_fallback, self._last_state = count_fallback, "current"
-        self._states: SwrCache[str, ReplicaState] = SwrCache(CHECK_S, OLDEST_CHECK_S)
+        self._states: SwrCache[str, ReplicaState] = SwrCache(keep_s=CHECK_S, stale_s=OLDEST_CHECK_S)
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``work(connection, *args, **kwargs)`` without a transaction, on committed data.

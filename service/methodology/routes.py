@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from assay.canonical import digest_of, short_digest
+from assay.canonical import digest_of
 from assay.errors import UnknownName
 from assay.rating.methodology import Methodology
 from assay.rating.rerating import check_knows, rules_of
@@ -49,8 +49,8 @@ async def list_methodologies(service: ServiceDependency) -> Response:
     items = [MethodologyLine.of(methodology) for methodology in reversed(methodologies.versions)]
     next_version = methodologies.next and methodologies.next.version
     listing = MethodologyList(current=methodologies.current.version, next=next_version, items=items)
-    headers = {"ETag": f'"{short_digest(digest_of(listing.model_dump()))}"', "Cache-Control": PUBLIC_CACHE}
-    return json_response(listing, headers=headers)
+    listing_tag = f'"{digest_of(listing.model_dump()).removeprefix("sha256:")[:16]}"'
+    return json_response(listing, headers={"ETag": listing_tag, "Cache-Control": PUBLIC_CACHE})
 
 
 @router.get("/{version}.md", response_class=Response, responses=returns(ETAG, "text/markdown"))
@@ -78,7 +78,7 @@ async def list_letters_by_methodology(rating: FoundRating, service: ServiceDepen
     by_other_rules = [row for row in reratings if row.methodology_version != rating.methodology_version]
     rerated_letters = [LetterByVersion.of(row, original=False, computed_at=row.created_at) for row in by_other_rules]
     listing = LetterList(rating=rating.id, items=[original, *rerated_letters])
-    return tagged(listing, f'"{short_digest(digest_of(listing.model_dump()))}"')
+    return tagged(listing, f'"{digest_of(listing.model_dump()).removeprefix("sha256:")[:16]}"')
 
 
 @of_ratings.post("/{rating_id}/rerate", **JOB_PLACED)
@@ -109,5 +109,5 @@ def _find_methodology(service: Service, version: str) -> Methodology:
 
 def _cache_headers(methodology: Methodology) -> dict[str, str]:
     """Return the cache headers of a version: its text never changes, but its status does."""
-    version_tag = f'"{methodology.version}-{short_digest(methodology.digest)}-{methodology.status}"'
+    version_tag = f'"{methodology.version}-{methodology.digest.removeprefix("sha256:")[:16]}-{methodology.status}"'
     return {"ETag": version_tag, "Cache-Control": PUBLIC_CACHE}

@@ -312,31 +312,31 @@ def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeat
 
 
 def _read_reusable(c: Connection, tenant: str, plan: Plan) -> dict[str, ReusableWork]:
-    digests = {order.job.request_digest for _, order in plan.orders}
+    digests = {order.job.request_digest for _cell, order in plan.orders}
     return suites.reusable_work(c, tenant, digests, plan.planned[0].order.age_s)
 
 
-def _settle_jobs(plan: Plan, known_jobs: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
+def _settle_jobs(plan: Plan, known_work: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
     """Return the jobs to add, each with the id (or ``None``) of the rating that answers it, and each cell's job id."""
     wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
     job_ids: list[str] = []
-    for _, order in plan.orders:
-        job, known_job = order.job, known_jobs[order.job.request_digest]
-        if _joins_running_job(job, known_job):
-            job_ids.append(str(known_job.twin_id))
+    for _cell, order in plan.orders:
+        job, work = order.job, known_work[order.job.request_digest]
+        if _joins_running_job(job, work):
+            job_ids.append(str(work.twin_id))
             continue
-        rating_id = known_job.rating_id if known_job.rating_visibility == job.visibility else None
+        rating_id = work.rating_id if work.rating_visibility == job.visibility else None
         # two cells with equal requests share one job
         shared_job, _ = wanted_jobs.setdefault(job.request_digest, (job, rating_id))
         job_ids.append(shared_job.id)
     return list(wanted_jobs.values()), job_ids
 
 
-def _joins_running_job(job: NewJob, known_job: ReusableWork) -> bool:
+def _joins_running_job(job: NewJob, work: ReusableWork) -> bool:
     """Return whether a running job has the requested visibility and callback, and no rating answers the request."""
-    if known_job.twin_id is None or known_job.rating_visibility == job.visibility:
+    if work.twin_id is None or work.rating_visibility == job.visibility:
         return False
-    return known_job.twin_visibility == job.visibility and job.callback_url in {None, known_job.twin_callback_url}
+    return work.twin_visibility == job.visibility and job.callback_url in {None, work.twin_callback_url}
 
 
 def _refuse_too_many(c: Connection, tenant: str, new_jobs: Sequence[NewJob], limit: int) -> None:

@@ -20,7 +20,7 @@ from store.core.engines import (
     LOCK_WAIT_S,
     RETRY_AFTER_S,
     database_url,
-    pool,
+    pool_options_of,
     postgres,
     postgres_async,
     sqlite_reader,
@@ -75,10 +75,10 @@ class Database:
         lock_wait_s: float = LOCK_WAIT_S,
         quota: int | None = None,
     ) -> None:
-        parsed_url, pool_options = database_url(url), pool(pool_size, max_overflow, pool_timeout_s)
+        parsed_url, pool_options = database_url(url), pool_options_of(pool_size, max_overflow, pool_timeout_s)
         if parsed_url.drivername == "sqlite":
             self._reader = sqlite_reader(parsed_url, lock_wait_s, **pool_options)
-            self._writer = sqlite_writer(parsed_url, lock_wait_s, **pool(1, 0, lock_wait_s))
+            self._writer = sqlite_writer(parsed_url, lock_wait_s, **pool_options_of(1, 0, lock_wait_s))  # one writer
         else:
             self._writer = postgres(parsed_url, lock_wait_s, **pool_options)
             self._reader = self._writer.execution_options(isolation_level="AUTOCOMMIT")
@@ -135,7 +135,7 @@ class AsyncDatabase:
             database = Database(url, **reader_options, lock_wait_s=lock_wait_s, quota=quota)
             self._backend: _SqliteBackend | _PostgresBackend = _SqliteBackend(database, pool_timeout_s, lock_wait_s)
         else:
-            pool_options = pool(pool_size, max_overflow, pool_timeout_s)
+            pool_options = pool_options_of(pool_size, max_overflow, pool_timeout_s)
             engine = postgres_async(parsed_url, lock_wait_s, read_only=read_only, **pool_options)
             self._backend = _PostgresBackend(engine.execution_options(tenant_quota=quota))
 

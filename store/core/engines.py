@@ -62,7 +62,7 @@ def database_url(text: str) -> URL:
     return url.set(drivername=backend)
 
 
-def pool(size: int, overflow: int, timeout_s: float) -> dict[str, Any]:
+def pool_options_of(size: int, overflow: int, timeout_s: float) -> dict[str, Any]:
     """Return SQLAlchemy's pool options."""
     return {"pool_size": size, "max_overflow": overflow, "pool_timeout": timeout_s}
 

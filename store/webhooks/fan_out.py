@@ -144,16 +144,16 @@ def _lock_endpoints(c: Connection, tenants: Collection[str]) -> Mapping[str, Seq
 
 
 def _delivery_row(message: _Message, tenant: str, url: str, webhook: Webhook | None, now: int) -> dict[str, Any]:
-    message_id = new_id("dlv")
+    delivery_id = new_id("dlv")
     envelope = "standard" if webhook is None else webhook.envelope
     return {
-        "id": message_id,
+        "id": delivery_id,
         "tenant": tenant,
         "webhook_id": None if webhook is None else webhook.id,
         "outbox_id": message.outbox_id,
         "url": url,
         "type": message.kind,
-        "payload": wrap(envelope, message_id, message.kind, message.at, message.data, source=message.source),
+        "payload": wrap(envelope, delivery_id, message.kind, message.at, message.data, source=message.source),
         "state": "waiting",
         "attempts": 0,
         "created_at": now,

@@ -68,22 +68,22 @@ async def read_form(request: Request, *, with_file: bool = False) -> Form:
     Raise `Problem` ``unsupported-media-type`` for another media type or charset, ``malformed-body`` if the form cannot
     be parsed, ``invalid-request`` for too many fields or files.
     """
-    media_type, options = _parse_content_type(request.headers.get("content-type", ""))
+    media_type, parameters = _parse_content_type(request.headers.get("content-type", ""))
     if media_type == URLENCODED:
         return Form(_parse_urlencoded(await _read_limited(FORM_BYTES, request) if with_file else await request.body()))
     if media_type == MULTIPART:
-        return await _parse_multipart(request.stream(), options.get("boundary", ""), with_file=with_file)
+        return await _parse_multipart(request.stream(), parameters.get("boundary", ""), with_file=with_file)
     if not media_type and not await request.body():
         return Form([])  # a form without fields; its token is in a header
     raise Problem("unsupported-media-type", f"send a form as {URLENCODED} or {MULTIPART}, in UTF-8")
 
 
 def _parse_content_type(header: str) -> tuple[str, dict[str, str]]:
-    """Return the media type of a header and its options; refuse a charset other than UTF-8."""
+    """Return the media type of a header and its parameters; refuse a charset other than UTF-8."""
     if len(header) > LONGEST_HEADER:
         raise Problem("unsupported-media-type", f"the Content-Type has {len(header):,} characters")
-    media_type, options = parse_options_header(header)
-    parameters = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in options.items()}
+    media_type, raw_parameters = parse_options_header(header)
+    parameters = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in raw_parameters.items()}
     if "charset" in parameters:
         _check_charset(parameters["charset"])
     return media_type.decode("latin-1").strip(), parameters

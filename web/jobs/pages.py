@@ -33,7 +33,7 @@ async def job(visit: Visit) -> Response:
     return visit.page("jobs/job.html", **await _context(visit, await visit.api.get(f"/v1/jobs/{visit.path('job_id')}")))
 
 
-LIVE: SwrCache[tuple[str, frozenset[str], str], tuple[str, bytes]] = SwrCache(0.25, 1.0)
+LIVE: SwrCache[tuple[str, frozenset[str], str], tuple[str, bytes]] = SwrCache(keep_s=0.25, stale_s=1.0)
 """Cache of the changing parts of jobs' pages, compressed, each after the entity tag of the status that it shows.
 
 The keys are tenant, scopes and job: a thousand viewers cost four renderings a second.

@@ -126,12 +126,12 @@ async def _next_version(visit: Visit, kind: str, texts: Mapping[str, str], name:
     return await (store_new(visit, kind, texts) if newest["shipped"] else store_version(visit, kind, texts, name))
 
 
-async def _stored_specification(visit: Visit, kind: str, texts: Mapping[str, str], source: str) -> JsonObject:
+async def _stored_specification(visit: Visit, kind: str, texts: Mapping[str, str], source_id: str) -> JsonObject:
     """Return the specification that the form began with if its words are unchanged, else a new one."""
-    if source:
-        source_words: JsonObject = await visit.api.get(f"/v1/specifications/{segment(source)}")
-        if source_words["kind"] == kind and _are_unchanged(kind, texts, source_words["words"]):
-            return source_words
+    if source_id:
+        source_specification: JsonObject = await visit.api.get(f"/v1/specifications/{segment(source_id)}")
+        if source_specification["kind"] == kind and _are_unchanged(kind, texts, source_specification["words"]):
+            return source_specification
     return await store_new(visit, kind, texts)
 
 

@@ -21,7 +21,7 @@ from service.http.problems import Problem
 from web.frame import Pages, Visit
 from web.ratings.evidence import address_of, row_of
 from web.ratings.finding import part_of
-from web.ratings.rating import Rating, both_mentions, rating_in_path, render_page
+from web.ratings.rating import Rating, rating_in_path, render_page, rows_by_mention
 
 pages = Pages()
 public = Pages(public=True)
@@ -54,9 +54,9 @@ async def finding(visit: Visit) -> Response:
     """Show the letter, its derivation, the evidence behind it, and its limits."""
     rating = await rating_in_path(visit)
     part = part_of(rating, visit.query("part"), visit.query("cases"))
-    mentions = await both_mentions(visit, rating)
-    lists = {"reasons": outline.reasons(rating.view), "other_rules": outline.other_rules(rating.view)}
-    return render_page(visit, rating, "finding", part=part, mentions=mentions, **lists)
+    mention_rows = await rows_by_mention(visit, rating)
+    outline_lists = {"reasons": outline.reasons(rating.view), "other_rules": outline.other_rules(rating.view)}
+    return render_page(visit, rating, "finding", part=part, mention_rows=mention_rows, **outline_lists)
 
 
 @pages.get(OWN + "/evidence")

@@ -116,8 +116,8 @@ class Provider:
 
     def __init__(self, client: Client, name: str, rules: Mapping[str, Rule], ask: Ask) -> None:
         self.name, self.rules, self._client, self._ask = name, rules, client, ask
-        self._endpoints = SwrCache[str, Endpoints](KEPT_S, KEPT_S)
-        self._keys = SwrCache[str, KeySet](KEPT_S, KEPT_S)
+        self._endpoints = SwrCache[str, Endpoints](keep_s=KEPT_S, stale_s=KEPT_S)
+        self._keys = SwrCache[str, KeySet](keep_s=KEPT_S, stale_s=KEPT_S)
         self._keys_reloaded_at = float("-inf")
         self._claims_rules = jwt.JWTClaimsRegistry(
             leeway=LEEWAY_S,

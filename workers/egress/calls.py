@@ -237,8 +237,8 @@ class Egress:
         (`workers.targets.protocols.deep_translator`).
     library : Library, optional
         Uploads and images of the job's tenant.
-    exempt_networks : sequence of network
-        Networks of the operator, in which the limits of hosts do not apply.
+    exempt_hosts : sequence of network
+        Networks whose hosts, the operator's, have no limits.
     host_limits : Hosts, optional
         Limits of all other hosts.
     user_agent : str, optional
@@ -256,18 +256,13 @@ class Egress:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         scraping: bool = False,
         library: Library | None = None,
-        exempt_networks: Sequence[Network] = (),
+        exempt_hosts: Sequence[Network] = (),
         host_limits: Hosts | None = None,
         user_agent: str | None = None,
     ) -> None:
         self.allow, self.scraping, self.library = tuple(allow), scraping, library
         self.transport = GuardedTransport(
-            allow,
-            response_cap=response_cap,
-            resolve=resolve,
-            dial=dial,
-            make_context=make_context,
-            exempt=exempt_networks,
+            allow, response_cap=response_cap, resolve=resolve, dial=dial, make_context=make_context, exempt=exempt_hosts
         )
         self._host_limits = host_limits
         self.now, self._response_cap = now, response_cap

@@ -67,7 +67,8 @@ class Listener(ResponseHandler):
 
     def set_response_params(self, *, read_bufsize: int = 0, **params: Any) -> None:
         """Prepare for a response with a body of at most `read_bufsize` bytes."""
-        self._body_cap, self._received_bytes, self._head_bytes, self._body = read_bufsize, 0, bytearray(), None
+        self._body_cap, self._body = read_bufsize, None
+        self._received_bytes, self._head_bytes = 0, bytearray()
         self._request_count += 1
         super().set_response_params(read_bufsize=read_bufsize, **params)
 

@@ -94,7 +94,7 @@ class Heartbeat:
             return
 
     def on_stop(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
-        """Call `stop` in `loop` once, when the job must stop."""
+        """Call `stop` in `loop`, in which the caller runs, once, when the job must stop."""
         self._loop, self._stop_callback = loop, stop
         if self._stop_reason is not None:
             stop()

@@ -147,7 +147,9 @@ def with_contents(
     Parameters
     ----------
     evidence : TransitionEvidence
-        A result of `read_evidence`. Only observations of the component with its name count.
+        A result of `read_evidence`.
+    observations, attribute_name
+        Of the rating. Only observations of the component named in `evidence` count.
 
     Raises
     ------

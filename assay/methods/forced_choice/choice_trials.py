@@ -126,11 +126,11 @@ def ask_choices(
             for repeat in range(questions.repeats):
                 trial_by_text.setdefault(questions.write(words.cues, word, level, rng), (word, level, repeat))
 
-    def take(trial: tuple[str, float, int], replies: Sequence[Reply]) -> None:
+    def record_choice(trial: tuple[str, float, int], replies: Sequence[Reply]) -> None:
         chose_second = questions.chose_second(replies[0].value)
         tally.count_reply(replies[0].failure, "no-label" if chose_second is None else None)
         if replies[0].failure is None and chose_second is not None:
-            word, level, _ = trial
+            word, level, _repeat = trial
             choices.setdefault((word, questions.rounded_level(level)), []).append(chose_second)
 
     def repeat_and_level(text: str) -> tuple[int, int]:
@@ -143,7 +143,7 @@ def ask_choices(
         word, level, repeat = trial_by_text[text]
         probe = Probe(f"choice/{word}/{level!r}/{repeat}", Classify(text), (word,))
         probes.append((trial_by_text[text], [probe]))
-    yield from ask_in_batches(probes, take)
+    yield from ask_in_batches(probes, record_choice)
     conditions = dict.fromkeys((word, questions.rounded_level(level)) for word, level, _ in trial_by_text.values())
     trials = tuple(Trials(*key, sum(choices[key]), len(choices[key])) for key in conditions if key in choices)
     return trials, tally.counts

@@ -248,7 +248,7 @@ def _judge_lean(
 def _judge_outcome(
     tally: WrittenTexts,
     outcome: Outcome,
-    tie: float,
+    tie_share: float,
     tolerance: Tolerance,
     rng: np.random.Generator,
     counts: Counts | None = None,
@@ -270,7 +270,7 @@ def _judge_outcome(
     outputs = complete_table / (outcome.unit or 1.0)
     profiles = Profiles(outputs, tally.values, numbered_clusters(cases))
     try:
-        pairs, gaps, hidden_in_strata = _draw_effects(profiles, cases, tie, outcome.limit, rng)
+        pairs, gaps, hidden_in_strata = _draw_effects(profiles, cases, tie_share, outcome.limit, rng)
     except EvidenceError as error:
         return measurement.impossible(error)
     hidden = (*hidden_in_strata, *losses)
@@ -301,7 +301,7 @@ def _judge_outcome(
         evidence,
         lambda letter: _reason_for(letter, name, pairs, gaps),
         {"step_1": largest_interval(differences), "step_2": largest_interval(gaps)},
-        lost=_lost_changes(tally, outcome, outputs, len(cases), tie),
+        lost=_lost_changes(tally, outcome, outputs, len(cases), tie_share),
     )
 
 
@@ -321,23 +321,24 @@ def _reason_for(letter: Letter, name: str, pairs: Mapping[tuple[str, str], Float
 
 
 def _draw_effects(
-    profiles: Profiles, cases: Sequence[Case], tie: float, limit: float, rng: np.random.Generator
+    profiles: Profiles, cases: Sequence[Case], tie_share: float, limit: float, rng: np.random.Generator
 ) -> tuple[Mapping[tuple[str, str], Floats], Floats, tuple[HiddenEffect, ...]]:
     """Draw the effects in the outcome's unit: differences of values, step-2 gaps, differences within strata."""
     pair_rng, gap_rng, strata_rng = rng.spawn(3)
-    sides = sorted({str(case.side) for case in cases})
+    sides = [str(case.side) for case in cases]
+    side_names = sorted(set(sides))
     try:
         scale = profiles.scale
-    except ZeroVariance:  # such as no refusal at all
+    except ZeroVariance:  # such as no refusal at all: every effect is 0
         value_pairs = list(combinations(profiles.values, 2))
         return {pair: np.zeros(DRAWS) for pair in value_pairs}, np.zeros((DRAWS, len(value_pairs))), ()
     pairs = {pair: draws * scale for pair, draws in paired_draws(profiles, pair_rng).items()}
-    gaps = tied_draws(profiles, [sides.index(str(case.side)) for case in cases], tie, gap_rng) * scale
-    families = {
-        "side": _large_strata([str(case.side) for case in cases]),
-        "kind": _large_strata([kinds_of_prompts().get(case.clusters[FRAME], case.clusters[FRAME]) for case in cases]),
-    }
-    hidden = stratum_effects(profiles, families, PRIOR * limit / scale, strata_rng)
+    gaps = tied_draws(profiles, [side_names.index(side) for side in sides], tie_share, gap_rng) * scale
+    frames = [case.clusters[FRAME] for case in cases]
+    kinds = [kinds_of_prompts().get(frame, frame) for frame in frames]  # a frame of the request is its own kind
+    prior_spread = PRIOR * limit / scale  # in standard deviations of the output
+    families = {"side": _large_strata(sides), "kind": _large_strata(kinds)}
+    hidden = stratum_effects(profiles, families, prior_spread, strata_rng)
     return pairs, gaps, tuple(replace(effect, draws=effect.draws * scale, limit=limit) for effect in hidden)
 
 

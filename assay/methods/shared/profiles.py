@@ -162,9 +162,10 @@ class TextProfiles(Bounded):
 
     def for_pairs(self) -> TextProfiles:
         """Return the profiles for a service that compares two documents; shipped sentences on feelings are removed."""
-        if self.pairs or self.frames != frames(self.language) or self.contents != contents(self.language):
-            return replace(self, pairs=True)
-        return replace(self, pairs=True, frames=(), contents={})
+        is_shipped = self.frames == frames(self.language) and self.contents == contents(self.language)
+        if is_shipped and not self.pairs:  # with `pairs`, `filled_in` adds documents to compare and no feelings
+            return replace(self, pairs=True, frames=(), contents={})
+        return replace(self, pairs=True)
 
     def expected(self) -> int:
         """Count the profiles that `text_cases` writes: all combinations, at most `most`."""

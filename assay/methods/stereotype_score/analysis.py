@@ -62,7 +62,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
             by_pair, [pair.term for pair, _ in compared_pairs], [self.words.name] * len(compared_pairs)
         )
 
-    def tied_terms(self) -> list[TermScore]:
+    def side_terms(self) -> list[TermScore]:
         """Return the scores of the terms that the stereotype ties to a group."""
         return [term_score for role in TIED if self.words.terms(role) for term_score in self.score(role).by_term]
 

@@ -225,7 +225,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
             # scores of other lists may still vary, so this error does not show that the service ignores pictures
             raise ZeroVariance(f"{', '.join(LISTS[role] for role in roles)}: {error}") from error
 
-    def tied_terms(self) -> tuple[ImageTerm, ...]:
+    def side_terms(self) -> tuple[ImageTerm, ...]:
         """Return the scores of the terms that are tied to a label."""
         return score_images(*self.picture_scores(*TIED)).by_term
 

@@ -331,12 +331,12 @@ def _fit_logistic(design: Floats, labels: Floats) -> Floats:
         if np.abs(gradient).max() <= flat_gradient:
             return weights
         curvature = np.eye(len(weights)) + (design.T * (fitted * (1 - fitted))) @ design
-        newton_step = np.asarray(np.linalg.solve(curvature, gradient), dtype=float)
-        weights = _newton_step(design, labels, weights, newton_step)
+        full_step = np.asarray(np.linalg.solve(curvature, gradient), dtype=float)
+        weights = _take_damped_step(design, labels, weights, full_step)
     raise EvidenceError(f"the sentiment classifier did not settle in {STEPS} steps; are the vectors on one scale?")
 
 
-def _newton_step(design: Floats, labels: Floats, start: Floats, step: Floats) -> Floats:
+def _take_damped_step(design: Floats, labels: Floats, start: Floats, step: Floats) -> Floats:
     """Return the weights after a Newton step, which is halved until the cost does not rise."""
 
     def cost(weights: Floats) -> float:

@@ -190,7 +190,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
     def known_words(self) -> tuple[W, ...]:
         """`words`; raises `UnknownName` if Assay's API has not filled in the caller's own specifications yet."""
         if self.words is None:
-            raise UnknownName("specification", ", ".join(self.named), tuple(specifications()), "specification")
+            raise UnknownName("specification", ", ".join(self.named), tuple(specifications()), field="specification")
         return self.words
 
     def references(self) -> References:

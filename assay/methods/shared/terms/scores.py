@@ -86,7 +86,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         """Fit one score to the terms of the named lists; raises `EvidenceError` if the answers do not allow it."""
 
     @abstractmethod
-    def tied_terms(self) -> Sequence[_ScoredTerm]:
+    def side_terms(self) -> Sequence[_ScoredTerm]:
         """Return the scores of the terms that are tied to a side."""
 
     @abstractmethod
@@ -272,12 +272,9 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     def _strongest_terms(self, above_half: bool) -> list[str]:
         """Return up to three terms with the most extreme scores above or below 1/2."""
-        term_scores = sorted(self.tied_terms(), key=lambda term_score: term_score.score, reverse=above_half)
-        return [
-            term_score.term
-            for term_score in term_scores[:3]
-            if (term_score.score > NO_PREFERENCE) == above_half and term_score.score != NO_PREFERENCE
-        ]
+        strongest = sorted(self.side_terms(), key=lambda term_score: term_score.score, reverse=above_half)[:3]
+        half = NO_PREFERENCE
+        return [entry.term for entry in strongest if (entry.score > half if above_half else entry.score < half)]
 
 
 def term_document(term: TermScore, role: Role, posterior: Interval) -> TermDocument:

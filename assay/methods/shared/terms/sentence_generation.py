@@ -148,12 +148,12 @@ def reusable(
 
 def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Family) -> str:
     """Return the prompt that asks an author for a sentence; it quotes the group term first, then the attribute term."""
-    other_terms = [term for pair in words.pairs for term in pair if term != group]
+    other_group_terms = [term for pair in words.pairs for term in pair if term != group]
     role = words.roles[attribute]
     return PROMPTS[family].format(
         group=group,
         attribute=attribute,
-        groups=", ".join(other_terms),
+        groups=", ".join(other_group_terms),
         attributes=", ".join(term for term in words.terms(role) if term != attribute) or "none",
         first=words.first,
         second=words.second,

@@ -9,7 +9,7 @@ import pytest
 
 from assay.model import Letter
 from reports.embeds import PublicView
-from reports.embeds.badge import COLOURS, CREAM, EDGE, INK, OPEN, colour, length, render
+from reports.embeds.badge import COLOURS, CREAM, EDGE, INK, OPEN, colour, render, text_width
 from reports.embeds.catalogs import shields
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -151,8 +151,8 @@ def test_the_parts_of_a_badge_are_inside_it_and_do_not_overlap(any_sample):
     ],
 )
 def test_computed_text_widths_equal_those_measured_in_a_browser(text, regular, bold):
-    assert length(text, 100) == pytest.approx(regular, abs=0.3)
-    assert length(text, 100, bold=True) == pytest.approx(bold, abs=0.3)
+    assert text_width(text, 100) == pytest.approx(regular, abs=0.3)
+    assert text_width(text, 100, bold=True) == pytest.approx(bold, abs=0.3)
 
 
 def test_a_badge_contains_no_script_and_loads_no_resource(any_sample):

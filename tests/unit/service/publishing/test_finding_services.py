@@ -144,7 +144,7 @@ async def test_a_large_registry_is_read_ahead_so_that_nobody_waits_after_a_start
         await rate(f"Place {number}", number)
     monkeypatch.setattr(standing, "PART", 3)
     started = await serve(settings.model_copy(update={"auth": auth}), pages=True)
-    entries = started._transport.app.state.service.merged._entries
+    entries = started._transport.app.state.service.merged_reads._entries
     until = time.monotonic() + 30
     while [entry.value is None for entry in entries.values()] != [False] * 3:  # letters, questions, a ranking
         assert time.monotonic() < until, "the registry was not read ahead"

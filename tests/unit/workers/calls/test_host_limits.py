@@ -173,7 +173,7 @@ def call_often(context: WorkerContext, url: str, tenants: list[str], calls: int)
             limits = HostLimits(context.database, context.settings, job.tenant, job.id, traffic, generator(1))
             settings = context.settings
             async with Egress(
-                settings.egress_networks, exempt_networks=settings.exempt_networks, host_limits=limits
+                settings.egress_networks, exempt_hosts=settings.exempt_networks, host_limits=limits
             ) as egress:
                 await asyncio.gather(*(egress.send("GET", f"{url}/{n}", timeout_s=5) for n in range(calls)))
 
@@ -330,7 +330,7 @@ def test_limits_apply_when_a_host_name_resolves_to_an_address_outside_the_exempt
 
     async def work():
         allowed, exempt = [ip_network("127.0.0.0/8")], [ip_network("127.0.0.2/32")]
-        async with Egress(allowed, resolve=resolve, dial=dial, exempt_networks=exempt, host_limits=Hosts()) as egress:
+        async with Egress(allowed, resolve=resolve, dial=dial, exempt_hosts=exempt, host_limits=Hosts()) as egress:
             for now in ("127.0.0.2", "127.0.0.3", "127.0.0.3", "127.0.0.2"):
                 answers["now"] = now
                 with pytest.raises(CallFailed) as failed:
