@@ -241,8 +241,11 @@ def _build_service(
         DOWNLOADS: settings.download_rate,
     }
     statuses = StatusCache(settings.status_cache_s, meter)
-    pool_options: Any = {"pool_size": settings.pool_size, "max_overflow": settings.pool_overflow}
-    pool_options["pool_timeout_s"] = settings.pool_timeout_s
+    pool_options: Any = {
+        "pool_size": settings.pool_size,
+        "max_overflow": settings.pool_overflow,
+        "pool_timeout_s": settings.pool_timeout_s,
+    }
     database = AsyncDatabase(settings.resolved_database_url, quota=settings.storage_quota_bytes, **pool_options)
     replica = None
     if (url := settings.replica_url) is not None:

@@ -238,7 +238,7 @@ class Egress:
     library : Library, optional
         Uploads and images of the job's tenant.
     exempt_hosts : sequence of network
-        Networks whose hosts, the operator's, have no limits.
+        Networks of the operator, to whose hosts the limits of hosts do not apply.
     host_limits : Hosts, optional
         Limits of all other hosts.
     user_agent : str, optional
