@@ -42,11 +42,11 @@ def as_one_line(error: Exception) -> str:
     """Return an error as one line; of a pydantic error, only the first finding."""
     from pydantic import ValidationError
 
-    from reports.plain import codes
+    from reports.plain import escape_hidden
 
     if isinstance(error, ValidationError):
         first_error = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first_error["loc"])
-        return codes(f"{where}: {first_error['msg']}" if where else str(first_error["msg"]))
-    message = codes(str(error).split("\n")[0]) if str(error) else type(error).__name__
+        return escape_hidden(f"{where}: {first_error['msg']}" if where else str(first_error["msg"]))
+    message = escape_hidden(str(error).split("\n")[0]) if str(error) else type(error).__name__
     return message if Exit.of(error) is not Exit.SOFTWARE else f"unexpected {type(error).__name__}: {message}"

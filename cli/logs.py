@@ -7,14 +7,14 @@ import sys
 
 import structlog
 
-from reports.plain import codes
+from reports.plain import escape_hidden
 from store.core.settings import Settings
 
 
 def _escape_invisible(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     """Replace invisible characters in the facts of an event, which services and clients may have chosen."""
-    traceback = "exception"  # has lines of its own
-    return {name: codes(fact) if isinstance(fact, str) and name != traceback else fact for name, fact in event.items()}
+    trace = "exception"  # has lines of its own
+    return {key: escape_hidden(fact) if isinstance(fact, str) and key != trace else fact for key, fact in event.items()}
 
 
 def configure_logs(settings: Settings) -> None:

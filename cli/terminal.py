@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.document import Json
-from reports.plain import codes
+from reports.plain import escape_hidden
 
 
 def escape(text: object) -> str:
     """Return a text for `rich`: brackets are no markup, and invisible characters and line ends are codes."""
-    return markup.escape(codes(str(text)))
+    return markup.escape(escape_hidden(str(text)))
 
 
 console = Console(highlight=False)

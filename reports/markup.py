@@ -50,7 +50,7 @@ def join(*content: Content) -> Markup:
     return Markup("".join(_escape(part) for part in content))
 
 
-def text(value: str) -> Markup:
+def escaped(value: str) -> Markup:
     """Escape a text; characters that XML forbids become the replacement character."""
     if _PLAIN.fullmatch(value):
         return Markup(value)  # most texts are plain and need no copy
@@ -65,7 +65,7 @@ def coordinate(value: float) -> str:
 def _escape(content: Content) -> str:
     if content is None or isinstance(content, Markup):
         return content or ""
-    return text(content) if isinstance(content, str) else join(*content)
+    return escaped(content) if isinstance(content, str) else join(*content)
 
 
 @cache
@@ -77,5 +77,5 @@ def _write_attribute(key: str, value: Attribute) -> str:
     if value is None or value is False:
         return ""
     name = _attribute_name(key)
-    value_text = name if value is True else coordinate(value) if isinstance(value, int | float) else text(value)
+    value_text = name if value is True else coordinate(value) if isinstance(value, int | float) else escaped(value)
     return f' {name}="{value_text}"'

@@ -23,10 +23,10 @@ def visible(text: str) -> str:
     """
     if text.isprintable() and "  " not in text:
         return text.strip()  # a printable text has no invisible characters and no line ends
-    return codes(_BLANK.sub(" ", text)).strip()
+    return escape_hidden(_BLANK.sub(" ", text)).strip()
 
 
-def codes(text: str) -> str:
+def escape_hidden(text: str) -> str:
     """Replace invisible characters by their codes, and line ends and tabs by spaces; other blanks stay as they are."""
     if text.isprintable():
         return text

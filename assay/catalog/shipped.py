@@ -89,9 +89,9 @@ def shipped_words(kind: type[W], name: str | None, attribute: str) -> W:
 @cache
 def _read_specification(name: str) -> Specification:
     table = read_table(f"words/{name}")
-    kind = table["kind"]
-    fields = {field: _freeze(value) for field, value in _FILL_IN[kind](table["words"]).items()}
-    words = WORDS[kind](**fields, name=name)
+    kind, words_class = table["kind"], WORDS[table["kind"]]
+    fields = {field: _freeze(value) for field, value in _INSERT_SHARED_LISTS[kind](table["words"]).items()}
+    words = words_class(**fields, name=name)
     return Specification(name, table["title"], kind, table["language"], table["citation"], words)
 
 
@@ -126,7 +126,7 @@ def _contrast_specifications(attribute_name: str) -> Iterator[Specification]:
         words_by_kind["visual"] = {**labels, **terms, **names, "neutral": "things"}
     for kind, word_lists in words_by_kind.items():
         name = f"{attribute_name}-{kind}"
-        fields = _FILL_IN[kind]({"attribute": attribute_name, **word_lists})
+        fields = _INSERT_SHARED_LISTS[kind]({"attribute": attribute_name, **word_lists})
         words = WORDS[kind](**{field: _freeze(value) for field, value in fields.items()}, name=name)
         title = f"{table['title']}: {groups['first']} and {groups['second']}"
         yield Specification(name, title, kind, "en", table["source"], words)
@@ -181,7 +181,7 @@ def _fill_visual(raw: Json) -> JsonObject:
     return {**other_fields, "first_terms": first, "second_terms": second, "neutral": neutral}
 
 
-_FILL_IN: Mapping[str, Callable[[Json], JsonObject]] = {
+_INSERT_SHARED_LISTS: Mapping[str, Callable[[Json], JsonObject]] = {
     "choices": _fill_choices,
     "association": _fill_association,
     "stereotype": _fill_stereotype,

@@ -436,7 +436,7 @@ def _step_intervals(evidence: Evidence) -> dict[str, Interval | None]:
     }
 
 
-EARLY = 0.25
+EARLY_ERROR_FRACTION = 0.25
 """Share of the permitted error that a look (interim analysis) before the last may use: it has little evidence."""
 
 

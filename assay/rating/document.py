@@ -101,7 +101,7 @@ def rating_document(
         ``announced`` or ``unannounced``; see `commitment_document`.
     """
     finding, components = rating.finding, rating.finding.components
-    aggregation = _typed_detail(AggregationDocument, finding.detail, finding.method)
+    aggregation = _detail_of_type(AggregationDocument, finding.detail, finding.method)
     return RatingDocument(
         letter=rating.letter,
         declared=rating.declared,
@@ -134,7 +134,7 @@ def rating_document(
 def component_document(component: Component, vocabulary: Vocabulary) -> ComponentDocument:
     """Return one component: the method's own fields with the common ones, which no method can replace."""
     return replace(
-        _typed_detail(ComponentDocument, component.detail, component.name),
+        _detail_of_type(ComponentDocument, component.detail, component.name),
         name=component.name,
         letter=component.letter,
         declared=component.declared,
@@ -214,8 +214,8 @@ def _chance_beyond(effect: EffectDocument, limit: float) -> float:
     size = abs(effect.estimate or 0.0)
     if effect.low is None or effect.high is None or effect.high <= effect.low:
         return float(size > limit)
-    deviation = (effect.high - effect.low) / (2 * ndtri((1 + (effect.level or 0.95)) / 2))
-    return float(ndtr((size - limit) / deviation))
+    standard_deviation = (effect.high - effect.low) / (2 * ndtri((1 + (effect.level or 0.95)) / 2))
+    return float(ndtr((size - limit) / standard_deviation))
 
 
 def _limit_share(candidate: DecidingEffect) -> float:
@@ -228,7 +228,7 @@ def _count_answers(components: Sequence[Component]) -> dict[str, int]:
     return {name: sum(getattr(component, field) for component in components) for name, field in names.items()}
 
 
-def _typed_detail(kind: type[D], detail: Detail, owner: str) -> D:
+def _detail_of_type(kind: type[D], detail: Detail, owner: str) -> D:
     """Return a method's detail, which must be a `kind` (else `TypeError`); an empty `kind` if there is none."""
     if isinstance(detail, kind):
         return detail

@@ -16,7 +16,7 @@ import numpy as np
 from assay.document import JsonObject
 from assay.experiment import Looks, Method, Session, generator, questions_in_a_call
 from assay.model import Ask, Failure, Reply, Translate
-from assay.rating.component import EARLY, answers_needed
+from assay.rating.component import EARLY_ERROR_FRACTION, answers_needed
 from assay.statistics.special import special
 
 TOLERANCES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
@@ -142,7 +142,7 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
     noise += rng.normal(size=(RUNS, 1)) * math.sqrt(topic_variance)
     error = np.sqrt(topic_variance + 0.25 * (1 - ALIKE) / answers)
     is_enough = answers >= answers_needed(delta)  # a look at fewer answers gives no letter
-    required_probability = 1 - (1 - confidence) * np.array([EARLY] * (len(n_new) - 1) + [1.0])
+    required_probability = 1 - (1 - confidence) * np.array([EARLY_ERROR_FRACTION] * (len(n_new) - 1) + [1.0])
     chances = []
     for tolerances in TOLERANCES:
         observed = tolerances * delta + noise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ from cli.drafting.call import Draft, draft_of, read_curl
 from cli.drafting.openapi import read_openapi
 from cli.request.rating_options import SECRET_VARIABLE
 from cli.request.request import networks
-from reports.plain import codes
+from reports.plain import escape_hidden
 from store.core.settings import Settings
 from workers.egress import Egress, Exchange
 from workers.probe import probe
@@ -59,9 +60,9 @@ def write_draft(draft: Draft, file: Path, settings: Settings, *, force: bool) ->
             stream.write(text)
     except FileExistsError:
         raise SpecificationError(f"{file} exists; name another file, or overwrite it with --force") from None
-    typer.echo(codes(f"{file} is written. Next: assay probe {file}, then assay rate {file}"), err=True)
+    typer.echo(escape_hidden(f"{file} is written. Next: assay probe {file}, then assay rate {file}"), err=True)
     for note in draft.notes:
-        typer.echo(codes(f"To check: {note}."), err=True)
+        typer.echo(escape_hidden(f"To check: {note}."), err=True)
     if draft.secrets:
         typer.echo(f"Its key is not in the file: put it into the variable {SECRET_VARIABLE}.", err=True)
 
@@ -165,7 +166,7 @@ def _draft_lines(draft: Draft, file: Path) -> Iterator[str]:
     if draft.secrets:
         yield f"# Its key is not here: put it into the environment variable {SECRET_VARIABLE}."
     for note in draft.notes:
-        yield from textwrap.wrap(codes(f"To check: {note}."), 100, initial_indent="# ", subsequent_indent="# ")
+        yield from textwrap.wrap(escape_hidden(f"To check: {note}."), 100, initial_indent="# ", subsequent_indent="# ")
     yield "\n[target]"
     for name in ("name", "kind", "protocol", "base_url"):
         if name in target:
@@ -215,11 +216,15 @@ def set_decision(draft: Draft, name: str) -> None:
     """Add a decision of the catalog, or one that is asked for at the terminal, to the target of a draft."""
     if name not in {*decisions(), OWN_DECISION}:
         raise UnknownName("decision", name, [*decisions(), OWN_DECISION], "decides")
-    decision_setting = _ask_own_decision() if name == OWN_DECISION else {"name": name}
-    is_number = "range" in decision_setting if name == OWN_DECISION else decision(name).range is not None
-    draft.target["kind"] = str(Kind.REGRESSOR if is_number else Kind.CLASSIFIER)
+    draft.cases = {"mention": "explicit"}  # cases state the group in words
+    if name == OWN_DECISION:
+        decision_setting = _ask_own_decision()
+        has_range = "range" in decision_setting
+    else:
+        decision_setting, has_range = {"name": name}, decision(name).range is not None
+        draft.cases["decision"] = name
+    draft.target["kind"] = str(Kind.REGRESSOR if has_range else Kind.CLASSIFIER)
     draft.target.setdefault("settings", {})["decision"] = decision_setting
-    draft.cases = {"mention": "explicit"} | ({} if name == OWN_DECISION else {"decision": name})
 
 
 def ask_decision(draft: Draft) -> None:
@@ -237,12 +242,10 @@ def _ask_own_decision() -> dict[str, Any]:
     question = "Its answers, with commas between them, or the lowest and highest number (0 to 100)?"
     answers = typer.prompt(question, err=True)
     low, separator, high = answers.partition(" to ")
-    try:
-        decision_setting["range"] = [float(low), float(high)] if separator else None
-    except ValueError:
-        decision_setting["range"] = None
-    if decision_setting["range"] is None:
-        del decision_setting["range"]
+    if separator:
+        with contextlib.suppress(ValueError):
+            decision_setting["range"] = [float(low), float(high)]
+    if "range" not in decision_setting:
         decision_setting["labels"] = [label.strip() for label in answers.split(",") if label.strip()]
         if len(decision_setting["labels"]) < 2:
             raise SpecificationError("a decision needs two or more answers, or a range such as 0 to 100", "decides")

@@ -27,7 +27,7 @@ from cli.rating.probe import exchange_lines
 from cli.request.request import method_of_request
 from cli.terminal import escape
 from reports.formats.html import thumbnails_wanted
-from reports.plain import codes
+from reports.plain import escape_hidden
 from store.core import migrate
 from store.core.database import Connection, Database
 from store.core.settings import Settings
@@ -98,7 +98,7 @@ def _second_service(request: Json) -> JsonObject | None:
     return {"name": name, "kind": kind, "base_url": "", "settings": {}, "limits": {}, **fields_without_secret}
 
 
-LINE_S = 5.0
+SECONDS_BETWEEN_LINES = 5.0
 """Seconds between two lines of progress, if standard error is not a terminal."""
 
 notes = Console(stderr=True, highlight=False)
@@ -194,7 +194,7 @@ def _exchange_printer(request: Json) -> Callable[[Exchange], None]:
     ]
 
     def show(exchange: Exchange) -> None:
-        lines = map(codes, exchange_lines(show_exchange(exchange, secrets)))
+        lines = map(escape_hidden, exchange_lines(show_exchange(exchange, secrets)))
         notes.print("\n".join(lines), markup=False, soft_wrap=True)
 
     return show
@@ -202,7 +202,7 @@ def _exchange_printer(request: Json) -> Callable[[Exchange], None]:
 
 @contextmanager
 def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], None], Callable[[], None]]]:
-    """Show the progress of a rating: a bar on a terminal, else a line every `LINE_S` seconds.
+    """Show the progress of a rating: a bar on a terminal, else a line every `SECONDS_BETWEEN_LINES` seconds.
 
     Yields a function that takes the questions asked and expected, and a function that must be called often.
     """
@@ -218,10 +218,11 @@ def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, in
 
     def tick() -> None:
         now = time.monotonic()
-        if now - progress["printed_at"] >= LINE_S:
+        if now - progress["printed_at"] >= SECONDS_BETWEEN_LINES:
             progress["printed_at"] = now
             counts = f"{progress['asked']} of about {progress['total']} questions"
-            notes.print(f"rating {codes(name)}: {counts} after {now - start:.0f} s", markup=False, soft_wrap=True)
+            line = f"rating {escape_hidden(name)}: {counts} after {now - start:.0f} s"
+            notes.print(line, markup=False, soft_wrap=True)
 
     yield lambda answer_count, total: progress.update(asked=answer_count, total=total), tick
 

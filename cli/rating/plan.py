@@ -13,7 +13,7 @@ from cli.rating.local_job import check_second_service
 from cli.request.rating_options import RatingOptions
 from cli.request.request import method_of_request, networks, read_request
 from cli.terminal import print_json
-from reports.plain import codes
+from reports.plain import escape_hidden
 from store.core.settings import Settings
 from workers.probe import text_of_question
 from workers.targets.registry import TargetChecker, check_target, read_target, with_tightened_limits
@@ -46,7 +46,7 @@ def plan_here(arguments: RatingOptions, settings: Settings, service_facts: Servi
         print_json(plan.as_json() | facts)
         return Exit.UCS
     title = f"{request['target']['name']} by {method.method}"
-    sys.stdout.write("\n".join(map(codes, _plan_lines(title, plan, service, first_texts))) + "\n")
+    sys.stdout.write("\n".join(map(escape_hidden, _plan_lines(title, plan, service, first_texts))) + "\n")
     return Exit.UCS
 
 

@@ -15,7 +15,7 @@ from cli.exits import Exit
 from cli.request.rating_options import RatingOptions
 from cli.request.request import method_of_request, networks, read_request
 from cli.terminal import print_json
-from reports.plain import codes
+from reports.plain import escape_hidden
 from store.core.settings import Settings
 from workers.egress import Egress, ShownExchange
 from workers.job_targets import USUAL_PAIRS
@@ -42,7 +42,7 @@ def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_
     if as_json:
         print_json(result.as_json())
     else:
-        sys.stdout.write("\n".join(map(codes, _probe_lines(result))) + "\n")
+        sys.stdout.write("\n".join(map(escape_hidden, _probe_lines(result))) + "\n")
     return Exit.UCS if result.code is None else Exit.UNAVAILABLE
 
 

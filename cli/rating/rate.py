@@ -28,7 +28,7 @@ from cli.request.rating_options import RatingOptions
 from cli.request.request import networks, read_request
 from cli.terminal import escape
 from reports.formats import installed_formats, render, terminal
-from reports.plain import codes, visible
+from reports.plain import escape_hidden, visible
 from reports.regulators import AUDIT_FILES, write_audit
 from store.core.settings import Settings
 
@@ -254,7 +254,7 @@ def _github(report: _JudgedRating) -> str:
     lines = []
     for title, verdict in report.verdicts:
         name = _escape_property(f"{report.overall.name}, {title}")
-        file_property = f",file={_escape_property(codes(report.file.as_posix()))}" if report.file else ""
+        file_property = f",file={_escape_property(escape_hidden(report.file.as_posix()))}" if report.file else ""
         lines.append(f"::{commands[verdict.exit]} title={name}{file_property}::{verdict.message.translate(ESCAPES)}\n")
     return "".join(lines)
 

@@ -13,12 +13,12 @@ TICKS = 4
 
 
 class Axis:
-    """Linear scale from numbers to positions between `start` and `end`, in user units of SVG, and its drawing.
+    """Linear scale from numbers to positions from `start_position` to `end_position`, in SVG's units, and its drawing.
 
     The axis begins and ends at a tick. Vertical axes begin at the bottom.
     """
 
-    def __init__(self, values: Iterable[float], start: float, end: float) -> None:
+    def __init__(self, values: Iterable[float], start_position: float, end_position: float) -> None:
         numbers = list(values)
         low, high = min(numbers), max(numbers)
         if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):  # all numbers are equal
@@ -28,13 +28,13 @@ class Axis:
         slack = 1e-6  # tolerance: a number that differs from a tick by rounding alone needs no further tick
         first_step, last_step = math.floor(low / self.step + slack), math.ceil(high / self.step - slack)
         self.ticks = [multiple * self.step for multiple in range(first_step, max(last_step, first_step + 1) + 1)]
-        self.start, self.end = start, end
+        self.start_position, self.end_position = start_position, end_position
 
     def __call__(self, value: float) -> float:
         """Return the position of a number; that of a number beyond an end is the end."""
         first_tick, last_tick = self.ticks[0], self.ticks[-1]
         share = min(1.0, max(0.0, (value - first_tick) / (last_tick - first_tick)))
-        return self.start + share * (self.end - self.start)
+        return self.start_position + share * (self.end_position - self.start_position)
 
     def tick_text(self, tick: float) -> str:
         """Format the value of a tick with as many decimals as the distance of two ticks needs."""
@@ -44,11 +44,11 @@ class Axis:
 
     def draw_across(self, y: float, title: str) -> list[Markup]:
         """Draw a horizontal axis below a picture, with its title."""
-        shapes = [stroke("line", (self.start, y), (self.end, y))]
+        shapes = [stroke("line", (self.start_position, y), (self.end_position, y))]
         for tick in self.ticks:
             x = self(tick)
             shapes += [stroke("line", (x, y), (x, y + 4)), label(x, y + 16, self.tick_text(tick), "m s")]
-        return [*shapes, label(self.end, y + 32, title, "e s")]
+        return [*shapes, label(self.end_position, y + 32, title, "e s")]
 
     def draw_upright(self, start_x: float, end_x: float, title: str) -> list[Markup]:
         """Draw a vertical axis at the left of a picture, with horizontal lines at the ticks."""
@@ -60,7 +60,7 @@ class Axis:
                 label(start_x - 4, self(tick) + 4, self.tick_text(tick), "e s"),
             )
         ]
-        return [*shapes, label(0, self.end - 8, title, "s")] if title else shapes
+        return [*shapes, label(0, self.end_position - 8, title, "s")] if title else shapes
 
 
 def round_step(minimum: float) -> float:

@@ -55,7 +55,7 @@ def _draw_effect(effect: Effect, y: float, scale: Axis, width: float) -> list[Ma
     ]
     if effect.tolerance is not None:
         # the tolerance zone begins at the axis's lower end, because effects below zero are no bias
-        start = scale.start
+        start = scale.start_position
         shapes += [
             box(start, y + 20, scale(effect.tolerance) - start, 24, "zone"),
             stroke("limit", (scale(effect.tolerance), y + 20), (scale(effect.tolerance), y + 44)),

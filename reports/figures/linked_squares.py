@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from reports.charts import evenly
 from reports.figures.canvas import Figure, clip, draw, label
-from reports.markup import Markup, coordinate, text
+from reports.markup import Markup, coordinate, escaped
 from reports.view import CaseWords, Squares, Table
 
 STEP, NAME, ROW = 17, 16, 8
@@ -60,11 +60,11 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWor
     return draw(key, table, f"A filled square is {chart.filled}.", y, *shapes, width=figure_width, role="group")
 
 
-def _draw_square(share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:
+def _draw_square(filled_share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:
     """Draw a linked square. Its markup is made without `tag`, for speed: a page has hundreds of squares."""
-    fill_class = "y" if share > 0.5 else "n" if share < 0.5 else "h"  # filled, empty or half filled
-    picture_attribute = f' data-picture="{text(case.image)}"' if case.image else ""
+    fill_class = "y" if filled_share > 0.5 else "n" if filled_share < 0.5 else "h"  # filled, empty or half filled
+    picture_attribute = f' data-picture="{escaped(case.image)}"' if case.image else ""
     return Markup(
-        f'<a href="{text(href)}" tabindex="-1"{picture_attribute}><title>{text(chr(10).join(case.lines))}</title>'
+        f'<a href="{escaped(href)}" tabindex="-1"{picture_attribute}><title>{escaped(chr(10).join(case.lines))}</title>'
         f'<rect x="{coordinate(x)}" y="{coordinate(y)}" class="{fill_class}"/></a>'
     )

@@ -153,16 +153,16 @@ def _densities_figure(part: AssociationComponent) -> Picture | None:
 
 
 def _distances_figure(part: AssociationComponent) -> Picture | None:
-    """Return a figure of all single distances of each protected word."""
-    rows, table_rows = [], []
-    for word, by_connection in charts.evenly(list(part.raw.items()), charts.MOST_WORDS):
+    """Return a figure of the single distances of each protected word, for at most `charts.MOST_WORDS` of them."""
+    distances_by_word, rows, table_rows = part.raw, [], []
+    for word, by_connection in charts.evenly(list(distances_by_word.items()), charts.MOST_WORDS):
         own_distances, other_distances = by_connection.get("associated", {}), by_connection.get("different", {})
         if own_distances or other_distances:
             rows.append(Dots(word, (tuple(own_distances.values()), tuple(other_distances.values()))))
             table_rows.append((word, _nearest_words(own_distances), _nearest_words(other_distances)))
     if not rows:
         return None
-    title = "Single distances of each protected word" + shown_suffix(rows, list(part.raw), SOME_WORDS)
+    title = "Single distances of each protected word" + shown_suffix(rows, list(distances_by_word), SOME_WORDS)
     kinds = (OWN, OTHERS)
     return Strip(title, "cosine distance", tuple(rows), kinds, Table(title, ("Word", *kinds), tuple(table_rows)))
 

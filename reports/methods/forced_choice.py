@@ -44,8 +44,8 @@ def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[
         yield f"Of tested words “{nearest}” has the least ({_mixture(low)}), “{farthest}” the most ({_mixture(high)})."
     if (effect := part.effect("step_2")) is not None:
         yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(effect))} beyond what neutral ones do."
-    of_stratum = "{name} have in common that they lean to one side, by {size}."
-    yield from hidden_in_words(part, HUNDREDTHS, of_stratum, content="{name} lean by {size}.")
+    stratum_template = "{name} have in common that they lean to one side, by {size}."
+    yield from hidden_in_words(part, HUNDREDTHS, stratum_template, content="{name} lean by {size}.")
     yield tested(document, part, f"{len(places_and_words)} words of the list “{title_of_words(part.name or '')}”")
 
 

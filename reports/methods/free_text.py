@@ -40,11 +40,12 @@ def in_words(document: RatingDocument, part: FreeTextComponent) -> Iterator[str]
     """Yield sentences on how much texts differ, compared with repeated texts, and on the tested material."""
     unit, noise = _unit(document, part), part.noise
     if part.name == REFUSALS and part.replies:
-        counts = [
+        refusal_phrases = [
             f"{counts.get('refusals', 0):,.0f} of {sum(counts.values()):,.0f} with “{value}”"
             for value, counts in part.replies.items()
         ]
-        yield f"The model refused to write {listed(counts)}."
+        yield f"The model refused to write {listed(refusal_phrases)}."
+    # `shift` is a difference of the numbers as measured, `effect` its estimate in the unit of the tolerance
     largest = max(part.pairs, key=lambda pair: abs(pair.shift or 0.0), default=DifferenceDocument())
     if largest.effect.estimate is not None and part.name != REFUSALS:
         before, after = largest.from_, largest.to

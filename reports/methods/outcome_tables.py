@@ -94,9 +94,9 @@ def error_rates_table(part: OutcomeRows) -> Table | None:
     if not rows:
         return None
     columns = [cells.intervals([row.error_rates.get(name) for row in rows]) for name, _ in ERRORS]
-    areas = cells.numbers([row.auc for row in rows])
+    auc_cells = cells.numbers([row.auc for row in rows])
     heads = ("Group", *(head for _, head in ERRORS))
-    if set(areas) != {cells.ABSENT}:
-        columns, heads = [*columns, areas], (*heads, "Pairs that the score ranks right (AUC)")
+    if set(auc_cells) != {cells.ABSENT}:
+        columns, heads = [*columns, auc_cells], (*heads, "Pairs that the score ranks right (AUC)")
     table_rows = tuple(zip((row.group or "" for row in rows), *columns, strict=True))
     return Table(f"Error rates by {part.by}", heads, table_rows)

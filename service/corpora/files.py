@@ -9,7 +9,7 @@ from starlette.responses import StreamingResponse
 
 from service.corpora.schemas import ItemView, SentenceItem
 from service.http.openapi.common_schemas import instant
-from service.jobs.ledger import RUNS_IN_A_SPREADSHEET, csv_file, inert, jsonl_file, pages
+from service.jobs.ledger import RUNS_IN_A_SPREADSHEET, csv_file, csv_safe, jsonl_file, pages
 from store.core.database import AsyncDatabase
 from store.corpora import items
 from store.corpora.corpora import StoredCorpus
@@ -40,7 +40,7 @@ def _csv_cells(row: StoredItem) -> list[Any]:
     original, *_ = provenance.get("edited_from") or [{}]
     content = (row.text, row.group_term, row.attribute_term, row.counterpart, row.image, row.term, row.source)
     origin = (*map(author.get, ("name", "host", "model")), *map(provenance.get, ("prompt", "job", "note")))
-    return [row.id, row.seq, *map(inert, (*content, *origin, original.get("text"))), instant(row.created_at)]
+    return [row.id, row.seq, *map(csv_safe, (*content, *origin, original.get("text"))), instant(row.created_at)]
 
 
 IMPORTED = ("text", "group_term", "attribute_term", "note")

@@ -38,7 +38,9 @@ MAX_KEYS = 1_000
 LARGE_BYTES = 1 << 15
 """Size in bytes above which a body is parsed in a thread, so that other requests are answered meanwhile."""
 MAX_DIGITS = 30
-"""Maximum length of a number; JSON parsers agree on about 17 significant digits only."""
+"""Maximum length of an integer; JSON parsers agree on about 17 significant digits only."""
+MAX_REAL_LENGTH = 2 * MAX_DIGITS
+"""Maximum length of a number with a point or exponent, which also has digits after the point."""
 
 _PARSER = ThreadPoolExecutor(1, thread_name_prefix="json")
 """Single thread for large bodies: a second one would be no faster, delay the event loop and need twice the memory."""
@@ -65,25 +67,25 @@ def read_json(body: bytes) -> Any:
         value = json.loads(
             body.decode("utf-8"),
             object_pairs_hook=_parse_object,
-            parse_constant=lambda word: _refuse("", f"{word} is not a JSON number; leave the field out or send null"),
+            parse_constant=lambda word: _refuse(f"{word} is not a JSON number; leave the field out or send null"),
             parse_int=_parse_integer,
             parse_float=_parse_real,
         )
     except RecursionError:
-        _refuse("", f"nested deeper than {MAX_DEPTH} levels")
+        _refuse(f"nested deeper than {MAX_DEPTH} levels")
     except UnicodeDecodeError as error:
         raise Problem("malformed-body", f"the body is not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
         raise Problem("malformed-body", f"{error.msg} (line {error.lineno}, column {error.colno})") from None
     for path, depth, text, is_keys in _walk_strings(value):
         if depth > MAX_DEPTH:
-            _refuse(_pointer_of_path(path), f"nested deeper than {MAX_DEPTH} levels")
+            _refuse(f"nested deeper than {MAX_DEPTH} levels", path)
         if "\x00" in text:
-            _refuse(_pointer_of_path(path), "holds the character NUL, which cannot be stored")
+            _refuse("holds the character NUL, which cannot be stored", path)
         if not text.isascii() and _SURROGATE.search(text):
-            _refuse(_pointer_of_path(path), "holds half of a surrogate pair, which is not a character")
+            _refuse("holds half of a surrogate pair, which is not a character", path)
         if not text.isprintable() and (is_keys or not _is_prose(path)) and (invisible := invisible_in(text)):
-            _refuse(_pointer_of_path(path), f"a name holds the invisible character {invisible}; leave it out")
+            _refuse(f"a name holds the invisible character {invisible}; leave it out", path)
     return value
 
 
@@ -196,30 +198,31 @@ def _pointer_of_path(path: _Path) -> str:
 
 def _parse_object(pairs: list[tuple[str, Any]]) -> JsonObject:
     if len(pairs) > MAX_KEYS:
-        _refuse("", f"an object has {len(pairs):,} keys; at most {MAX_KEYS:,} are allowed")
+        _refuse(f"an object has {len(pairs):,} keys; at most {MAX_KEYS:,} are allowed")
     document: JsonObject = {}
     for key, value in pairs:
         if key in document:
-            _refuse("", f"the key {key[:80]!r} appears twice in one object")
+            _refuse(f"the key {key[:80]!r} appears twice in one object")
         document[key] = value
     return document
 
 
 def _parse_integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
-        _refuse("", f"a number has {len(digits)} digits; at most {MAX_DIGITS} are allowed")
+        _refuse(f"a number has {len(digits)} digits; at most {MAX_DIGITS} are allowed")
     return int(digits)
 
 
 def _parse_real(digits: str) -> float | int:
     """Parse a number with a point or exponent; JSON has one kind of number, so 7.0 is the integer 7."""
-    if len(digits) > 2 * MAX_DIGITS or not math.isfinite(number := float(digits)):
-        _refuse("", "a number is too long or too large to be represented")
+    if len(digits) > MAX_REAL_LENGTH or not math.isfinite(number := float(digits)):
+        _refuse("a number is too long or too large to be represented")
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
-def _refuse(pointer: str, detail: str) -> NoReturn:
-    entry = {"pointer": _printable(pointer), "detail": _printable(detail)}
+def _refuse(detail: str, path: _Path = None) -> NoReturn:
+    """Raise `Problem` with a pointer to `path`; without a path, to the whole body."""
+    entry = {"pointer": _printable(_pointer_of_path(path)), "detail": _printable(detail)}
     raise Problem("invalid-request", entry["detail"], errors=[entry])
 
 

@@ -114,7 +114,7 @@ def _json_record(row: StoredObservation) -> JsonObject:
 
 
 def _csv_cells(row: StoredObservation) -> list[Any]:
-    return [inert(cell) if index in TEXT_COLUMNS else cell for index, cell in enumerate(_row_cells(row))]
+    return [csv_safe(cell) if index in TEXT_COLUMNS else cell for index, cell in enumerate(_row_cells(row))]
 
 
 def _row_cells(row: StoredObservation) -> list[Any]:
@@ -126,8 +126,8 @@ def _row_cells(row: StoredObservation) -> list[Any]:
     return [row.seq, record["unit"], question_kind, json.dumps(question), text, failure and failure["code"], *metadata]
 
 
-def inert(cell: str | None) -> str | None:
-    """Escape a cell, so that no spreadsheet runs it as a formula and every encoder accepts it."""
+def csv_safe(cell: str | None) -> str | None:
+    """Escape a cell of a CSV file, so that no spreadsheet runs it as a formula and every encoder accepts it."""
     if cell is None:
         return None
     valid_text = cell.encode("utf-8", "backslashreplace").decode()

@@ -27,7 +27,7 @@ from reports.regulators import METHOD as AUDITED
 from reports.regulators import AuditFile, write_audit
 from service.container import Service
 from service.http.problems import Problem
-from service.jobs.ledger import csv_lines, inert
+from service.jobs.ledger import csv_lines, csv_safe
 from service.replies.schemas import ReplyView
 from service.uploads.service import decisions_of, find_upload
 from store.core.columns import iso
@@ -197,9 +197,10 @@ def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response
 
 def _sentence_rows(rating: RatingDocument) -> Iterator[list[object]]:
     for component in rating.components:
-        for row in component.sentences if isinstance(component, StereotypeComponent) else ():
+        sentences = component.sentences if isinstance(component, StereotypeComponent) else ()
+        for row in sentences:
             cells = [component.name if name == "component" else getattr(row, name) for name in COLUMNS]
-            yield [inert(cell) if isinstance(cell, str) else cell for cell in cells]
+            yield [csv_safe(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
 # ---------------------------------------------------------------------------- shortened experiments

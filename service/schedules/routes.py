@@ -41,11 +41,9 @@ async def create_schedule(
     body: ScheduleRequest, service: ServiceDependency, caller: Writer, repeat: Repeat
 ) -> Response:
     """Create a schedule, which repeats a rating or a suite. The request is validated at once."""
-    timing = checked_recurrence(service, body.cron, body.interval_s)
+    recurrence = checked_recurrence(service, body.cron, body.interval_s)
     orders = await prepared_orders(service, caller, body.request)
-    new_schedule = NewSchedule(
-        tenant=caller.tenant, name=body.name, orders=orders, recurrence=timing, paused=body.paused, key_id=caller.key_id
-    )
+    new_schedule = NewSchedule(caller.tenant, body.name, orders, recurrence, paused=body.paused, key_id=caller.key_id)
 
     def add(c: Connection) -> Answer:
         schedule = schedules.add(c, new_schedule)

@@ -19,7 +19,7 @@ from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import fails, returns
 from service.http.problems import base_url, not_found
 from service.http.replica import PublicDatabase
-from service.jobs.ledger import csv_lines, inert
+from service.jobs.ledger import csv_lines, csv_safe
 from service.ratings.service import FRESH_S
 from service.services.ranking import RankedService, Ranking, series_of
 from service.services.schemas import (
@@ -176,8 +176,8 @@ def _csv_table(views: list[RankedServiceView]) -> str:
         rating, effect = view.rating, view.rating.effect
         effect_cells: list[float | str | None] = [None] * 5
         if effect is not None:
-            effect_cells = [inert(effect.name), effect.estimate, effect.low, effect.high, effect.limit]
-        texts = [inert(text) for text in (view.service, view.name, view.model, view.url)]
+            effect_cells = [csv_safe(effect.name), effect.estimate, effect.low, effect.high, effect.limit]
+        texts = [csv_safe(text) for text in (view.service, view.name, view.model, view.url)]
         rating_cells = [rating.questions, rating.rated_at, rating.expires_at, rating.id]
         rows.append([view.place, rating.letter, rating.declared, *texts, *effect_cells, *rating_cells])
     return csv_lines(rows)

@@ -95,10 +95,10 @@ class DeliveryLine(ResponseModel):
     href: str
 
     @classmethod
-    def of(cls, row: Delivery, under: str, **fields: object) -> Self:
-        """Build the view of a delivery; `under` is the address of its webhook or job."""
+    def of(cls, row: Delivery, parent_address: str, **fields: object) -> Self:
+        """Build the view of a delivery; `parent_address` is the address of its webhook or job."""
         next_at = row.next_attempt_at if row.state == "waiting" else None
-        return cls.from_row(row, next_attempt_at=next_at, href=f"{under}/deliveries/{row.id}", **fields)
+        return cls.from_row(row, next_attempt_at=next_at, href=f"{parent_address}/deliveries/{row.id}", **fields)
 
 
 class AttemptView(ResponseModel):

@@ -19,15 +19,15 @@ from store.webhooks.delivery_log import Delivery, Receiver
 
 @dataclass(frozen=True)
 class Deliveries:
-    """Deliveries to one receiver; `under` is the address of its webhook or job."""
+    """Deliveries to one receiver; `parent_address` is the address of its webhook or job."""
 
     receiver: Receiver
-    under: str
+    parent_address: str
 
     async def page_response(self, lists: ListReader, query: DeliveryQuery) -> Response:
         """Return one page of deliveries, newest first."""
-        name = f"deliveries of {self.under}"
-        view = partial(DeliveryLine.of, under=self.under)
+        name = f"deliveries of {self.parent_address}"
+        view = partial(DeliveryLine.of, parent_address=self.parent_address)
         return await lists.page(query, name, view, delivery_log.page, self.receiver)
 
     async def delivery_response(self, service: Service, delivery_id: str) -> Response:
@@ -50,4 +50,4 @@ class Deliveries:
         if row is None:
             raise not_found("delivery", delivery_id)
         tries = [AttemptView.from_row(attempt) for attempt in delivery_log.attempts(c, row.id)]
-        return DeliveryView.of(row, self.under, tries=tries)
+        return DeliveryView.of(row, self.parent_address, tries=tries)

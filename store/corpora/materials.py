@@ -64,7 +64,7 @@ def rules_for(
         if specification is not None and specification.name == words.name and specification.words == words_as_json:
             rules = Rules(words.name, specification.version, specification.digest, specification.words)
             return rules, specification.language
-    return Rules(words.name, None, digest_of({"words": words_as_json}), words_as_json), "en"
+    return Rules(words.name, version=None, digest=digest_of({"words": words_as_json}), words=words_as_json), "en"
 
 
 # ---------------------------------------------------------------------------- items of earlier jobs

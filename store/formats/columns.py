@@ -12,7 +12,7 @@ from assay.methods.shared.outcome_tables.decision_table import as_text
 from assay.model import Field
 from store.formats.refusal import Unreadable, shown
 
-Decimal = Literal["point", "comma"]
+DecimalSign = Literal["point", "comma"]
 
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 """A number without separators of thousands."""
@@ -27,12 +27,12 @@ MISSING_MARKS = frozenset({"?", "na", "n/a", "#n/a", "nan", "null", "none", "-",
 """Marks of missing values among numbers, case folded. In a column of text they are text: NA is Namibia."""
 
 _BLANKS = " \u00a0\u202f'’"
-_GROUPED: Mapping[Decimal, re.Pattern[str]] = {
+_GROUPED: Mapping[DecimalSign, re.Pattern[str]] = {
     "point": re.compile(rf"[+-]?(?:\d+|\d{{1,3}}(?:([,{_BLANKS}])\d{{3}})(?:\1\d{{3}})*)(?:\.\d+)?", re.ASCII),
     "comma": re.compile(rf"[+-]?(?:\d*|\d{{1,3}}(?:([.{_BLANKS}])\d{{3}})(?:\1\d{{3}})*)(?:,\d+)?", re.ASCII),
 }
 _GROUP_SIGNS_REMOVED = dict.fromkeys(map(ord, f".,{_BLANKS}"))
-_DECIMAL_SIGNS: Mapping[Decimal, str] = {"point": ".", "comma": ","}
+_DECIMAL_SIGNS: Mapping[DecimalSign, str] = {"point": ".", "comma": ","}
 
 MOST_VALUES = 50
 """Maximum number of distinct values that are counted."""
@@ -43,7 +43,7 @@ MOST_LISTED, LONGEST_LISTED = 20, 100
 LARGEST_EXACT_INTEGER = 2**53
 """Larger integers are not exact in every JSON parser."""
 
-DECIMALS: tuple[Decimal, ...] = ("point", "comma")
+DECIMALS: tuple[DecimalSign, ...] = ("point", "comma")
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Column:
     values: list[dict[str, Any]] | None
     """``{"value", "count"}`` of each value, most frequent first, if the values are few and short; with ``"text"`` where
     a request for an audit names the value by another text, such as ``1`` for 1.0."""
-    decimal: Decimal = "point"
+    decimal: DecimalSign = "point"
     """Decimal sign of a CSV file's numbers, ``point`` or ``comma``."""
     marks: list[str] = field(default_factory=list)
     """Texts that mean a missing value, in a column of numbers."""
@@ -101,9 +101,9 @@ class ColumnTally:
         self._missing_count = self._filled_count = 0
         self._mark_counts: dict[str, int] = {}
         self._cell_counts: dict[Any, int] | None = {}
-        self._possible_decimals: dict[Decimal, bool] = dict.fromkeys(DECIMALS, True)
+        self._possible_decimals: dict[DecimalSign, bool] = dict.fromkeys(DECIMALS, True)
         """Decimal signs by which all cells so far are numbers, each with whether these numbers are all integers."""
-        self._has_numbers = self._has_decimals = self._has_blank_groups = self.has_groups = False
+        self._has_numbers = self._has_decimal_places = self._has_blank_groups = self.has_groups = False
         self._ambiguous_numbers: dict[str, str] = {}
         """First numbers that can be read in two ways, by the sign in them."""
         self.padded_count = 0
@@ -128,7 +128,7 @@ class ColumnTally:
     def _narrow_decimals(self, cell: Field) -> None:
         """Remove the decimal signs with which a cell is not a number."""
         if isinstance(cell, float):  # a number of a spreadsheet, which does not reveal the decimal sign of texts
-            self._has_numbers = self._has_decimals = True
+            self._has_numbers = self._has_decimal_places = True
             self._possible_decimals = dict.fromkeys(self._possible_decimals, False)
             return
         cell = str(cell)
@@ -136,7 +136,7 @@ class ColumnTally:
             self._has_numbers = True
             return
         if "comma" not in self._possible_decimals and DECIMAL.fullmatch(cell):
-            self._has_numbers = self._has_decimals = True
+            self._has_numbers = self._has_decimal_places = True
             self._possible_decimals["point"] = False
             return
         if cell.casefold() in MISSING_MARKS:
@@ -152,15 +152,16 @@ class ColumnTally:
         numerals = [numeral for numeral in numeral_by_decimal.values() if numeral is not None]
         self._has_numbers |= bool(numerals)
         self._has_blank_groups |= grouped_by_blanks(text)
-        self._has_decimals |= bool(numerals) and not any(is_integer(numeral) for numeral in numerals)
+        self._has_decimal_places |= bool(numerals) and not any(is_integer(numeral) for numeral in numerals)
         self.has_groups |= len(numerals) > 0 and len(numerals[-1]) < len(text)  # signs between thousands were removed
         if len({float(numeral) for numeral in numerals}) > 1:
             self._ambiguous_numbers.setdefault("," if "," in text else ".", cell)
 
     @property
-    def decimal(self) -> Decimal | None:
+    def decimal_sign(self) -> DecimalSign | None:
         """The decimal sign with which all cells are numbers; ``None`` for a column of text."""
-        if not self._has_numbers or (self._has_blank_groups and not self._has_decimals):
+        # groups of digits with blanks between them may be telephone numbers, unless a cell has decimal places
+        if not self._has_numbers or (self._has_blank_groups and not self._has_decimal_places):
             return None
         return next(iter(self._possible_decimals), None)
 
@@ -169,11 +170,11 @@ class ColumnTally:
 
         A cell such as ``1.234`` counts only in a `european` table, which has semicolons or decimal commas.
         """
-        if self.decimal is None or len(self._possible_decimals) < len(DECIMALS):
+        if self.decimal_sign is None or len(self._possible_decimals) < len(DECIMALS):
             return None
         return self._ambiguous_numbers.get(",") or (self._ambiguous_numbers.get(".") if european else None)
 
-    def settle(self, decimal: Decimal) -> None:
+    def settle(self, decimal: DecimalSign) -> None:
         """Set the decimal sign, if all cells of the column are numbers with it."""
         if decimal in self._possible_decimals:
             self._possible_decimals = {decimal: self._possible_decimals[decimal]}
@@ -184,7 +185,7 @@ class ColumnTally:
         is_parsed = self._declared_type is None and column_type in {"integer", "number"}
         marks = list(self._mark_counts) if is_parsed else []
         missing = self._missing_count + sum(self._mark_counts[mark] for mark in marks)
-        decimal = (self.decimal if is_parsed else None) or "point"
+        decimal = (self.decimal_sign if is_parsed else None) or "point"
         if self._cell_counts is None:
             return Column(self.name, column_type, missing, None, None, decimal, marks)
         summary = {"name": self.name, "type": column_type, "decimal": decimal, "marks": marks}
@@ -202,13 +203,12 @@ class ColumnTally:
             return self._declared_type if self._filled_count else "empty"
         if not self._filled_count:
             return "empty"
-        decimal = self.decimal
-        if decimal is None:
+        if (decimal := self.decimal_sign) is None:
             return "text"
         return "integer" if self._possible_decimals[decimal] else "number"
 
 
-def settle_decimals(tallies: Sequence[ColumnTally], decimal: Decimal | None, *, european: bool = False) -> None:
+def settle_decimals(tallies: Sequence[ColumnTally], decimal: DecimalSign | None, *, european: bool = False) -> None:
     """Choose the decimal sign of each column: `decimal` if it is given and all cells are numbers with it.
 
     `european` is true if semicolons separate the cells, as in countries where the comma is the decimal sign.
@@ -219,7 +219,7 @@ def settle_decimals(tallies: Sequence[ColumnTally], decimal: Decimal | None, *, 
         for tally in tallies:
             tally.settle(decimal)
         return
-    european = european or any(tally.decimal == "comma" for tally in tallies)
+    european = european or any(tally.decimal_sign == "comma" for tally in tallies)
     for tally in tallies:
         example = tally.ambiguous_number(european=european)
         if example is not None:
@@ -259,7 +259,7 @@ def without_typography(text: str) -> str:
     return "-" + text[1:] if text[:1] == "−" else text
 
 
-def number_text(text: str, decimal: Decimal) -> str | None:
+def number_text(text: str, decimal: DecimalSign) -> str | None:
     """Return a number in Python's notation (``1234.5``); ``None`` if the text is not a number, or is a code.
 
     Codes are digits with a leading zero, or more than 15 digits. `text` is the result of `without_typography`.

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.methods.shared.outcome_tables.decision_table import as_text
 from assay.model import Field
-from store.formats.columns import ColumnTally, Decimal, notes_of, read_cell, settle_decimals
+from store.formats.columns import ColumnTally, DecimalSign, notes_of, read_cell, settle_decimals
 from store.formats.csv_rows import CsvRows
 from store.formats.parquet_rows import ParquetRows
 from store.formats.refusal import Unreadable
@@ -51,7 +51,7 @@ def inspect(
     media_type: str,
     *,
     encoding: str | None = None,
-    decimal: Decimal | None = None,
+    decimal: DecimalSign | None = None,
     sheet: str | None = None,
 ) -> dict[str, Any]:
     """Validate a table and summarise it.

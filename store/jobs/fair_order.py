@@ -187,9 +187,10 @@ class QueueState:
         _, last_start = self.waiting.get(tenant, (0, latest_start))
         jobs_of_others = 0
         for other, (due_jobs, other_last_start) in self.waiting.items():
-            # at equal turns, a tenant that has more running jobs now started its latest job earlier
-            is_first = (-running[other], other_last_start, other) < (-running[tenant], last_start, tenant)
-            earlier_turns = running[tenant] + jobs_ahead - running[other] + is_first
+            # the k-th due job of the other tenant has the turn running[other] + k, and this job running[tenant] +
+            # jobs_ahead + 1; at equal turns, a tenant that has more running jobs now started its latest job earlier
+            wins_ties = (-running[other], other_last_start, other) < (-running[tenant], last_start, tenant)
+            earlier_turns = running[tenant] + jobs_ahead - running[other] + int(wins_ties)
             jobs_of_others += 0 if other == tenant else min(due_jobs, max(0, earlier_turns))
         return 1 + min(MOST_COUNTED, jobs_ahead + jobs_of_others)
 

@@ -212,19 +212,19 @@ def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) ->
     """Insert or replace observations of a job whose row is locked; see `store.jobs.runs.record`."""
     entry_of_unit = {entry.observation.probe.unit: entry for entry in entries}
     stored_rows = _read_recorded(c, job.id, list(entry_of_unit))
-    now, seq = read_clock(c), job.observed
+    now, last_seq = read_clock(c), job.observed
     rows, asked_count, failed_count = [], 0, 0
     for unit, entry in entry_of_unit.items():
         row = _row_of_entry(entry) | {"job_id": job.id, "fence": fence, "recorded_at": now}
         stored_row = stored_rows.get(unit)
-        if stored_row is None:
-            seq += 1
-        rows.append(row | {"seq": seq if stored_row is None else stored_row["seq"]})
+        row["seq"] = last_seq + 1 if stored_row is None else stored_row["seq"]
+        last_seq = max(last_seq, row["seq"])
+        rows.append(row)
         asked_count += _asked_count(row) - _asked_count(stored_row)
         failed_count += _failed_count(row) - _failed_count(stored_row)
     if rows:
         c.execute(_replacing_insert(c), rows)
-    return CounterIncrements(seq - job.observed, asked_count, failed_count)
+    return CounterIncrements(last_seq - job.observed, asked_count, failed_count)
 
 
 def _read_recorded(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Mapping[str, Any]]:

@@ -70,7 +70,9 @@ async def read_form(request: Request, *, with_file: bool = False) -> Form:
     """
     media_type, parameters = _parse_content_type(request.headers.get("content-type", ""))
     if media_type == URLENCODED:
-        return Form(_parse_urlencoded(await _read_limited(FORM_BYTES, request) if with_file else await request.body()))
+        # the middleware limits bodies, but a form that may end with a file only to the size of an upload
+        body = await _read_limited(FORM_BYTES, request) if with_file else await request.body()
+        return Form(_parse_urlencoded(body))
     if media_type == MULTIPART:
         return await _parse_multipart(request.stream(), parameters.get("boundary", ""), with_file=with_file)
     if not media_type and not await request.body():
@@ -98,9 +100,9 @@ def _parse_urlencoded(body: bytes) -> list[tuple[str, str]]:
     try:
         fields = parse_qsl(_decode_utf8(body), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
     except UnicodeDecodeError:
-        _malformed("the form is not in UTF-8")
+        _refuse_malformed("the form is not in UTF-8")
     except ValueError:
-        _too_many(MOST_FIELDS)
+        _refuse_too_many(MOST_FIELDS)
     return _check_fields(fields)
 
 
@@ -115,7 +117,7 @@ async def _read_limited(limit: int, request: Request) -> bytes:
 
 async def _parse_multipart(body: AsyncIterator[bytes], boundary: str, *, with_file: bool) -> Form:
     if not boundary:
-        _malformed("the Content-Type names no boundary")
+        _refuse_malformed("the Content-Type names no boundary")
     parts = _Parts(boundary, with_file=with_file)
     while not parts.ended and parts.file is None:
         await parts.feed(body)
@@ -160,17 +162,17 @@ class _Parts:
                 max_header_size=LONGEST_HEADER,
             )
         except FormParserError:
-            _malformed("the boundary of the form is not a valid one")
+            _refuse_malformed("the boundary of the form is not a valid one")
 
     async def feed(self, body: AsyncIterator[bytes]) -> None:
         """Parse the next chunk of the body."""
         chunk = await anext(body, b"")
         if not chunk:
-            _malformed("the form ends before its last boundary")
+            _refuse_malformed("the form ends before its last boundary")
         try:
             self._parser.write(chunk)
         except FormParserError:
-            _malformed("the form is not multipart/form-data as RFC 7578 defines it")
+            _refuse_malformed("the form is not multipart/form-data as RFC 7578 defines it")
 
     def take(self) -> bytes:
         """Return the content of the file that was received since the last call."""
@@ -182,7 +184,7 @@ class _Parts:
         if self.file is not None:
             _refuse("the form may have one file, as its last field")
         if len(self.fields) >= self._most_fields:
-            _too_many(self._most_fields)
+            _refuse_too_many(self._most_fields)
         self._headers, self._field_content = {}, bytearray()
 
     def _end_header(self) -> None:
@@ -194,7 +196,7 @@ class _Parts:
         _, options = _parse_content_type(self._headers.get("content-disposition", ""))
         media_type, _ = _parse_content_type(self._headers.get("content-type", ""))
         if "name" not in options:
-            _malformed("a part of the form has no name")
+            _refuse_malformed("a part of the form has no name")
         self._name = _decode_option(options["name"])
         if "filename" in options:
             if not self._with_file:
@@ -221,7 +223,7 @@ def _decode_utf8(content: bytes | bytearray) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
-        _malformed("the form is not in UTF-8")
+        _refuse_malformed("the form is not in UTF-8")
 
 
 def _decode_option(latin: str) -> str:
@@ -234,7 +236,7 @@ def lines_of(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _malformed(detail: str) -> NoReturn:
+def _refuse_malformed(detail: str) -> NoReturn:
     raise Problem("malformed-body", detail)
 
 
@@ -242,5 +244,5 @@ def _refuse(detail: str) -> NoReturn:
     raise Problem("invalid-request", detail)
 
 
-def _too_many(limit: int) -> NoReturn:
+def _refuse_too_many(limit: int) -> NoReturn:
     _refuse(f"the form has too many fields; at most {limit:,} are allowed")

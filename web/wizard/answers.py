@@ -107,7 +107,7 @@ async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], targ
             if values.get(form_field.key) is not None:
                 texts |= texts_of_value(form_field, values[form_field.key])
     cases = experiment.get("texts") or {}
-    for form_field in material.front:
+    for form_field in material.shown_first:
         if form_field.name.startswith("experiment.") and cases.get(form_field.key) is not None:
             texts |= texts_of_value(form_field, cases[form_field.key])
     return Answers({name: text for name, text in texts.items() if text})

@@ -22,7 +22,7 @@ KINDS: Mapping[str, Sequence[str]] = _CATALOG["kinds"]
 DECIDING_MODEL = "deciding-model"
 """The wizard's kind for a language model with a decision prompt; the API's kind is a classifier or a regressor."""
 
-FRONT = frozenset(_CATALOG["front"])
+SHOWN_FIRST = frozenset(_CATALOG["shown_first"])
 """Fields of the folded parts of a form that are shown first if the service is a model that decides."""
 
 LIMITS = tuple(Field(**entry) for entry in _CATALOG["limits"])
@@ -47,29 +47,28 @@ class Material:
     """Fields of the specification of the chosen method."""
     copied: Mapping[str, Any]
     """Parts of an earlier rating's experiment that no input shows."""
-    front: tuple[Field, ...] = ()
-    """Fields of folded parts that are shown before the parts (see `FRONT`)."""
+    shown_first: tuple[Field, ...] = ()
+    """Fields of folded parts that are shown before the parts (see `SHOWN_FIRST`)."""
 
     @property
     def inputs(self) -> Sequence[Field]:
         """All fields whose values can be invalid."""
-        return (*self.settings, *self.fields, *self.front, *LIMITS, *MORE)
+        return (*self.settings, *self.fields, *self.shown_first, *LIMITS, *MORE)
 
 
-def kind_of(texts: Mapping[str, str]) -> str:
+def kind_of(answers: Mapping[str, str]) -> str:
     """Return the API's kind of service; a model that decides is a regressor if its decision is a number."""
-    kind = texts.get("kind", "")
+    kind = answers.get("kind", "")
     if kind != DECIDING_MODEL:
         return kind
-    labels, bounds, name = (texts.get(f"settings.decision.{key}", "").strip() for key in ("labels", "range", "name"))
+    labels, bounds, name = (answers.get(f"settings.decision.{key}", "").strip() for key in ("labels", "range", "name"))
     gives_number = bounds or (name in decisions() and decision(name).range)
     return "regressor" if gives_number and not labels else "classifier"
 
 
-async def material_for(api: Api, texts: Mapping[str, str]) -> Material:
-    """Read from the API the choices that fit the answers so far (`texts`)."""
-    kind, decides, earlier = kind_of(texts), texts.get("kind") == DECIDING_MODEL, texts.get("earlier", "")
-    protocol, method = texts.get("protocol", ""), texts.get("method", "")
+async def material_for(api: Api, answers: Mapping[str, str]) -> Material:
+    """Read from the API the choices that fit the answers so far (`answers`)."""
+    kind, decides, earlier_id = kind_of(answers), answers.get("kind") == DECIDING_MODEL, answers.get("earlier", "")
     protocol_list, method_list = await asyncio.gather(api.get("/v1/protocols"), api.get("/v1/methods"))
     protocols = [
         info
@@ -79,15 +78,18 @@ async def material_for(api: Api, texts: Mapping[str, str]) -> Material:
         and ("language-model" in info["kinds"] or not decides)
     ]
     methods = [info for info in method_list["items"] if kind in info["kinds"]]
-    default_protocol = next((info for info in protocols if decides and info["name"] == "openai-chat"), protocols[0])
-    chosen_protocol = next((info for info in protocols if info["name"] == protocol), default_protocol)
-    chosen_method = next((info for info in methods if info["name"] == method), methods[0])
-    settings = [_with_decisions(field) for field in settings_fields(chosen_protocol["settings_schema"], kind)]
+    default_protocol = protocols[0]
+    if decides:
+        default_protocol = next((info for info in protocols if info["name"] == "openai-chat"), default_protocol)
+    chosen_protocol = next((info for info in protocols if info["name"] == answers.get("protocol")), default_protocol)
+    chosen_method = next((info for info in methods if info["name"] == answers.get("method")), methods[0])
+    settings = tuple(map(_with_decision_choices, settings_fields(chosen_protocol["settings_schema"], kind)))
     method_facts = await api.get(chosen_method["href"])
     fields = await _method_fields(api, method_facts)
-    copied = await _copied_values(api, earlier, chosen_method["name"], fields) if earlier else {}
-    front = tuple(field for field in _inner_fields(*settings, *fields) if field.name in FRONT) if decides else ()
-    return Material(protocols, methods, chosen_protocol, method_facts, tuple(settings), tuple(fields), copied, front)
+    copied = await _copied_values(api, earlier_id, chosen_method["name"], fields) if earlier_id else {}
+    inner_fields = _inner_fields(*settings, *fields) if decides else ()
+    shown_first = tuple(field for field in inner_fields if field.name in SHOWN_FIRST)
+    return Material(protocols, methods, chosen_protocol, method_facts, settings, tuple(fields), copied, shown_first)
 
 
 def _inner_fields(*fields: Field) -> Iterator[Field]:
@@ -97,7 +99,7 @@ def _inner_fields(*fields: Field) -> Iterator[Field]:
         yield from _inner_fields(*field.parts)
 
 
-def _with_decisions(field: Field) -> Field:
+def _with_decision_choices(field: Field) -> Field:
     """Return a field; if one of its parts names a decision, that part becomes a choice of the catalog's decisions."""
     titles = [(name, decision(name).title) for name in decisions()]
     names = {"settings.decision.name", "experiment.texts.decision"}
@@ -139,7 +141,7 @@ async def _with_options(api: Api, method: Mapping[str, Any], field: Field) -> Fi
             return _choice(field, ((upload["digest"], upload["name"] or upload["id"]) for upload in listing["items"]))
         case _ if field.form == "part":
             parts = [await _with_options(api, method, part) for part in field.parts]
-            return _with_decisions(replace(field, parts=tuple(parts)))
+            return _with_decision_choices(replace(field, parts=tuple(parts)))
     return field
 
 
@@ -147,9 +149,9 @@ def _choice(field: Field, options: Iterable[tuple[str, str]]) -> Field:
     return replace(field, form="choice", options=tuple(options))
 
 
-async def _copied_values(api: Api, earlier: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:
-    path = "ratings" if earlier.startswith("rat_") else "jobs"
-    experiment = (await api.get(f"/v1/{path}/{segment(earlier)}"))["experiment"] or {}
+async def _copied_values(api: Api, earlier_id: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:
+    path = "ratings" if earlier_id.startswith("rat_") else "jobs"
+    experiment = (await api.get(f"/v1/{path}/{segment(earlier_id)}"))["experiment"] or {}
     if experiment.get("method") != method:
         return {}
     shown_keys = {field.key for field in fields if field.form != "part"}

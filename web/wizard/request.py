@@ -106,7 +106,7 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     target, target_errors = target_of(state)
     values, field_errors = read_all(material.fields, answers.texts)
     sizes = sizes_of(material, values, float(factor_of(answers)) if factor is None else factor)
-    if material.front and _has_same_cases(values.get("texts"), material.copied.get("texts")):
+    if material.shown_first and _has_same_cases(values.get("texts"), material.copied.get("texts")):
         del values["texts"]
     entries = {**material.copied, **values, **sizes, "method": material.method["name"]}
     experiment = {name: value for name, value in entries.items() if value not in ("", None) or name not in REFERENCES}

@@ -94,7 +94,7 @@ class WhatStep(Step):
         if attribute and attribute.default is None and attribute.options and not answers["experiment.attribute"]:
             first_attribute, _ = attribute.options[0]
             answers.texts["experiment.attribute"] = first_attribute
-        if state.material.front:
+        if state.material.shown_first:
             answers.texts.setdefault("experiment.texts.decision", answers["settings.decision.name"])
         authors: list[Any] = []
         if fields.keys() & {"writing", "drawing"}:

@@ -197,9 +197,9 @@ class Driver:
                     service, slot, other_slot = self._second_service, second_slot, rated_slot
                 else:
                     service, slot, other_slot = self._rated_service, rated_slot, second_slot
-                # releasing the other service's slot prevents a deadlock when both have the same address
+                # `_call` takes `slot`; releasing the other one prevents a deadlock when both have the same address
                 await other_slot.release()
-                async with self._without_other_versions(probes, slot):
+                async with self._without_other_versions_in_flight(probes, slot):
                     replies, attempts = await self._call(probes, service, slot)
                 elapsed_ms = round(1000 * (time.monotonic() - start))
                 entries = []
@@ -211,7 +211,7 @@ class Driver:
                 await self._wait_for_backlog()
 
     @contextlib.asynccontextmanager
-    async def _without_other_versions(self, probes: Sequence[Probe], slot: Slot) -> AsyncIterator[None]:
+    async def _without_other_versions_in_flight(self, probes: Sequence[Probe], slot: Slot) -> AsyncIterator[None]:
         """Wait until no other version of these items is in flight, so that a service cannot withhold one to compare."""
         item_names = {item_name for probe in probes for item_name in probe.versions_of}
         if not item_names:

@@ -96,7 +96,8 @@ def _judge_output(
         scales = scales_of(table, task.rules.scale, probabilities=not task.answers.numbers)
     except EvidenceError as error:
         return measurement.impossible(error)
-    has_many_pairs = task.rules.most_weights is not None and output_count * math.comb(table.shape[1], 2) > MOST_PAIRS
+    pair_count = output_count * math.comb(table.shape[1], 2)
+    has_many_pairs = task.rules.max_draw_weights is not None and pair_count > MOST_PAIRS
     draws = DRAWS // 2 if has_many_pairs else DRAWS
     main_output, *alternative_outputs = (
         _Output(name, on_scale(table, scale), task, scale, label, raw_table, task.letter_only, output_count, draws)
@@ -148,11 +149,11 @@ class _Output:
         measurement = Measurement(self.name, task.answers.counts, tolerance, detail)
         pair_rng, gap_rng, detail_rng = rng.spawn(3)
         try:
-            profiles = Profiles(self.table, task.answers.values, task.clusters, task.rules.most_weights)
+            profiles = Profiles(self.table, task.answers.values, task.clusters, task.rules.max_draw_weights)
             pairs = paired_draws(profiles, pair_rng, self.draws)
             gaps = {"step_1": np.stack([*pairs.values()], axis=1), "step_2": self._draw_group_gaps(profiles, gap_rng)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
-            maybe_noise = task.rules.most_weights is not None and may_be_chance(gaps["step_1"], NO_FALSE_STRATUM)
+            maybe_noise = task.rules.max_draw_weights is not None and may_be_chance(gaps["step_1"], NO_FALSE_STRATUM)
             hidden = self._draw_hidden(profiles, pairs, tolerance, rng.spawn(1)[0], maybe_noise=maybe_noise)
         except EvidenceError as error:
             return measurement.impossible(error)
@@ -227,7 +228,7 @@ class _Output:
     ) -> dict[str, Floats]:
         """Fit the differences of all pairs jointly if strata are judged; step-2 gaps of sentences are not changed."""
         limits = {"step_1": tolerance.of_step_1, "step_2": tolerance.delta}
-        if self.task.rules.most_weights is None:
+        if self.task.rules.max_draw_weights is None:
             return dict(gaps)
         fitted_steps = ("step_1",) if self.task.groups is None else ("step_1", "step_2")
         return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fitted_steps}}
@@ -265,7 +266,7 @@ class _Output:
         if rules.scale == "auto" and (amount_rows := amounts(outputs)) is not None:
             name, is_amount = amount_rows
             clusters = {kind: ids[is_amount] for kind, ids in profiles.clusters.items()}
-            amount_profiles = Profiles(np.log(outputs[is_amount]), profiles.values, clusters, rules.most_weights)
+            amount_profiles = Profiles(np.log(outputs[is_amount]), profiles.values, clusters, rules.max_draw_weights)
             limit = limit_on("log", tolerance.delta, amount_profiles.scale) or tolerance.delta
             gaps = np.stack([*paired_draws(amount_profiles, rng.spawn(1)[0], self.draws).values()], axis=1)
             samples = np.abs(fitted_together(gaps, limit, rng)).max(axis=1)
@@ -289,7 +290,7 @@ class _Output:
             return task.any_label_effects[maybe_noise]
         if self.labels_without_scores:
             limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT  # the draws are roots of shares, squared below
-            cases = SingleCases.of_labels(*task.label_numbers, profiles.clusters, profiles.most_weights)
+            cases = SingleCases.of_labels(*task.label_numbers, profiles.clusters, profiles.max_draw_weights)
         else:
             cases = SingleCases.of_numbers(profiles, self._repeated_outputs())
         if task.groups is not None:
@@ -376,7 +377,7 @@ class _Output:
         person_clusters = next(iter(clusters.values()), None)
         pairs = list(combinations(range(len(self.task.answers.values)), 2))
         means = self.table.mean(axis=0)
-        if self.task.rules.most_weights is not None:
+        if self.task.rules.max_draw_weights is not None:
             distances = np.array([abs(means[b] - means[a]) for a, b in pairs])
             furthest_pairs = furthest(distances, max(1, MOST_TESTED // self.output_count))
             pairs = [pairs[index] for index in furthest_pairs.tolist()]

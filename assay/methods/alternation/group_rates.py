@@ -15,8 +15,9 @@ from assay.methods.alternation.judged import JudgingTask
 from assay.model import Component, Evidence, Floats, Letter
 from assay.rating.component import Measurement, Tolerance
 from assay.rating.losses import loss_effect, lost_replies
-from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
+from assay.statistics.intervals.alternation_effects import DRAWS
 from assay.statistics.intervals.credible import equal_tailed
+from assay.statistics.intervals.crossed import mean_draws
 
 INTERVAL_LEVEL = 0.95
 """Nominal coverage of the intervals of ratios."""
@@ -41,7 +42,6 @@ def impact_ratios(scores: Floats, task: JudgingTask, rng: np.random.Generator) -
         Draws the intervals.
     """
     scores, values = scores[task.complete_indices], task.answers.values
-    profiles = Profiles(scores, values, task.clusters, task.rules.most_weights)
     means = scores.mean(axis=0)
     rates = tuple(RateDocument(name, len(scores), rate=float(mean)) for name, mean in zip(values, means, strict=True))
     highest_index = int(means.argmax())
@@ -53,8 +53,9 @@ def impact_ratios(scores: Floats, task: JudgingTask, rng: np.random.Generator) -
             ratios.append(RatioDocument(name, values[highest_index], why=f"no case with {name!r} got the label"))
             continue
         ratio = means[index] / means[highest_index]
-        samples = profiles.draws((scores[:, index] - ratio * scores[:, highest_index])[:, None], rng, DRAWS)[:, 0]
-        limits = equal_tailed(ratio + samples / means[highest_index])
+        deviations = scores[:, index] - ratio * scores[:, highest_index]  # their mean is 0
+        draws = mean_draws(deviations[:, None], task.clusters, rng, DRAWS, task.rules.max_draw_weights)[:, 0]
+        limits = equal_tailed(ratio + draws / means[highest_index])
         effect = EffectDocument(float(ratio), max(0.0, limits.low), limits.high, INTERVAL_LEVEL)
         ratios.append(RatioDocument(name, values[highest_index], effect))
     return DisparateImpact(rates, tuple(ratios))

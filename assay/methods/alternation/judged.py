@@ -40,7 +40,7 @@ class Rules:
     `labels` are the labels to judge; empty: all, or only the last of two. `tie` is the share of one side of the
     contents that a group gets in a biased block. `folds` is the number of folds whose divergences are computed.
     `alpha` is the level of the published rule's tests (``None``: not computed), and `join` combines them.
-    `most_weights` limits the weights of `mean_draws`; ``None`` (without `strata`): no limit, and the differences
+    `max_draw_weights` limits the weights of `mean_draws`; ``None`` (without `strata`): no limit, and the differences
     between several values are not fitted together either. `impact` adds impact ratios: for decisions of the catalog.
     """
 
@@ -52,7 +52,7 @@ class Rules:
     scale: Scale | Literal["auto"]
     alpha: float | None = None
     join: Aggregate = "worst"
-    most_weights: int | None = None
+    max_draw_weights: int | None = None
     impact: bool = False
 
 
@@ -90,7 +90,7 @@ class JudgingTask:
         The kind "person" is left out if each value has a single word that is no name ("he", "the woman").
         """
         cluster_ids = numbered_clusters(self.cases)
-        if self.rules.most_weights is not None and "person" in cluster_ids and not cluster_ids["person"].any():
+        if self.rules.max_draw_weights is not None and "person" in cluster_ids and not cluster_ids["person"].any():
             words = self.cases[0].clusters["person"].split(JOINED)
             if all(word.islower() or word.lower() in PRONOUNS for word in words):
                 del cluster_ids["person"]

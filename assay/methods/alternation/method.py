@@ -41,7 +41,7 @@ from assay.methods.shared.profiles import (
     text_cases,
 )
 from assay.model import Classify, Component, Kind, Probe, Regress
-from assay.rating.component import EARLY, Tolerance, is_settled, look_sizes
+from assay.rating.component import EARLY_ERROR_FRACTION, Tolerance, is_settled, look_sizes
 from assay.references import NOTHING, HeldBack, LoadedMaterial, NamedRows, References
 from assay.statistics.hypothesis_tests.published import Aggregate
 
@@ -265,14 +265,13 @@ class Alternation(Bounded, Method):
             is_last = size == len(cases) or not self.stop_early
             final_rng = analysis_rng.spawn(1)[0]
             interim_rng = deepcopy(final_rng)
-            components = self._judge(
-                answers, repeated_answers, interim_rng, 1.0 if is_last else EARLY, letter_only=not is_last
-            )
+            error_fraction = 1.0 if is_last else EARLY_ERROR_FRACTION
+            components = self._judge(answers, repeated_answers, interim_rng, error_fraction, letter_only=not is_last)
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
             if answers.unasked or all(map(is_settled, components)):
                 # judge again with a copy of the generator: the letters are the same, and the details are added
                 if not is_last:
-                    components = self._judge(answers, repeated_answers, final_rng, EARLY, letter_only=False)
+                    components = self._judge(answers, repeated_answers, final_rng, error_fraction, letter_only=False)
                 break
         return replace(
             self.finding(components, ProfilesAggregation(looks=tuple(looks))), reasons=answers.spellings.reasons()
@@ -290,12 +289,12 @@ class Alternation(Bounded, Method):
         """Judge the answers so far; `error_fraction` multiplies the permitted error probability."""
         confidence = 1 - error_fraction * (1 - self.confidence)
         # without hidden effects a weight is drawn for each record
-        most_weights = None if self.strata is None else MOST_WEIGHTS
+        max_draw_weights = None if self.strata is None else MOST_WEIGHTS
         limits = (self.delta_individual, self.delta_loss)
         # shares of won comparisons are no selection rates
         impact = bool(self.texts and self.texts.decision is not None and self.answers == "labels" and not self.compares)
         rules = Rules(
-            self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, most_weights, impact
+            self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, max_draw_weights, impact
         )
         families, not_within = ({}, ()) if self.strata is None else self._strata_families(answers.cases)
         task = JudgingTask(answers, repeated_answers, families, rules, letter_only, not_within)

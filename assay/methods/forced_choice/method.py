@@ -143,7 +143,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
             component = yield from self._judge_choices(tolerance, rng)
         else:
             spaces: list[Vectors] = []
-            for model in self.models or ("",):
+            for model in self.models or ("",):  # no name: the model in the service's settings
                 space = yield from ask_vectors(self._texts_to_embed(), model)
                 spaces.append(space)
             component = judge_vectors(self.known_words, spaces, self.replicates, tolerance, rng, strata=self.strata)

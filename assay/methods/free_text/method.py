@@ -32,7 +32,7 @@ from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.detail import ProfilesAggregation, ProfilesLook
 from assay.methods.shared.profiles import JOINED, TextProfiles, text_cases
 from assay.model import Component, Kind
-from assay.rating.component import EARLY, are_settled, look_sizes
+from assay.rating.component import EARLY_ERROR_FRACTION, are_settled, look_sizes
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,8 @@ class FreeText(Bounded, Method):
                 yield from judgements.ask(tally, exchanges)
             is_last = size == len(cases) or not self.stop_early
             look_rng = analysis_rng.spawn(1)[0]
-            components = self._judge(tally, judgements, deepcopy(look_rng), 1.0 if is_last else EARLY, words)
+            error_fraction = 1.0 if is_last else EARLY_ERROR_FRACTION
+            components = self._judge(tally, judgements, deepcopy(look_rng), error_fraction, words)
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
             if tally.unasked or are_settled(components, self.aggregation):
                 break

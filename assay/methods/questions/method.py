@@ -32,7 +32,7 @@ from assay.methods.questions.asked import (
 )
 from assay.methods.questions.detail import QuestionsAggregation, QuestionsComponent, QuestionsLook
 from assay.model import Component, Kind
-from assay.rating.component import EARLY, Tolerance, are_settled, look_sizes
+from assay.rating.component import EARLY_ERROR_FRACTION, Tolerance, are_settled, look_sizes
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,8 @@ class GroupQuestions(Bounded, Method):
                 yield from tally.ask([question for question in in_look if question.category == name], order_rng)
             turns_before = turns
             is_last = turns == self._turn_limit or not self.stop_early
-            components = self._judge(answers, deepcopy(analysis_rng.spawn(1)[0]), 1.0 if is_last else EARLY)
+            error_fraction = 1.0 if is_last else EARLY_ERROR_FRACTION
+            components = self._judge(answers, deepcopy(analysis_rng.spawn(1)[0]), error_fraction)
             question_count = sum(len(tally.questions) for tally in answers.values())
             looks.append(QuestionsLook(question_count, {component.name: component.letter for component in components}))
             if any(tally.unasked for tally in answers.values()) or are_settled(components, self.aggregation):

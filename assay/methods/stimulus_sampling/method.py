@@ -42,7 +42,7 @@ from assay.methods.stimulus_sampling.vectors import (
     vector_cases,
 )
 from assay.model import Classify, Component, Kind, Probe, Reason, Reply
-from assay.rating.component import EARLY, Measurement, Tolerance, insufficient
+from assay.rating.component import EARLY_ERROR_FRACTION, Measurement, Tolerance, insufficient
 from assay.references import HeldBack
 from assay.statistics.bayes.surrogate import Surrogate, fit_surrogate
 
@@ -308,7 +308,7 @@ class StimulusSampling(Bounded, Method):
         if isinstance(outcome, Reason):
             tolerance = Tolerance.around(self.delta, self.confidence)
             return Measurement(outcome.component or OUTPUT, tally.counts, tolerance, detail).give_up(outcome)
-        confidence = 1 - (1.0 if is_last else EARLY) * (1 - self.confidence)
+        confidence = 1 - (1.0 if is_last else EARLY_ERROR_FRACTION) * (1 - self.confidence)
         tolerance = Tolerance.around(self.delta, confidence, hidden=self.confidence)
         rules = Rules(self.tie, self.strata, self.delta_loss, self.label is None)
         judge_inputs = partial(judge, outcome, tally, tolerance, rules, replace(detail, label=outcome.label))

@@ -40,7 +40,7 @@ from assay.model import (
     Reason,
     Reply,
 )
-from assay.rating.component import EARLY, Measurement, Tolerance, Units, answers_needed, look_sizes
+from assay.rating.component import EARLY_ERROR_FRACTION, Measurement, Tolerance, Units, answers_needed, look_sizes
 from assay.rating.losses import hidden_documents, loss_effect, losses_document, lost_of_no_group, lost_replies
 from assay.statistics.bayes.transition import StepEffects, draw_excess_concordance, draw_transitions, step_effects
 from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
@@ -123,7 +123,7 @@ class TranslationMethod(Bounded, Method):
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     probes_each: ClassVar[int]
-    """Number of probes for one text."""
+    """Number of probes for one text: 1 for one hop, whose texts mention no value, and 2 for a round trip."""
     REASONS: ClassVar[Mapping[str, str]] = words.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = words.PHRASES
     COMPONENT: ClassVar[type[ComponentDocument]] = TranslationComponent
@@ -148,6 +148,7 @@ class TranslationMethod(Bounded, Method):
         """The texts of the source language; ``None`` for English."""
         if self.source == "en":
             return None
+        # one hop, with one probe for a text, sends neutral texts: they mention no value of the attribute
         return source_language(self.source, self.attribute, neutral=self.probes_each == 1)
 
     @property
@@ -287,8 +288,9 @@ class TwoStepTest:
         """Return whether to stop before the last look; `strata` require more certainty, as early looks miss effects."""
         if not self.strata:
             return self.tolerance.stops(probabilities)
+        # many hidden effects together seldom reach the higher confidence, which `declares` needs without them only
         stop_confidence = self.tolerance.stop_confidence or self.tolerance.confidence
-        early_confidence = 1 - EARLY * (1 - stop_confidence)
+        early_confidence = 1 - EARLY_ERROR_FRACTION * (1 - stop_confidence)
         early_tolerance = replace(self.tolerance, confidence=early_confidence, hidden_confidence=stop_confidence)
         return early_tolerance.declares(evidence, probabilities.likeliest)
 

@@ -81,9 +81,8 @@ class SharesPosterior:
 
     def _draw_shares(self, successes: Floats, trials: Floats, rng: np.random.Generator, draws: int) -> Floats:
         m, rho = _draw_mean_and_rho(self._grid, rng, draws)
-        k = (1 / rho - 1)[:, None]
-        m = m[:, None]
-        return np.asarray(rng.beta(successes + m * k, trials - successes + (1 - m) * k))
+        concentration, m = (1 / rho - 1)[:, None], m[:, None]
+        return np.asarray(rng.beta(successes + m * concentration, trials - successes + (1 - m) * concentration))
 
 
 @dataclass(frozen=True)

@@ -77,37 +77,39 @@ def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator
     threshold can be counted by binary search (Horowitz & Sahni): a quarter of a second for forty members.
     """
     x, y = as_sample(first), as_sample(second)
-    members = np.concatenate([x, y])
+    associations = np.concatenate([x, y])
     # for centred values, the sum over a group is the difference of the means times nm / (n + m)
-    members = members - members.mean()
-    observed = float(members[: x.size].sum())
-    if members.size <= EXACT_UP_TO:
-        return _count_partitions(members, x.size, observed)
+    associations = associations - associations.mean()
+    observed = float(associations[: x.size].sum())
+    if associations.size <= EXACT_UP_TO:
+        return _count_partitions(associations, x.size, observed)
     if rng is None:
         raise SpecificationError(
-            f"{members.size} members have too many partitions to count all of them (up to {EXACT_UP_TO} members); "
+            f"{associations.size} members have too many partitions to count all of them (up to {EXACT_UP_TO} members); "
             "pass a random generator to draw some"
         )
-    return _sample_partitions(members, x.size, observed, rng)
+    return _sample_partitions(associations, x.size, observed, rng)
 
 
-def _count_partitions(members: Floats, size: int, observed: float) -> PartitionTest:
-    partitions = math.comb(members.size, size)
-    halves = _Halves(members, size)
+def _count_partitions(associations: Floats, size: int, observed: float) -> PartitionTest:
+    partitions = math.comb(associations.size, size)
+    halves = _Halves(associations, size)
     one_sided = halves.count_reaching(observed - SLACK)
     strict = halves.count_reaching(observed + SLACK, strict=True)
     two_sided = partitions
-    if (far := abs(observed) - SLACK) > 0:
-        two_sided += halves.count_reaching(far) - halves.count_reaching(-far, strict=True)
+    if (distance := abs(observed) - SLACK) > 0:
+        upper_tail = halves.count_reaching(distance)
+        lower_tail = partitions - halves.count_reaching(-distance, strict=True)
+        two_sided = upper_tail + lower_tail
     return PartitionTest(one_sided / partitions, two_sided / partitions, strict / partitions, "exact", partitions)
 
 
 class _Halves:
     """Sorted sums of all subsets of each half of the members, grouped by subset size."""
 
-    def __init__(self, members: Floats, size: int) -> None:
-        middle = members.size // 2
-        self._left, self._right = _subset_sums(members[:middle]), _subset_sums(members[middle:])
+    def __init__(self, associations: Floats, size: int) -> None:
+        middle = associations.size // 2
+        self._left, self._right = _subset_sums(associations[:middle]), _subset_sums(associations[middle:])
         self._size = size
 
     def count_reaching(self, threshold: float, *, strict: bool = False) -> int:
@@ -121,21 +123,21 @@ class _Halves:
         return count
 
 
-def _subset_sums(members: Floats) -> list[Floats]:
+def _subset_sums(associations: Floats) -> list[Floats]:
     """Sums of every subset, sorted, in a list by the subset's size."""
     sums: list[Floats] = [np.zeros(1)]
-    for member in members:
-        without_member = [*sums, np.empty(0)]
-        with_member = [np.empty(0), *(subset_sums + member for subset_sums in sums)]
-        sums = [np.concatenate(pair) for pair in zip(without_member, with_member, strict=True)]
+    for association in associations:
+        sums_without = [*sums, np.empty(0)]
+        sums_with = [np.empty(0), *(subset_sums + association for subset_sums in sums)]
+        sums = [np.concatenate(pair) for pair in zip(sums_without, sums_with, strict=True)]
     return [np.sort(subset_sums) for subset_sums in sums]
 
 
-def _sample_partitions(members: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
+def _sample_partitions(associations: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
     larger_count = farther_count = 0
     for _ in range(DRAWS // BLOCK):
-        permuted_members = rng.permuted(np.broadcast_to(members, (BLOCK, members.size)), axis=1)
-        sums = permuted_members[:, :size].sum(axis=1)
+        permuted = rng.permuted(np.broadcast_to(associations, (BLOCK, associations.size)), axis=1)
+        sums = permuted[:, :size].sum(axis=1)
         larger_count += int((sums >= observed - SLACK).sum())
         farther_count += int((np.abs(sums) >= abs(observed) - SLACK).sum())
     one_sided, two_sided = ((count + 1) / (DRAWS + 1) for count in (larger_count, farther_count))

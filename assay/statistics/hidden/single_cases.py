@@ -59,16 +59,15 @@ class SingleCases:
     """Answers of the items that were asked three times, shape (items, values, 3, columns), if there are any."""
     clusters: Mapping[str, Integers]
     """For each kind (person, frame, content), the cluster of each item; shape (items,)."""
-    most_weights: int | None = None
+    max_draw_weights: int | None = None
     """Maximum number of weights for each kind of cluster (`mean_draws`)."""
 
     @classmethod
     def of_numbers(cls, profiles: Profiles, repeats: Floats | None) -> SingleCases:
-        """Divide numbers by their standard deviation; `repeats` has the shape (items, values, 3)."""
+        """Divide numbers by their standard deviation; `repeats` has the shape (items, values, 3 answers)."""
         scaled_repeats = None if repeats is None else repeats[..., None] / profiles.scale
-        return cls(
-            profiles.outputs[..., None] / profiles.scale, scaled_repeats, profiles.clusters, profiles.most_weights
-        )
+        scaled_outputs = profiles.outputs[..., None] / profiles.scale
+        return cls(scaled_outputs, scaled_repeats, profiles.clusters, profiles.max_draw_weights)
 
     @classmethod
     def of_labels(
@@ -76,12 +75,12 @@ class SingleCases:
         labels: Integers,
         repeats: Integers | None,
         clusters: Mapping[str, Integers],
-        most_weights: int | None = None,
+        max_draw_weights: int | None = None,
     ) -> SingleCases:
-        """Make indicator columns of labels, numbered from 0: shapes (items, values) and (items, values, 3)."""
+        """Make indicators of `labels` (items, values) and `repeats` (items, values, 3 answers), numbers from 0."""
         indicators = np.eye(int(max(array.max(initial=0) for array in (labels, repeats) if array is not None)) + 1)
-        indicators /= math.sqrt(2)
-        return cls(indicators[labels], None if repeats is None else indicators[repeats], clusters, most_weights)
+        indicators /= math.sqrt(2)  # two different labels then have the squared distance 1
+        return cls(indicators[labels], None if repeats is None else indicators[repeats], clusters, max_draw_weights)
 
     @property
     def item_squares(self) -> Floats:
@@ -95,7 +94,8 @@ class SingleCases:
         """Draw the squared mean difference between every two values, shape (draws, pairs)."""
         values = range(self.outputs.shape[1])
         differences = np.stack([self.outputs[:, b] - self.outputs[:, a] for a, b in combinations(values, 2)], axis=1)
-        samples = mean_draws(differences.reshape(len(differences), -1), self.clusters, rng, draws, self.most_weights)
+        difference_columns = differences.reshape(len(differences), -1)
+        samples = mean_draws(difference_columns, self.clusters, rng, draws, self.max_draw_weights)
         return np.asarray((samples.reshape(draws, *differences.shape[1:]) ** 2).sum(axis=2))
 
     @property
@@ -137,7 +137,7 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
     Without repeats, or if they have other noise than first answers, the result is only an upper bound of the effect.
     """
     item_squares = cases.item_squares
-    squares = mean_draws(item_squares, cases.clusters, rng, draws, cases.most_weights)
+    squares = mean_draws(item_squares, cases.clusters, rng, draws, cases.max_draw_weights)
     if is_measured := cases.knows_noise(item_squares.sum(axis=1), limit):
         variances = cases.variances
         pairs = combinations(range(variances.shape[1]), 2)
@@ -188,7 +188,7 @@ def text_effect(
         * len(residual_squares)
         / fit.freedom
     )
-    samples = mean_draws(squared_columns, persons, rng, draws, cases.most_weights)
+    samples = mean_draws(squared_columns, persons, rng, draws, cases.max_draw_weights)
     noise = np.zeros((draws, residual_squares.shape[1]))
     if is_measured := cases.knows_noise(squared_columns[:, residual_squares.shape[1] :].sum(axis=1), limit):
         noise = mean_draws(cases.variances, {}, rng, draws)

@@ -31,12 +31,12 @@ class Profiles:
     """Names of the values."""
     clusters: Mapping[str, Integers]
     """For each kind (person, frame, content), the cluster of each profile; shape (profiles,)."""
-    most_weights: int | None = None
+    max_draw_weights: int | None = None
     """Maximum number of weights for each kind of cluster (`mean_draws`)."""
 
     def draws(self, values: Floats, rng: np.random.Generator, draws: int) -> Floats:
         """Draw the means of columns with one row for each profile (`mean_draws`)."""
-        return mean_draws(values, self.clusters, rng, draws, self.most_weights)
+        return mean_draws(values, self.clusters, rng, draws, self.max_draw_weights)
 
     @property
     def scale(self) -> float:
@@ -162,7 +162,8 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
         in_group = groups == group
         clusters = {kind: ids[in_group] for kind, ids in profiles.clusters.items()}
         try:
-            means.append(mean_draws(own_outputs[in_group][:, None], clusters, rng, draws, profiles.most_weights)[:, 0])
+            group_column = own_outputs[in_group][:, None]
+            means.append(mean_draws(group_column, clusters, rng, draws, profiles.max_draw_weights)[:, 0])
         except TooFewObservations:
             continue
     if len(means) < 2:

@@ -106,7 +106,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
 
 
 def mean_draws(
-    values: Floats, clusters: Clusters, rng: np.random.Generator, draws: int, most_weights: int | None = None
+    values: Floats, clusters: Clusters, rng: np.random.Generator, draws: int, max_draw_weights: int | None = None
 ) -> Floats:
     """Draw the means of the columns: their variance by `mean_error`, their shape and correlation by resampling.
 
@@ -116,7 +116,7 @@ def mean_draws(
         As for `mean_error`, with the same errors.
     rng : Generator
         Draws Dirichlet weights for the clusters of every kind, and the tails.
-    most_weights : int, optional
+    max_draw_weights : int, optional
         Maximum number of weights for a kind; if there are more clusters, random clusters share a weight. This limits
         the time for a large sample. The variances remain those of the single clusters; tails are interpolated.
         ``None``: no maximum.
@@ -128,8 +128,8 @@ def mean_draws(
     error, n = mean_error(values, clusters), len(values)
     kinds = _renumber_clusters(clusters, n) or {"row": np.arange(n)}
     for kind, ids in kinds.items():
-        if most_weights is not None and (count := int(ids.max()) + 1) > most_weights:
-            kinds[kind] = (rng.permutation(count) % most_weights)[ids]
+        if max_draw_weights is not None and (count := int(ids.max()) + 1) > max_draw_weights:
+            kinds[kind] = (rng.permutation(count) % max_draw_weights)[ids]
     samples = _weighted_means(kinds, values, rng, draws)
     centre = values.mean(axis=0)
     deviations = samples - samples.mean(axis=0)
@@ -137,7 +137,7 @@ def mean_draws(
     scale_factors = np.divide(np.sqrt(error.variance), sds, out=np.zeros_like(sds), where=sds > 0)
     uniform = rng.random(draws)
     degrees = error.freedom.tolist()
-    if most_weights is None:
+    if max_draw_weights is None:
         tails_of = {freedom: _t_factors(uniform, freedom) for freedom in {*degrees}}
     else:
         normal, points = special.ndtri(uniform), special.ndtr(TAIL_POINTS)

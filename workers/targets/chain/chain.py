@@ -190,12 +190,7 @@ class Chain(Adapter):
         """Return the pairs of the chain, from the lists of all its translators."""
         paths, listed_pairs = self.settings.paths, [await adapter.languages() for adapter in self._links]
         for hop in hops_on_way_out(paths):
-            allowed_pairs = listed_pairs[hop.link]
-            if (
-                allowed_pairs is not None
-                and REQUESTED_LANGUAGE not in {hop.source, hop.target}
-                and (hop.source, hop.target) not in allowed_pairs
-            ):
+            if REQUESTED_LANGUAGE not in {hop.source, hop.target} and not _is_listed(hop, listed_pairs[hop.link]):
                 failure = CallFailed("unsupported", f"it does not translate {hop.source} to {hop.target}")
                 raise renamed_failure(failure, self._link_name(hop.link))
         pairs_of_last = listed_pairs[-1]
@@ -212,11 +207,7 @@ class Chain(Adapter):
             route = hops(self.settings.paths, *pair)
         except NoWay:
             return False
-        return all(
-            allowed_pairs is None or (hop.source, hop.target) in allowed_pairs
-            for hop in route
-            for allowed_pairs in [listed_pairs[hop.link]]
-        )
+        return all(_is_listed(hop, listed_pairs[hop.link]) for hop in route)
 
     async def _send_through(self, asks: Sequence[Ask], key: str | None) -> list[Reply]:
         """Send texts from link to link; a text that fails at one link is not sent to the next."""
@@ -277,3 +268,8 @@ def _text_reply(ask: Ask) -> Reply:
             return Reply(text)
         case _:
             return Reply(failure=Failure("unsupported", "a chain takes texts, but this question is a record"))
+
+
+def _is_listed(hop: Hop, allowed_pairs: frozenset[tuple[str, str]] | None) -> bool:
+    """Return whether a link may translate a hop; ``None`` for a link that has no list of language pairs."""
+    return allowed_pairs is None or (hop.source, hop.target) in allowed_pairs

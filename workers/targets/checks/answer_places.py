@@ -10,7 +10,7 @@ from typing import Any
 from assay.document import JsonObject
 from assay.model import Kind
 from workers.targets.checks.translator import numbers_in
-from workers.targets.parsing.written_numbers import forms_that_read, plain_number
+from workers.targets.parsing.written_numbers import numbers_by_form, plain_number
 
 MOST_PATHS = 3
 """Maximum number of suggested expressions for the answer."""
@@ -63,7 +63,7 @@ def settings_that_read(body: bytes, kind: Kind) -> JsonObject:
     if kind is Kind.REGRESSOR and paths:
         likeliest_value = dict(values_in(json_in(body)))[paths[0]]
         if isinstance(likeliest_value, str) and plain_number(likeliest_value) is None:
-            settings = {"number": next(iter(forms_that_read(likeliest_value)))}
+            settings = {"number": next(iter(numbers_by_form(likeliest_value)))}
     return settings | ({"output": paths[0]} if paths else {})
 
 
@@ -132,17 +132,22 @@ def _fits_kind(value: Any, kind: Kind) -> bool:
     match kind:
         case Kind.REGRESSOR:
             return is_number or (
-                isinstance(value, str) and (plain_number(value) is not None or bool(forms_that_read(value)))
+                isinstance(value, str) and (plain_number(value) is not None or bool(numbers_by_form(value)))
             )
         case Kind.EMBEDDER:
             return isinstance(value, list) and len(value) > 1 and all(isinstance(item, (int, float)) for item in value)
         case Kind.CLASSIFIER | Kind.IMAGE_CLASSIFIER:
-            may_be_scores = isinstance(value, Mapping) and len(value) > 1
-            has_label = isinstance(value, list) and bool(value) and _key_in(value[0], _LABEL_NAMES, str) is not None
-            return (
-                isinstance(value, str)
-                or (may_be_scores and all(isinstance(score, float) for score in value.values()))
-                or (has_label and _key_in(value[0], _SCORE_NAMES, float) is not None)
-            )
+            return isinstance(value, str) or _is_score_map(value) or _is_class_list(value)
         case _:
             return isinstance(value, str) and bool(value.strip())
+
+
+def _is_score_map(value: object) -> bool:
+    """Return whether an object has several members, all of them scores: fractions, unlike counts and other integers."""
+    return isinstance(value, Mapping) and len(value) > 1 and all(isinstance(score, float) for score in value.values())
+
+
+def _is_class_list(value: object) -> bool:
+    """Return whether the first element of a list has a label and its score."""
+    entry = value[0] if isinstance(value, list) and value else None
+    return _key_in(entry, _LABEL_NAMES, str) is not None and _key_in(entry, _SCORE_NAMES, float) is not None

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from assay.catalog.answer_text import label_key, normalise_answer, refuses_in_words
 from assay.document import Json, JsonObject
 from assay.model import Failure, Reply
-from workers.targets.parsing.written_numbers import NumberForm, forms_that_read, plain_number, written_number
+from workers.targets.parsing.written_numbers import NumberForm, numbers_by_form, plain_number, written_number
 
 MOST_DIMENSIONS = 16_384
 """Maximum number of dimensions of a vector; vectors are stored, so their size is limited."""
@@ -94,7 +94,7 @@ def _number_in(text: str, form: NumberForm | None) -> float:
     number = plain_number(text) if form is None else written_number(text, form)
     if number is not None:
         return number
-    readings = [f'settings.number = "{name}" reads it as {number:g}' for name, number in forms_that_read(text).items()]
+    readings = [f'settings.number = "{name}" reads it as {number:g}' for name, number in numbers_by_form(text).items()]
     advice = ", ".join(readings) or "it is a number in no form that is read; name another output, or send a JSON number"
     raise Misread(f"returned the text {quoted(text)}; expected a number: {advice}")
 

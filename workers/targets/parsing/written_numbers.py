@@ -62,10 +62,10 @@ def written_number(text: str, form: NumberForm) -> float | None:
     return _finite_or_none(f"{match['sign']}{match['sign_after']}{digits}")
 
 
-def forms_that_read(text: str) -> dict[NumberForm, float]:
+def numbers_by_form(text: str) -> dict[NumberForm, float]:
     """Return the number that a text means in each form; forms in which it is not a number are left out."""
-    numbers_by_form = {form: written_number(text, form) for form in FORMS}
-    return {form: number for form, number in numbers_by_form.items() if number is not None}
+    numbers = {form: written_number(text, form) for form in FORMS}
+    return {form: number for form, number in numbers.items() if number is not None}
 
 
 def _finite_or_none(text: str) -> float | None:

@@ -177,13 +177,13 @@ def auc(scores: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> float | None
     return float(pairs_won.sum() / (positive_mass.sum() * negative_mass.sum()))
 
 
-def quantile(values: Floats, people: Floats, share: float) -> float:
+def quantile(values: Floats, counts: Floats, share: float) -> float:
     """Return a quantile of counted values as `numpy.quantile` does for the values themselves (linear)."""
     order = np.argsort(values, kind="stable")
-    people_up_to = np.cumsum(people[order])  # each value
-    position = share * (people_up_to[-1] - 1)  # of the quantile among all people, from 0
+    counts_up_to = np.cumsum(counts[order])  # each value
+    position = share * (counts_up_to[-1] - 1)  # of the quantile among all counted values, from 0
     low, high = (
-        float(values[order][np.searchsorted(people_up_to, index, side="right")])
+        float(values[order][np.searchsorted(counts_up_to, index, side="right")])
         for index in (math.floor(position), math.ceil(position))
     )
     return float(low + (high - low) * (position - math.floor(position)))

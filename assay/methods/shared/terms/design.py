@@ -27,7 +27,7 @@ from assay.methods.shared.one_specification import refuse_other_attribute
 from assay.methods.shared.terms.items import AuthorCounts, Authoring, SortedItems, limit_rounds, sort_into_rounds
 from assay.methods.shared.terms.scores import TermScores
 from assay.model import Component, Probe, Reply
-from assay.rating.component import EARLY, Tolerance, is_settled, look_sizes
+from assay.rating.component import EARLY_ERROR_FRACTION, Tolerance, is_settled, look_sizes
 from assay.references import AuthoredItems, LoadedWords, MaterialKind, NamedCorpus, NamedWords, References
 
 MOST_ITEMS = 10_000
@@ -313,7 +313,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
             is_last = size == len(rounds) or not self.stop_early or scores.tally.unasked > 0
             final_rng = rng.spawn(1)[0]
             interim_rng = deepcopy(final_rng)
-            tolerance = self.tolerance(1.0 if is_last else EARLY)
+            tolerance = self.tolerance(1.0 if is_last else EARLY_ERROR_FRACTION)
             component = scores.judge(tolerance, interim_rng, letter_only=True)
             scores.looks.append(scores.look_entry(size, component))
             if is_last or is_settled(component):
