@@ -10,12 +10,15 @@ import pytest
 
 from assay.catalog import attribute, attributes, construction, constructions
 from assay.methods import METHODS, method_name
+from assay.methods.shared.answers.tally import DECLINED, UNREAD
 from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
 from assay.rating.methodology import shipped as methodologies
 from demo.translators.behaviours import BEHAVIOURS
 from reports.formats import FORMATS
 from store.core.settings import Settings
 from tools.protocol_settings import with_settings
+from workers.egress.failures import CODES
+from workers.targets.checks.language_model import QUESTION_SPECIFIC
 from workers.targets.registry import protocols
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,3 +141,8 @@ def test_no_module_outside_the_packages_of_methods_and_their_reports_names_a_met
         if found
     ]
     assert told == []
+
+
+def test_the_codes_of_answers_that_could_not_be_read_are_failure_codes():
+    # an unknown code here would make unreadable answers about one group count as refusals, a proof of bias
+    assert {*UNREAD, DECLINED, *QUESTION_SPECIFIC} <= set(CODES)

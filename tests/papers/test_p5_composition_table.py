@@ -80,6 +80,6 @@ def test_predicted_letters_of_chains_are_as_accurate_as_measured_letters_at_the_
     predicted, measured = share_right(pairs, PREDICTED), share_right(pairs, MEASURED)
     assert [predicted, measured] == pytest.approx([0.905, 0.900], abs=0.02)
     assert predicted >= measured - 0.03
-    confident = [one.told[PREDICTED].letter is one.truth for one in pairs if one.told[PREDICTED].declared]
+    confident = [one.results[PREDICTED].letter is one.truth for one in pairs if one.results[PREDICTED].declared]
     assert np.mean(confident) > 0.95
     assert len(confident) == pytest.approx(103, abs=5)

@@ -21,14 +21,7 @@ BATCH = 500
 UNREADABLE = frozenset({"no-echo", "no-choice", "unknown-word", "unknown-label"})
 """Failure codes of answers that the service gave, but that cannot be used."""
 
-UNREAD = UNREADABLE | {
-    "bad-json",
-    "cut-short",
-    "missing-word",
-    "unsupported",
-    "why_unusable-count",
-    "why_unusable-shape",
-}
+UNREAD = UNREADABLE | {"bad-json", "cut-short", "missing-word", "unsupported", "wrong-count", "wrong-shape"}
 """Codes of answers that arrived but could not be parsed: they do not show that the service refused."""
 
 REFUSED_IN_WORDS = "refused-in-words"
