@@ -115,7 +115,7 @@ class CaseReader:
     target_writes: ClassVar[bool] = False
     """Whether the rated service wrote the texts. If an author wrote them, they are not listed as cases."""
     paired = False
-    """Whether `read` needs only a case's observations to compute its difference; only such cases can be watched."""
+    """Whether the observations of one case are enough for its difference; only such cases can be watched."""
     live = False
     """Whether `read` computes the difference from observations; otherwise it takes it from the rating document."""
 
