@@ -207,10 +207,10 @@ def _parse_object(pairs: list[tuple[str, Any]]) -> JsonObject:
     return document
 
 
-def _parse_integer(digits: str) -> int:
-    if len(digits) > MAX_DIGITS:
-        _refuse(f"a number has {len(digits)} digits; at most {MAX_DIGITS} are allowed")
-    return int(digits)
+def _parse_integer(literal: str) -> int:
+    if (digit_count := len(literal.removeprefix("-"))) > MAX_DIGITS:
+        _refuse(f"a number has {digit_count} digits; at most {MAX_DIGITS} are allowed")
+    return int(literal)
 
 
 def _parse_real(digits: str) -> float | int:

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from assay.errors import SpecificationError
 from assay.rating.difference import RatingDifference, Verdict
 from service.http.openapi.common_schemas import KindName, LetterName, QueryModel, ResponseModel
 from service.http.rows import PageQuery
@@ -123,7 +124,7 @@ class DumpQuery(QueryModel):
     def _is_below_the_number(cls, shard: int, info: ValidationInfo) -> int:
         shards = info.data.get("shards", MOST_SHARDS)
         if shard >= shards:
-            raise ValueError(f"the {shards} shards have the numbers 0 to {shards - 1}; got {shard}")
+            raise SpecificationError(f"the {shards} shards have the numbers 0 to {shards - 1}; got {shard}")
         return shard
 
 

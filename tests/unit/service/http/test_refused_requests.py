@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 
 from service.http import problems
-from service.http.json import MAX_DEPTH, read_json
+from service.http.json import MAX_DEPTH, MAX_DIGITS, read_json
 from store.core.errors import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
@@ -280,6 +280,14 @@ async def test_a_json_number_such_as_7_0_is_read_as_an_integer():
     read = read_json(b'{"seed": 7.0, "delta": 0.5, "large": 1e300}')
     assert read == {"seed": 7, "delta": 0.5, "large": 1e300}
     assert isinstance(read["seed"], int)
+
+
+async def test_a_sign_is_no_digit_of_an_integer():
+    nines = "9" * MAX_DIGITS
+    assert read_json(f'{{"seed": -{nines}}}'.encode()) == {"seed": -int(nines)}
+    for sign in ("", "-"):
+        with pytest.raises(problems.Problem, match=f"a number has {MAX_DIGITS + 1} digits"):
+            read_json(f'{{"seed": {sign}9{nines}}}'.encode())
 
 
 async def test_a_duplicate_json_key_is_named_in_the_error():

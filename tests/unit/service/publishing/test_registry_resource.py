@@ -346,8 +346,8 @@ async def test_each_part_of_the_dump_has_its_own_entity_tag(client, rated):
     [
         ({"after": 1}, "beyond-the-log", "after"),
         ({"after": -1}, "invalid-request", "after"),
-        ({"shard": 1}, "invalid-request", "shard"),
-        ({"shard": 3, "shards": 3}, "invalid-request", "shard"),
+        ({"shard": 1}, "bad-specification", "shard"),
+        ({"shard": 3, "shards": 3}, "bad-specification", "shard"),
         ({"shards": 0}, "invalid-request", "shards"),
         ({"shards": 257}, "invalid-request", "shards"),
         ({"since": 1}, "invalid-request", "since"),
