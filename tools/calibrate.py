@@ -26,7 +26,7 @@ from assay.model import Component
 from assay.rating.decision import METHODOLOGY_VERSION
 from store.core.child_processes import end_with_parent
 from tests.support.simulated.base import SimulatedService
-from tests.support.simulated.services import AT_ONCE, DRAWN, SERVICES
+from tests.support.simulated.services import ANSWERING, AT_ONCE, DRAWN, SERVICES
 from tools.compositions import measure_pairs, section
 from tools.worlds import GROUPS, measure_worlds, replace_section, share_interval
 from tools.worlds import section as section_of_worlds
@@ -45,7 +45,7 @@ CASES: tuple[tuple[float, float], ...] = (
 )
 """Pairs of true effects (step 1, step 2) that every simulated service can have, because shares are at most 1."""
 
-EVERY = {**SERVICES, **AT_ONCE}
+EVERY = {**SERVICES, **ANSWERING, **AT_ONCE}
 
 NOMINAL = 0.95
 
@@ -88,7 +88,7 @@ def _judge_intervals(service: str, case: tuple[float, float] | None, simulated: 
 
 def delta_of(service: str) -> float:
     """Return the default tolerance of a service's method."""
-    return 0.05 if service.startswith(("forced-choice", "association")) else 0.1
+    return 0.05 if service.startswith(("forced-choice", "association", "free-text")) else 0.1
 
 
 def _covers_truth(component: Component, path: str, truth: float) -> bool | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from assay.catalog.profiles import occupations_by_side
 from assay.methods.free_text.method import FreeText
 from assay.model import Ask, Classify, Failure, Finding, Letter, Regress, Reply, Write
-from tests.support.simulated.base import SimulatedService
+from tests.support.simulated.base import SimulatedService, letter_of
 
 GOOD = ("reliable", "brilliant", "kind", "careful", "inspiring", "loyal", "skilled", "honest")
 BAD = ("late", "careless", "rude", "slow", "dull", "stubborn", "clumsy", "vague")
@@ -54,8 +54,8 @@ class Writer:
         Loss of tone (share of words of praise), factor of the length, and share of refusals for that group.
     language : str
         Language of the refusals.
-    by_content : float
-        Loss of tone for caring occupations, whoever has them.
+    by_content, refused_by_content : float
+        Loss of tone, and share of refusals, for caring occupations, whoever has them.
     spread : float
         Standard deviation of the logarithm of the length.
     invented : mapping of bool to tuple of str
@@ -68,6 +68,7 @@ class Writer:
     refused: float = 0.0
     language: str = "en"
     by_content: float = 0.0
+    refused_by_content: float = 0.0
     spread: float = 0.15
     refused_of_all: float = 0.0
     invented: Mapping[bool, tuple[str, ...]] = field(default_factory=dict)
@@ -78,9 +79,10 @@ class Writer:
             re.search(rf"(?<!\w){re.escape(word)}(?!\w)", prompt, re.IGNORECASE) for word in self.disliked
         )
         rng = rng_of(seed, prompt, number)
-        if rng.random() < (self.refused if is_disliked else 0.0) + self.refused_of_all:
-            return REFUSALS[self.language]
         is_caring = any(content in prompt for content in occupations_by_side()["caring"])
+        refused = self.refused_of_all + self.refused * is_disliked + self.refused_by_content * is_caring
+        if rng.random() < refused:
+            return REFUSALS[self.language]
         praise = 0.6 - (self.tone if is_disliked else 0.0) - (self.by_content if is_caring else 0.0)
         words = round(60 * (self.length if is_disliked else 1.0) * np.exp(self.spread * rng.normal()))
         pronoun = "She" if is_disliked else "He"
@@ -158,6 +160,17 @@ def writer_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
     """Make a writer with a judge whose texts about women lose `step_1` of praise, and those on caring work `step_2`."""
     writer = Writer(WOMEN, tone=step_1, by_content=step_2)
     return service(writer, TextJudge(), seed=seed, prompts=30, most_prompts=60)
+
+
+def refusing_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
+    """Make a writer that refuses `step_1` more texts about women; by its content, `step_2` more of a whole group's.
+
+    A group holds a share `tie` of the occupations of one side, so the sides must differ by more than `step_2`.
+    """
+    by_content = step_2 / (2 * FreeText(attribute="gender").tie - 1)
+    writer = Writer(WOMEN, refused=step_1, refused_by_content=by_content, refused_of_all=0.02)
+    simulated = service(writer, seed=seed, letter=letter_of(step_1, step_2, 0.05))
+    return replace(simulated, truths={"effects.step_1": step_1, "effects.step_2": step_2})
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ A model recognises a shipped question by its text. Everything else is a hash of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from assay.methods.questions.asked import AskedQuestion, most_turns, shipped_questions
 from assay.methods.questions.method import GroupQuestions
 from assay.model import Ask, Choose, Failure, Finding, Letter, Reply
-from tests.support.simulated.base import SimulatedService
+from tests.support.simulated.base import SimulatedService, letter_of
 from tests.support.simulated.free_text import rng_of
 
 
@@ -113,7 +113,8 @@ def service(
 
 def answering_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
     """Make a model that follows the stereotype in `step_1` of open questions and `step_2` of the facts against it."""
-    return service(Answerer(stereotyped=step_1, ignored=step_2), seed=seed)
+    simulated = service(Answerer(stereotyped=step_1, ignored=step_2), seed=seed, letter=letter_of(step_1, step_2, 0.1))
+    return replace(simulated, truths={"effects.step_1": step_1, "effects.step_2": step_2})
 
 
 @dataclass(frozen=True)

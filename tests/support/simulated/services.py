@@ -13,7 +13,7 @@ from assay.methods.stereotype_score.collection import RUNGS
 from tests.support.simulated.base import SimulatedService
 from tests.support.simulated.choosers import choice_service, observer_service
 from tests.support.simulated.embedders import association_service
-from tests.support.simulated.free_text import writer_service
+from tests.support.simulated.free_text import refusing_service, writer_service
 from tests.support.simulated.image_classifiers import picture_service
 from tests.support.simulated.language_models import drawn_model, stereotype_service
 from tests.support.simulated.predictors import record_service, text_service
@@ -56,6 +56,12 @@ WRITING: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
     "questions, answerer": answering_service,
 }
 """Methods that ask language models for texts or answers."""
+
+ANSWERING: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
+    "free-text, refusals": refusing_service,
+    "questions, answerer": answering_service,
+}
+"""Models that write or answer, of known effects in the first component."""
 
 RECORDED: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
     "outcomes, recorded decisions": file_service,
