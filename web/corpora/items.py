@@ -29,7 +29,7 @@ async def item(visit: Visit) -> Response:
         return visit.page("corpora/row_alone.html", corpus=corpus, one=document, here=back, focus=True)
     was_edited = visit.refused is not None and visit.refused.status == 412  # its entity tag is another one by now
     typed = {**document, **visit.typed}
-    return visit.page("corpora/item.html", corpus=corpus, now=document, typed=typed, back=back, choice=was_edited)
+    return visit.page("corpora/item.html", corpus=corpus, item=document, typed=typed, back=back, choice=was_edited)
 
 
 @pages.post("/corpora/{corpus_id}/items/{item_id}", "jobs:write", form_page=item)

@@ -109,11 +109,12 @@ class Pages:
         form_page: Page | None = None,
     ) -> Callable[[Page], Page]:
         # what a provider of accounts sends to /sign-in is taken as it is
+        # browsers also put empty fields of a form into an address
         drops_empty_fields = method == "GET" and not path.startswith("/sign-in")
 
         def add(page: Page) -> Page:
             async def answer(request: Request) -> Response:
-                request.scope["route"] = route
+                request.scope["route"] = route  # its path names the rate limit of a form
                 if drops_empty_fields and not all(value for _, value in request.query_params.multi_items()):
                     return _without_empty_fields(request)
                 visit: Visit | None = None
@@ -220,6 +221,7 @@ def problem_page(request: Request, visit: Visit | None, refusal: Refused | Probl
         errors = [dict(error) for error in refusal.errors]
     if status == 401 and visit is not None:
         return RedirectResponse("/sign-in", 303)
+    # headers of the API's answer have lower-case names, those of a `Problem` have others
     wait = headers.get("retry-after") or headers.get("Retry-After")
     context: dict[str, Any] = {
         "kind": kind_named(code),
@@ -230,7 +232,7 @@ def problem_page(request: Request, visit: Visit | None, refusal: Refused | Probl
         "request_id": request.scope.get("assay.request_id"),
         "visit": visit or Visit(request, UNKNOWN_CALLER, "", public=True),
     }
-    retry_headers = {"Retry-After": str(context["wait_s"])} if context["wait_s"] else {}
     page = RenderedPage(partial(render, "frame/problem.html", context), encodings="", status=status, public=False)
-    page.headers.update(retry_headers)
+    if context["wait_s"]:
+        page.headers["Retry-After"] = str(context["wait_s"])
     return page

@@ -65,8 +65,9 @@ class Visit:
         """
         return self._form_token(token_urlsafe(16))
 
-    def _form_token(self, random: str) -> str:
-        return f"{random}.{service_of(self.request).vault.mark(f'form {self.caller.tenant} {self.session} {random}')}"
+    def _form_token(self, random_part: str) -> str:
+        form_mark = service_of(self.request).vault.mark(f"form {self.caller.tenant} {self.session} {random_part}")
+        return f"{random_part}.{form_mark}"
 
     @property
     def keyless(self) -> bool:
@@ -101,7 +102,7 @@ class Visit:
         if not (cursor := listing.get("next_cursor")):
             return "", None
         items = self.request.query_params.multi_items()
-        query = [(name, text) for name, text in items if name not in {"cursor", "start"}]
+        query = [(name, text) for name, text in items if name not in {"cursor", "start"}]  # the place of this page
         return with_query(self.url_path, [*query, ("cursor", cursor)]), listing.get("total")
 
     async def listing(
@@ -152,8 +153,10 @@ class Visit:
             route, limiter = self.request.scope["route"].path, service_of(self.request).rate_limiter
             await limiter.admit("POST", route, self.caller.tenant)
         self.request.state.form = form = await read_form(self.request, with_file=with_file)
+        # a form without fields has its token in a header
         token = form.get(TOKEN_FIELD) or self.request.headers.get("x-form-token", "")
-        if not hmac.compare_digest(token.encode(), self._form_token(token.partition(".")[0]).encode()):
+        expected_token = self._form_token(random_part=token.partition(".")[0])
+        if not hmac.compare_digest(token.encode(), expected_token.encode()):
             raise _foreign_origin()
 
     async def admit_sign_in(self) -> None:
@@ -162,10 +165,11 @@ class Visit:
 
     def page(self, template: str, status: int | None = None, **values: Any) -> Response:
         """Return a page that is rendered while it is sent; the template gets `values`, the form and its refusal."""
-        encodings, refused = self.request.headers.get("accept-encoding", ""), self.refused
+        refused = self.refused
         context = {"visit": self, "typed": self.typed, "refused": refused, "problem": refused and refused.problem}
-        status = status or (refused.status if refused else 200)
-        return RenderedPage(partial(render, template, {**context, **values}), encodings, status, self.public)
+        render_page = partial(render, template, {**context, **values})
+        encodings = self.request.headers.get("accept-encoding", "")
+        return RenderedPage(render_page, encodings, status or (refused.status if refused else 200), public=self.public)
 
     def redirect(self, path: str, **query: Any) -> Response:
         """Send the browser to another page (303)."""
@@ -200,7 +204,9 @@ def check_origin(request: Request) -> None:
     """
     headers = request.headers
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
+    # the host of this request, and that of the public address, which may differ behind a proxy
     own_origins = {headers.get("host"), base_url(request).partition("://")[2]}
+    # the site is "none" if a person opened the address without a page
     if site not in {"same-origin", "none"} or (origin is not None and origin.partition("://")[2] not in own_origins):
         raise _foreign_origin()
 

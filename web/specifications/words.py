@@ -118,7 +118,7 @@ def _words_text(shape: Shape, value: Any) -> str:
 
 
 TRIES = 50
-"""Largest number that is added to a name that is already taken."""
+"""A name that is already taken gets a number below this."""
 
 
 def body_of(kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
@@ -147,7 +147,7 @@ async def store_new(visit: Visit, kind: str, texts: Mapping[str, str]) -> JsonOb
         except Refused as error:
             if error.code != "name-taken" or number == TRIES - 1:
                 raise
-    raise AssertionError
+    raise AssertionError  # the last attempt returns or raises
 
 
 async def store_version(visit: Visit, kind: str, texts: Mapping[str, str], name: str) -> JsonObject:

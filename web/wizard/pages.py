@@ -21,8 +21,8 @@ from web.wizard.trials import run_probe
 
 pages = Pages()
 
-IN_FLIGHT_S = 0.25
-MOST_WAITS = 120
+IN_FLIGHT_S, MOST_WAITS = 0.25, 120
+"""Seconds of a wait for the answer to an equal request that was sent before, and maximum number of such waits."""
 
 
 @pages.get("/new")
@@ -57,10 +57,10 @@ async def show(visit: Visit) -> Response:
     if step == "kind":
         return await _show_kinds(visit, answers["kind"], f"/new/{visit.path('draft_id')}")
     state = await _read_state(visit, answers)
-    if content.get("refused_at") == step:
+    if content.get("refused_at") == step:  # `_go_to_step` stored what is wrong in this step
         refusal = content["refused"] and Refused(**content["refused"])
         return await STEP_BY_NAME[step].show(state.with_errors(content["errors"], refusal))
-    if step == "where":
+    if step == "where":  # no step with answers is earlier
         return await STEP_BY_NAME["where"].show(state)
     _, errors = request_of(state)
     if _earliest_wrong_step(state.with_errors(errors), step) != step:
@@ -83,7 +83,7 @@ async def go_on(visit: Visit) -> Response:
     input_names = STEP_BY_NAME[step].inputs(await _read_state(visit, earlier))
     other_texts = {name: text for name, text in earlier.texts.items() if name not in input_names}
     answers = Answers(other_texts | _form_texts(visit))
-    if action == "describe":
+    if action == "describe":  # describe a service in place of the saved one
         answers.forget("target")
         action = "where"
     state = await _read_state(visit, answers)
@@ -112,7 +112,7 @@ def _form_texts(visit: Visit) -> dict[str, str]:
     if languages:
         codes = (code.strip() for text in languages for code in text.replace(",", "\n").splitlines())
         texts["experiment.languages"] = "\n".join(dict.fromkeys(code for code in codes if code))
-    return {name: text for name, text in texts.items() if name != "go"}
+    return {name: text for name, text in texts.items() if name != "go"}  # the button
 
 
 async def _show_kinds(visit: Visit, kind: str, draft: str = "") -> Response:

@@ -72,7 +72,7 @@ class WhereStep(Step):
         """Read the saved service and the last test."""
         target_id, api = state.answers["target"], state.visit.api
         has_decision = any(name.startswith("settings.decision.") for name in state.answers.texts)
-        if state.answers["kind"] == DECIDING_MODEL and not has_decision:
+        if state.answers["kind"] == DECIDING_MODEL and not has_decision:  # the first decision is preselected
             state.answers.texts["settings.decision.name"] = decisions()[0]
         target = await api.get(f"/v1/targets/{segment(target_id)}") if target_id else None
         return {"saved": target, "probe": await newest_probe(state)}
@@ -94,7 +94,7 @@ class WhatStep(Step):
         if attribute and attribute.default is None and attribute.options and not answers["experiment.attribute"]:
             first_attribute, _ = attribute.options[0]
             answers.texts["experiment.attribute"] = first_attribute
-        if state.material.shown_first:
+        if state.material.shown_first:  # the cases are those of the decision that the service makes
             answers.texts.setdefault("experiment.texts.decision", answers["settings.decision.name"])
         authors: list[Any] = []
         if fields.keys() & {"writing", "drawing"}:
