@@ -34,20 +34,9 @@ def run(
 ) -> None:
     """Print the body of ``POST /v1/suites`` for the services of catalogs, or send it and print the answer.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        The catalogs.
-    defaults : mapping
-        ``kind`` and ``protocol`` of services whose entries do not name theirs.
-    suite : mapping
-        ``methods``, ``attributes`` and ``languages`` of the suite; empty ones are left out.
-    agency : str, optional
-        Address of an agency. Without it the body is printed.
-    key_file : Path, optional
-        File with the API key.
-    plan : bool
-        Whether the agency plans the suite instead of starting it.
+    `defaults` has the ``kind`` and ``protocol`` of services whose entries do not name theirs; `suite` has ``methods``,
+    ``attributes`` and ``languages``, of which empty ones are left out. The body is sent to the address `agency`, if
+    there is one; with `plan`, the agency plans the suite instead of starting it.
     """
     services = [service for file in files for service in read_catalog(file, defaults)]
     body = {"targets": services, **{name: list(names) for name, names in suite.items() if names}}
@@ -64,7 +53,9 @@ def read_catalog(file: Path, defaults: Mapping[str, str | None]) -> list[JsonObj
     """
     is_csv = file.suffix.lower() == ".csv"
     entries = _csv_entries(read_text(file), file.name) if is_csv else _document_entries(read_document(file), file.name)
-    targets = [_read_target(entry, defaults, f"{file.name}, service {index}") for index, entry in enumerate(entries, 1)]
+    targets = [
+        _read_target(entry, defaults, f"{file.name}, service {index}") for index, entry in enumerate(entries, start=1)
+    ]
     if not targets:
         raise SpecificationError(f"{file.name} names no service")
     return targets

@@ -21,6 +21,9 @@ MAX_DEPTH = 8
 MOST_CHARACTERS = 1_000_000
 """Maximum characters of one operation's expanded schemas, which can refer to each other or to themselves."""
 
+STEP_CHARACTERS = 100
+"""Characters that reading a schema, or following a reference, counts for: their number is limited as well."""
+
 ANSWERS = ("translatedtext", "translation", "translations", "label", "score", "embedding", *TEXTS)
 """Names of members that hold an answer, the likeliest first."""
 
@@ -53,13 +56,7 @@ def read_openapi(file: Path, operation: str | None, url: str | None = None) -> C
 
 
 class Document:
-    """An OpenAPI document that counts the characters of the schemas that are read from it.
-
-    Raises
-    ------
-    SpecificationError
-        If its schemas describe more than `MOST_CHARACTERS`.
-    """
+    """An OpenAPI document that counts the characters of the schemas that are read from it."""
 
     def __init__(self, content: Json) -> None:
         self.content, self._characters = content, 0
@@ -69,9 +66,9 @@ class Document:
         for _ in range(MAX_DEPTH):
             if not isinstance(value, Mapping) or "$ref" not in value:
                 break
-            self.spend(100)
+            self.spend(STEP_CHARACTERS)
             target: Any = self.content
-            for step in str(value["$ref"])[:1000].removeprefix("#/").split("/"):
+            for step in str(value["$ref"])[:1000].removeprefix("#/").split("/"):  # a JSON pointer (RFC 6901)
                 target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
             value = target
         return value if isinstance(value, Mapping) else {}
@@ -121,8 +118,9 @@ def _add_parameter(call: Call, parameter: Json, document: Document) -> None:
         example = _example(document, parameter.get("schema", {}), name)
     if parameter.get("in") == "path":
         call.url = call.url.replace(f"{{{name}}}", str(example))
-    elif parameter.get("required") or "example" in parameter:  # cookies are not sent
-        {"query": call.query, "header": call.headers}.get(str(parameter.get("in")), {})[name] = str(example)
+    elif parameter.get("required") or "example" in parameter:
+        places = {"query": call.query, "header": call.headers}
+        places.get(str(parameter.get("in")), {})[name] = str(example)  # cookies are not sent
 
 
 def _add_body(call: Call, document: Document, operation: Json) -> None:
@@ -155,7 +153,7 @@ def _add_security(call: Call, document: Document, operation: Json) -> None:
 def _example(document: Document, schema: object, name: str, depth: int = 0) -> Any:
     """Return an example value for a schema: its own example, or one made from its required members."""
     schema = document.resolved(schema)
-    document.spend(100 + len(name))
+    document.spend(STEP_CHARACTERS + len(name))
     for keyword in ("example", "default", "const"):
         if schema.get(keyword) is not None:
             return _count_example(document, schema[keyword])
@@ -203,7 +201,7 @@ def _answer_expression(document: Document, operation: Json) -> str | None:
 def _text_expressions(document: Document, schema: object, path: str, depth: int = 0) -> Iterator[str]:
     """List the expressions that lead to a text, a number or a list of numbers in a schema."""
     schema = document.resolved(schema)
-    document.spend(100 + len(path))
+    document.spend(STEP_CHARACTERS + len(path))
     if depth > MAX_DEPTH:
         return
     for name, property_schema in member(schema.get("properties"), f"{path}, properties").items():

@@ -21,17 +21,9 @@ MOST_BYTES = 64 << 20
 
 
 def compare_files(before: Path, after: Path, *, as_json: bool) -> None:
-    """Compare the ratings of two files, and print what changed.
+    """Compare the ratings of two files (`read_rating`), and print what changed.
 
-    Parameters
-    ----------
-    before, after : Path
-        Rating documents, as ``assay rate --json`` prints and ``GET /v1/ratings/{id}`` answers them.
-
-    Raises
-    ------
-    SpecificationError
-        If a file is no rating, or the two cannot be compared.
+    Raise `SpecificationError` if a file is no rating, or the two cannot be compared.
     """
     comparison = comparison_document(read_rating(before), read_rating(after))
     if as_json:
@@ -74,7 +66,7 @@ def _print_comparison(comparison: Json) -> None:
         table.add_section()
         table.add_row(*_effect_cells(comparison["effect"] | {"name": "different less associated"}), style="bold")
     for word in comparison["words"]:
-        table.add_row(*_effect_cells(word | {"name": f"  {word['name']}"}))
+        table.add_row(*_effect_cells(word | {"name": f"  {word['name']}"}))  # indented below the effect
     console.print(table)
     console.print(_effect_sentence(comparison))
 

@@ -132,6 +132,7 @@ def _check_growth(rules: LogRules, file: Path, checkpoint: Checkpoint, keys: Map
         fault = f"the log has {sizes}: entries were removed, or this one is older"
     elif earlier.size == checkpoint.size and earlier.root != checkpoint.root:
         fault = f"the log was forked: its root is another than that of {earlier_title}"
+    # an empty log is the beginning of any
     elif 0 < earlier.size < checkpoint.size and not _is_consistent(rules.proof, earlier, checkpoint):
         fault = f"the log was forked: the proof does not lead from {earlier_title} to the size {checkpoint.size}"
     yield Check("growth", fault, f"extends {earlier_title}")
@@ -215,26 +216,13 @@ def verify_file(
 ) -> None:
     """Check a file, and print what was found.
 
-    Parameters
-    ----------
-    file : Path
-        An export; or a certificate (``attestation.json``), the proof of an observation, or a checkpoint of the log,
-        with `keys`.
-    keys : Path, optional
-        A JSON Web Key Set that is trusted, such as the agency's ``/.well-known/jwks.json``.
-    replay : bool
-        Also rate the recorded observations again and compare the results; only for an export.
-    log : LogRules
-        Cosignatures and growth that a checkpoint must show.
-    recorded : RecordedFile, optional
-        A file of decisions, to count again; only for an export of a rating of recorded decisions.
+    The file is an export or, with a trusted JSON Web Key Set in `keys`, a certificate (``attestation.json``), the proof
+    of an observation, or a checkpoint of the log, which must have the cosignatures and growth that `log` requires. For
+    an export, `replay` also rates the recorded observations again and compares the results, and `recorded` names a file
+    of decisions to count again.
 
-    Raises
-    ------
-    CertificateError
-        If anything was changed since it was sealed; one sentence names all differences.
-    SpecificationError
-        If a file cannot be read, or keys are needed and were not given.
+    Raise `CertificateError`, which names all differences, if anything was changed since it was sealed, and
+    `SpecificationError` if a file cannot be read, or keys are needed and were not given.
     """
     trusted_keys = None if keys is None else Keys(read_jwks(read_json(keys)), trusted=True)
     try:
@@ -258,7 +246,7 @@ def verify_file(
 def _checks(
     content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool, log: LogRules, recorded: RecordedFile | None
 ) -> Iterator[Check]:
-    document = _read_single_document(content)
+    document = _read_single_document(content)  # each look at the content begins at its start
     content.seek(0)
     is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)
     if log != ANY_LOG and not is_note and (document is None or "checkpoint" not in document):

@@ -70,7 +70,8 @@ def keep_upload(connection: Connection, tenant: str, request: Json) -> None:
     digest, size = request["target"]["settings"]["upload"], file.stat().st_size
     with file.open("rb") as content:
         summary = inspect(content, "embedding", media_type)
-        uploads.add(connection, NewUpload(tenant, file.name, "embedding", media_type, digest, size, summary), content)
+        upload = NewUpload(tenant, file.name, "embedding", media_type, digest, bytes=size, summary=summary)
+        uploads.add(connection, upload, content)
 
 
 def _records(file: Path, media_type: str, request: Json, format_options: Mapping[str, str | None]) -> JsonObject:
@@ -89,5 +90,6 @@ def _records(file: Path, media_type: str, request: Json, format_options: Mapping
             remedy = "name those to compare with --set 'records.values=[…]'"
             raise SpecificationError(f"{column} has {len(values)} values; {remedy}", "upload")
         records["values"] = values
-    selection = NamedRows("upload", column, tuple(records["values"]), records.get("most", 8000), "records")
+    max_rows = records.get("most", 8000)  # the default of the method's field
+    selection = NamedRows("upload", column, tuple(records["values"]), max_rows=max_rows, field="records")
     return records | {"rows": list(chosen_rows(rows, selection, rng))}

@@ -110,12 +110,8 @@ class Api:
         Raw `content`, or the `file` of a form, needs its ``Content-Type`` in `headers`. A file is passed on while it
         arrives, so that the API's own limits hold for it.
 
-        Raises
-        ------
-        Refused
-            If the status is 400 or above.
-        ClientDisconnect
-            If the caller disconnects before the whole file has arrived.
+        Raise `Refused` if the status is 400 or above, `ClientDisconnect` if the caller disconnects before the whole
+        file has arrived.
         """
         payload = content if content is not None else b"" if body is None else json.dumps(body).encode()
         all_headers = {"content-type": "application/json", **(headers or {})} if payload else dict(headers or {})

@@ -51,16 +51,9 @@ class Pages:
     ) -> Callable[[Page], Page]:
         """Add the handler of a form. The form must contain the visit's token (`form_token` in `frame/macros.html`).
 
-        Parameters
-        ----------
-        path : str
-        scope : str or None
-            Scope that the caller needs, without which the form is not read; ``None`` if everyone may send it.
-        with_file : bool
-            Whether the form may have a file, as its last field.
-        form_page : callable, optional
-            Page of the form, to which the browser is redirected if the API refuses the form: `Visit.refused` is the
-            refusal, `Visit.form` the sent fields. Without `form_page`, the refusal is shown on a page of its own.
+        Without the `scope`, the form is not read; ``None`` if everyone may send it. With `with_file`, the form may have
+        a file, as its last field. If the API refuses the form, the browser is redirected to its page `form_page`:
+        `Visit.refused` is the refusal, `Visit.form` the sent fields. Without `form_page`, a page of its own shows it.
         """
         return self._add_route(path, "POST", scope, with_file=with_file, form_page=form_page)
 

@@ -79,7 +79,7 @@ async def material_for(api: Api, answers: Mapping[str, str]) -> Material:
     ]
     methods = [method for method in method_list["items"] if kind in method["kinds"]]
     default_protocol = protocols[0]
-    if decides:  # most language models are offered by this protocol
+    if decides:  # any chat model behind the interface of OpenAI has it
         default_protocol = _named(protocols, "openai-chat", default_protocol)
     chosen_protocol = _named(protocols, answers.get("protocol"), default_protocol)
     chosen_method = _named(methods, answers.get("method"), methods[0])
