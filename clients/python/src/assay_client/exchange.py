@@ -138,7 +138,7 @@ class Page:
     """Items of one page of a list, and the call for the next page; ``None`` after the last."""
 
     items: list[Any]
-    following: Call[Any] | None
+    next_call: Call[Any] | None
 
 
 def page(call: Call[Any], patience: Patience) -> Flow[Page]:
@@ -148,5 +148,5 @@ def page(call: Call[Any], patience: Patience) -> Flow[Page]:
     """
     response = yield from answer_of(dataclasses.replace(call, read=as_response), patience)
     link = response.links.get("next")
-    query = dict(parse_qsl(urlsplit(link["url"]).query)) if link else None
-    return Page(as_json(response)["items"], None if query is None else dataclasses.replace(call, query=query))
+    next_call = dataclasses.replace(call, query=dict(parse_qsl(urlsplit(link["url"]).query))) if link else None
+    return Page(as_json(response)["items"], next_call)
