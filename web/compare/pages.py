@@ -162,7 +162,7 @@ def deciding(rating: RatingDocument) -> ComponentDocument:
     return next((component for component in components if component.name in names), components[0])
 
 
-NO_CHANGES = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
+NO_CHANGES: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
 """Values of the template's variables about two ratings: the API's comparisons, and the joined questions."""
 
 
