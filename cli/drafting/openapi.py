@@ -166,11 +166,11 @@ def _example(document: Document, schema: object, name: str, depth: int = 0) -> A
             if depth >= MAX_DEPTH:
                 return None
             examples = [_example(document, subschema, name, depth + 1) for subschema in used_schemas]
-            are_objects = all(isinstance(example, dict) for example in examples)
+            are_objects = all(isinstance(example, dict) for example in examples)  # then their members are merged
             return {key: example[key] for example in examples for key in example} if are_objects else examples[0]
     properties = schema.get("properties")
     if isinstance(properties, Mapping) and depth < MAX_DEPTH:
-        required_list = schema.get("required", properties)
+        required_list = schema.get("required", properties)  # all members, if the schema names none
         required_names = set(map(str, required_list)) if isinstance(required_list, list | Mapping) else set()
         return {
             key: _example(document, property_schema, key, depth + 1)

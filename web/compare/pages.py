@@ -50,6 +50,7 @@ async def compare(visit: Visit) -> Response:
     listing: Json = {}
     if visit.query("q") or not ranked_kind:
         matches, listing = await search(visit.api, visit.query("q"), cursor=visit.query("cursor"), **filters)
+    changes = await _changes(visit.api, *ratings) if len(ratings) == 2 else {}
     return visit.page(
         "compare/compare.html",
         ratings=ratings,
@@ -67,7 +68,7 @@ async def compare(visit: Visit) -> Response:
         scales=[_scale(ratings, step) for step in ("step_1", "step_2")],
         page=max(whole_number(visit.query("page")) or 1, 1),
         page_size=SENTENCES,
-        **NO_CHANGES | (await _changes(visit.api, *ratings) if len(ratings) == 2 else {}),
+        **NO_CHANGES | changes,
     )
 
 

@@ -223,7 +223,7 @@ def problem_page(request: Request, visit: Visit | None, refusal: Refused | Probl
         "status": status,
         "wait_s": int(wait) if wait and wait.isdecimal() else None,
         "request_id": request.scope.get("assay.request_id"),
-        "visit": visit or Visit(request, UNKNOWN_CALLER, "", public=True),
+        "visit": visit or Visit(request, UNKNOWN_CALLER, session="", public=True),
     }
     page = RenderedPage(partial(render, "frame/problem.html", context), encodings="", status=status, public=False)
     if context["wait_s"]:

@@ -223,19 +223,20 @@ async def visit_of(request: Request, *, public: bool, open_to_visitors: bool = F
     service = service_of(request)
     if public:
         await _admit_visitor(request)
-        return Visit(request, UNKNOWN_CALLER, "", public=True)
+        return Visit(request, UNKNOWN_CALLER, session="", public=True)
     if not service.settings.keys_required:
-        return Visit(request, DEFAULT_CALLER, "", public=False)
+        return Visit(request, DEFAULT_CALLER, session="", public=False)
     token = request.cookies.get(COOKIE, "")
     session = await service.database.read(sessions.find, token, request.app.state.sign_in_rules) if token else None
     if session is None:
         await _admit_visitor(request)
         if open_to_visitors:
-            return Visit(request, UNKNOWN_CALLER, "", public=False)
+            return Visit(request, UNKNOWN_CALLER, session="", public=False)
         query = request.scope["query_string"].decode("latin-1")
         address = request.scope["path"] + (f"?{query}" if 0 < len(query) <= LONGEST_QUERY else "")
         return RedirectResponse(f"/sign-in?{urlencode({'next': address})}", 303)
-    return Visit(request, Caller(session.tenant, frozenset(session.scopes), session.key_id), token, public=False)
+    caller = Caller(session.tenant, frozenset(session.scopes), session.key_id)
+    return Visit(request, caller, session=token, public=False)
 
 
 async def _admit_visitor(request: Request) -> None:
