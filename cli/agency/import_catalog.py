@@ -87,8 +87,8 @@ def _document_entries(content: object, name: str) -> Iterator[Json]:
         for api in members(document.get("apis"), f"{name}, apis"):
             yield {"name": api.get("name"), "base_url": api.get("baseURL"), **_assay_extension(api, name)}
         if "openapi" in document:
-            info, servers = member(document.get("info"), f"{name}, info"), document.get("servers")
-            first_server = next(iter(members(servers, f"{name}, servers")), {})
+            info = member(document.get("info"), f"{name}, info")
+            first_server = next(iter(members(document.get("servers"), f"{name}, servers")), {})
             yield {"name": info.get("title"), "base_url": first_server.get("url"), **_assay_extension(document, name)}
 
 

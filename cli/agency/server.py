@@ -120,10 +120,7 @@ class BoundedConnection(h11.Connection):
     _chunks = _bytes = 0
 
     def next_event(self) -> type[h11.NEED_DATA | h11.PAUSED] | h11.Event:
-        """Return the next part of a request.
-
-        Raise `h11.RemoteProtocolError` if the part is invalid, or the chunks of the body are too many for its length.
-        """
+        """Return the next part of a request; raise `h11.RemoteProtocolError` if it is invalid or in too many chunks."""
         event = super().next_event()
         if type(event) is h11.Data:
             self._chunks += event.chunk_end  # a Boolean: a long chunk arrives as several events

@@ -30,10 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 def open_provider(settings: Settings, vault: Vault) -> Provider | None:
-    """Return the provider that the settings name, if any.
-
-    Raise `ValueError` if the agency requires no keys, so that nobody has to sign in.
-    """
+    """Return the provider that the settings name, if any; raise `ValueError` if the agency requires no keys."""
     if settings.oidc_issuer is None:
         return None
     if not settings.keys_required:

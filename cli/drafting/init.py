@@ -106,7 +106,8 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     allowed_networks = networks(settings)
     request = draft.target | {"secret": secret if draft.secrets else None}
     check_target(request, allowed_networks)
-    target, exchanges = read_target(request), list[Exchange]()
+    target = read_target(request)
+    exchanges = list[Exchange]()
 
     async def send_question() -> Any:
         async with Egress(allowed_networks, user_agent=settings.user_agent) as egress:

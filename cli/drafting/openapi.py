@@ -113,7 +113,8 @@ def _server_address(document: Document, operation: Json) -> str:
 
 
 def _add_parameter(call: Call, parameter: Json, document: Document) -> None:
-    name, example = str(parameter.get("name", "")), parameter.get("example")
+    name = str(parameter.get("name", ""))
+    example = parameter.get("example")
     if example is None:
         example = _example(document, parameter.get("schema", {}), name)
     if parameter.get("in") == "path":
@@ -128,7 +129,7 @@ def _add_body(call: Call, document: Document, operation: Json) -> None:
     for media_type, is_form in (("application/json", False), ("application/x-www-form-urlencoded", True)):
         if media_type in content:
             media = member(content[media_type], media_type)
-            call.body = media.get("example") or _example(document, media.get("schema", {}), "")
+            call.body = media.get("example") or _example(document, media.get("schema", {}), name="")
             call.form = is_form
             return
 
@@ -193,7 +194,7 @@ def _answer_expression(document: Document, operation: Json) -> str | None:
     successful_response = document.resolved(next((responses[code] for code in responses if code.startswith("2")), None))
     content = member(successful_response.get("content"), "responses, content")
     schema = member(content.get("application/json"), "responses, application/json").get("schema")
-    paths = list(_text_expressions(document, schema, "")) if schema else []
+    paths = list(_text_expressions(document, schema, path="")) if schema else []
     usual_paths = [path for name in ANSWERS for path in paths if name in path.lower().replace("_", "")]
     return next(iter([*usual_paths, *paths]), None)
 

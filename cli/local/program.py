@@ -193,10 +193,7 @@ class LocalProgram(Adapter):
 
 
 def local_target(python: str | None, command: str | None) -> JsonObject:
-    """Return the fields of a target for the options ``--python`` and ``--command``; empty without them.
-
-    Also registers the protocol in this process.
-    """
+    """Return a target's fields for ``--python`` or ``--command``, else none; register the protocol in this process."""
     settings = {name: value for name, value in (("python", python), ("command", command)) if value is not None}
     if settings:
         register_for_process(LocalProgram)

@@ -120,7 +120,8 @@ def _read_masked_rating(file: Path) -> Json:
         return document
     rating = rating_of(document)
     experiment_without_counts(rating)  # refuses other ratings
-    method, table = parse_method(rating.experiment), rating.experiment.get("table")
+    method = parse_method(rating.experiment)
+    table = rating.experiment.get("table")
     if table is None:
         raise SpecificationError(f"{file} has no counts of people, so that small ones cannot be masked; {REMEDY}")
     checks = check_recount(rating, method, table, "its counted file")

@@ -67,9 +67,10 @@ def keep_upload(connection: Connection, tenant: str, request: Json) -> None:
     file, media_type = request["upload"]
     if request["target"]["kind"] != Kind.EMBEDDER:
         raise SpecificationError("with the protocol uploaded, --upload must be the vectors of an embedder", "upload")
-    digest, size = request["target"]["settings"]["upload"], file.stat().st_size
+    digest = request["target"]["settings"]["upload"]
     with file.open("rb") as content:
         summary = inspect(content, "embedding", media_type)
+        size = file.stat().st_size
         upload = NewUpload(tenant, file.name, "embedding", media_type, digest, bytes=size, summary=summary)
         uploads.add(connection, upload, content)
 

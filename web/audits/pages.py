@@ -105,10 +105,7 @@ def _outcomes(table_columns: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 def experiment(visit: Visit) -> dict[str, Any]:
-    """Return the experiment that a form describes.
-
-    Raise `Refused` if the form names no groups, or neither a decision nor a score.
-    """
+    """Return the experiment of a form; raise `Refused` if it names no groups, or neither a decision nor a score."""
     texts, groups = visit.typed, list(dict.fromkeys(visit.form.getlist("by")))
     decision, favourable = _read_choice(texts.get("outcome", ""), "outcome")
     truth, truth_favourable = _read_choice(texts.get("truth", ""), "truth")

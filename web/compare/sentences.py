@@ -112,14 +112,14 @@ async def _read_replies(api: Api, rating_id: str | None) -> tuple[dict[Question,
 
 
 def _answered_questions(observations: list[JsonObject]) -> Iterator[tuple[Question, Reply]]:
-    """Yield each reply with its question; of a text that is translated there and back, both replies, in this order."""
+    """Yield each reply with the text that was sent first; for a text that came back, first the reply of the way out."""
     questions: dict[str, Question] = {}
     for observation in observations:
         text_unit, _, leg = observation["unit"].rpartition("/")
         unit = text_unit if leg in LEGS else observation["unit"]
         question = observation["ask"].get("text") or observation["ask"].get("given")
         reply = _format_reply(observation["value"])
-        if isinstance(question, str):  # the way back also asks for the text that was sent first
+        if isinstance(question, str):  # of a text that is translated there and back, the way out has the question
             questions.setdefault(unit, (question, observation["ask"].get("target")))
         if unit in questions and reply is not None:
             yield questions[unit], reply

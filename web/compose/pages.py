@@ -24,7 +24,8 @@ SAVED = 20
 @pages.get("/compose")
 async def compose(visit: Visit) -> Response:
     """Show the chain so far, ratings to put into it, and the saved compositions."""
-    query, chain = visit.request.query_params, _ids_of_chain(visit)
+    query = visit.request.query_params
+    chain = _ids_of_chain(visit)
     if "act" in query:  # a reload must not repeat the action
         chain, focus = rearranged_chain(chain, query["act"])
         parameters = [("rating", rating_id) for rating_id in chain] + [("at", focus)]

@@ -84,10 +84,7 @@ class Api:
         self._request, self.caller = request, caller
 
     async def get(self, path: str, **query: Any) -> Any:
-        """Read a resource as JSON; parameters that are ``None`` or empty are left out.
-
-        Raise `Refused` if the status is 400 or above.
-        """
+        """Read a resource as JSON; empty parameters are left out. Raise `Refused` if the status is 400 or above."""
         return (await self.ask("GET", path, query=query)).document
 
     async def post(self, path: str, body: Any = None, **headers: str) -> Any:

@@ -51,9 +51,9 @@ class Pages:
     ) -> Callable[[Page], Page]:
         """Add the handler of a form. The form must contain the visit's token (`form_token` in `frame/macros.html`).
 
-        Without the `scope`, the form is not read; ``None`` if everyone may send it. With `with_file`, the form may have
-        a file, as its last field. If the API refuses the form, the browser is redirected to its page `form_page`:
-        `Visit.refused` is the refusal, `Visit.form` the sent fields. Without `form_page`, a page of its own shows it.
+        The form of a caller without the `scope` is not read (``None``: everyone may send it). `with_file` allows a file
+        as its last field. If the API refuses the form, the browser is redirected to its page `form_page`, where
+        `Visit.refused` is the refusal and `Visit.form` has the fields. Without one, the refusal has a page of its own.
         """
         return self._add_route(path, "POST", scope, with_file=with_file, form_page=form_page)
 

@@ -150,8 +150,8 @@ class Visit:
         if self.public:  # the form that signs in
             await self.admit_sign_in()
         else:
-            route, limiter = self.request.scope["route"].path, service_of(self.request).rate_limiter
-            await limiter.admit("POST", route, self.caller.tenant)
+            limiter = service_of(self.request).rate_limiter
+            await limiter.admit("POST", self.request.scope["route"].path, self.caller.tenant)
         self.request.state.form = form = await read_form(self.request, with_file=with_file)
         # a form without fields has its token in a header
         token = form.get(TOKEN_FIELD) or self.request.headers.get("x-form-token", "")

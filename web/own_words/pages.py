@@ -146,7 +146,8 @@ def _are_unchanged(specification_kind: str, texts: Mapping[str, str], words: Jso
 async def _create_corpus(
     visit: Visit, kind: str, texts: Mapping[str, str], specification: Json, items_of: str | None = None
 ) -> JsonObject:
-    name, words = texts.get("title", "").strip() or specification["title"], specification["words"]
+    name = texts.get("title", "").strip() or specification["title"]
+    words = specification["words"]
     if kind == "language-model":
         term_count = sum(len(words.get(field, ())) for field in ("first_terms", "second_terms", "neutral"))
         # frames that fit any word exist in English

@@ -223,7 +223,7 @@ async def read_test(visit: Visit) -> BiasTest:
         return BiasTest(corpus, corpus["specification"] or "", corpus["words"] or {})
     name, _, version = visit.query("words").partition("@")
     if not name:
-        return BiasTest(corpus, "", {})
+        return BiasTest(corpus, specification="", words={})
     path = f"/v1/specifications/{segment(name)}"
     specification = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
     return BiasTest.of(corpus, specification)

@@ -78,7 +78,7 @@ def changed_lines(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]
     """Return the lines that differ, each group with `CONTEXT` equal lines around it."""
     for index, group in enumerate(SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(CONTEXT)):
         if index:
-            yield Line("…", "")
+            yield Line("…", text="")
         for tag, old_from, old_to, new_from, new_to in group:
             if tag == "equal":
                 yield from (Line(" ", text) for text in before[old_from:old_to])

@@ -110,7 +110,8 @@ async def rating_in_path(visit: Visit) -> Rating:
     """Read the rating in the path of a page."""
     document = await visit.api.get(f"/v1/ratings/{visit.path('rating_id')}")
     digest = document["target"]["digest"]
-    others, mine = await _ratings_of_service(visit, digest, mine=False), False
+    others = await _ratings_of_service(visit, digest, mine=False)
+    mine = False  # the public pages are the same for everyone
     if not visit.public:
         own_ratings = await _ratings_of_service(visit, digest, mine=True)
         mine = any(own_rating["id"] == document["id"] for own_rating in own_ratings)

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from assay.document import Json, JsonObject
 from web.frame import Api, Pages, Visit, segment
 from web.suites.pages import choices, description_of_rated, target_of
+from web.wizard.answers import saved_id
 
 pages = Pages()
 
@@ -92,9 +93,7 @@ async def _request_of_form(api: Api, texts: dict[str, str]) -> JsonObject:
 
 async def _saved_target(api: Api, target: JsonObject) -> JsonObject:
     """Return the id of the saved target of a rating; if none is saved, the target as it was rated."""
-    name = target["url"] or target["name"]
-    saved_targets = (await api.get("/v1/targets", kind=target["kind"], q=name, limit=READ))["items"]
-    target_id = next((saved["id"] for saved in saved_targets if saved["digest"] == target["digest"]), None)
+    target_id = await saved_id(api, target)
     return {"id": target_id} if target_id else description_of_rated(target)
 
 

@@ -35,7 +35,8 @@ async def suites(visit: Visit) -> Response:
 async def new_suite(visit: Visit) -> Response:
     """Show the form for services, methods, attributes and languages; with choices, show the plan of the suite."""
     form = visit.form if visit.refused else visit.request.query_params
-    plan, problem = None, visit.refused and visit.refused.problem
+    plan = None
+    problem = visit.refused and visit.refused.problem
     if visit.refused is None and form.getlist("service"):
         try:
             plan = await visit.api.post("/v1/suites/plan", await _suite_request(visit.api, form))

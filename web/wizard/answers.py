@@ -69,7 +69,7 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
     if rating:
         document = await api.get(f"/v1/ratings/{segment(rating)}")
         document["target"]["base_url"] = document["target"].get("url")
-        return await _answers_of(api, rating, document, await _saved_id(api, document["target"]))
+        return await _answers_of(api, rating, document, await saved_id(api, document["target"]))
     if job:
         document = await api.get(f"/v1/jobs/{segment(job)}")
         return await _answers_of(api, job, document, await _existing_id(api, document["target_id"]))
@@ -124,7 +124,7 @@ def _kind_and_decision(target: Mapping[str, Any]) -> dict[str, str]:
     return {"kind": DECIDING_MODEL, "settings_of": target["protocol"], **texts}
 
 
-async def _saved_id(api: Api, target: Mapping[str, Any]) -> str:
+async def saved_id(api: Api, target: Mapping[str, Any]) -> str:
     """Return the id of the saved target with the digest of a rated target; an empty text if there is none."""
     listing = await api.get("/v1/targets", kind=target["kind"], q=target.get("url") or target["name"], limit=200)
     return next((str(row["id"]) for row in listing["items"] if row["digest"] == target["digest"]), "")

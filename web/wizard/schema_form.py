@@ -235,10 +235,7 @@ class Unreadable(ValueError):
 
 
 def read(field: Field, answers: Mapping[str, str]) -> Any:
-    """Return the JSON value of a field, or `NOTHING` if it is left at its default.
-
-    Raise `Unreadable` if the text does not have the field's form.
-    """
+    """Return the JSON value of a field, `NOTHING` if it is left at its default; raise `Unreadable` for invalid text."""
     if field.form == "part":
         values = dict(_given_values(field.parts, answers))
         return values or NOTHING
@@ -254,7 +251,7 @@ def read(field: Field, answers: Mapping[str, str]) -> Any:
         return _parse_text(field, text)
     if field.nullable:
         return None
-    return NOTHING if field.form in {"number", "integer", "choice", "variant", "json"} else _parse_text(field, "")
+    return NOTHING if field.form in {"number", "integer", "choice", "variant", "json"} else _parse_text(field, text="")
 
 
 def read_all(fields: Sequence[Field], answers: Mapping[str, str]) -> tuple[dict[str, Any], list[dict[str, str]]]:

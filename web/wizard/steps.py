@@ -119,7 +119,8 @@ class PlanStep(Step):
 
     async def context(self, state: WizardState) -> dict[str, Any]:
         """Plan the request unless its answers were refused; return the plans, the last test and the request's body."""
-        probe, is_refused = await newest_probe(state), state.errors or state.refused
+        probe = await newest_probe(state)
+        is_refused = state.errors or state.refused
         plans = [] if is_refused else await plans_of(state, probe, all_sizes=self.all_sizes)
         body, _ = request_of(state)
         return {"plans": plans, "probe": probe, "body": body}
