@@ -183,7 +183,8 @@ def image_classifiers(services: DemoServer) -> Iterator[Case]:
 
 def writers(services: DemoServer) -> Iterator[Case]:
     """Yield the cases of language models of known bias that write about people, with a judge of their texts."""
-    model, judge = HELPERS["curt-writer"], PREDICTORS["fair-sentiment"]
+    model = HELPERS["curt-writer"]
+    judge = PREDICTORS["fair-sentiment"]
     yield _case(
         services,
         model,

@@ -218,7 +218,8 @@ def set_decision(draft: Draft, name: str) -> None:
         decision_setting = _ask_own_decision()
         has_range = "range" in decision_setting
     else:
-        decision_setting, has_range = {"name": name}, decision(name).range is not None
+        decision_setting = {"name": name}
+        has_range = decision(name).range is not None
         draft.cases["decision"] = name
     draft.target["kind"] = str(Kind.REGRESSOR if has_range else Kind.CLASSIFIER)
     draft.target.setdefault("settings", {})["decision"] = decision_setting

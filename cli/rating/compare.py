@@ -21,7 +21,7 @@ MOST_BYTES = 64 << 20
 
 
 def compare_files(before: Path, after: Path, *, as_json: bool) -> None:
-    """Compare the ratings of two files, and print the changes; raise `SpecificationError` if they cannot be compared."""
+    """Compare the ratings of two files, and print changes; raise `SpecificationError` if they cannot be compared."""
     comparison = comparison_document(read_rating(before), read_rating(after))
     if as_json:
         print_json(comparison)

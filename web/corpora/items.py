@@ -23,7 +23,8 @@ async def item(visit: Visit) -> Response:
 
     If somebody else edited the item first, show both texts to choose from.
     """
-    corpus, document = await corpus_of(visit), await visit.api.get(_item_path(visit))
+    corpus = await corpus_of(visit)
+    document = await visit.api.get(_item_path(visit))
     back = _return_page(visit)
     if visit.query("row"):
         return visit.page("corpora/row_alone.html", corpus=corpus, one=document, here=back, focus=True)
@@ -35,7 +36,8 @@ async def item(visit: Visit) -> Response:
 @pages.post("/corpora/{corpus_id}/items/{item_id}", "jobs:write", form_page=item)
 async def change_item(visit: Visit) -> Response:
     """Edit or remove an item."""
-    texts, back, path = visit.typed, _return_page(visit), _item_path(visit)
+    texts, back = visit.typed, _return_page(visit)
+    path = _item_path(visit)
     if texts.get("act") == "remove":
         await visit.api.ask("DELETE", path)
         return visit.page("corpora/removed.html", id=visit.path("item_id")) if visit.partial else visit.redirect(back)

@@ -131,7 +131,8 @@ async def save(visit: Visit) -> Response:
 async def edit(visit: Visit) -> Response:
     """Show the form that changes a saved service."""
     target = await visit.api.get(f"/v1/targets/{visit.path('id')}")
-    settings, refusal = await _settings_of(visit, target), visit.refused
+    settings = await _settings_of(visit, target)
+    refusal = visit.refused
     messages: dict[str, str] = {}
     if refusal is not None:
         messages = messages_by_input(refusal.errors, (*settings, *LIMITS)) or {"": str(refusal.problem["detail"])}

@@ -65,7 +65,8 @@ pages.act("/specifications/{name}/remove", "jobs:write", "DELETE", "/v1/specific
 
 
 async def _read_stored(visit: Visit) -> JsonObject:
-    path, version = f"/v1/specifications/{visit.path('name')}", visit.query("version")
+    path = f"/v1/specifications/{visit.path('name')}"
+    version = visit.query("version")
     return dict(await visit.api.get(f"{path}/versions/{segment(version)}" if version else path))
 
 

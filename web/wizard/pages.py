@@ -52,7 +52,8 @@ async def _accept_kind(visit: Visit, answers: Answers) -> Response:
 @pages.get("/new/{draft_id}/{step}")
 async def show(visit: Visit) -> Response:
     """Show a step with the answers of a draft or, if earlier answers are wrong, the step with the wrong answers."""
-    step, content = visit.path("step"), await _read_draft(visit)
+    step = visit.path("step")
+    content = await _read_draft(visit)
     answers = Answers(content["texts"])
     if step == "kind":
         return await _show_kinds(visit, answers["kind"], f"/new/{visit.path('draft_id')}")
@@ -132,7 +133,8 @@ async def _go_to_step(visit: Visit, state: WizardState, step: str) -> Response:
     """Store the answers, and go to a step or, if some are wrong, to the earliest step with wrong answers."""
     content: dict[str, Any] = {"texts": state.answers.texts}
     if state.errors or state.refused:
-        step, refusal = _earliest_wrong_step(state, step), state.refused
+        step = _earliest_wrong_step(state, step)
+        refusal = state.refused
         problem = refusal and {"status": refusal.status, "problem": refusal.problem}
         content |= {"refused_at": step, "errors": list(state.errors), "refused": problem}
     draft_id = await store_draft(visit, content, visit.request.path_params.get("draft_id", ""))

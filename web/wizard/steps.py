@@ -89,7 +89,8 @@ class WhatStep(Step):
 
     async def context(self, state: WizardState) -> dict[str, Any]:
         """Read the possible authors and judges, and choose the first attribute where an experiment needs one."""
-        answers, fields = state.answers, {field.key: field for field in state.material.fields}
+        answers = state.answers
+        fields = {field.key: field for field in state.material.fields}
         attribute = fields.get("attribute")
         if attribute and attribute.default is None and attribute.options and not answers["experiment.attribute"]:
             first_attribute, _ = attribute.options[0]
