@@ -101,8 +101,7 @@ class Pages:
         with_file: bool = False,
         form_page: Page | None = None,
     ) -> Callable[[Page], Page]:
-        # what a provider of accounts sends to /sign-in is taken as it is
-        # browsers also put empty fields of a form into an address
+        # browsers put empty fields of a form into its address; what a provider of accounts sends is taken as it is
         drops_empty_fields = method == "GET" and not path.startswith("/sign-in")
 
         def add(page: Page) -> Page:

@@ -196,8 +196,8 @@ def _tolerances_figure(rating: Rating, component: Component) -> PageFigure | Non
     verdicts = component.sensitivity.values()
     leaders = {verdict.letter for verdict in verdicts}
     letter = next(iter(leaders), None)
-    shares = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]
-    gap_note = f" In the gap at the end, {UNLOCATED}." if min(shares, default=1) <= 1 - MIN_PROBABILITY else ""
+    totals = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]  # of the letters
+    gap_note = f" In the gap at the end, {UNLOCATED}." if min(totals, default=1) <= 1 - MIN_PROBABILITY else ""
     return _figure(
         f"{letter} leads at every tolerance" if len(leaders) == 1 else "The tolerance decides which letter leads",
         f"The probability of each letter if another tolerance had been declared.{gap_note}",

@@ -68,7 +68,7 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
     """Return the answers of a rating, a job or a saved target; ``None`` if none is named."""
     if rating:
         document = await api.get(f"/v1/ratings/{segment(rating)}")
-        document["target"]["base_url"] = document["target"].get("url")
+        document["target"]["base_url"] = document["target"].get("url")  # as jobs and saved targets name it
         return await _answers_of(api, rating, document, await saved_id(api, document["target"]))
     if job:
         document = await api.get(f"/v1/jobs/{segment(job)}")
@@ -86,11 +86,11 @@ async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], targ
         **_kind_and_decision(target),
         "target": target_id,
         "protocol": target["protocol"],
-        "settings_of": target["protocol"],
+        "settings_of": target["protocol"],  # `settle` forgets the settings of another protocol
         "name": target.get("name") or "",
         "base_url": target.get("base_url") or "",
         "method": method,
-        "fields_of": method,
+        "fields_of": method,  # and the fields of another method
         "decision_of": ((target.get("settings") or {}).get("decision") or {}).get("name") or "",
         "earlier": source_id,
         **{name: (request.get(name) or {}).get("id") or "" for name in ("author", "judge")},

@@ -251,6 +251,7 @@ def read(field: Field, answers: Mapping[str, str]) -> Any:
         return _parse_text(field, text)
     if field.nullable:
         return None
+    # an empty text or list is a value, an empty number or choice is not
     return NOTHING if field.form in {"number", "integer", "choice", "variant", "json"} else _parse_text(field, text="")
 
 

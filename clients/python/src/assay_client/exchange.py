@@ -106,7 +106,7 @@ def answer_of(call: Call[T], patience: Patience) -> Flow[T]:
         except (httpx.LocalProtocolError, httpx.UnsupportedProtocol) as error:
             raise ValueError(f"{call.method} {call.path} cannot be sent as it is: {error}") from error
         except httpx.RequestError as error:
-            failure, requested_s = no_answer(call, error), None
+            failure, requested_s = no_answer(call, error), None  # no answer names a pause
         else:
             if response is None:
                 raise TypeError("a request was resumed without its response")
