@@ -151,6 +151,7 @@ def _print_entry(facts: Json, rows_name: str, rows: list[JsonObject], *, as_json
         print_json({**facts, rows_name: rows}, ensure_ascii=False)
         return
     for name, value in facts.items():
+        # notes are sentences, a line each; other lists are names
         lines = value if name == "notes" else [", ".join(value) if isinstance(value, list) else value]
         for line in lines:
             console.print(f"[bold]{name.replace('_', ' ')}[/bold]  {escape(line)}", soft_wrap=True)

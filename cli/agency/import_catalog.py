@@ -53,9 +53,7 @@ def read_catalog(file: Path, defaults: Mapping[str, str | None]) -> list[JsonObj
     """
     is_csv = file.suffix.lower() == ".csv"
     entries = _csv_entries(read_text(file), file.name) if is_csv else _document_entries(read_document(file), file.name)
-    targets = [
-        _read_target(entry, defaults, f"{file.name}, service {index}") for index, entry in enumerate(entries, start=1)
-    ]
+    targets = [_read_target(entry, defaults, f"{file.name}, service {index}") for index, entry in enumerate(entries, 1)]
     if not targets:
         raise SpecificationError(f"{file.name} names no service")
     return targets

@@ -233,14 +233,14 @@ def _insert_placeholders(call_parts: JsonObject, call: Call, kind: Kind, draft: 
     if kind is Kind.TRANSLATOR:
         other_leaves = [(part, path, value) for part, path, value in leaves if (part, path) != text_path]
         texts = [(part, path, text) for part, path, text in other_leaves if isinstance(text, str)]
-        pairs = [(part, path, text) for part, path, text in texts if _PAIR.fullmatch(text)]
-        for part, path, text in pairs:
+        language_pairs = [(part, path, text) for part, path, text in texts if _PAIR.fullmatch(text)]
+        for part, path, text in language_pairs:
             _set_placeholder(call_parts, (part, path), _PAIR.sub(r"{source}\1{target}", text))
         for side, names in LANGUAGES.items():
             language_paths = [(part, path) for part, path, _ in other_leaves if str(path[-1]).lower() in names]
             if language_paths:
                 _set_placeholder(call_parts, language_paths[0], f"{{{side}}}")
-            elif not pairs:
+            elif not language_pairs:
                 draft.notes.append(f"the {side} language is not sent; add {{{side}}} where the service expects it")
     if kind is Kind.IMAGE_CLASSIFIER:
         raise SpecificationError("calls with an image cannot be converted; see `assay protocols custom`", "kind")

@@ -90,7 +90,7 @@ class Program:
         if line.endswith("\n"):
             self._has_answered = True
             return line
-        if self._process is process:
+        if self._process is process:  # it was not stopped meanwhile
             self.stop()
         if line:
             raise CallFailed("too-large", f"{PLACE} answered with a line of more than {LONGEST_LINE:,} characters")

@@ -123,7 +123,9 @@ def _walks(rating: Rating, component: Component, shown_index: int | None) -> Ite
         step = 1 if rating.view.verdict.letter is Letter.BS else 2  # step 1 decides BS, step 2 the other letters
         shown_index = next((index for index, picture in enumerate(pictures) if picture.step == step), 0)
     for index, picture in enumerate(pictures):
-        named_cases = picture.cases if index == min(shown_index, len(pictures) - 1) else ()
+        named_cases = (
+            picture.cases if index == min(shown_index, len(pictures) - 1) else ()
+        )  # any number may be asked for
         groups = dict.fromkeys(case.group for _, cases in named_cases for case in cases)
         squares = [
             (group, figures.linked_squares(picture, group, f"sq{number}", lambda words: rating.case_of(words.search)))
