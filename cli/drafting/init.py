@@ -131,7 +131,7 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
 
 def _ask_user(kind: Kind, decides: str | None) -> Draft:
     """Ask for the protocol, the address, the settings that it requires, the decision, and whether there is a key."""
-    kinds = {kind} if decides is None else {Kind.CLASSIFIER, Kind.LANGUAGE_MODEL}
+    kinds = {kind} if decides is None else {Kind.CLASSIFIER, Kind.LANGUAGE_MODEL}  # a language model that decides
     usable_protocols = {protocol.name: protocol for protocol in protocols() if kinds <= protocol.kinds}
     for protocol in usable_protocols.values():
         typer.echo(f"  {protocol.name:<20}{protocol.summary}", err=True)
