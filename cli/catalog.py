@@ -44,8 +44,8 @@ def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> N
     rows: list[JsonObject] = []
     for row in coverage(name):
         languages = ", ".join(row.words) or ("any" if row.reason is None else "none")
-        words = "; ".join(f"{language}: {counts_in_words(counts)}" for language, counts in row.words.items())
-        words = row.reason or words or "groups of your own file"
+        word_counts = "; ".join(f"{language}: {counts_in_words(counts)}" for language, counts in row.words.items())
+        words = row.reason or word_counts or "groups of your own file"
         rows.append({"method": row.method, "languages": languages, "words": words})
     _print_entry(_attribute_facts(name), "methods", rows, as_json=as_json)
 
@@ -151,14 +151,15 @@ def _print_entry(facts: Json, rows_name: str, rows: list[JsonObject], *, as_json
         print_json({**facts, rows_name: rows}, ensure_ascii=False)
         return
     for name, value in facts.items():
+        # notes are sentences, a line each; other lists are names
         lines = value if name == "notes" else [", ".join(value) if isinstance(value, list) else value]
         for line in lines:
             console.print(f"[bold]{name.replace('_', ' ')}[/bold]  {escape(line)}", soft_wrap=True)
     console.print(f"\n[bold]{rows_name}[/bold]")
     for row in rows:
-        heading, *short_facts, description = row.values()
+        heading, *short_facts, description = row.values()  # in the order in which the rows were made
         console.print(f"  [bold]{heading}[/bold]  {escape('; '.join(short_facts))}", soft_wrap=True)
-        for line in textwrap.wrap(description, 100):
+        for line in textwrap.wrap(description, width=100):
             console.print(f"      {escape(line)}", soft_wrap=True)
 
 

@@ -36,21 +36,21 @@ def read_text(file: Path, limit: int = MOST_BYTES) -> str:
     """Read a file as UTF-8; raise `SpecificationError` if it cannot be read or has more than `limit` bytes."""
     try:
         with file.open("rb") as content:
-            raw = content.read(limit + 1)
+            raw = content.read(limit + 1)  # a byte more shows that the file is too large
     except OSError as wrong:
         raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
     if len(raw) > limit:
         raise SpecificationError(f"{file} has more than {limit:,} bytes; leave out what is not needed")
     try:
-        return raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")  # without a byte order mark
     except UnicodeDecodeError as wrong:
         raise SpecificationError(f"{file} is not UTF-8 text (byte {wrong.start})") from None
 
 
 def read_document(file: Path) -> Any:
     """Read a JSON file, or a YAML file if its name ends with ``.yaml`` or ``.yml``."""
-    text = read_text(file)
-    return (parse_yaml if file.suffix.lower() in {".yaml", ".yml"} else parse_json)(text, str(file))
+    parse = parse_yaml if file.suffix.lower() in {".yaml", ".yml"} else parse_json
+    return parse(read_text(file), str(file))
 
 
 def parse_json(text: str, name: str) -> Any:
@@ -61,7 +61,7 @@ def parse_json(text: str, name: str) -> Any:
         raise SpecificationError(f"{name} is not JSON: {wrong.msg} in line {wrong.lineno}") from None
     except RecursionError:
         raise _too_deep(name) from None
-    except SpecificationError:
+    except SpecificationError:  # is a `ValueError`
         raise
     except ValueError as wrong:  # a number of more than 4,300 digits, NaN
         raise SpecificationError(f"{name} is not JSON: {wrong}") from None
@@ -73,7 +73,7 @@ def parse_toml(text: str, name: str) -> JsonObject:
         raise _too_deep(name)
     try:
         return dict(_plain_json(tomllib.loads(text), name))
-    except SpecificationError:
+    except SpecificationError:  # is a `ValueError`
         raise
     except RecursionError:
         raise _too_deep(name) from None
@@ -94,7 +94,7 @@ def parse_yaml(text: str, name: str) -> Any:
     except (yaml.YAMLError, RecursionError) as wrong:
         mark = getattr(wrong, "problem_mark", None)
         raise SpecificationError(f"{name} is not YAML{f' (line {mark.line + 1})' if mark else ''}") from None
-    except SpecificationError:
+    except SpecificationError:  # is a `ValueError`
         raise
     except ValueError as wrong:
         raise SpecificationError(f"{name} is not YAML: {wrong}") from None
@@ -111,7 +111,7 @@ def members(value: object, where: str) -> list[Json]:
     """Return a list of objects of a document; an empty one for ``None``."""
     if value is not None and not isinstance(value, list):
         raise SpecificationError(f"{where} must be a list, not {_kind_in_words(value)}")
-    return [member(entry, f"{where}, entry {number}") for number, entry in enumerate(value or (), 1)]
+    return [member(entry, f"{where}, entry {number}") for number, entry in enumerate(value or (), start=1)]
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the type of the result
@@ -144,7 +144,7 @@ class _ExpandedSize:
 
     def add(self, event: Any) -> None:
         """Count an event; refuse a document that is deep, refers to itself or becomes too large."""
-        if getattr(event, "tag", None) not in {None, "!", "tag:yaml.org,2002:str"}:
+        if getattr(event, "tag", None) not in {None, "!", "tag:yaml.org,2002:str"}:  # these leave a text a text
             raise SpecificationError(f"{self.name} contains the tag {event.tag[:50]}; remove all tags")
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, values_before, characters_before = self.open_collections.pop()

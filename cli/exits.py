@@ -19,7 +19,7 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
     @classmethod
-    def of_rating(cls, letter: str | None, declared: bool) -> Exit:
+    def of_rating(cls, letter: str | None, *, declared: bool) -> Exit:
         """Return the code of a rating; an undeclared letter is inconclusive."""
         return cls[letter] if declared and letter is not None else cls.INCONCLUSIVE
 

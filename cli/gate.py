@@ -226,7 +226,7 @@ def _newest_rating(url: str, key: str | None, query: Mapping[str, str]) -> httpx
                 if answer.status_code not in TRY_AGAIN or pause_s > LONGEST_PAUSE_S:
                     return answer
             time.sleep(pause_s)
-        return http.get("/v1/ratings/latest", params=query)
+        return http.get("/v1/ratings/latest", params=query)  # the last attempt; its answer or error is the result
 
 
 def _judge_refusal(answer: httpx.Response, whose: str) -> Judgement:

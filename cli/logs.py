@@ -41,4 +41,4 @@ def configure_logs(settings: Settings) -> None:
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared_processors))
     root = logging.getLogger()
     root.handlers = [handler]
-    root.setLevel(max(level, logging.WARNING))
+    root.setLevel(max(level, logging.WARNING))  # of libraries, only warnings and errors

@@ -255,7 +255,7 @@ def verify(
     """
     from cli.rating.verify import LogRules, RecordedFile, verify_file
 
-    log = LogRules.read(witness or [], witnesses, checkpoint, proof)
+    log = LogRules.read(witness or [], required=witnesses, earlier=checkpoint, proof=proof)
     decisions = None if recorded is None else RecordedFile(recorded, encoding, decimal, sheet)  # type: ignore[arg-type]
     verify_file(file, keys=keys, replay=replay, log=log, recorded=decisions)
 

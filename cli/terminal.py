@@ -31,15 +31,7 @@ def print_json(document: object, *, ensure_ascii: bool = True) -> None:
 
 
 def show_list(rows: Iterable[Json], *, search: str | None, as_json: bool) -> None:
-    """Print rows with the same keys; the first column is never cut.
-
-    Parameters
-    ----------
-    search : str, optional
-        Text that a row must contain, without regard to case.
-    as_json : bool
-        Print all members as JSON.
-    """
+    """Print the rows that contain the text `search`, in upper or lower case; the first column is never cut."""
     if search is not None:
         rows = [row for row in rows if search.casefold() in json.dumps(row, ensure_ascii=False).casefold()]
     rows = list(rows)

@@ -32,13 +32,15 @@ def archive(settings: Settings, before: datetime, to: str, *, compact: bool) -> 
         def export(rating: StoredRating) -> bytes:
             with database.read() as c:
                 certificate = certificates.find(c, rating.id)
+            # a certificate that is not yet stored is made here
             envelopes = certificate.envelopes if certificate else certificates.envelopes_of(key, rating)
             writer = ExportWriter()
-            lines = [writer.opening(rating.shown, list(envelopes.values()), public_keys, rating.unmasked)]
+            lines = [writer.opening(rating.shown, list(envelopes.values()), public_keys, unmasked=rating.unmasked)]
             lines += [writer.observation(row.as_json()) for row in recorded_observations(database, rating)]
             return b"".join([*lines, writer.closing({key.id: key.sign})])
 
-        for jobs in months.archive(database, round(before.replace(tzinfo=UTC).timestamp() * 1000), location, export):
+        before_ms = round(before.replace(tzinfo=UTC).timestamp() * 1000)
+        for jobs in months.archive(database, before_ms, location, export):  # the jobs of one file
             size_mb = sum(job.size for job in jobs) / 1e6
             console.print(f"{jobs[0].file}: {len(jobs):,} jobs, {size_mb:,.1f} MB", soft_wrap=True)
         with database.read() as c:

@@ -34,20 +34,9 @@ def run(
 ) -> None:
     """Print the body of ``POST /v1/suites`` for the services of catalogs, or send it and print the answer.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        The catalogs.
-    defaults : mapping
-        ``kind`` and ``protocol`` of services whose entries do not name theirs.
-    suite : mapping
-        ``methods``, ``attributes`` and ``languages`` of the suite; empty ones are left out.
-    agency : str, optional
-        Address of an agency. Without it the body is printed.
-    key_file : Path, optional
-        File with the API key.
-    plan : bool
-        Whether the agency plans the suite instead of starting it.
+    `defaults` has the ``kind`` and ``protocol`` of services whose entries do not name theirs; `suite` has ``methods``,
+    ``attributes`` and ``languages``, of which empty ones are left out. The body is sent to the address `agency`, if
+    there is one; with `plan`, the agency plans the suite instead of starting it.
     """
     services = [service for file in files for service in read_catalog(file, defaults)]
     body = {"targets": services, **{name: list(names) for name, names in suite.items() if names}}
@@ -96,8 +85,8 @@ def _document_entries(content: object, name: str) -> Iterator[Json]:
         for api in members(document.get("apis"), f"{name}, apis"):
             yield {"name": api.get("name"), "base_url": api.get("baseURL"), **_assay_extension(api, name)}
         if "openapi" in document:
-            info, servers = member(document.get("info"), f"{name}, info"), document.get("servers")
-            first_server = next(iter(members(servers, f"{name}, servers")), {})
+            info = member(document.get("info"), f"{name}, info")
+            first_server = next(iter(members(document.get("servers"), f"{name}, servers")), {})
             yield {"name": info.get("title"), "base_url": first_server.get("url"), **_assay_extension(document, name)}
 
 

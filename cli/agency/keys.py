@@ -30,7 +30,7 @@ def create(settings: Settings, name: str, scopes: Sequence[str], tenant: str) ->
         if scope not in keys.SCOPES:
             raise UnknownName("scope", scope, tuple(keys.SCOPES))
     with _open_migrated(settings) as database, database.write() as connection:
-        _, plain_key = keys.create(connection, tenant, list(scopes), name, None)
+        _, plain_key = keys.create(connection, tenant, list(scopes), name)
     console.print(plain_key, soft_wrap=True)
 
 
@@ -81,7 +81,7 @@ def rotate_secrets(settings: Settings) -> int:
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
         for holder_index in range(len(rotation.HOLDERS)):
             last_id: str | None = None
-            while True:
+            while True:  # a transaction for each batch, so that others can write in between
                 with database.write() as connection:
                     batch = rotation.reseal(connection, vault, holder_index, last_id)
                 resealed_count += batch.resealed

@@ -49,7 +49,7 @@ def serve_api(settings: Settings) -> None:
     configure_logs(settings)
     # SIGTERM, which stops a container, is handled like Ctrl-C
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    os.umask(0o077)
+    os.umask(0o077)  # files of the agency are only for its own user
     if settings.broker_url:
         require_shared_key(settings)
         with reconciling(settings) as notifier:
@@ -90,10 +90,10 @@ def _serve(settings: Settings, notifier: JobNotifier, *more_registries: Collecto
     add_agents(app)
     add_pages(app, open_provider(settings, app.state.service.vault))
     _freeze_garbage_collection()
-    server = Server(server_config(app, settings.proxy_networks), app.state.service.event_stream.stop_waiting)
+    server = Server(server_config(app, settings.proxy_networks), on_stop=app.state.service.event_stream.stop_waiting)
     # bound here: if the port is taken, uvicorn itself would exit with a code that `assay` uses for a letter
     with listening(settings) as listening_socket, contextlib.suppress(KeyboardInterrupt):
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host  # IPv6 has brackets in a URL
         port = listening_socket.getsockname()[1]
         console.print(f"Assay listens on http://{host}:{port} — open it in a browser (API: /docs)")
         server.run(sockets=[listening_socket])
@@ -107,7 +107,7 @@ def _freeze_garbage_collection() -> None:
     Garbage from the imports is less than a megabyte; collecting it first would delay the start by 0.15 s.
     """
     gc.freeze()
-    gc.set_threshold(GARBAGE_THRESHOLD, *gc.get_threshold()[1:])
+    gc.set_threshold(GARBAGE_THRESHOLD, *gc.get_threshold()[1:])  # those of older generations stay
 
 
 def _create_first_key(settings: Settings) -> None:
@@ -119,14 +119,14 @@ def _create_first_key(settings: Settings) -> None:
         return
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
         with database.read() as connection:
-            if keys.page(connection, None):
+            if keys.page(connection, tenant=None):  # keys of any tenant
                 return
         file = settings.data_dir.expanduser() / FIRST_KEY
         try:
             with database.write() as connection:
-                if keys.page(connection, None):  # another process created a key first
+                if keys.page(connection, tenant=None):  # another process created a key first
                     return
-                _, plain_key = keys.create(connection, "default", ["admin"], "first administrator", None)
+                _, plain_key = keys.create(connection, "default", ["admin"], name="first administrator")
                 write_private(file, f"{plain_key}\n")  # within the transaction: no key is created that nobody can read
         except (StoreUnavailable, OSError) as error:
             console.print(

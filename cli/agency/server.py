@@ -50,7 +50,7 @@ def allowed_connections(clients: int) -> int:
             log.warning("limit of file descriptors not raised", limit=soft, reason=str(refused))
     if soft == resource.RLIM_INFINITY or soft >= needed_files:
         return clients
-    clients = max(soft - RESERVED, soft // 2)
+    clients = max(soft - RESERVED, soft // 2)  # half of the descriptors, if they are few
     log.warning("fewer connections than usual, for lack of file descriptors", connections=clients, descriptors=soft)
     return clients
 
@@ -73,7 +73,7 @@ class ListeningSocket(socket.socket):
         try:
             connection_and_address = super().accept()
         except OSError as failed:
-            self._accepted_in_row, self._exhausted = 0, failed.errno in _EXHAUSTED
+            self._accepted_in_row, self._exhausted = 0, failed.errno in _EXHAUSTED  # then the next call accepts none
             raise
         self._accepted_in_row += 1
         return connection_and_address
@@ -120,13 +120,10 @@ class BoundedConnection(h11.Connection):
     _chunks = _bytes = 0
 
     def next_event(self) -> type[h11.NEED_DATA | h11.PAUSED] | h11.Event:
-        """Return the next part of a request.
-
-        Raise `h11.RemoteProtocolError` if the part is invalid, or the chunks of the body are too many for its length.
-        """
+        """Return the next part of a request; raise `h11.RemoteProtocolError` if it is invalid or in too many chunks."""
         event = super().next_event()
         if type(event) is h11.Data:
-            self._chunks += event.chunk_end
+            self._chunks += event.chunk_end  # a Boolean: a long chunk arrives as several events
             self._bytes += len(event.data)
             if self._chunks > MOST_CHUNKS + self._bytes // BYTES_PER_CHUNK:
                 raise h11.RemoteProtocolError("the body has too many small chunks")
@@ -200,6 +197,7 @@ class BoundedProtocol(H11Protocol):
         self._check_timer = self.loop.call_later(self.check_s, self._check_progress)
         incomplete = self.conn.their_state in {h11.IDLE, h11.SEND_BODY}
         waited_s = self.loop.time() - self._waiting_since
+        # while uvicorn does not read, the application is slow and not the client
         if incomplete and self.transport.is_reading() and waited_s > self.patience_s + self._received / BYTES_PER_S:
             log.info("slow request cut off", peer=self._peer, received=self._received)
             self.transport.abort()
@@ -233,12 +231,12 @@ def server_config(app: Any, trusted_networks: Sequence[IPv4Network | IPv6Network
     """
     max_connections = allowed_connections(BoundedProtocol.max_connections)
     bounds = {"trusted": tuple(trusted_networks), "max_connections": max_connections}
-    protocol = type("TrustingProtocol", (BoundedProtocol,), bounds)
+    protocol = type("TrustingProtocol", (BoundedProtocol,), bounds)  # uvicorn takes a class, not an instance
     return uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
-        timeout_graceful_shutdown=5,
+        timeout_graceful_shutdown=5,  # seconds
         http=protocol,
         loop="asyncio",  # `ListeningSocket` and `on_loop_error` belong to it
         forwarded_allow_ips=[str(network) for network in trusted_networks],

@@ -30,10 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 def open_provider(settings: Settings, vault: Vault) -> Provider | None:
-    """Return the provider that the settings name, if any.
-
-    Raise `ValueError` if the agency requires no keys, so that nobody has to sign in.
-    """
+    """Return the provider that the settings name, if any; raise `ValueError` if the agency requires no keys."""
     if settings.oidc_issuer is None:
         return None
     if not settings.keys_required:
@@ -53,7 +50,8 @@ def open_provider(settings: Settings, vault: Vault) -> Provider | None:
             raise Problem(code) from None
 
     redirect_uri = f"{(settings.public_url or '').rstrip('/')}{CALLBACK}"
-    client = Client(settings.oidc_issuer, settings.oidc_client_id or "", secret, settings.oidc_scopes, redirect_uri)
+    client_id = settings.oidc_client_id or ""
+    client = Client(settings.oidc_issuer, client_id, secret, scopes=settings.oidc_scopes, redirect_uri=redirect_uri)
     # a session stores the mark of its rule, so any change of provider, client or rules ends the sessions of people
     policy = json.dumps([client.issuer, client.id, secret, *(rule.model_dump() for rule in settings.oidc_rules)])
     rules = {vault.mark(f"oidc rule {index} of {policy}"): rule for index, rule in enumerate(settings.oidc_rules)}

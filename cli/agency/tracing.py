@@ -12,15 +12,8 @@ if TYPE_CHECKING:
 
 
 def start_tracing(settings: Settings, role: str) -> TracerProvider | None:
-    """Send this process's spans to the operator's collector, if there is one.
+    """Send this process's spans to the operator's collector; without one, import nothing and return ``None``.
 
-    Returns
-    -------
-    TracerProvider or None
-        ``None`` if no collector is configured; then nothing is imported.
-
-    Notes
-    -----
     Spans are sent from a thread, so a forked child must call this function again.
     """
     if settings.otel_endpoint is None:

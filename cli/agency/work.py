@@ -22,7 +22,7 @@ log = structlog.get_logger()
 def run_worker(settings: Settings) -> None:
     """Run a Celery worker with its reconciler until it is told to stop."""
     configure_logs(settings)
-    os.umask(0o077)
+    os.umask(0o077)  # files of the agency are only for its own user
     if not settings.broker_url:
         raise ValueError("a worker needs --broker-url (redis:// or amqp://…); `assay serve` alone has one built in")
     require_shared_key(settings)

@@ -52,15 +52,14 @@ class Agency:
 
     def wait_until_ready(self, seconds: float) -> bool:
         """Wait until `/readyz` answers; return ``False`` if it does not."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
             try:
                 self.text("/readyz")
-            except urllib.error.HTTPError as refused:
-                refused.close()
-                time.sleep(0.1)
-            except (urllib.error.URLError, ConnectionError, TimeoutError):
-                time.sleep(0.1)
-            else:
                 return True
+            except urllib.error.HTTPError as refused:  # not ready
+                refused.close()
+            except (urllib.error.URLError, ConnectionError, TimeoutError):  # not listening
+                pass
+            time.sleep(0.1)
         return False

@@ -47,12 +47,8 @@ POLL_S = 0.25
 def run_demo(*, keep: bool, reports: Path | None) -> Exit:
     """Rate every demonstration service and print the table; return 0 if all results are as expected.
 
-    Parameters
-    ----------
-    keep : bool
-        Keep the agency and the services running until Ctrl-C.
-    reports : Path, optional
-        Folder for the HTML reports and the agency's data; by default, a new temporary folder.
+    With `keep`, the agency and the services run until Ctrl-C. `reports` is the folder for the HTML reports and the
+    agency's data; by default, a new temporary folder.
     """
     if not console.is_terminal:
         console.width = max(console.width, LEAST_WIDTH)
@@ -88,12 +84,12 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
                         _save_report(agency, case, folder, keep=keep)
                 live.update(table_of(cases))
                 time.sleep(POLL_S)
-        say_results(console, cases, time.monotonic() - started_at)
+        say_results(console, cases, seconds=time.monotonic() - started_at)
         if keep:
             console.print(f"See all of it in a browser: [bold]{agency.url}/[/bold] (Ctrl-C ends it)")
             with contextlib.suppress(KeyboardInterrupt):
                 while True:
-                    time.sleep(3600)
+                    time.sleep(3600)  # until Ctrl-C
         else:
             program = sys.argv[0] if Path(sys.argv[0]).name == "assay" else "assay"
             command = f"{program} serve --data-dir {agency_folder} --port {KEPT_PORT}"
@@ -101,7 +97,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
                 f"See all of it in a browser: [bold]http://127.0.0.1:{KEPT_PORT}/[/bold] after", soft_wrap=True
             )
             console.print(f"  {command}", soft_wrap=True)
-    return Exit.UCS if all(case.as_expected for case in cases) else Exit.SOFTWARE
+    return Exit.UCS if all(case.as_expected for case in cases) else Exit.SOFTWARE  # UCS is 0
 
 
 def _real_translators(stack: contextlib.ExitStack) -> Iterator[Case]:
@@ -129,7 +125,7 @@ def _run_agency(agency_folder: Path) -> Iterator[Agency]:
         )
         try:
             agency = Agency(f"http://127.0.0.1:{port}")
-            if not agency.wait_until_ready(60):
+            if not agency.wait_until_ready(seconds=60):
                 raise OSError(f"the agency did not start; it said:\n{log_file.read_text(errors='replace')[-2000:]}")
             yield agency
         finally:

@@ -75,21 +75,20 @@ class Case:
     @property
     def request(self) -> dict[str, Any]:
         """Body of the request for the job."""
+        called_settings = {**SETTINGS.get((self.kind, self.protocol), {}), **self.settings}
         return {
             "target": {
                 "name": self.name,
                 "kind": self.kind,
                 "protocol": self.protocol,
                 "base_url": self.url or None,
-                "settings": {"upload": self.upload}
-                if self.upload
-                else {**SETTINGS.get((self.kind, self.protocol), {}), **self.settings},
+                "settings": {"upload": self.upload} if self.upload else called_settings,
                 "limits": {"concurrency": 8, "timeout_s": 3},
             },
             **({} if self.author is None else {"author": dict(self.author)}),
             **({} if self.judge is None else {"judge": dict(self.judge)}),
             "experiment": dict(self.experiment),
-            "seed": 7,
+            "seed": 7,  # the same in each demonstration, so that the results are the same
             "deadline_s": 300,
             "visibility": "private" if self.upload else "public",  # recorded decisions are of people
         }
@@ -184,7 +183,8 @@ def image_classifiers(services: DemoServer) -> Iterator[Case]:
 
 def writers(services: DemoServer) -> Iterator[Case]:
     """Yield the cases of language models of known bias that write about people, with a judge of their texts."""
-    model, judge = HELPERS["curt-writer"], PREDICTORS["fair-sentiment"]
+    model = HELPERS["curt-writer"]
+    judge = PREDICTORS["fair-sentiment"]
     yield _case(
         services,
         model,
@@ -306,10 +306,10 @@ def recorded(upload: Callable[[bytes], str]) -> Iterator[Case]:
     """Yield the cases of hiring tools with recorded decisions; `upload` stores a file and returns its name."""
     for file in FILES.values():
         yield Case(
-            file.name,
-            file.summary,
-            file.letter or "inconclusive",
-            "",
+            name=file.name,
+            sentence=file.summary,
+            expected=file.letter or "inconclusive",
+            url="",
             kind=Kind.DECISION_TOOL,
             protocol="uploaded",
             reason=file.reason,
@@ -322,10 +322,10 @@ def recorded(upload: Callable[[bytes], str]) -> Iterator[Case]:
 def apertium(service: Apertium) -> Case:
     """Return the case of Apertium, a real translator without an expected result."""
     return Case(
-        "Apertium",
-        "a real rule-based translator",
-        "any",
-        service.url,
+        name="Apertium",
+        sentence="a real rule-based translator",
+        expected="any",
+        url=service.url,
         protocol="apertium",
         experiment=EXPERIMENTS["apertium"],
     )

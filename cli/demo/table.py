@@ -66,6 +66,7 @@ def _result_cells(case: Case) -> tuple[Text | str, ...]:
     if case.expected != "any":
         expected_end.append_text(Text(" ✓", "green") if case.as_expected else Text(" ✗", "red"))
     if case.rating is None:
+        # without a rating, there are no probabilities, no published rule and no number of questions
         return Text(str(case.job["status"])), expected_end, "–", "–", "–", "–", "–"
     rating = case.rating
     result = rating["letter"] if rating["declared"] else "inconclusive"

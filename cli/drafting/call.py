@@ -37,7 +37,7 @@ class _Parser(argparse.ArgumentParser):
 def read_curl(command: str) -> Call:
     """Read a curl command; raise `SpecificationError`, without quoting the command, if it cannot be read."""
     try:
-        words = shlex.split(command.replace("\\\n", " "))
+        words = shlex.split(command.replace("\\\n", " "))  # a command may go on after a backslash
     except ValueError as wrong:
         raise SpecificationError(f"the curl command cannot be read: {wrong}", "curl") from None
     arguments = _parser().parse_args(words[1:] if words[:1] == ["curl"] else words)
@@ -50,19 +50,19 @@ def read_curl(command: str) -> Call:
     auth = None
     url_parts = urlsplit(address if "://" in address else f"http://{address}")
     if arguments.aws_sigv4:  # aws:amz:region:service; the last two may be missing, and are then in the host's name
-        _, _, region, service, *_ = [*str(arguments.aws_sigv4).split(":"), "", "", "", ""]
+        _, _, region, service, *_ = [*str(arguments.aws_sigv4).split(":"), "", "", "", ""]  # "" for each missing one
         host_service, host_region, *_ = [*(url_parts.hostname or "").split("."), ""]
         auth = {"type": "aws-sigv4", "service": service or host_service, "region": region or host_region}
     elif arguments.user:
         headers["Authorization"] = "Basic " + base64.b64encode(arguments.user.encode()).decode()
-    body_text = "&".join(arguments.data) if arguments.data else None
+    body_text = "&".join(arguments.data) if arguments.data else None  # as curl joins them
     query = dict(parse_qsl(url_parts.query, keep_blank_values=True))
     if arguments.get and body_text is not None:
         query, body_text = query | dict(parse_qsl(body_text, keep_blank_values=True)), None
     body, is_form = _parse_body(body_text, headers)
     method = arguments.request or ("GET" if body_text is None else "POST")
     url = url_parts._replace(query="", fragment="").geturl()
-    return Call(method.upper(), url, headers, query, body, is_form, auth=auth)
+    return Call(method.upper(), url, headers, query, body, form=is_form, auth=auth)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -183,7 +183,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
     call_parts: JsonObject = {"header": headers, "query": dict(call.query), "body": call.body}
     if call.auth is not None:
         settings["auth"] = call.auth
-        draft.secrets.append("")
+        draft.secrets.append("")  # a signature does not contain the key that has to be given
     settings |= _remove_credentials(call_parts, call.credentials, draft)
     _insert_placeholders(call_parts, call, kind, draft)
     if call.form:
@@ -232,14 +232,15 @@ def _insert_placeholders(call_parts: JsonObject, call: Call, kind: Kind, draft: 
     _set_placeholder(call_parts, text_path, "{text}")
     if kind is Kind.TRANSLATOR:
         other_leaves = [(part, path, value) for part, path, value in leaves if (part, path) != text_path]
-        pairs = [leaf for leaf in other_leaves if isinstance(leaf[-1], str) and _PAIR.fullmatch(leaf[-1])]
-        for part, path, value in pairs:
-            _set_placeholder(call_parts, (part, path), _PAIR.sub(r"{source}\1{target}", value))
+        texts = [(part, path, text) for part, path, text in other_leaves if isinstance(text, str)]
+        language_pairs = [(part, path, text) for part, path, text in texts if _PAIR.fullmatch(text)]
+        for part, path, text in language_pairs:
+            _set_placeholder(call_parts, (part, path), _PAIR.sub(r"{source}\1{target}", text))
         for side, names in LANGUAGES.items():
             language_paths = [(part, path) for part, path, _ in other_leaves if str(path[-1]).lower() in names]
             if language_paths:
                 _set_placeholder(call_parts, language_paths[0], f"{{{side}}}")
-            elif not pairs:
+            elif not language_pairs:
                 draft.notes.append(f"the {side} language is not sent; add {{{side}}} where the service expects it")
     if kind is Kind.IMAGE_CLASSIFIER:
         raise SpecificationError("calls with an image cannot be converted; see `assay protocols custom`", "kind")
@@ -251,6 +252,7 @@ def _find_question_path(leaves: list[tuple[str, Path, Any]], text: str | None) -
     if text is not None:
         return next(((part, path) for part, path, value in strings if value == text), None)
     for name in TEXTS:
+        # the member itself or, for a text in a list, the list
         usual_paths = [(part, path) for part, path, _ in strings if name in [str(step).lower() for step in path[-2:]]]
         if usual_paths:
             return usual_paths[-1]  # of the messages of a chat, the last is the user's

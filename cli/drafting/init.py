@@ -79,14 +79,8 @@ def draft_from(
 ) -> Draft:
     """Draft the target of a curl command or an operation; without either, ask at the terminal.
 
-    Parameters
-    ----------
-    text : str, optional
-        Words of the call that stand for a question.
-    url : str, optional
-        Address of the server, instead of the document's.
-    decides : str, optional
-        Decision of a language model, or ``own`` for one that is asked for at the terminal.
+    `text` has the words of the call that stand for a question; `url` replaces the document's address of the server;
+    `decides` is the decision of a language model, or ``own`` for one that is asked for at the terminal.
     """
     if curl is None and openapi is None:
         return _ask_user(kind, decides)
@@ -112,7 +106,8 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     allowed_networks = networks(settings)
     request = draft.target | {"secret": secret if draft.secrets else None}
     check_target(request, allowed_networks)
-    target, exchanges = read_target(request), list[Exchange]()
+    target = read_target(request)
+    exchanges = list[Exchange]()
 
     async def send_question() -> Any:
         async with Egress(allowed_networks, user_agent=settings.user_agent) as egress:
@@ -120,13 +115,15 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
 
     result = asyncio.run(send_question())
     body = exchanges[-1].received.body if exchanges and exchanges[-1].received else b""
+    # a model that decides answers with a text, from which Assay reads the decision
     kind = Kind.LANGUAGE_MODEL if target.settings.get("decision") else target.kind
-    expression = settings_that_read(body, kind) if result.code in {None, "bad-json", "wrong-shape"} else {}
-    if result.cause and (result.code is None or not expression):
+    # with any other code, no answer came that an expression could read
+    reading_settings = settings_that_read(body, kind) if result.code in {None, "bad-json", "wrong-shape"} else {}
+    if result.cause and (result.code is None or not reading_settings):
         raise SpecificationError(f"the trial question failed: {result.cause.rstrip('.')}. {result.remedy}")
-    if result.code is not None or target.settings["output"] == "@":
-        draft.target["settings"] |= expression
-    draft.notes = [note for note in draft.notes if not note.startswith("output:")]
+    if result.code is not None or target.settings["output"] == "@":  # an expression that reads the answer is kept
+        draft.target["settings"] |= reading_settings
+    draft.notes = [note for note in draft.notes if not note.startswith("output:")]  # the trial settled them
     if alternatives := list(answer_paths(body, kind))[1:]:
         draft.notes.append(f"output: the answer may also be at {' or '.join(alternatives)}")
     return draft
@@ -134,7 +131,7 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
 
 def _ask_user(kind: Kind, decides: str | None) -> Draft:
     """Ask for the protocol, the address, the settings that it requires, the decision, and whether there is a key."""
-    kinds = {kind} if decides is None else {Kind.CLASSIFIER, Kind.LANGUAGE_MODEL}
+    kinds = {kind} if decides is None else {Kind.CLASSIFIER, Kind.LANGUAGE_MODEL}  # a language model that decides
     usable_protocols = {protocol.name: protocol for protocol in protocols() if kinds <= protocol.kinds}
     for protocol in usable_protocols.values():
         typer.echo(f"  {protocol.name:<20}{protocol.summary}", err=True)
@@ -147,14 +144,14 @@ def _ask_user(kind: Kind, decides: str | None) -> Draft:
         draft.target["base_url"] = typer.prompt("Its address?", err=True)
     draft.target["name"] = typer.prompt("What is it called?", default=draft.target.get("base_url", name), err=True)
     schema = protocol.settings_schema()
-    required_names = [key for key in schema.get("properties", {}) if key in {*schema.get("required", ()), "model"}]
-    draft.target["settings"] = {key: typer.prompt(f"settings.{key}?", err=True) for key in required_names}
+    asked_names = [key for key in schema.get("properties", {}) if key in {*schema.get("required", ()), "model"}]
+    draft.target["settings"] = {key: typer.prompt(f"settings.{key}?", err=True) for key in asked_names}
     if decides is not None:
         set_decision(draft, decides)
     elif kind not in find_protocol(name).kinds:  # a language model is of this kind only if it decides
         ask_decision(draft)
     if protocol.needs_secret or typer.confirm("Does it want a key?", err=True):
-        draft.secrets.append("")
+        draft.secrets.append("")  # it is given in the environment
     return draft
 
 
@@ -221,7 +218,8 @@ def set_decision(draft: Draft, name: str) -> None:
         decision_setting = _ask_own_decision()
         has_range = "range" in decision_setting
     else:
-        decision_setting, has_range = {"name": name}, decision(name).range is not None
+        decision_setting = {"name": name}
+        has_range = decision(name).range is not None
         draft.cases["decision"] = name
     draft.target["kind"] = str(Kind.REGRESSOR if has_range else Kind.CLASSIFIER)
     draft.target.setdefault("settings", {})["decision"] = decision_setting

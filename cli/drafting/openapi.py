@@ -21,6 +21,9 @@ MAX_DEPTH = 8
 MOST_CHARACTERS = 1_000_000
 """Maximum characters of one operation's expanded schemas, which can refer to each other or to themselves."""
 
+STEP_CHARACTERS = 100
+"""Characters that reading a schema, or following a reference, counts for: their number is limited as well."""
+
 ANSWERS = ("translatedtext", "translation", "translations", "label", "score", "embedding", *TEXTS)
 """Names of members that hold an answer, the likeliest first."""
 
@@ -53,13 +56,7 @@ def read_openapi(file: Path, operation: str | None, url: str | None = None) -> C
 
 
 class Document:
-    """An OpenAPI document that counts the characters of the schemas that are read from it.
-
-    Raises
-    ------
-    SpecificationError
-        If its schemas describe more than `MOST_CHARACTERS`.
-    """
+    """An OpenAPI document that counts the characters of the schemas that are read from it."""
 
     def __init__(self, content: Json) -> None:
         self.content, self._characters = content, 0
@@ -69,9 +66,9 @@ class Document:
         for _ in range(MAX_DEPTH):
             if not isinstance(value, Mapping) or "$ref" not in value:
                 break
-            self.spend(100)
+            self.spend(STEP_CHARACTERS)
             target: Any = self.content
-            for step in str(value["$ref"])[:1000].removeprefix("#/").split("/"):
+            for step in str(value["$ref"])[:1000].removeprefix("#/").split("/"):  # a JSON pointer (RFC 6901)
                 target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
             value = target
         return value if isinstance(value, Mapping) else {}
@@ -116,13 +113,15 @@ def _server_address(document: Document, operation: Json) -> str:
 
 
 def _add_parameter(call: Call, parameter: Json, document: Document) -> None:
-    name, example = str(parameter.get("name", "")), parameter.get("example")
+    name = str(parameter.get("name", ""))
+    example = parameter.get("example")
     if example is None:
         example = _example(document, parameter.get("schema", {}), name)
     if parameter.get("in") == "path":
         call.url = call.url.replace(f"{{{name}}}", str(example))
-    elif parameter.get("required") or "example" in parameter:  # cookies are not sent
-        {"query": call.query, "header": call.headers}.get(str(parameter.get("in")), {})[name] = str(example)
+    elif parameter.get("required") or "example" in parameter:
+        places = {"query": call.query, "header": call.headers}
+        places.get(str(parameter.get("in")), {})[name] = str(example)  # cookies are not sent
 
 
 def _add_body(call: Call, document: Document, operation: Json) -> None:
@@ -130,7 +129,7 @@ def _add_body(call: Call, document: Document, operation: Json) -> None:
     for media_type, is_form in (("application/json", False), ("application/x-www-form-urlencoded", True)):
         if media_type in content:
             media = member(content[media_type], media_type)
-            call.body = media.get("example") or _example(document, media.get("schema", {}), "")
+            call.body = media.get("example") or _example(document, media.get("schema", {}), name="")
             call.form = is_form
             return
 
@@ -155,7 +154,7 @@ def _add_security(call: Call, document: Document, operation: Json) -> None:
 def _example(document: Document, schema: object, name: str, depth: int = 0) -> Any:
     """Return an example value for a schema: its own example, or one made from its required members."""
     schema = document.resolved(schema)
-    document.spend(100 + len(name))
+    document.spend(STEP_CHARACTERS + len(name))
     for keyword in ("example", "default", "const"):
         if schema.get(keyword) is not None:
             return _count_example(document, schema[keyword])
@@ -168,11 +167,11 @@ def _example(document: Document, schema: object, name: str, depth: int = 0) -> A
             if depth >= MAX_DEPTH:
                 return None
             examples = [_example(document, subschema, name, depth + 1) for subschema in used_schemas]
-            are_objects = all(isinstance(example, dict) for example in examples)
+            are_objects = all(isinstance(example, dict) for example in examples)  # then their members are merged
             return {key: example[key] for example in examples for key in example} if are_objects else examples[0]
     properties = schema.get("properties")
     if isinstance(properties, Mapping) and depth < MAX_DEPTH:
-        required_list = schema.get("required", properties)
+        required_list = schema.get("required", properties)  # all members, if the schema names none
         required_names = set(map(str, required_list)) if isinstance(required_list, list | Mapping) else set()
         return {
             key: _example(document, property_schema, key, depth + 1)
@@ -195,7 +194,7 @@ def _answer_expression(document: Document, operation: Json) -> str | None:
     successful_response = document.resolved(next((responses[code] for code in responses if code.startswith("2")), None))
     content = member(successful_response.get("content"), "responses, content")
     schema = member(content.get("application/json"), "responses, application/json").get("schema")
-    paths = list(_text_expressions(document, schema, "")) if schema else []
+    paths = list(_text_expressions(document, schema, path="")) if schema else []
     usual_paths = [path for name in ANSWERS for path in paths if name in path.lower().replace("_", "")]
     return next(iter([*usual_paths, *paths]), None)
 
@@ -203,7 +202,7 @@ def _answer_expression(document: Document, operation: Json) -> str | None:
 def _text_expressions(document: Document, schema: object, path: str, depth: int = 0) -> Iterator[str]:
     """List the expressions that lead to a text, a number or a list of numbers in a schema."""
     schema = document.resolved(schema)
-    document.spend(100 + len(path))
+    document.spend(STEP_CHARACTERS + len(path))
     if depth > MAX_DEPTH:
         return
     for name, property_schema in member(schema.get("properties"), f"{path}, properties").items():

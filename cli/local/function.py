@@ -24,8 +24,8 @@ def plain(value: Any) -> Any:
 def main() -> None:
     """Answer the lines of standard input until it ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    sys.path[0] = os.getcwd()
+    os.dup2(2, 1)  # what the function prints goes to standard error, not among the answers
+    sys.path[0] = os.getcwd()  # modules are imported from the folder of the command, not from that of this file
     module, _, name = sys.argv[1].partition(":")
     try:
         function: Any = reduce(getattr, name.split("."), importlib.import_module(module))
@@ -33,7 +33,8 @@ def main() -> None:
         sys.exit(f"{sys.argv[1]} is not found from {os.getcwd()}: {wrong}")
     for line in sys.stdin:
         try:
-            reply = json.dumps({"output": function(*json.loads(line).values())}, default=plain)
+            arguments = json.loads(line).values()  # in the order of the members
+            reply = json.dumps({"output": function(*arguments)}, default=plain)
         except Exception as wrong:  # noqa: BLE001 - any exception of the function becomes its answer
             reply = json.dumps({"error": f"{type(wrong).__name__}: {wrong}"})
         answers.write(reply + "\n")

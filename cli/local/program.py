@@ -74,9 +74,9 @@ class Program:
     """Child process that is started at the first question, and started again after it ended or was stopped."""
 
     def __init__(self, arguments: list[str]) -> None:
-        self._arguments, self._answered = arguments, False
+        self._arguments, self._has_answered = arguments, False
         self._process: subprocess.Popen[str] | None = None
-        self.turn = asyncio.Lock()
+        self.turn = asyncio.Lock()  # held by the question that the program answers
 
     def ask(self, question: JsonObject) -> str:
         """Write a question, and return the line with its answer; raise `CallFailed` if there is none."""
@@ -88,14 +88,16 @@ class Program:
             process.stdin.flush()
             line = process.stdout.readline(LONGEST_LINE)
         if line.endswith("\n"):
-            self._answered = True
+            self._has_answered = True
             return line
-        if self._process is process:
+        if self._process is process:  # it was not stopped meanwhile
             self.stop()
         if line:
             raise CallFailed("too-large", f"{PLACE} answered with a line of more than {LONGEST_LINE:,} characters")
         # a program that has never answered, such as one that cannot import its model, will not answer the next time
-        raise CallFailed("truncated", f"{PLACE} ended without an answer; see its messages", retriable=self._answered)
+        raise CallFailed(
+            "truncated", f"{PLACE} ended without an answer; see its messages", retriable=self._has_answered
+        )
 
     def stop(self) -> None:
         """End the process, if there is one; the next question starts a new one."""
@@ -145,7 +147,7 @@ class LocalProgram(Adapter):
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
         """Ask the program; see `Adapter.answer`."""
-        (ask,) = questions_for(QUESTIONS[self.target.kind], asks)
+        (ask,) = questions_for(QUESTIONS[self.target.kind], asks)  # `batch_limit` is 1
         if isinstance(ask, Prediction):
             refusal = refusal_of_question(ask, texts=True, records=True)
         else:
@@ -191,10 +193,7 @@ class LocalProgram(Adapter):
 
 
 def local_target(python: str | None, command: str | None) -> JsonObject:
-    """Return the fields of a target for the options ``--python`` and ``--command``; empty without them.
-
-    Also registers the protocol in this process.
-    """
+    """Return a target's fields for ``--python`` or ``--command``, else none; register the protocol in this process."""
     settings = {name: value for name, value in (("python", python), ("command", command)) if value is not None}
     if settings:
         register_for_process(LocalProgram)

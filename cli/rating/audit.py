@@ -40,6 +40,7 @@ PROGRESS_ROWS = 250_000
 
 def method_of_audit(options: Audited) -> AnyMethod:
     """Return the method without the file; raise `SpecificationError` for fields that do not fit."""
+    # not fields of the method, or fields with another name
     command_options = ("file", "tool", "encoding", "decimal", "sheet", "seed", "others", "intersection", "exclude")
     experiment = {
         field.name: getattr(options, field.name) for field in fields(options) if field.name not in command_options
@@ -93,7 +94,7 @@ def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> 
         "author": None,
         "experiment": dump_method(method_with_counts),
         "seed": random_seed() if options.seed is None else options.seed,
-        "max_calls": 1,
+        "max_calls": 1,  # none is made, but a job needs a limit
         "deadline_s": 3600,
         "nonce": "",
     }
@@ -103,12 +104,7 @@ def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> 
 def write_audits(ratings: Sequence[Path], report: Path) -> None:
     """Write ratings of recorded decisions as one file for regulators, in the format that the end of its name selects.
 
-    Raises
-    ------
-    SpecificationError
-        If a file is not a rating of this method.
-    UnknownName
-        If the name of `report` ends with no file for regulators.
+    Raise `SpecificationError` for a file that is not a rating of this method, `UnknownName` for any other end of name.
     """
     file_format = next((file.name for file in AUDIT_FILES if report.name.lower().endswith(file.name)), report.name)
     report.write_text(write_audit(file_format, *map(_read_masked_rating, ratings)), encoding="utf-8")
@@ -124,7 +120,8 @@ def _read_masked_rating(file: Path) -> Json:
         return document
     rating = rating_of(document)
     experiment_without_counts(rating)  # refuses other ratings
-    method, table = parse_method(rating.experiment), rating.experiment.get("table")
+    method = parse_method(rating.experiment)
+    table = rating.experiment.get("table")
     if table is None:
         raise SpecificationError(f"{file} has no counts of people, so that small ones cannot be masked; {REMEDY}")
     checks = check_recount(rating, method, table, "its counted file")

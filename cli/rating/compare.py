@@ -21,18 +21,7 @@ MOST_BYTES = 64 << 20
 
 
 def compare_files(before: Path, after: Path, *, as_json: bool) -> None:
-    """Compare the ratings of two files, and print what changed.
-
-    Parameters
-    ----------
-    before, after : Path
-        Rating documents, as ``assay rate --json`` prints and ``GET /v1/ratings/{id}`` answers them.
-
-    Raises
-    ------
-    SpecificationError
-        If a file is no rating, or the two cannot be compared.
-    """
+    """Compare the ratings of two files, and print changes; raise `SpecificationError` if they cannot be compared."""
     comparison = comparison_document(read_rating(before), read_rating(after))
     if as_json:
         print_json(comparison)
@@ -74,7 +63,7 @@ def _print_comparison(comparison: Json) -> None:
         table.add_section()
         table.add_row(*_effect_cells(comparison["effect"] | {"name": "different less associated"}), style="bold")
     for word in comparison["words"]:
-        table.add_row(*_effect_cells(word | {"name": f"  {word['name']}"}))
+        table.add_row(*_effect_cells(word | {"name": f"  {word['name']}"}))  # indented below the effect
     console.print(table)
     console.print(_effect_sentence(comparison))
 
@@ -108,10 +97,7 @@ ABSENT = "–"
 
 
 def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bool, as_json: bool) -> None:
-    """Print the letters of several ratings as one table.
-
-    Raise `SpecificationError` if a file is not a rating, or the ratings cannot be compared.
-    """
+    """Print the letters of ratings as one table; raise `SpecificationError` if the ratings cannot be compared."""
     aggregation: Literal["worst", "vote"] = "vote" if vote else "worst"
     comparison = side_by_side_document([read_rating(file) for file in files], without, aggregation)
     if as_json:

@@ -25,17 +25,9 @@ TITLES = {"published": "published (Srivastava & Rossi 2018, Table 2)", "revised"
 def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exit:
     """Compose letters and rating files, print the inference, and return the letter as an exit code.
 
-    Parameters
-    ----------
-    arguments : sequence of str
-        ``UCS``, ``DSBS``, ``BS``, or files as ``assay rate --json`` prints them; first service to last.
-    table : str
-        ``published`` or ``revised``: the table that gives the headline letter.
+    The `arguments` are letters or names of files, first service to last; `table` gives the headline letter.
 
-    Raises
-    ------
-    SpecificationError
-        If a file is not a rating, the services do not fit together, or the table is unknown.
+    Raise `SpecificationError` if a file is not a rating, the services do not fit together, or the table is unknown.
     """
     headline_table: TableName | None = next((name for name in TABLES if name == table), None)
     if headline_table is None:
@@ -51,7 +43,7 @@ def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exi
     else:
         _print_composition(composition, links, arguments)
     letter = composition["letter"]
-    return Exit.of_rating(letter, letter is not None)
+    return Exit.of_rating(letter, declared=letter is not None)
 
 
 def _compose(links: Sequence[Letter | RatingDocument], arguments: Sequence[str], table: TableName) -> Json:
@@ -59,11 +51,12 @@ def _compose(links: Sequence[Letter | RatingDocument], arguments: Sequence[str],
     ratings = [link for link in links if not isinstance(link, Letter)]
     try:
         if len(ratings) == len(links):
+            # the same seed each time, so that the same ratings give the same numbers
             return composition_document(ratings, generator(0), table=table)
         parts = [Part(link) if isinstance(link, Letter) else part_of(link) for link in links]
     except SpecificationError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:  # a part of a rating is missing
         files = ", ".join(name for name, link in zip(arguments, links, strict=True) if not isinstance(link, Letter))
         cause = f"{type(error).__name__}: {error}"
         raise SpecificationError(
@@ -77,7 +70,7 @@ def _print_composition(composition: Json, links: Sequence[Letter | RatingDocumen
     chain = " * ".join(_link_title(link, name) for link, name in zip(links, arguments, strict=True))
     result = composition["letter"] or f"must be measured ({' or '.join(composition['possible'])})"
     console.print(f"[bold]{escape(chain)}[/bold]  inferred: [bold]{result}[/bold]", soft_wrap=True)
-    has_probabilities = any(inferred_table["probabilities"] for inferred_table in composition["tables"].values())
+    has_probabilities = any(inference["probabilities"] for inference in composition["tables"].values())
     columns = ["table", "possible", "worst", *(("BS", "DSBS", "UCS", "must be measured") if has_probabilities else ())]
     table = Table(*columns, box=None)
     for name, inference in composition["tables"].items():

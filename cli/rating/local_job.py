@@ -109,12 +109,8 @@ def run_here(
 ) -> tuple[Job, StoredRating | None, dict[str, str]]:
     """Run the request as a job of a new database, and return the job, its rating and thumbnails for its HTML report.
 
-    Parameters
-    ----------
-    verbose : bool
-        Whether every exchange is shown on standard error, without credentials.
-    export : Path, optional
-        Where to write the rating with its evidence.
+    If `verbose`, show every exchange on standard error, without credentials. Write the rating with its evidence to the
+    file `export`, if there is one.
     """
     method = method_of_request(request)
     check_target(request["target"], settings.egress_networks, scraping=settings.allow_scraping)
@@ -154,6 +150,7 @@ def _without_agency_role(rating: StoredRating) -> StoredRating:
     if rating.unmasked is None:
         return replace(rating, document=rating.document | requester)
     unmasked_document = rating.unmasked | requester
+    # the masked document names the digest of the other
     mask = rating.document["masked"] | {"unmasked": rating_digest(unmasked_document)}
     return replace(rating, document=rating.document | requester | {"masked": mask}, unmasked=unmasked_document)
 
@@ -211,6 +208,7 @@ def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, in
         title = TextColumn("rating {task.description}")
         with Progress(SpinnerColumn(), title, *columns, console=notes, transient=True) as bar:
             task = bar.add_task(escape(name), total=expected)
+            # the bar is drawn by a thread of its own, and so needs no calls
             yield lambda answer_count, total: bar.update(task, completed=answer_count, total=total), lambda: None
         return
     start = time.monotonic()
@@ -228,7 +226,7 @@ def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, in
 
 
 def _run_in_thread(work: Any, leaving: Any, tick: Callable[[], None]) -> None:
-    """Run `work` in a thread, so that Ctrl-C is handled at once and the job can stop in an orderly way."""
+    """Run `work` in a thread, so that Ctrl-C is handled at once; then `leaving` tells the job to stop."""
     thread = threading.Thread(target=work, name="job")
     thread.start()
     try:

@@ -32,7 +32,8 @@ def plan_here(arguments: RatingOptions, settings: Settings, service_facts: Servi
     check_target(request["target"], networks(settings), scraping=settings.allow_scraping)
     check_second_service(method, request, settings)
     limits = with_tightened_limits(read_target(request["target"])).limits
-    checker = TargetChecker(settings.model_copy(update={"egress_allow": ",".join(map(str, networks(settings)))}))
+    egress_allow = ",".join(map(str, networks(settings)))  # services on this machine too
+    checker = TargetChecker(settings.model_copy(update={"egress_allow": egress_allow}))
     service = replace(
         service_facts,
         questions_per_call=checker.questions_per_call(request["target"]),
@@ -40,7 +41,8 @@ def plan_here(arguments: RatingOptions, settings: Settings, service_facts: Servi
         requests_per_second=limits.requests_per_second,
     )
     plan = plan_of(method, service, seed=request["seed"], max_calls=request["max_calls"])
-    first_texts = [text_of_question(probe.ask) for probe in next(method.design(generator(request["seed"])), ())]
+    first_batch = next(method.design(generator(request["seed"])), ())
+    first_texts = [text_of_question(probe.ask) for probe in first_batch]
     if as_json:
         facts = {"questions_per_call": service.questions_per_call, "first_questions": first_texts[:SHOWN_QUESTIONS]}
         print_json(plan.as_json() | facts)

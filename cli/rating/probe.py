@@ -33,8 +33,7 @@ def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_
     target = read_target(request["target"])
 
     async def send_questions() -> ProbeResult:
-        cap, agent = settings.response_cap_bytes, settings.user_agent
-        scraping = settings.allow_scraping
+        cap, agent, scraping = settings.response_cap_bytes, settings.user_agent, settings.allow_scraping
         async with Egress(allowed_networks, response_cap=cap, scraping=scraping, user_agent=agent) as egress:
             return await probe(target, egress, pairs=pairs, asks=asks, examine=examine)
 
@@ -64,7 +63,7 @@ def _probe_lines(result: ProbeResult) -> Iterator[str]:
         yield f"        (the last of {result.exchanges} requests)"
     if result.reading is not None:
         yield from _wrap_lines("read as", result.reading)
-    if result.exchanged is not None:
+    if result.exchanged is not None:  # the same question with its two documents exchanged
         yield ""
         yield from _probe_lines(result.exchanged)
     if result.capability is not None:

@@ -89,7 +89,7 @@ def rate_request(request: Json, settings: Settings, display: OutputOptions, requ
     document = rating.seen_by(rating.tenant).document
     _print_rating(document, thumbnails, request_file, display, rating.document)
     if display.at_least is None:
-        return Exit.of_rating(document["letter"], document["declared"])
+        return Exit.of_rating(document["letter"], declared=document["declared"])
     return Verdict.of(document, display.at_least).exit
 
 
@@ -111,7 +111,7 @@ def _print_rating(
             summary.write(render("markdown", document) + "\n")
     if display.report is not None:
         write = _report_writer(display.report)
-        is_audit = isinstance(write, partial)
+        is_audit = isinstance(write, partial)  # `_report_writer` returns a `partial` only for regulators
         document_with_pictures = {**document, "thumbnails": thumbnails} if thumbnails else document
         report = write(public if is_audit else document_with_pictures)
         display.report.write_text(report, encoding="utf-8")
@@ -168,13 +168,15 @@ def of_rating(name: str, document: Json, worst_accepted: str, file: Path | None)
     subject = visible(f"{document['attribute']} bias by {document['method']}")
     facts = visible(f"{overall.message} {document.get('in_words') or ''}")
     parts = [Verdict.of(component, worst_accepted, str(component["name"])) for component in document["components"]]
-    return CI_FORMATS[name](_JudgedRating(Verdict(overall.exit, overall.name, facts), parts, subject, file))
+    judged_rating = _JudgedRating(Verdict(overall.exit, overall.name, message=facts), parts, subject, file)
+    return CI_FORMATS[name](judged_rating)
 
 
 def of_failure(name: str, target: str, error: Json) -> str:
     """Write a rating that could not be made in a format of `CI_FORMATS`; `error` is the problem object of its job."""
     message = visible(f"{error['title']}: {error['detail']}")
-    return CI_FORMATS[name](_JudgedRating(Verdict(Exit.UNAVAILABLE, visible(target), message), [], "rating", None))
+    overall = Verdict(Exit.UNAVAILABLE, visible(target), message)
+    return CI_FORMATS[name](_JudgedRating(overall, parts=[], subject="rating", file=None))
 
 
 @dataclass(frozen=True)

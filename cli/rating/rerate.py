@@ -50,22 +50,10 @@ def rerate_database(
 ) -> int:
     """Rate stored evidence by a version of the methodology and store the result with each rating.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Ids of ratings; if empty, all tenants' ratings that lack the version and whose method it knows.
-    methodologies : Methodologies, optional
-        Versions to use instead of the shipped ones.
+    `names` are ids of ratings; if empty, all tenants' ratings that lack the version and whose method it knows.
+    `methodologies` replace the shipped ones. Return 0, or 69 if some rating could not be rated again from its evidence.
 
-    Returns
-    -------
-    int
-        0, or 69 if some rating could not be rated again from its evidence.
-
-    Raises
-    ------
-    SpecificationError
-        If the version or a rating does not exist, or the version does not know a named rating's method.
+    Raise `SpecificationError` if the version or a rating does not exist, or the version does not know its method.
     """
     versions = _choose_versions(version, methodologies)
     migrate.check(settings.resolved_database_url)
@@ -74,7 +62,7 @@ def rerate_database(
         for methodology in versions:
             for name in names or _ids_without_version(database, methodology):
                 before, after = _rerate_stored(database, name, methodology, skip_unknown=version == ALL)
-                results.setdefault(name, RerateResult(name, before, {})).after[methodology.version] = after
+                results.setdefault(name, RerateResult(name, before, after={})).after[methodology.version] = after
     return _print_results(tuple(results.values()), versions)
 
 
@@ -94,7 +82,7 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
     if missing_fields := sorted(NEEDED - set(export.rating)):
         raise SpecificationError(f"the rating in {file} lacks {', '.join(missing_fields)}; it cannot be rated again")
     rating = rating_of(export.unmasked or export.rating)
-    result = RerateResult(str(rating.id), rating, {})
+    result = RerateResult(str(rating.id), rating, after={})
     for methodology in versions:
         if version == ALL and rating.method not in methodology.methods:
             result.after[methodology.version] = UNKNOWN_THEN
@@ -158,7 +146,7 @@ def _print_results(results: Sequence[RerateResult], versions: Sequence[Methodolo
     table = Table("rating", "method", "given by", "letter", *version_columns, box=None)
     for result in results:
         original_version = str(result.before.methodology.version)
-        by_version = {original_version: result.before, **result.after}
+        by_version = {original_version: result.before, **result.after}  # other versions' letters were stored before
         letters = [_letter_text(by_version.get(methodology.version, KEPT)) for methodology in versions]
         has_changed = any(letter not in {_letter_text(result.before), KEPT, UNKNOWN_THEN} for letter in letters)
         cells = (result.name, str(result.before.method), original_version, _letter_text(result.before), *letters)

@@ -98,21 +98,22 @@ def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rule
         if cosignature is None:
             missing_witnesses.append(witness.name)
         else:
-            yield Check("cosignature", None, f"by {witness.name} at {iso(cosignature.time_s * 1000)}")
+            yield Check("cosignature", wrong=None, found=f"by {witness.name} at {iso(cosignature.time_s * 1000)}")
     if missing_witnesses:
         cosigned_count = len(rules.witnesses) - len(missing_witnesses)
         summary = f"{cosigned_count} of {rules.required} required cosignatures; none by {', '.join(missing_witnesses)}"
-        yield Check("cosignatures", summary if cosigned_count < rules.required else None, summary)
+        yield Check("cosignatures", wrong=summary if cosigned_count < rules.required else None, found=summary)
     if rules.earlier is not None:
         yield from _check_growth(rules, rules.earlier, checkpoint, keys)
-    yield Check("says", None, f"the log {checkpoint.origin} has the size {checkpoint.size}")
+    yield Check("says", wrong=None, found=f"the log {checkpoint.origin} has the size {checkpoint.size}")
 
 
 def _check_signed(name: str, checkpoint: Checkpoint, lines: Sequence[str], keys: Mapping[str, bytes]) -> Check:
     for key_id, key in keys.items():
         if is_signed_by(checkpoint, lines, key, is_signature):
-            return Check(name, None, f"by the key {key_id}")
-    return Check(name, f"{name}: no key of the key set signed this checkpoint of {checkpoint.origin}", "")
+            return Check(name, wrong=None, found=f"by the key {key_id}")
+    fault = f"{name}: no key of the key set signed this checkpoint of {checkpoint.origin}"
+    return Check(name, wrong=fault, found="")
 
 
 def _check_growth(rules: LogRules, file: Path, checkpoint: Checkpoint, keys: Mapping[str, bytes]) -> Iterator[Check]:
@@ -132,9 +133,10 @@ def _check_growth(rules: LogRules, file: Path, checkpoint: Checkpoint, keys: Map
         fault = f"the log has {sizes}: entries were removed, or this one is older"
     elif earlier.size == checkpoint.size and earlier.root != checkpoint.root:
         fault = f"the log was forked: its root is another than that of {earlier_title}"
+    # an empty log is the beginning of any
     elif 0 < earlier.size < checkpoint.size and not _is_consistent(rules.proof, earlier, checkpoint):
         fault = f"the log was forked: the proof does not lead from {earlier_title} to the size {checkpoint.size}"
-    yield Check("growth", fault, f"extends {earlier_title}")
+    yield Check("growth", wrong=fault, found=f"extends {earlier_title}")
 
 
 def _is_consistent(proof: Path | None, earlier: Checkpoint, checkpoint: Checkpoint) -> bool:
@@ -215,26 +217,13 @@ def verify_file(
 ) -> None:
     """Check a file, and print what was found.
 
-    Parameters
-    ----------
-    file : Path
-        An export; or a certificate (``attestation.json``), the proof of an observation, or a checkpoint of the log,
-        with `keys`.
-    keys : Path, optional
-        A JSON Web Key Set that is trusted, such as the agency's ``/.well-known/jwks.json``.
-    replay : bool
-        Also rate the recorded observations again and compare the results; only for an export.
-    log : LogRules
-        Cosignatures and growth that a checkpoint must show.
-    recorded : RecordedFile, optional
-        A file of decisions, to count again; only for an export of a rating of recorded decisions.
+    The file is an export or, with a trusted JSON Web Key Set in `keys`, a certificate (``attestation.json``), the proof
+    of an observation, or a checkpoint of the log, which must have the cosignatures and growth that `log` requires. For
+    an export, `replay` also rates the recorded observations again and compares the results, and `recorded` names a file
+    of decisions to count again.
 
-    Raises
-    ------
-    CertificateError
-        If anything was changed since it was sealed; one sentence names all differences.
-    SpecificationError
-        If a file cannot be read, or keys are needed and were not given.
+    Raise `CertificateError`, which names all differences, if anything was changed since it was sealed, and
+    `SpecificationError` if a file cannot be read, or keys are needed and were not given.
     """
     trusted_keys = None if keys is None else Keys(read_jwks(read_json(keys)), trusted=True)
     try:
@@ -258,7 +247,7 @@ def verify_file(
 def _checks(
     content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool, log: LogRules, recorded: RecordedFile | None
 ) -> Iterator[Check]:
-    document = _read_single_document(content)
+    document = _read_single_document(content)  # each look at the content begins at its start
     content.seek(0)
     is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)
     if log != ANY_LOG and not is_note and (document is None or "checkpoint" not in document):
@@ -285,7 +274,7 @@ def _check_export(
 ) -> Iterator[Check]:
     keys = trusted_keys or Keys(read_jwks(export.keys) if export.keys["keys"] else {}, trusted=False)
     if trusted_keys is not None and not export.envelopes:
-        yield Check("signature", "the export has no signature", "")
+        yield Check("signature", wrong="the export has no signature", found="")
     yield from check_statements(export.rating, export.envelopes, keys.has_signed)
     if export.unmasked is not None:
         yield check_unmasked(export.rating, export.unmasked)
@@ -304,7 +293,7 @@ def _check_export(
     if recorded is not None:
         yield from recorded.check(complete_rating)
     yield check_seal(export, keys.has_signed)
-    yield Check("says", None, _rating_summary(export.rating))
+    yield Check("says", wrong=None, found=_rating_summary(export.rating))
     _print_trust(export, keys)
 
 
@@ -336,7 +325,7 @@ def _read_single_document(content: BinaryIO) -> JsonObject | None:
 def _check_statement(envelope: OpenedEnvelope, keys: Keys) -> Iterator[Check]:
     yield check_signature("signature", envelope, keys.has_signed)
     statement = stated_in(envelope)
-    yield Check("statement", None, str(statement.get("predicateType")))
+    yield Check("statement", wrong=None, found=str(statement.get("predicateType")))
     console.print_json(json.dumps(statement))
 
 
@@ -347,7 +336,7 @@ def _check_proof(document: Json, keys: Keys) -> Iterator[Check]:
     digest = statement["predicate"].get("evidence_digest") if statement.get("predicateType") == RATING else None
     is_same = digest == document.get("evidence_digest")
     mismatch = f"the proof is for {document.get('evidence_digest')}, and the certificate states {digest}"
-    yield Check("evidence", None if is_same else mismatch, str(digest))
+    yield Check("evidence", wrong=None if is_same else mismatch, found=str(digest))
     yield check_proof(document)
 
 

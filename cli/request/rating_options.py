@@ -102,7 +102,7 @@ def with_options(options_type: type[Any]) -> Callable[[Callable[..., None]], Cal
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(options_type, include_extras=True)
         parameters = inspect.signature(command, eval_str=True).parameters.values()
-        keyword_only = inspect.Parameter.KEYWORD_ONLY
+        keyword_only = inspect.Parameter.KEYWORD_ONLY  # of these, required ones may follow those with defaults
         typer_parameters = [
             inspect.Parameter(
                 field.name,

@@ -73,6 +73,7 @@ def read_request(options: RatingOptions) -> JsonObject:
         "max_calls": options.max_calls if options.max_calls is not None else document.get("max_calls", 100_000),
         "deadline_s": document.get("deadline_s", 3600),
     }
+    # keeps others from finding a random seed by trial (`assay.canonical.commitment_of`)
     request["nonce"] = "" if options.seed is not None or "seed" in document else random_nonce()
     for name, (least, greatest) in BOUNDS.items():
         if type(request[name]) is not int or not least <= request[name] <= greatest:

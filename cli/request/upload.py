@@ -56,7 +56,7 @@ def take_upload(file: Path, request: dict[str, Any], **format_options: str | Non
     if (name := request["experiment"]["method"]) not in takers:
         raise SpecificationError(f"{name} takes no records; use {', '.join(takers)}", "upload")
     try:
-        applicable_options = {} if media_type == PARQUET else format_options
+        applicable_options = {} if media_type == PARQUET else format_options  # they are of CSV and xlsx
         request["experiment"]["records"] = _records(file, media_type, request, applicable_options)
     except SpecificationError as error:
         raise SpecificationError(f"{file.name}: {error}", "upload") from None
@@ -67,10 +67,12 @@ def keep_upload(connection: Connection, tenant: str, request: Json) -> None:
     file, media_type = request["upload"]
     if request["target"]["kind"] != Kind.EMBEDDER:
         raise SpecificationError("with the protocol uploaded, --upload must be the vectors of an embedder", "upload")
-    digest, size = request["target"]["settings"]["upload"], file.stat().st_size
+    digest = request["target"]["settings"]["upload"]
     with file.open("rb") as content:
         summary = inspect(content, "embedding", media_type)
-        uploads.add(connection, NewUpload(tenant, file.name, "embedding", media_type, digest, size, summary), content)
+        size = file.stat().st_size
+        upload = NewUpload(tenant, file.name, "embedding", media_type, digest, bytes=size, summary=summary)
+        uploads.add(connection, upload, content)
 
 
 def _records(file: Path, media_type: str, request: Json, format_options: Mapping[str, str | None]) -> JsonObject:
@@ -89,5 +91,6 @@ def _records(file: Path, media_type: str, request: Json, format_options: Mapping
             remedy = "name those to compare with --set 'records.values=[…]'"
             raise SpecificationError(f"{column} has {len(values)} values; {remedy}", "upload")
         records["values"] = values
-    selection = NamedRows("upload", column, tuple(records["values"]), records.get("most", 8000), "records")
+    max_rows = records.get("most", 8000)  # the default of the method's field
+    selection = NamedRows("upload", column, tuple(records["values"]), max_rows=max_rows, field="records")
     return records | {"rows": list(chosen_rows(rows, selection, rng))}

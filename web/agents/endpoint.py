@@ -47,7 +47,7 @@ class AgentEndpoint:
         if self._manager_future is None:
             self._manager_future = asyncio.get_running_loop().create_future()
             self._task = asyncio.create_task(self._run(self._manager_future))
-        return await asyncio.shield(self._manager_future)
+        return await asyncio.shield(self._manager_future)  # other requests still wait if this one is cancelled
 
     async def _run(self, manager_future: asyncio.Future[StreamableHTTPSessionManager]) -> None:
         """Run the library's task group until this task is cancelled; only the task that entered it can leave it."""
@@ -55,7 +55,7 @@ class AgentEndpoint:
             manager = await asyncio.to_thread(_make_manager)
             async with manager.run():
                 manager_future.set_result(manager)
-                await asyncio.Event().wait()
+                await asyncio.Event().wait()  # never set: until this task is cancelled
         finally:
             if not manager_future.done():  # the waiting requests fail, and the next one tries again
                 self._manager_future = None
@@ -92,6 +92,7 @@ def _make_manager() -> StreamableHTTPSessionManager:
     server = AgencyTools(_api_of).server()
     # origins and the size of bodies are checked by `service.http.middleware` for every request
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    # the app itself is not used, but making it makes the session manager
     server.streamable_http_app(json_response=True, stateless_http=True, transport_security=security)
     return server.session_manager
 

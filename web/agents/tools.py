@@ -25,7 +25,9 @@ from store.security.signing import is_signature
 from web.frame.api import Answer, Refused
 
 UNAUTHORIZED = 401
-MOST_RATINGS = 50
+MOST_LISTED = 50
+"""Maximum number of ratings, and of components of a rating, in an answer."""
+
 MOST_WAIT_S = 25
 """Maximum time in seconds that a tool waits for a job; agents give up on tools that take longer than a minute."""
 
@@ -105,7 +107,7 @@ class AgencyTools:
         kind: Name = "",
         attribute: Name = "",
         method: Name = "",
-        limit: Annotated[int, Field(ge=1, le=MOST_RATINGS)] = 10,
+        limit: Annotated[int, Field(ge=1, le=MOST_LISTED)] = 10,
     ) -> str:
         """Find ratings of a service, newest first: letter, whether it is declared, when it expires, who asked.
 
@@ -131,7 +133,7 @@ class AgencyTools:
         members = ("probabilities", "confidence", "in_words", "reasons", "because", "counts", "experiment", "published")
         components = [
             {name: component.get(name) for name in ("name", "letter", "declared", "effects")}
-            for component in rating["components"][:MOST_RATINGS]
+            for component in rating["components"][:MOST_LISTED]
         ]
         explanation = {name: rating[name] for name in members if name in rating}
         return _as_json({**_rating_facts(rating), **explanation, "components": components, "report": f"/r/{rating_id}"})
@@ -144,7 +146,7 @@ class AgencyTools:
         methods = [
             {name: method[name] for name in ("name", "summary", "kinds")}
             for method in (await self._get(context, "/v1/methods"))["items"]
-            if kind in ("", *method["kinds"])
+            if kind in ("", *method["kinds"])  # all methods without a kind
         ]
         if kind:
             for method in methods:
@@ -152,7 +154,7 @@ class AgencyTools:
         protocols = [
             {name: protocol[name] for name in ("name", "summary", "kinds", "needs_url", "needs_secret")}
             for protocol in (await self._get(context, "/v1/protocols"))["items"]
-            if kind in ("", *protocol["kinds"])
+            if kind in ("", *protocol["kinds"])  # all protocols without a kind
         ]
         attributes = [attribute["name"] for attribute in (await self._get(context, "/v1/attributes"))["items"]]
         return _as_json({"methods": methods, "protocols": protocols, "attributes": attributes})
@@ -219,7 +221,7 @@ class AgencyTools:
         try:
             answer = await self._api_of(context)("GET", "/v1/ratings/latest", query=query)
         except Refused as error:
-            if error.status in {404, 409}:
+            if error.status in {404, 409}:  # no rating, or several
                 return None
             raise _tool_error(error) from None
         return _rating_facts(answer.document)
@@ -245,9 +247,9 @@ def _segment(identifier: str) -> str:
 
 def _rating_facts(rating: Document) -> Document:
     """Return the facts of a rating by which a caller chooses."""
-    target, members = rating["target"], ("id", "letter", "declared", "method", "attribute", "rated_at", "expires_at")
+    members = ("id", "letter", "declared", "method", "attribute", "rated_at", "expires_at")
     facts = {name: rating[name] for name in (*members, "visibility", "withdrawn", "requester")}
-    service = {name: target.get(name) for name in ("name", "kind", "protocol", "url")}
+    service = {name: rating["target"].get(name) for name in ("name", "kind", "protocol", "url")}
     return {**facts, "service": service, "for_address": rating["standing"]["for_address"]}
 
 

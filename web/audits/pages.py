@@ -53,6 +53,7 @@ async def columns(visit: Visit) -> Response:
         upload=upload,
         columns=table_columns,
         outcomes=[*_outcomes(table_columns)],
+        # the number of distinct values is null if it is larger than 50: such a column has no groups
         groups=[column for column in table_columns if (column.get("distinct") or 0) > 1],
         numbers=[(column["name"],) * 2 for column in table_columns if column["type"] in {"integer", "number"}],
         all_names=[(column["name"],) * 2 for column in table_columns],
@@ -74,7 +75,7 @@ async def audit(visit: Visit) -> Response:
             "settings": {"upload": upload["digest"]},
         },
         "experiment": experiment(visit),
-        "max_age_s": None,
+        "max_age_s": None,  # any rating of this request that has not expired is returned
     }
     job = await visit.api.post("/v1/jobs", body, Prefer=f"wait={WAIT_S}")
     rating = job.get("rating")
@@ -104,13 +105,10 @@ def _outcomes(table_columns: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 def experiment(visit: Visit) -> dict[str, Any]:
-    """Return the experiment that a form describes.
-
-    Raise `Refused` if the form names no groups, or neither a decision nor a score.
-    """
+    """Return the experiment of a form; raise `Refused` if it names no groups, or neither a decision nor a score."""
     texts, groups = visit.typed, list(dict.fromkeys(visit.form.getlist("by")))
     decision, favourable = _read_choice(texts.get("outcome", ""), "outcome")
-    truth, proved_right = _read_choice(texts.get("truth", ""), "truth")
+    truth, truth_favourable = _read_choice(texts.get("truth", ""), "truth")
     if not groups:
         raise unreadable("by", "choose at least one column of groups, such as sex")
     if not decision and not texts.get("score"):
@@ -118,7 +116,7 @@ def experiment(visit: Visit) -> dict[str, Any]:
     if texts.get("combine") and len(groups) > MAX_COMBINED:
         detail = f"combinations of {len(groups)} columns are too many: choose at most {MAX_COMBINED}"
         raise unreadable("combine", detail)
-    text_fields = {"decision": decision, "favourable": favourable, "truth": truth, "truth_favourable": proved_right}
+    text_fields = {"decision": decision, "favourable": favourable, "truth": truth, "truth_favourable": truth_favourable}
     text_fields |= {name: texts.get(name, "").strip() for name in ("score", "cluster", "weight", "period")}
     list_fields = {
         "by": groups,

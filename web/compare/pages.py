@@ -44,15 +44,13 @@ async def compare(visit: Visit) -> Response:
     ids = [str(document["id"]) for document in documents]
     sizes = {str(document["id"]): size for document in documents if (size := _relative_effect(document.get("because")))}
     filters = {"method": ratings[0].method, "attribute": ratings[0].attribute} if ratings else {}
-    kind = visit.query("kind") if not ratings and visit.query("kind") in WORDING["service_kinds"] else ""
+    # as long as no rating is chosen, services of a kind are ranked, in place of the newest ratings
+    ranked_kind = visit.query("kind") if not ratings and visit.query("kind") in WORDING["service_kinds"] else ""
     matches: list[dict[str, Any]] = []
     listing: Json = {}
-    if visit.query("q") or not kind:
+    if visit.query("q") or not ranked_kind:
         matches, listing = await search(visit.api, visit.query("q"), cursor=visit.query("cursor"), **filters)
-    changes: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
-    if len(ratings) == 2:
-        changes |= await _changes(visit.api, *ratings)
-    page = max(whole_number(visit.query("page")) or 1, 1)
+    changes = await _changes(visit.api, *ratings) if len(ratings) == 2 else {}
     return visit.page(
         "compare/compare.html",
         ratings=ratings,
@@ -62,15 +60,15 @@ async def compare(visit: Visit) -> Response:
         found=[match for match in matches if match["id"] not in ids],
         following=visit.older(listing),
         full=len(ids) == MAX_COMPARED,
-        kind=kind,
+        kind=ranked_kind,
         sizes=sizes,
         axis=size_axis([size.high for size in sizes.values()]),
         documents=documents,
-        **(await _ranking(visit, kind) if kind else {}),
+        **(await _ranking(visit, ranked_kind) if ranked_kind else {}),
         scales=[_scale(ratings, step) for step in ("step_1", "step_2")],
-        page=page,
-        size=SENTENCES,
-        **changes,
+        page=max(whole_number(visit.query("page")) or 1, 1),
+        page_size=SENTENCES,
+        **NO_CHANGES | changes,
     )
 
 
@@ -99,39 +97,41 @@ COLUMNS = (
 
 
 def _csv_row(document: Json) -> list[object]:
+    """Return a row with a value for each of `COLUMNS`, line by line."""
     rating, because = rating_of(document), document.get("because") or {}
-    shares = rating.probabilities or {}
-    steps = [deciding(rating).effects.get(step) or NO_EFFECT for step in ("step_1", "step_2")]
+    probabilities = rating.probabilities or {}
+    step_effects = [deciding(rating).effects.get(step) or NO_EFFECT for step in ("step_1", "step_2")]
     return [
         *(document["id"], rating.letter, rating.declared, csv_safe(rating.target.name)),
         *(csv_safe(document["target"]["url"]), rating.method, csv_safe(rating.attribute)),
-        *(*(shares.get(letter) for letter in ("UCS", "DSBS", "BS")), csv_safe(because.get("effect"))),
+        *(*(probabilities.get(letter) for letter in ("UCS", "DSBS", "BS")), csv_safe(because.get("effect"))),
         *(*(because.get(name) for name in ("estimate", "low", "high", "limit")), csv_safe(because.get("text"))),
-        *(number for step in steps for number in (step.estimate, step.low, step.high)),
+        *(number for effect in step_effects for number in (effect.estimate, effect.low, effect.high)),
         *(rating.delta, document["questions"], rating.rated_at, rating.expires_at, rating.methodology.version),
     ]
 
 
 async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
     """Return the template's values for a page of a ranking, with the ends of the axis (`scale`) of all its effects."""
-    name_text, start = visit.query("of"), min(whole_number(visit.query("start")) or 0, 10**6)
+    name_text = visit.query("of")
+    start = min(whole_number(visit.query("start")) or 0, 10**6)  # the API's limit
     parameters = {name: visit.query(name) for name in RANKED_BY}
     ranking = await visit.api.get("/v1/services/ranking", **parameters, kind=kind, q=name_text, start=start, limit=ROWS)
     filters = {name: value for name, value in parameters.items() if value}
     effects = (row["rating"]["effect"] for row in ranking["items"])
     upper_ends = [SizeInLimits(*effect["of_limit"]).high for effect in effects if effect]
 
-    def ranked_by(**changes: Any) -> str:
+    def ranked_by(**changes: Any) -> str:  # query of the address of another ranking
         query = {"kind": kind, **filters, **changes}
         return urlencode({name: value for name, value in query.items() if value})
 
-    page = {"ranking": ranking, "searched": name_text, "own": filters, "scale": size_axis(upper_ends)}
-    return {**page, "ranked_by": ranked_by, "sort": parameters["sort"]}
+    values = {"ranking": ranking, "searched": name_text, "own": filters, "scale": size_axis(upper_ends)}
+    return {**values, "ranked_by": ranked_by, "sort": parameters["sort"]}
 
 
 def size_axis(ends: Sequence[float]) -> tuple[float, float]:
     """Return the ends of an axis for sizes in units of their limits; its largest value is at most `LARGEST_DRAWN`."""
-    return 0.0, min(1.05 * max([1.0, *ends]), LARGEST_DRAWN)
+    return 0.0, min(1.05 * max([1.0, *ends]), LARGEST_DRAWN)  # a margin of 5 % beyond the limit and the largest end
 
 
 @pages.get("/compare/ranking.csv")
@@ -145,8 +145,9 @@ def _relative_effect(because: Mapping[str, Any] | None) -> SizeInLimits | None:
     """Return the size of the deciding effect and its interval; ``None`` without an effect or limit."""
     if not because or not because["limit"]:
         return None
-    low, high = (because["estimate"] if because[end] is None else because[end] for end in ("low", "high"))
-    return in_limits(because["estimate"], low, high, because["limit"])
+    estimate = because["estimate"]
+    low, high = (estimate if because[end] is None else because[end] for end in ("low", "high"))
+    return in_limits(estimate, low, high, because["limit"])
 
 
 def address(ids: Sequence[str], **parameters: str | int) -> str:
@@ -162,16 +163,21 @@ def deciding(rating: RatingDocument) -> ComponentDocument:
     return next((component for component in components if component.name in names), components[0])
 
 
+NO_CHANGES: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
+"""Values of the template's variables about two ratings: the API's comparisons, and the joined questions."""
+
+
 async def _changes(api: Api, before: RatingDocument, after: RatingDocument) -> dict[str, Any]:
+    """Return the `NO_CHANGES` that differ for two ratings: either words or questions are compared, or neither."""
     changes: dict[str, Any] = {}
     try:
         changes["difference"] = await api.get(f"/v1/ratings/{before.id}/difference", **{"with": after.id})
         if before.method == "association":
             words = await api.get(f"/v1/ratings/{before.id}/comparison", **{"with": after.id})
-            words["words"].sort(key=lambda word: -abs(word["p_after_greater"] - 0.5))
+            words["words"].sort(key=lambda word: -abs(word["p_after_greater"] - 0.5))  # the clearest change first
             return changes | {"words": words}
     except Refused as error:
-        if error.status != 422:
+        if error.status != 422:  # ratings that cannot be compared
             raise
         return changes | {"refused": error.problem.get("detail")}
     sentences, is_cut = await joined_by_question(api, before, after)
@@ -183,8 +189,9 @@ def _scale(ratings: Sequence[RatingDocument], step: str) -> tuple[float, float]:
     effects = [deciding(rating).effects.get(step) or NO_EFFECT for rating in ratings]
     ends = [0.0, *(rating.delta or 0.0 for rating in ratings)]
     ends += [end for effect in effects for end in (effect.low, effect.high) if end is not None]
-    margin = 0.05 * (max(ends) - min(ends)) or 0.05
-    return min(ends) - margin * (min(ends) < 0), max(ends) + margin
+    margin = 0.05 * (max(ends) - min(ends)) or 0.05  # 5 %; all ends are 0 without effects and tolerances
+    lower_margin = margin if min(ends) < 0 else 0.0  # none below 0 if no effect is negative
+    return min(ends) - lower_margin, max(ends) + margin
 
 
 SHOWN = 30

@@ -78,25 +78,24 @@ async def joined_by_question(
     """Join two ratings by their questions, the largest change first; also return whether observations were left out."""
     replies, later_replies = _preferred_sentences(before), _preferred_sentences(after)
     is_cut = False
-    if not replies:
+    if not replies:  # the method has no pairs of sentences
         replies, is_cut = await _read_replies(api, before.id)
         later_replies, later_is_cut = await _read_replies(api, after.id)
         is_cut = is_cut or later_is_cut
-    questions = [key for key in replies if key in later_replies]
-    pairs = [JoinedQuestion.of(question, replies[question], later_replies[question]) for question in questions]
-    return sorted(pairs, key=lambda pair: (not pair.changed, -pair.moved)), is_cut
+    questions = [question for question in replies if question in later_replies]
+    joined = [JoinedQuestion.of(question, replies[question], later_replies[question]) for question in questions]
+    return sorted(joined, key=lambda pair: (not pair.changed, -pair.moved)), is_cut
 
 
 def _preferred_sentences(rating: RatingDocument) -> dict[Question, Reply]:
     """Return the likelier sentence of each pair; empty for a method without pairs of sentences."""
-    components = [component for component in rating.components if isinstance(component, StereotypeComponent)]
-    return {
-        (f"{row.first} / {row.second}", None): Reply(
-            {"first": row.first, "second": row.second}.get(str(row.prefers)) or str(row.prefers)
-        )
-        for component in components
-        for row in component.sentences
-    }
+    replies: dict[Question, Reply] = {}
+    for component in rating.components:
+        for pair in component.sentences if isinstance(component, StereotypeComponent) else ():
+            # `prefers` is "first", "second" or "neither", which is shown as it is
+            text = {"first": pair.first, "second": pair.second}.get(str(pair.prefers)) or str(pair.prefers)
+            replies[f"{pair.first} / {pair.second}", None] = Reply(text)
+    return replies
 
 
 async def _read_replies(api: Api, rating_id: str | None) -> tuple[dict[Question, Reply], bool]:
@@ -113,13 +112,14 @@ async def _read_replies(api: Api, rating_id: str | None) -> tuple[dict[Question,
 
 
 def _answered_questions(observations: list[JsonObject]) -> Iterator[tuple[Question, Reply]]:
+    """Yield each reply with the text that was sent first; for a text that came back, first the reply of the way out."""
     questions: dict[str, Question] = {}
     for observation in observations:
         text_unit, _, leg = observation["unit"].rpartition("/")
         unit = text_unit if leg in LEGS else observation["unit"]
         question = observation["ask"].get("text") or observation["ask"].get("given")
         reply = _format_reply(observation["value"])
-        if isinstance(question, str):
+        if isinstance(question, str):  # of a text that is translated there and back, the way out has the question
             questions.setdefault(unit, (question, observation["ask"].get("target")))
         if unit in questions and reply is not None:
             yield questions[unit], reply

@@ -24,8 +24,9 @@ SAVED = 20
 @pages.get("/compose")
 async def compose(visit: Visit) -> Response:
     """Show the chain so far, ratings to put into it, and the saved compositions."""
-    query, chain = visit.request.query_params, _ids_of_chain(visit)
-    if "act" in query:
+    query = visit.request.query_params
+    chain = _ids_of_chain(visit)
+    if "act" in query:  # a reload must not repeat the action
         chain, focus = rearranged_chain(chain, query["act"])
         parameters = [("rating", rating_id) for rating_id in chain] + [("at", focus)]
         return RedirectResponse(f"/compose?{urlencode(parameters)}", 303)
@@ -93,12 +94,14 @@ def rearranged_chain(chain: list[str], act: str) -> tuple[list[str], str]:
     if name == "remove":
         return others, "add"
     position = {"up": index - 1, "down": index + 1}.get(name, index)
-    position = min(max(position, 0), len(others))
+    position = min(max(position, 0), len(others))  # the first link moves no further up, nor the last one down
     return [*others[:position], chain[index], *others[position:]], str(position)
 
 
 def _hidden_effects(document: JsonObject) -> list[JsonObject]:
     """Return the predicted effects that a mean can hide, the largest first."""
-    parts = (document.get("predicted") or {}).get("components") or ()
-    rows = [{**effect, "path": " → ".join(part["names"])} for part in parts for effect in part.get("hidden") or ()]
-    return sorted(rows, key=lambda row: -abs(row["effect"]["estimate"]))
+    effects: list[JsonObject] = []
+    for component in (document.get("predicted") or {}).get("components") or ():
+        path = " → ".join(component["names"])  # the components of the links that it consists of
+        effects += [{**effect, "path": path} for effect in component.get("hidden") or ()]
+    return sorted(effects, key=lambda effect: -abs(effect["effect"]["estimate"]))

@@ -23,19 +23,21 @@ async def item(visit: Visit) -> Response:
 
     If somebody else edited the item first, show both texts to choose from.
     """
-    corpus, document = await corpus_of(visit), await visit.api.get(_item_path(visit))
+    corpus = await corpus_of(visit)
+    document = await visit.api.get(_item_path(visit))
     back = _return_page(visit)
     if visit.query("row"):
         return visit.page("corpora/row_alone.html", corpus=corpus, one=document, here=back, focus=True)
     was_edited = visit.refused is not None and visit.refused.status == 412  # its entity tag is another one by now
     typed = {**document, **visit.typed}
-    return visit.page("corpora/item.html", corpus=corpus, now=document, typed=typed, back=back, choice=was_edited)
+    return visit.page("corpora/item.html", corpus=corpus, item=document, typed=typed, back=back, choice=was_edited)
 
 
 @pages.post("/corpora/{corpus_id}/items/{item_id}", "jobs:write", form_page=item)
 async def change_item(visit: Visit) -> Response:
     """Edit or remove an item."""
-    texts, back, path = visit.typed, _return_page(visit), _item_path(visit)
+    texts, back = visit.typed, _return_page(visit)
+    path = _item_path(visit)
     if texts.get("act") == "remove":
         await visit.api.ask("DELETE", path)
         return visit.page("corpora/removed.html", id=visit.path("item_id")) if visit.partial else visit.redirect(back)

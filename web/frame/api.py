@@ -30,10 +30,11 @@ class Refused(Exception):
 
     def __init__(self, status: int, problem: Mapping[str, Any], headers: Headers = NO_HEADERS) -> None:
         super().__init__(f"{status} {problem.get('code')}")
-        kind = kind_named(str(problem.get("code", "http-error")))
-        defaults = {"code": "http-error", "title": kind.title if kind else str(status), "detail": None}
+        problem_kind = kind_named(str(problem.get("code", "http-error")))
+        # templates show every member, and a problem or one of its errors may lack some
+        title = problem_kind.title if problem_kind else str(status)
+        defaults = {"code": "http-error", "title": title, "detail": None}
         errors = [{"pointer": "", "parameter": "", "detail": "", **error} for error in problem.get("errors", ())]
-        # templates show every member, and a problem may lack some
         self.status, self.problem, self.headers = status, {**defaults, **problem, "errors": errors}, headers
 
     @classmethod
@@ -83,10 +84,7 @@ class Api:
         self._request, self.caller = request, caller
 
     async def get(self, path: str, **query: Any) -> Any:
-        """Read a resource as JSON; parameters that are ``None`` or empty are left out.
-
-        Raise `Refused` if the status is 400 or above.
-        """
+        """Read a resource as JSON; empty parameters are left out. Raise `Refused` if the status is 400 or above."""
         return (await self.ask("GET", path, query=query)).document
 
     async def post(self, path: str, body: Any = None, **headers: str) -> Any:
@@ -109,21 +107,17 @@ class Api:
         Raw `content`, or the `file` of a form, needs its ``Content-Type`` in `headers`. A file is passed on while it
         arrives, so that the API's own limits hold for it.
 
-        Raises
-        ------
-        Refused
-            If the status is 400 or above.
-        ClientDisconnect
-            If the caller disconnects before the whole file has arrived.
+        Raise `Refused` if the status is 400 or above, `ClientDisconnect` if the caller disconnects before the whole
+        file has arrived.
         """
-        json_body = b"" if body is None else json.dumps(body).encode()
-        payload = json_body if content is None else content
+        payload = content if content is not None else b"" if body is None else json.dumps(body).encode()
         all_headers = {"content-type": "application/json", **(headers or {})} if payload else dict(headers or {})
-        if file is None:
+        if file is None:  # the length of a file is not known before it has arrived
             all_headers["content-length"] = str(len(payload))
         chunks = None if file is None else file.chunks()
         head: dict[str, Any] = {}
         pieces: list[bytes] = []
+        # the whole body or, after the chunks of a file, its empty end
         unsent_messages = [{"type": "http.request", "body": payload, "more_body": False}]
 
         async def receive() -> Message:
@@ -141,7 +135,7 @@ class Api:
                 pieces.append(message.get("body", b""))
 
         await self._request.app(self._scope(method, path, query or {}, all_headers), receive, send)
-        if not head:
+        if not head:  # the API answers nothing to a disconnected caller
             raise ClientDisconnect
         return accepted_answer(Answer(head["status"], Headers(raw=head["headers"]), b"".join(pieces)))
 
@@ -221,7 +215,7 @@ def accepted_answer(answer: Answer) -> Answer:
         return answer
     try:
         document = answer.document
-    except ValueError:
+    except ValueError:  # no JSON
         document = None
     problem = document if isinstance(document, dict) else {"status": answer.status, "code": "http-error"}
     raise Refused(answer.status, problem, answer.headers)

@@ -44,6 +44,7 @@ def asset_named(name: str) -> Asset | None:
     content = file.read_bytes()
     if ending == "css":
         content = stylesheet(content.decode()).encode()
+        # files that the style sheet names, such as fonts, get the digest into their addresses
         content = re.sub(rb"url\(([\w.-]+)\)", lambda match: f"url({address_of(match[1].decode())})".encode(), content)
     return Asset(content, MEDIA_TYPES[ending])
 
@@ -60,11 +61,11 @@ async def _asset(request: Request) -> Response:
     if asset is None or asset.digest != request.path_params["digest"]:
         return respond(request, Problem("not-found", "there is no such file"))
     headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
-    encodings = "" if asset.media_type == MEDIA_TYPES["woff2"] else request.headers.get("accept-encoding", "")
+    is_compressed = asset.media_type == MEDIA_TYPES["woff2"]  # a font file contains compressed data
+    encodings = "" if is_compressed else request.headers.get("accept-encoding", "")
     content, coding = compressed_content(asset.content, encodings)
-    return Response(
-        content, headers=headers | ({"Content-Encoding": coding} if coding else {}), media_type=asset.media_type
-    )
+    encoding_header = {"Content-Encoding": coding} if coding else {}
+    return Response(content, headers=headers | encoding_header, media_type=asset.media_type)
 
 
 ROUTE = Route("/static/{digest}/{name}", _asset, include_in_schema=False)

@@ -16,4 +16,6 @@ def compressed_content(content: bytes, encodings: str) -> tuple[bytes, str]:
         return content, ""
     if "br" in encodings:
         return brotli.compress(content, quality=5), "br"
-    return (gzip.compress(content, 8, mtime=0), "gzip") if "gzip" in encodings else (content, "")
+    if "gzip" in encodings:
+        return gzip.compress(content, compresslevel=8, mtime=0), "gzip"
+    return content, ""

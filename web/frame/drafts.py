@@ -29,10 +29,10 @@ MAX_DRAFT_CHARACTERS = 250_000
 
 async def store_draft(visit: Visit, content: Mapping[str, Any], draft_id: str = "") -> str:
     """Store a draft, a new one or in place of another; return its id."""
-    service, text = service_of(visit.request), json.dumps(content)
-    draft_id = draft_id or new_id("drf")
+    text = json.dumps(content)
     if len(text) > MAX_DRAFT_CHARACTERS:
         raise too_large(MAX_DRAFT_CHARACTERS)
+    service, draft_id = service_of(visit.request), draft_id or new_id("drf")
     sealed_text = service.vault.seal(text, **seal_context(visit, f"draft {draft_id}"))
     await service.database.write(drafts.store, visit.caller.tenant, draft_id, sealed_text)
     return draft_id
@@ -46,7 +46,7 @@ async def read_draft(visit: Visit, draft_id: str, *, once: bool = False) -> Json
         return None
     try:
         content: JsonObject = json.loads(service.vault.open(sealed_text, **seal_context(visit, f"draft {draft_id}")))
-    except (SecretLost, SecretMoved):
+    except (SecretLost, SecretMoved):  # a draft of another session, or encrypted with a former key
         return None
     if once:
         await service.database.write(drafts.remove, tenant, draft_id)
@@ -59,6 +59,6 @@ async def show_once(visit: Visit, secret: Mapping[str, Any]) -> Response:
 
 
 def seal_context(visit: Visit, purpose: str) -> dict[str, str]:
-    """Return the context in which a text is encrypted for this session and a purpose."""
+    """Return the context without which a text that is encrypted for this session and a purpose cannot be decrypted."""
     session = sha256(visit.session.encode()).hexdigest()
     return {"tenant": visit.caller.tenant, "target": f"session {session}", "field": purpose}

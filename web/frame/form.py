@@ -101,7 +101,7 @@ def _parse_urlencoded(body: bytes) -> list[tuple[str, str]]:
         fields = parse_qsl(_decode_utf8(body), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
     except UnicodeDecodeError:
         _refuse_malformed("the form is not in UTF-8")
-    except ValueError:
+    except ValueError:  # more fields than `max_num_fields`
         _refuse_too_many(MOST_FIELDS)
     return _check_fields(fields)
 
@@ -121,8 +121,8 @@ async def _parse_multipart(body: AsyncIterator[bytes], boundary: str, *, with_fi
     parts = _Parts(boundary, with_file=with_file)
     while not parts.ended and parts.file is None:
         await parts.feed(body)
-    file = parts.file
-    return Form(_check_fields(parts.fields), None if file is None else SentFile(*file, parts, body))
+    file = None if parts.file is None else SentFile(*parts.file, parts, body)
+    return Form(_check_fields(parts.fields), file)
 
 
 def _check_fields(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -139,12 +139,15 @@ class _Parts:
 
     def __init__(self, boundary: str, *, with_file: bool) -> None:
         self.fields: list[tuple[str, str]] = []
-        self.file: tuple[str, str] | None = None
+        self.file: tuple[str, str] | None = None  # name and media type of the file
         self.ended = False
-        self._with_file, self._most_fields = with_file, MOST_FIELDS_BESIDE_A_FILE if with_file else MOST_FIELDS
-        self._file_content, self._field_content, self._fields_size = bytearray(), bytearray(), 0
+        self._with_file = with_file
+        self._most_fields = MOST_FIELDS_BESIDE_A_FILE if with_file else MOST_FIELDS
+        self._fields_size = 0  # bytes of all fields together
+        # of the present part; the parser passes names, values and contents in several pieces
         self._name, self._headers = "", dict[str, str]()
         self._header_name, self._header_value = bytearray(), bytearray()
+        self._field_content, self._file_content = bytearray(), bytearray()
         callbacks: dict[str, Any] = {
             "on_part_begin": self._begin_part,
             "on_header_field": lambda data, start, end: self._header_name.extend(data[start:end]),
@@ -210,6 +213,7 @@ class _Parts:
             self._file_content += data[start:end]
             return
         self._fields_size += end - start
+        # the middleware limits a form with a file only to the size of an upload
         if self._with_file and self._fields_size > FORM_BYTES:
             raise too_large(FORM_BYTES)
         self._field_content += data[start:end]

@@ -27,16 +27,18 @@ def render_markdown(
     """
     tokens = _MARKDOWN.parse(text)
     sections: list[tuple[str, str]] = []
-    for token, following in pairwise([*tokens, *tokens[-1:]]):
+    for token, following in pairwise([*tokens, *tokens[-1:]]):  # the last token is paired with itself
         if edit_inline is not None and token.children:
             edit_inline(token.children)
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{int(token.tag[1:]) + 1}"
-        if token.type == "heading_open" and token.tag == SECTION:
+        if token.type == "heading_open" and token.tag == SECTION:  # its text is the following token
             anchor = f"s-{len(sections)}"
             token.attrSet("id", anchor)
             sections.append((anchor, following.content.replace("`", "")))
-    html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}).replace("<pre>", '<pre tabindex="0">')
-    html = _ALIGNED.sub(lambda style: ' class="num"' if style[1] == "right" else "", html)  # pages have no inline style
+    html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, env={})
+    html = _ALIGNED.sub(lambda match: ' class="num"' if match[1] == "right" else "", html)  # pages have no inline style
+    # with a tab index, text that is too wide can be scrolled by keys
+    html = html.replace("<pre>", '<pre tabindex="0">')
     html = html.replace("<table>", '<div class="scroll" tabindex="0"><table>').replace("</table>", "</table></div>")
     return Markup(html), sections  # noqa: S704  the parser escapes HTML

@@ -56,20 +56,21 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     return environment().get_template(template).render(values)
 
 
-def _time_element(iso_time: str | None, form: str) -> Markup:
+def _time_element(iso_time: str | None, pattern: str) -> Markup:
     if not iso_time:
         return Markup("–")
     utc = datetime.fromisoformat(iso_time).astimezone(UTC)
-    return Markup('<time datetime="{}">{}</time>').format(iso_time, form.format(utc, _translate(MONTHS[utc.month - 1])))
+    month = _translate(MONTHS[utc.month - 1])
+    return Markup('<time datetime="{}">{}</time>').format(iso_time, pattern.format(utc, month))
 
 
-day = partial(_time_element, form="{0.day} {1} {0.year}")
+day = partial(_time_element, pattern="{0.day} {1} {0.year}")
 """Writes an ISO 8601 time as a day, such as 22 Nov 2026."""
 
-moment = partial(_time_element, form="{0.day} {1} {0.year}, {0.hour:02}:{0.minute:02} UTC")
+moment = partial(_time_element, pattern="{0.day} {1} {0.year}, {0.hour:02}:{0.minute:02} UTC")
 """Writes an ISO 8601 time to the minute (UTC)."""
 
-clock = partial(_time_element, form="{0.hour:02}:{0.minute:02}:{0.second:02} UTC")
+clock = partial(_time_element, pattern="{0.hour:02}:{0.minute:02}:{0.second:02} UTC")
 """Writes an ISO 8601 time as the time of day, to the second (UTC)."""
 
 

@@ -51,16 +51,9 @@ class Pages:
     ) -> Callable[[Page], Page]:
         """Add the handler of a form. The form must contain the visit's token (`form_token` in `frame/macros.html`).
 
-        Parameters
-        ----------
-        path : str
-        scope : str or None
-            Scope that the caller needs, without which the form is not read; ``None`` if everyone may send it.
-        with_file : bool
-            Whether the form may have a file, as its last field.
-        form_page : callable, optional
-            Page of the form, to which the browser is redirected if the API refuses the form: `Visit.refused` is the
-            refusal, `Visit.form` the sent fields. Without `form_page`, the refusal is shown on a page of its own.
+        The form of a caller without the `scope` is not read (``None``: everyone may send it). `with_file` allows a file
+        as its last field. If the API refuses the form, the browser is redirected to its page `form_page`, where
+        `Visit.refused` is the refusal and `Visit.form` has the fields. Without one, the refusal has a page of its own.
         """
         return self._add_route(path, "POST", scope, with_file=with_file, form_page=form_page)
 
@@ -108,12 +101,12 @@ class Pages:
         with_file: bool = False,
         form_page: Page | None = None,
     ) -> Callable[[Page], Page]:
-        # what a provider of accounts sends to /sign-in is taken as it is
+        # browsers put empty fields of a form into its address; what a provider of accounts sends is taken as it is
         drops_empty_fields = method == "GET" and not path.startswith("/sign-in")
 
         def add(page: Page) -> Page:
             async def answer(request: Request) -> Response:
-                request.scope["route"] = route
+                request.scope["route"] = route  # its path names the rate limit of a form
                 if drops_empty_fields and not all(value for _, value in request.query_params.multi_items()):
                     return _without_empty_fields(request)
                 visit: Visit | None = None
@@ -220,6 +213,7 @@ def problem_page(request: Request, visit: Visit | None, refusal: Refused | Probl
         errors = [dict(error) for error in refusal.errors]
     if status == 401 and visit is not None:
         return RedirectResponse("/sign-in", 303)
+    # headers of the API's answer have lower-case names, those of a `Problem` have others
     wait = headers.get("retry-after") or headers.get("Retry-After")
     context: dict[str, Any] = {
         "kind": kind_named(code),
@@ -228,9 +222,9 @@ def problem_page(request: Request, visit: Visit | None, refusal: Refused | Probl
         "status": status,
         "wait_s": int(wait) if wait and wait.isdecimal() else None,
         "request_id": request.scope.get("assay.request_id"),
-        "visit": visit or Visit(request, UNKNOWN_CALLER, "", public=True),
+        "visit": visit or Visit(request, UNKNOWN_CALLER, session="", public=True),
     }
-    retry_headers = {"Retry-After": str(context["wait_s"])} if context["wait_s"] else {}
     page = RenderedPage(partial(render, "frame/problem.html", context), encodings="", status=status, public=False)
-    page.headers.update(retry_headers)
+    if context["wait_s"]:
+        page.headers["Retry-After"] = str(context["wait_s"])
     return page

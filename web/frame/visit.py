@@ -65,8 +65,9 @@ class Visit:
         """
         return self._form_token(token_urlsafe(16))
 
-    def _form_token(self, random: str) -> str:
-        return f"{random}.{service_of(self.request).vault.mark(f'form {self.caller.tenant} {self.session} {random}')}"
+    def _form_token(self, random_part: str) -> str:
+        form_mark = service_of(self.request).vault.mark(f"form {self.caller.tenant} {self.session} {random_part}")
+        return f"{random_part}.{form_mark}"
 
     @property
     def keyless(self) -> bool:
@@ -101,7 +102,7 @@ class Visit:
         if not (cursor := listing.get("next_cursor")):
             return "", None
         items = self.request.query_params.multi_items()
-        query = [(name, text) for name, text in items if name not in {"cursor", "start"}]
+        query = [(name, text) for name, text in items if name not in {"cursor", "start"}]  # the place of this page
         return with_query(self.url_path, [*query, ("cursor", cursor)]), listing.get("total")
 
     async def listing(
@@ -149,11 +150,13 @@ class Visit:
         if self.public:  # the form that signs in
             await self.admit_sign_in()
         else:
-            route, limiter = self.request.scope["route"].path, service_of(self.request).rate_limiter
-            await limiter.admit("POST", route, self.caller.tenant)
+            limiter = service_of(self.request).rate_limiter
+            await limiter.admit("POST", self.request.scope["route"].path, self.caller.tenant)
         self.request.state.form = form = await read_form(self.request, with_file=with_file)
+        # a form without fields has its token in a header
         token = form.get(TOKEN_FIELD) or self.request.headers.get("x-form-token", "")
-        if not hmac.compare_digest(token.encode(), self._form_token(token.partition(".")[0]).encode()):
+        expected_token = self._form_token(random_part=token.partition(".")[0])
+        if not hmac.compare_digest(token.encode(), expected_token.encode()):
             raise _foreign_origin()
 
     async def admit_sign_in(self) -> None:
@@ -162,10 +165,11 @@ class Visit:
 
     def page(self, template: str, status: int | None = None, **values: Any) -> Response:
         """Return a page that is rendered while it is sent; the template gets `values`, the form and its refusal."""
-        encodings, refused = self.request.headers.get("accept-encoding", ""), self.refused
+        refused = self.refused
         context = {"visit": self, "typed": self.typed, "refused": refused, "problem": refused and refused.problem}
-        status = status or (refused.status if refused else 200)
-        return RenderedPage(partial(render, template, {**context, **values}), encodings, status, self.public)
+        render_page = partial(render, template, {**context, **values})
+        encodings = self.request.headers.get("accept-encoding", "")
+        return RenderedPage(render_page, encodings, status or (refused.status if refused else 200), public=self.public)
 
     def redirect(self, path: str, **query: Any) -> Response:
         """Send the browser to another page (303)."""
@@ -200,7 +204,9 @@ def check_origin(request: Request) -> None:
     """
     headers = request.headers
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
+    # the host of this request, and that of the public address, which may differ behind a proxy
     own_origins = {headers.get("host"), base_url(request).partition("://")[2]}
+    # the site is "none" if a person opened the address without a page
     if site not in {"same-origin", "none"} or (origin is not None and origin.partition("://")[2] not in own_origins):
         raise _foreign_origin()
 
@@ -217,19 +223,20 @@ async def visit_of(request: Request, *, public: bool, open_to_visitors: bool = F
     service = service_of(request)
     if public:
         await _admit_visitor(request)
-        return Visit(request, UNKNOWN_CALLER, "", public=True)
+        return Visit(request, UNKNOWN_CALLER, session="", public=True)
     if not service.settings.keys_required:
-        return Visit(request, DEFAULT_CALLER, "", public=False)
+        return Visit(request, DEFAULT_CALLER, session="", public=False)
     token = request.cookies.get(COOKIE, "")
     session = await service.database.read(sessions.find, token, request.app.state.sign_in_rules) if token else None
     if session is None:
         await _admit_visitor(request)
         if open_to_visitors:
-            return Visit(request, UNKNOWN_CALLER, "", public=False)
+            return Visit(request, UNKNOWN_CALLER, session="", public=False)
         query = request.scope["query_string"].decode("latin-1")
         address = request.scope["path"] + (f"?{query}" if 0 < len(query) <= LONGEST_QUERY else "")
         return RedirectResponse(f"/sign-in?{urlencode({'next': address})}", 303)
-    return Visit(request, Caller(session.tenant, frozenset(session.scopes), session.key_id), token, public=False)
+    caller = Caller(session.tenant, frozenset(session.scopes), session.key_id)
+    return Visit(request, caller, session=token, public=False)
 
 
 async def _admit_visitor(request: Request) -> None:

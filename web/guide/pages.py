@@ -32,8 +32,8 @@ async def guide(visit: Visit) -> Response:
     name = visit.path("name")
     if name not in GUIDES:
         raise Problem("not-found", f"there is no guide {name[:100]}")
-    text, sections = _render_guide(name)
-    return visit.page("guide/guide.html", name=name, guides=GUIDES, text=text, sections=sections)
+    html, sections = _render_guide(name)
+    return visit.page("guide/guide.html", name=name, guides=GUIDES, text=html, sections=sections)
 
 
 @cache
@@ -43,7 +43,7 @@ def _render_guide(name: str) -> tuple[Markup, list[tuple[str, str]]]:
 
 def _rewrite_links(tokens: Sequence[Token]) -> None:
     """Point links to other documents at their pages; a document without a page becomes plain text."""
-    href = None
+    href = None  # of the link that is open, so that its end also becomes plain text
     for token in tokens:
         if token.type == "link_open":
             href = str(token.attrGet("href"))

@@ -58,7 +58,8 @@ async def now(visit: Visit) -> Response:
 async def _render(visit: Visit) -> tuple[str, bytes]:
     answer = await visit.api.ask("GET", f"/v1/jobs/{visit.path('job_id')}")
     html = await asyncio.to_thread(render, "jobs/live.html", await _context(visit, answer.document))
-    return answer.headers["etag"], gzip.compress(html.encode("utf-8", "backslashreplace"), 5)
+    content = html.encode("utf-8", "backslashreplace")  # replies can contain lone surrogates, which UTF-8 has not
+    return answer.headers["etag"], gzip.compress(content, compresslevel=5)
 
 
 @pages.post("/jobs/{job_id}/cancel", "jobs:write")
@@ -70,7 +71,7 @@ async def cancel(visit: Visit) -> Response:
     except Refused as error:
         if error.code != "already-finished":
             raise
-    LIVE.clear()
+    LIVE.clear()  # the page that follows shows the job as cancelled
     return visit.redirect(path)
 
 
@@ -94,7 +95,7 @@ def _percent(job: Json) -> int | None:
     """Return the percentage of a running job's questions that are answered; ``None`` if it is not running."""
     if job["status"] != "running" or not job["expected"]:
         return None
-    return int(100 * job["asked"] / max(job["expected"], job["asked"]))
+    return int(100 * job["asked"] / max(job["expected"], job["asked"]))  # more may be asked than was expected
 
 
 def _pace(job: Json) -> float | None:
@@ -105,7 +106,7 @@ def _pace(job: Json) -> float | None:
     if job["started_at"] is None:
         return None
     start, end = (datetime.fromisoformat(job[name]) for name in ("started_at", "finished_at"))
-    return float(job["asked"]) / max(0.001, (end - start).total_seconds())
+    return float(job["asked"]) / max(0.001, (end - start).total_seconds())  # a job may end in no time
 
 
 MAX_CHARACTERS = 300

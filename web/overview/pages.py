@@ -13,6 +13,8 @@ from web.frame.rendering import WORDING
 pages = Pages()
 
 COLUMNS = ("UCS", "DSBS", "BS", None)
+"""Letters in the order of their columns; ``None`` for ratings without a letter."""
+
 NEWEST = 8
 """Number of ratings and of running jobs that are shown."""
 
@@ -50,9 +52,8 @@ async def _queue_context(visit: Visit, document: Json) -> JsonObject:
 
 def _ratings_by_kind(overview: Json) -> Iterable[tuple[str, str, int, list[list[Json]]]]:
     """Return for each kind its name, its heading, its number of services, and their ratings by letter."""
-    rows, services = overview["targets"], overview["services"]
     for kind, heading in WORDING["service_kinds"].items():
-        rows_of_kind = [row for row in rows if row["target"]["kind"] == kind]
-        ratings_by_letter = [[row for row in rows_of_kind if row["letter"] == letter] for letter in COLUMNS]
+        ratings = [rating for rating in overview["targets"] if rating["target"]["kind"] == kind]
+        ratings_by_letter = [[rating for rating in ratings if rating["letter"] == letter] for letter in COLUMNS]
         if any(ratings_by_letter):
-            yield kind, heading, services[kind], ratings_by_letter
+            yield kind, heading, overview["services"][kind], ratings_by_letter

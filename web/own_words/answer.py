@@ -65,34 +65,39 @@ def answer_of(document: Json) -> BiasAnswer | None:
         cases = [(case.list, case.towards) for case in component.images]
     else:
         return None
-    stereotyped = _count_choices([towards for name, towards in cases if name != "neutral"])
-    neutral = _count_choices([towards for name, towards in cases if name == "neutral"])
+    stereotyped = _count_choices([towards for list_name, towards in cases if list_name != "neutral"])
+    neutral = _count_choices([towards for list_name, towards in cases if list_name == "neutral"])
     step_1, step_2 = (view.components[0].effect(name) for name in ("step_1", "step_2"))
     hidden_titles = tuple(effect.title for effect in view.components[0].hidden if standing(effect) == BEYOND)
     declared_letter = rating.letter if rating.declared else None
     stereotype_standing = "" if step_2 is None else standing(step_2)
     if stereotype_standing != BEYOND and step_2 and step_2.tolerance and (step_2.estimate or 0.0) <= step_2.tolerance:
-        stereotype_standing = WITHIN  # a declared letter rests on more than this interval
-    verdict = _stereotype_verdict(declared_letter, stereotype_standing, stereotyped)
-    return BiasAnswer(verdict, stereotyped, neutral, "" if step_1 is None else standing(step_1), hidden_titles)
+        # although the interval is not within the tolerance: a declared letter rests on more than this interval
+        stereotype_standing = WITHIN
+    return BiasAnswer(
+        verdict=_stereotype_verdict(declared_letter, stereotype_standing, stereotyped),
+        stereotyped=stereotyped,
+        neutral=neutral,
+        neutral_standing="" if step_1 is None else standing(step_1),
+        hidden=hidden_titles,
+    )
 
 
-def _stereotype_verdict(declared: Letter | str | None, stereotype_standing: str, tally: Tally) -> Verdict:
-    """Return the verdict by the declared letter, the standing of the stereotype's effect, and the choices."""
-    if declared is None or tally.share is None:
+def _stereotype_verdict(declared_letter: Letter | str | None, stereotype_standing: str, tally: Tally) -> Verdict:
+    if declared_letter is None or tally.share is None:
         return "open"
     direction: Verdict = "yes" if tally.share >= STEREOTYPE else "opposite"
-    if declared == Letter.UCS:
+    if declared_letter == Letter.UCS:
         return "no"
-    if declared == Letter.DSBS and stereotype_standing == WITHIN:
-        return "part"
-    if declared == Letter.DSBS or stereotype_standing == BEYOND:
+    if declared_letter == Letter.DSBS and stereotype_standing == WITHIN:
+        return "part"  # the letter comes from an effect that the mean hides
+    if declared_letter == Letter.DSBS or stereotype_standing == BEYOND:
         return direction
-    return "no" if stereotype_standing == WITHIN else "open"
+    return "no" if stereotype_standing == WITHIN else "open"  # BS by neutral cases says nothing of the stereotype
 
 
 def _count_choices(choices: list[float | None]) -> Tally:
     known_choices = [choice for choice in choices if choice is not None]
     towards = sum(choice > STEREOTYPE for choice in known_choices)
     against = sum(choice < STEREOTYPE for choice in known_choices)
-    return Tally(towards, against, len(known_choices) - towards - against)
+    return Tally(first=towards, second=against, ties=len(known_choices) - towards - against)

@@ -35,20 +35,22 @@ PER_TERM, MOST_MADE = 10, 1000
 @pages.get("/own-words")
 async def say_bias(visit: Visit) -> Response:
     """Show the form for a bias in own words: new, or filled from the specification that `from` names."""
-    if typed := visit.typed:
-        return await _form_page(visit, _known_kind(typed.get("kind", "")), typed, typed.get("from", ""))
-    kind, source = _known_kind(visit.query("kind")), visit.query("from")
+    if typed := visit.typed:  # of a refused form
+        return await _form_page(visit, _known_kind(typed.get("kind", "")), typed, source_name=typed.get("from", ""))
+    kind, source_name = _known_kind(visit.query("kind")), visit.query("from")
     example = SERVICES[kind]["example"]
-    words_document = await visit.api.get(f"/v1/specifications/{segment(source or example)}")
-    if words_document["kind"] not in KINDS.values():
+    specification = await visit.api.get(f"/v1/specifications/{segment(source_name or example)}")
+    if specification["kind"] not in KINDS.values():
         return visit.redirect("/own-words")
-    kind = next(name for name, noun in KINDS.items() if noun == words_document["kind"])
-    texts = _texts_of(KINDS[kind], words_document["words"])
-    description = {name: words_document[name] for name in ("title", "language", "citation")}
-    if source == example:
+    # the words decide for which kind of service they are
+    kind = next(service_kind for service_kind, noun in KINDS.items() if noun == specification["kind"])
+    texts = _texts_of(KINDS[kind], specification["words"])
+    description = {name: specification[name] for name in ("title", "language", "citation")}
+    if source_name == example:
         description["title"] = SERVICES[kind]["example_title"]
-    initial = {**texts, **description} if source else {"neutral": texts["neutral"], "language": "en"}
-    return await _form_page(visit, kind, initial, source)
+    # a new form begins with the neutral words of the example
+    initial = {**texts, **description} if source_name else {"neutral": texts["neutral"], "language": "en"}
+    return await _form_page(visit, kind, initial, source_name)
 
 
 def _known_kind(text: str) -> str:
@@ -70,10 +72,9 @@ async def store_bias(visit: Visit) -> Response:
 async def change_words(visit: Visit) -> Response:
     """Show step 1 again, with the entered words."""
     test = await read_test(visit)
-    name = test.specification.partition("@")[0]
     description = {"title": test.corpus["name"], "language": test.corpus["language"]}
     texts = visit.typed or {**_texts_of(KINDS[test.kind], test.words), **description}
-    return await _form_page(visit, test.kind, texts, name, test=test)
+    return await _form_page(visit, test.kind, texts, source_name=test.specification.partition("@")[0], test=test)
 
 
 @pages.post("/own-words/{corpus_id}/words", "jobs:write", form_page=change_words)
@@ -86,7 +87,7 @@ async def store_changed_words(visit: Visit) -> Response:
         return visit.redirect(test.path("sentences"), **test.query)
     specification = await _next_version(visit, specification_kind, texts, test.specification.partition("@")[0])
     corpus = test.corpus
-    if test.kind == "language-model":
+    if test.kind == "language-model":  # a corpus of pictures has no words
         corpus = await _create_corpus(visit, test.kind, texts, specification, items_of=test.corpus["id"])
     changed_test = BiasTest.of(corpus, specification)
     former_corpus = test.corpus["id"] if corpus["id"] != test.corpus["id"] else None
@@ -95,8 +96,8 @@ async def store_changed_words(visit: Visit) -> Response:
 
 def _texts_of(specification_kind: str, words: Json) -> dict[str, str]:
     """Return words as texts of the form's fields; the groups' words become two lists in equal order."""
-    sides = zip(*words.get(PAIR_FIELD, ()), strict=True)
-    lists = dict(zip(("first_words", "second_words"), map(", ".join, sides), strict=False))
+    sides = zip(*words.get(PAIR_FIELD, ()), strict=True)  # the first words of all pairs, then the second ones
+    lists = dict(zip(("first_words", "second_words"), map(", ".join, sides), strict=False))  # empty without pairs
     return {**typed_of(specification_kind, words), **lists}
 
 
@@ -114,6 +115,7 @@ def _complete_fields(specification_kind: str, texts: Mapping[str, str]) -> dict[
         counts = f"{len(first_words)} words for the first group, and {len(second_words)} for the second"
         detail = f"{counts}: each needs its counterpart"
         raise Refused.unreadable([{"pointer": f"/words/{PAIR_FIELD}", "detail": detail}])
+    # without words for the groups, their names are the words
     pairs: list[Sequence[str]] = [*zip(first_words, second_words, strict=True)] or [side_names]
     return {**fields, PAIR_FIELD: "\n".join(map(", ".join, pairs))}
 
@@ -123,15 +125,17 @@ async def _next_version(visit: Visit, kind: str, texts: Mapping[str, str], name:
         newest: JsonObject = await visit.api.get(f"/v1/specifications/{name}")
     except Refused:
         return await store_new(visit, kind, texts)  # the specification was removed, or belongs to another tenant
-    return await (store_new(visit, kind, texts) if newest["shipped"] else store_version(visit, kind, texts, name))
+    if newest["shipped"]:  # it belongs to nobody who could change it
+        return await store_new(visit, kind, texts)
+    return await store_version(visit, kind, texts, name)
 
 
-async def _stored_specification(visit: Visit, kind: str, texts: Mapping[str, str], source_id: str) -> JsonObject:
+async def _stored_specification(visit: Visit, kind: str, texts: Mapping[str, str], source_name: str) -> JsonObject:
     """Return the specification that the form began with if its words are unchanged, else a new one."""
-    if source_id:
-        source_specification: JsonObject = await visit.api.get(f"/v1/specifications/{segment(source_id)}")
-        if source_specification["kind"] == kind and _are_unchanged(kind, texts, source_specification["words"]):
-            return source_specification
+    if source_name:
+        source: JsonObject = await visit.api.get(f"/v1/specifications/{segment(source_name)}")
+        if source["kind"] == kind and _are_unchanged(kind, texts, source["words"]):
+            return source
     return await store_new(visit, kind, texts)
 
 
@@ -142,15 +146,17 @@ def _are_unchanged(specification_kind: str, texts: Mapping[str, str], words: Jso
 async def _create_corpus(
     visit: Visit, kind: str, texts: Mapping[str, str], specification: Json, items_of: str | None = None
 ) -> JsonObject:
-    name, words = texts.get("title", "").strip() or specification["title"], specification["words"]
+    name = texts.get("title", "").strip() or specification["title"]
+    words = specification["words"]
     if kind == "language-model":
-        terms = sum(len(words.get(field, ())) for field in ("first_terms", "second_terms", "neutral"))
+        term_count = sum(len(words.get(field, ())) for field in ("first_terms", "second_terms", "neutral"))
+        # frames that fit any word exist in English
         has_frames = words.get("frames") or specification["language"].partition("-")[0] == "en"
         body = {
             "name": name,
             "specification": f"{specification['name']}@{specification['version']}",
             "items_of": items_of,
-            "from_frames": min(PER_TERM, MOST_MADE // terms) if has_frames else 0,
+            "from_frames": min(PER_TERM, MOST_MADE // term_count) if has_frames else 0,
         }
     else:
         subject = {"attribute": words["attribute"], "language": specification["language"]}
@@ -158,16 +164,20 @@ async def _create_corpus(
     return dict(await visit.api.post("/v1/corpora", body))
 
 
-async def _form_page(visit: Visit, kind: str, texts: Json, source: str, *, test: BiasTest | None = None) -> Response:
+async def _form_page(
+    visit: Visit, kind: str, texts: Json, source_name: str, *, test: BiasTest | None = None
+) -> Response:
+    """Show the form with `texts`, which began with the specification `source_name`; `test` is the test to change."""
     specification_kind = KINDS[kind]
     specifications = await visit.api.get("/v1/specifications", kind=specification_kind, limit=200)
+    # earlier corpora are offered only to a user who begins
     corpora = await visit.api.get("/v1/corpora", kind="sentences", limit=50) if test is None else {"items": []}
     return visit.page(
         "own_words/words.html",
         kind=kind,
         typed=texts,
-        source=source,
-        now=test,
+        source=source_name,
+        test=test,
         wrong=wrong_fields(specification_kind, visit.refused.errors) if visit.refused else {},
         folded=[field for field in FIELDS[specification_kind] if field.name not in SHOWN],
         example=SERVICES[kind]["example"],

@@ -33,7 +33,6 @@ NOT_ASKED = ("instruction", "language_codes", "samples", "labels", "multi_label"
 DRAWING = frozenset({"openai-images"})
 """Protocols of services that draw pictures: they cannot write sentences, and are not rated."""
 
-
 MOST_SAVED = 200
 """Number of saved services that a form lists; a search finds the others."""
 
@@ -45,7 +44,7 @@ async def sentences(visit: Visit) -> Response:
     values = await review_of(visit, test.corpus, test.words)
     if test.kind == "language-model" and test.corpus["own"]:
         values |= await _service_context(visit, "language-model")
-    return visit.page("own_words/sentences.html", **values, now=test, job=await _job_in_address(visit, "writing"))
+    return visit.page("own_words/sentences.html", **values, test=test, job=await _job_in_address(visit, "writing"))
 
 
 @pages.post("/own-words/{corpus_id}/writing", "jobs:write", form_page=sentences)
@@ -66,7 +65,7 @@ async def progress(visit: Visit) -> Response:
     job = await _job_in_address(visit, "writing")
     if job is None:
         raise Problem("invalid-request", "the address lacks the parameter 'job'")
-    return visit.page("own_words/progress.html", job=job, now=await read_test(visit))
+    return visit.page("own_words/progress.html", job=job, test=await read_test(visit))
 
 
 @pages.post("/own-words/{corpus_id}/cancel", "jobs:write")
@@ -82,7 +81,7 @@ async def choose_model(visit: Visit) -> Response:
     """Show step 3: the choice of the model, and the answer of a test; an error page if items or words are missing."""
     test = await read_test(visit)
     if not test.corpus["items"] or not test.specification:
-        return visit.page("own_words/nothing.html", 409, now=test)
+        return visit.page("own_words/nothing.html", 409, test=test)
     job = await _job_in_address(visit, "rating")
     running = job is not None and job["status"] in ("queued", "running")
     rating = job and job["rating"]
@@ -90,7 +89,7 @@ async def choose_model(visit: Visit) -> Response:
     return visit.page(
         "own_words/test.html",
         **await _service_context(visit, test.kind),
-        now=test,
+        test=test,
         job=job,
         running=running,
         answer=answer,
@@ -103,9 +102,9 @@ async def begin_test(visit: Visit) -> Response:
     """Request the rating, and show its progress and its answer in this step."""
     texts, test = visit.typed, await read_test(visit)
     if not test.corpus["items"]:
-        return await choose_model(visit)
+        return await choose_model(visit)  # which explains what is missing
     experiment: JsonObject = {"method": SERVICES[test.kind]["method"], "corpus": test.corpus["id"]}
-    if test.kind == "image-classifier":
+    if test.kind == "image-classifier":  # a corpus of pictures has no words
         experiment["specification"] = test.specification
     if texts.get("per_term"):
         experiment["per_term"] = _number_or_text(texts["per_term"])
@@ -117,18 +116,18 @@ async def begin_test(visit: Visit) -> Response:
 
 async def _service_context(visit: Visit, kind: str) -> JsonObject:
     """Return the values for the fields of a service."""
-    texts = visit.typed
-    protocols = await _protocols(visit, kind)
+    texts, protocols = visit.typed, await _protocols(visit, kind)
     protocol = _protocol_named(protocols, texts.get("protocol") or visit.query("protocol"))
     settings = _settings_of(protocol, kind)
     errors = visit.refused.errors if visit.refused else []
+    # the request for sentences has the service as its author, that for a rating as its target
     service_errors = [{**error, "pointer": error["pointer"].removeprefix("/author")} for error in errors]
     targets = await visit.api.get("/v1/targets", kind=kind, q=visit.query("service"), limit=MOST_SAVED)
     return {
         "kind": kind,
         "protocols": protocols,
         "protocol": protocol,
-        "settings": sorted(settings, key=_is_folded),
+        "settings": sorted(settings, key=_is_folded),  # the folded ones last
         "folded": _is_folded,
         "saved": targets["items"],
         "more_saved": bool(targets["next_cursor"]),
@@ -192,7 +191,6 @@ class BiasTest:
     """The user's test: the words that describe the bias, and their corpus."""
 
     corpus: JsonObject
-    """The corpus."""
     specification: str
     """Name and version of the specification with the words."""
     words: JsonObject
@@ -225,7 +223,7 @@ async def read_test(visit: Visit) -> BiasTest:
         return BiasTest(corpus, corpus["specification"] or "", corpus["words"] or {})
     name, _, version = visit.query("words").partition("@")
     if not name:
-        return BiasTest(corpus, "", {})
+        return BiasTest(corpus, specification="", words={})
     path = f"/v1/specifications/{segment(name)}"
     specification = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
     return BiasTest.of(corpus, specification)

@@ -27,7 +27,7 @@ async def current(visit: Visit) -> Response:
 async def changes(visit: Visit) -> Response:
     """Show which lines of the text changed from one version to another; by default, from the previous one."""
     listing = await visit.api.get("/v1/methodology")
-    versions = [version["version"] for version in listing["items"]]
+    versions = [version["version"] for version in listing["items"]]  # newest first
     until = visit.query("to") or listing["current"]
     index = versions.index(until) + 1 if until in versions else 0
     since = visit.query("from") or versions[min(index, len(versions) - 1)]
@@ -53,15 +53,15 @@ async def version(visit: Visit) -> Response:
 async def _version_page(visit: Visit, name: str) -> Response:
     listing = await visit.api.get("/v1/methodology")
     document = await visit.api.get(f"/v1/methodology/{name}")
-    versions = [version["version"] for version in listing["items"]]
-    text, sections = render_markdown(document["text"])
+    html, sections = render_markdown(document["text"])
+    versions = [version["version"] for version in listing["items"]]  # newest first
     older_versions = versions[versions.index(document["version"]) + 1 :]
     return visit.page(
         "public/methodology.html",
         versions=listing["items"],
         shown=document,
         previous=older_versions[0] if older_versions else None,
-        text=text,
+        text=html,
         sections=sections,
     )
 
@@ -78,7 +78,7 @@ def changed_lines(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]
     """Return the lines that differ, each group with `CONTEXT` equal lines around it."""
     for index, group in enumerate(SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(CONTEXT)):
         if index:
-            yield Line("…", "")
+            yield Line("…", text="")
         for tag, old_from, old_to, new_from, new_to in group:
             if tag == "equal":
                 yield from (Line(" ", text) for text in before[old_from:old_to])

@@ -61,7 +61,7 @@ async def service(visit: Visit) -> Response:
 def _series_line(number: int, ratings: Sequence[Json]) -> Markup | None:
     """Draw the deciding effects of the ratings by one method for one attribute, over time, as SVG."""
     sizes = [EffectDocument(*rating["effect"]["of_limit"]) if rating["effect"] else NO_EFFECT for rating in ratings]
-    return line_of(ratings, sizes, "effect, in units of its limit", f"s{number}", 1.0)
+    return line_of(ratings, sizes, "effect, in units of its limit", key=f"s{number}", limit=1.0)
 
 
 def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -69,12 +69,12 @@ def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
     A segment is ``(letter, count, x, width)``; the row with the most services has the width 100.
     """
-    longest = max((row["targets"] for row in rows), default=0)
+    most_services = max((row["targets"] for row in rows), default=0)
     for row in rows:
         start, segments = 0, []
         for letter in COUNTED:
             if count := row["counts"][letter]:
-                segments.append((letter, count, 100 * start / longest, 100 * count / longest))
+                segments.append((letter, count, 100 * start / most_services, 100 * count / most_services))
                 start += count
         yield {**row, "segments": segments}
 
@@ -89,8 +89,8 @@ async def attributes(visit: Visit) -> Response:
 async def log(visit: Visit) -> Response:
     """Show the size and root of the log, its entries (newest first), and a consistency proof."""
     head = await visit.api.get("/v1/log")
-    rating, before_text = visit.query("rating"), visit.query("before")
-    before = min(whole_number(before_text) or head["size"], head["size"])
+    rating = visit.query("rating")
+    before = min(whole_number(visit.query("before")) or head["size"], head["size"])  # end of the page, exclusive
     if rating:
         listing = await visit.api.get("/v1/log/entries", rating=rating, limit=ROWS)
     else:

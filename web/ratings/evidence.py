@@ -63,6 +63,7 @@ def row_of(case: Mapping[str, Any], search_text: str, vocabulary: Vocabulary) ->
     """Write a case of the API as a row, with its raw questions and replies if it has them."""
     texts = case["texts"]
     lines = [_text_line(text, _counterpart(texts, index), search_text, vocabulary) for index, text in enumerate(texts)]
+    # the address of a thumbnail ends with the digest of the picture
     picture = None if case["thumbnail"] is None else str(case["thumbnail"]).rpartition("/")[2]
     exchanges = [_exchange_line(exchange, search_text, vocabulary) for exchange in case.get("exchanges", ())]
     return Row(case, lines, picture, exchanges)
@@ -77,31 +78,31 @@ def _counterpart(texts: Sequence[Json], index: int) -> str:
 def _text_line(text: Json, counterpart: str, search_text: str, vocabulary: Vocabulary) -> Line:
     answer, failure = text["answer"], text["failure"]
     return Line(
-        text["name"],
-        list(pieces(text["text"], search_text, counterpart)),
-        text["lang"],
-        None if answer is None else list(pieces(answer, search_text)),
-        text["answer_lang"],
-        None if failure is None else vocabulary.cause(failure),
+        name=text["name"],
+        pieces=list(pieces(text["text"], search_text, counterpart)),
+        lang=text["lang"],
+        answer=None if answer is None else list(pieces(answer, search_text)),
+        answer_lang=text["answer_lang"],
+        failure=None if failure is None else vocabulary.cause(failure),
         beginning=_shorten(text["text"], LONGEST_QUESTION),
         answer_beginning=_shorten(answer, LONGEST_ANSWER),
     )
 
 
 def _exchange_line(observation: Json, search_text: str, vocabulary: Vocabulary) -> Line:
-    ask, answer, failure = observation["ask"], answer_text(observation), observation["failure"]
+    ask, failure = observation["ask"], observation["failure"]
+    question, answer = question_text(ask), answer_text(observation)
     is_translation = ask.get("asks") == "translate"
-    question = question_text(ask)
     return Line(
-        f"no. {observation['seq']}",
-        list(pieces(question, search_text)),
-        ask.get("source") if is_translation else "en",
-        None if answer is None else list(pieces(answer, search_text)),
-        ask.get("target") if is_translation else None,
-        None if failure is None else failure.get("service_said") or vocabulary.cause(failure["code"]),
-        observation["unit"],
-        _shorten(question, LONGEST_QUESTION),
-        _shorten(answer, LONGEST_ANSWER),
+        name=f"no. {observation['seq']}",
+        pieces=list(pieces(question, search_text)),
+        lang=ask.get("source") if is_translation else "en",
+        answer=None if answer is None else list(pieces(answer, search_text)),
+        answer_lang=ask.get("target") if is_translation else None,
+        failure=None if failure is None else failure.get("service_said") or vocabulary.cause(failure["code"]),
+        unit=observation["unit"],
+        beginning=_shorten(question, LONGEST_QUESTION),
+        answer_beginning=_shorten(answer, LONGEST_ANSWER),
     )
 
 
@@ -125,7 +126,7 @@ def _mark_differences(text: str, counterpart: str) -> Iterator[tuple[str, bool]]
     if not counterpart or max(len(words), len(other_words)) > LONGEST_COMPARED:
         yield text, False
         return
-    matcher = SequenceMatcher(None, [word[0] for word in words], other_words, autojunk=False)
+    matcher = SequenceMatcher(None, [word.group() for word in words], other_words, autojunk=False)
     end_of_previous = 0
     for tag, start, end, _, _ in matcher.get_opcodes():
         if tag != "equal" and start < end:

@@ -70,7 +70,7 @@ def part_of(rating: Rating, name: str, walk: str = "") -> dict[str, Any] | None:
         return None
     matches = (component for component in components if component.name == name)
     component = next(matches, None) or rating.view.decider or rating.view.foremost[0]
-    part = rating.rated.components[component.number - 1]
+    part = rating.rated.components[component.number - 1]  # numbers begin with 1
     return {
         "component": component,
         "band": _steps_figure(rating, component),
@@ -88,13 +88,15 @@ def _figure(heading: str, how: str, key: str, draw: Draw, note: str = "", *, fol
     if small_figure is None or large_figure is None:
         return None
     is_folded = folds and small_figure.height > TALL
-    svgs = Markup(small_figure.svg), None if is_folded else Markup(large_figure.svg)  # noqa: S704  escaped
-    return PageFigure(heading, how, *svgs, small_figure.table, is_folded, note)
+    narrow = Markup(small_figure.svg)  # noqa: S704  escaped by the figures
+    wide = None if is_folded else Markup(large_figure.svg)  # noqa: S704  escaped by the figures
+    return PageFigure(heading, how, narrow, wide, small_figure.table, folded=is_folded, note=note)
 
 
 def _fixed_figure(heading: str, how: str, figure: Figure | None) -> Iterator[PageFigure]:
     if figure is not None:
-        yield PageFigure(heading, how, Markup(figure.svg), None, figure.table)  # noqa: S704  escaped by the figures
+        svg = Markup(figure.svg)  # noqa: S704  escaped by the figures
+        yield PageFigure(heading, how, narrow=svg, wide=None, table=figure.table)
 
 
 def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
@@ -118,11 +120,13 @@ def _walks(rating: Rating, component: Component, shown_index: int | None) -> Ite
     """Yield every set of squares; only that with `shown_index` is drawn, or else that of the deciding step."""
     pictures = [picture for picture in component.pictures if isinstance(picture, Squares)]
     if shown_index is None:
-        step = 1 if rating.view.verdict.letter is Letter.BS else 2
+        step = 1 if rating.view.verdict.letter is Letter.BS else 2  # step 1 decides BS, step 2 the other letters
         shown_index = next((index for index, picture in enumerate(pictures) if picture.step == step), 0)
     for index, picture in enumerate(pictures):
-        cases_by_name = picture.cases if index == min(shown_index, len(pictures) - 1) else ()
-        groups = dict.fromkeys(case.group for _, cases in cases_by_name for case in cases)
+        named_cases = (
+            picture.cases if index == min(shown_index, len(pictures) - 1) else ()
+        )  # any number may be asked for
+        groups = dict.fromkeys(case.group for _, cases in named_cases for case in cases)
         squares = [
             (group, figures.linked_squares(picture, group, f"sq{number}", lambda words: rating.case_of(words.search)))
             for number, group in enumerate(groups)
@@ -140,6 +144,7 @@ def _evidence_figures(component: Component) -> Iterator[PageFigure]:
             picture.title,
             figures.caption(picture),
             f"p{index}",
+            # the default binds the picture of this turn of the loop
             lambda key, width, picture=picture: figures.picture(picture, key, width),  # type: ignore[misc]
         )
         if page_figure is not None:
@@ -193,8 +198,8 @@ def _tolerances_figure(rating: Rating, component: Component) -> PageFigure | Non
     verdicts = component.sensitivity.values()
     leaders = {verdict.letter for verdict in verdicts}
     letter = next(iter(leaders), None)
-    shares = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]
-    gap_note = f" In the gap at the end, {UNLOCATED}." if min(shares, default=1) <= 1 - MIN_PROBABILITY else ""
+    totals = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]  # of the letters
+    gap_note = f" In the gap at the end, {UNLOCATED}." if min(totals, default=1) <= 1 - MIN_PROBABILITY else ""
     return _figure(
         f"{letter} leads at every tolerance" if len(leaders) == 1 else "The tolerance decides which letter leads",
         f"The probability of each letter if another tolerance had been declared.{gap_note}",

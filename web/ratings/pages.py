@@ -99,7 +99,7 @@ async def history(visit: Visit) -> Response:
     comparable = [other_rating for other_rating in rating.others if _key_of(other_rating) == _key_of(rating.document)]
     changes = [
         await visit.api.get(f"/v1/ratings/{before['id']}/difference", **{"with": after["id"]})
-        for after, before in list(pairwise(comparable))[:MOST_STEPS]
+        for after, before in list(pairwise(comparable))[:MOST_STEPS]  # newest first
     ]
     return render_page(visit, rating, "history", changes=changes, line=line_of_effects(rating, changes))
 
@@ -109,32 +109,37 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
 
     Of the hidden effects, only the one that changed most between two ratings is included.
     """
-    because, parts = rating.document.get("because"), {part.name: part for part in rating.view.components}
-    name = because["component"] if because else next(iter(parts), "")
+    because = rating.document.get("because")
+    components = {component.name: component for component in rating.view.components}
+    name = because["component"] if because else next(iter(components), "")
     effects_by_name: dict[str, Effect] = {}
-    if part := parts.get(name):
-        effects_by_name = {effect.name: effect for effect in part.effects}
-        raw_names = (f"{hidden.kind}: {hidden.name}" for hidden in part.part.hidden)
-        hidden = dict(zip(raw_names, part.hidden, strict=True))
+    if component := components.get(name):
+        effects_by_name = {effect.name: effect for effect in component.effects}
+        # the API's name of a hidden effect in a difference is its kind and its name
+        names_in_changes = (f"{hidden.kind}: {hidden.name}" for hidden in component.part.hidden)
+        hidden = dict(zip(names_in_changes, component.hidden, strict=True))
         effects = [effect for change in changes for effect in change["effects"] if effect["component"] == name]
+        # effects that are not hidden count as unchanged
         most_changed = max(effects, key=lambda effect: abs(effect["moved"]) * (effect["name"] in hidden), default=None)
         if most_changed is not None and most_changed["name"] in hidden:
             effects_by_name[most_changed["name"]] = hidden[most_changed["name"]]
-    rows: dict[str, JsonObject] = {}
+    ratings: dict[str, JsonObject] = {}
     for change in changes:
         for side in ("after", "before"):
-            row = rows.setdefault(change[side]["id"], {**change[side], "effects": {}, "since": None})
-            effects = [effect for effect in change["effects"] if effect["component"] == name]
-            row["effects"] |= {effect["name"]: effect[side] for effect in effects if effect["name"] in effects_by_name}
-        rows[change["after"]["id"]]["since"] = change
+            rating_row = ratings.setdefault(change[side]["id"], {**change[side], "effects": {}, "since": None})
+            for effect in change["effects"]:
+                if effect["component"] == name and effect["name"] in effects_by_name:
+                    rating_row["effects"][effect["name"]] = effect[side]
+        ratings[change["after"]["id"]]["since"] = change
     bounds: dict[str, list[float]] = {}
-    for row in rows.values():
-        for effect_name, effect in row["effects"].items():
+    for rating_row in ratings.values():
+        for effect_name, effect in rating_row["effects"].items():
             bounds.setdefault(effect_name, [0.0]).extend((effect["low"], effect["high"]))
+    # a margin of 0.02 at both ends
     scales = {effect_name: (min(values) - 0.02, max(values) + 0.02) for effect_name, values in bounds.items()}
     return {
-        "part": part.title if part else name,
-        "ratings": list(rows.values()),
+        "part": component.title if component else name,
+        "ratings": list(ratings.values()),
         "scales": scales,
         "drawn": effects_by_name,
     }
@@ -159,7 +164,9 @@ async def provenance(visit: Visit) -> Response:
     }
     # a rating of a removed version cannot be replayed
     replayable = methods if rating.rated.methodology.version in methods else {}
-    further_versions = [v for v, names in replayable.items() if v not in versions and rating.rated.method in names]
+    further_versions = [
+        version for version, names in replayable.items() if version not in versions and rating.rated.method in names
+    ]
     return render_page(
         visit,
         rating,
@@ -189,6 +196,7 @@ async def certificate(visit: Visit) -> Response:
     envelope = await visit.api.get(f"/v1/ratings/{rating.id}/attestation.json")
     entries = await visit.api.get("/v1/log/entries", rating=rating.id)
     head = await visit.api.get("/v1/log")
+    # of the note's signatures, the first is the agency's own
     witnesses = head["checkpoint"].partition("\n\n")[2].splitlines()[1:]
     return render_page(
         visit, rating, "certificate", envelope=envelope, entries=entries["items"], head=head, witnesses=witnesses
@@ -200,6 +208,7 @@ async def certificate(visit: Visit) -> Response:
 async def reply(visit: Visit) -> Response:
     """Show the reply of the service's owner."""
     text, link = visit.typed.get("text", ""), visit.typed.get("link", "")
+    # a refused text belongs to the form of the answer, or to that of the reply
     texts = {"text": "", "answer": text} if visit.url_path.endswith("/answer") else {"text": text, "answer": ""}
     return render_page(visit, await rating_in_path(visit), "reply", wrong=visit.refused, link=link, **texts)
 

@@ -72,11 +72,11 @@ class Rating:
 
     def evidence(self, text: str) -> str:
         """Return the address of the evidence page with the cases that contain a text."""
-        return f"{self.base}/evidence?q={_quote(text[:200])}"
+        return f"{self.base}/evidence?q={_quote(text[:200])}"  # as the API limits it
 
     def case_of(self, question: str) -> str:
         """Return the address of the evidence page on which the case of a question is opened."""
-        return f"{self.base}/evidence?question={_quote(question[:2_000])}#opened"
+        return f"{self.base}/evidence?question={_quote(question[:2_000])}#opened"  # as the API limits it
 
     @property
     def why(self) -> str:
@@ -110,19 +110,20 @@ async def rating_in_path(visit: Visit) -> Rating:
     """Read the rating in the path of a page."""
     document = await visit.api.get(f"/v1/ratings/{visit.path('rating_id')}")
     digest = document["target"]["digest"]
-    others = await _ratings_of_service(visit, digest)
+    others = await _ratings_of_service(visit, digest, mine=False)
+    mine = False  # the public pages are the same for everyone
+    if not visit.public:
+        own_ratings = await _ratings_of_service(visit, digest, mine=True)
+        mine = any(own_rating["id"] == document["id"] for own_rating in own_ratings)
     expires_at = datetime.fromisoformat(document["expires_at"]).timestamp()
     view = read({**document, "expired": service_of(visit.request).clock() >= expires_at})
-    mine = not visit.public and any(other_rating["id"] == document["id"] for other_rating in others)
-    if not visit.public:
-        others = await _ratings_of_service(visit, digest, mine=False)
     return Rating(document, view, others, mine, visit.public)
 
 
-async def _ratings_of_service(visit: Visit, digest: str | None, *, mine: bool = True) -> list[Json]:
+async def _ratings_of_service(visit: Visit, digest: str | None, *, mine: bool) -> list[Json]:
     """Read the newest ratings of the service whose description has `digest`; if `mine`, only the caller's own."""
-    filters = {"digest": digest or "none", "mine": mine and not visit.public, "state": "all"}
-    page = await visit.api.get("/v1/ratings", **filters, limit=MOST_LISTED)
+    # without a digest, such as of a masked rating, no rating matches
+    page = await visit.api.get("/v1/ratings", digest=digest or "none", mine=mine, state="all", limit=MOST_LISTED)
     return list(page["items"])
 
 
@@ -149,16 +150,16 @@ async def rows_by_mention(visit: Visit, rating: Rating) -> list[JsonObject]:
         return []
     decision, mention = decision_and_mention
     candidates = [
-        row
-        for row in rating.others
-        if row["id"] != rating.id and all(row[name] == rating.document[name] for name in ("method", "attribute"))
+        other
+        for other in rating.others
+        if other["id"] != rating.id and all(other[name] == rating.document[name] for name in ("method", "attribute"))
     ]
-    for row in candidates[:MOST_READ]:
-        document = await visit.api.get(f"/v1/ratings/{segment(row['id'])}")
+    for candidate in candidates[:MOST_READ]:
+        document = await visit.api.get(f"/v1/ratings/{segment(candidate['id'])}")
         other_decision, other_mention = _decision_and_mention(document) or ("", "")
         if other_decision == decision and other_mention != mention:
             rows = [_mention_row(mention, rating.rated), _mention_row(other_mention, rating_of(document))]
-            return sorted(rows, key=lambda row: list(MENTIONS.values()).index(row["mention"]))
+            return sorted(rows, key=lambda row: list(MENTIONS.values()).index(row["mention"]))  # as in `MENTIONS`
     return []
 
 
@@ -170,9 +171,11 @@ def _decision_and_mention(document: Mapping[str, Any]) -> tuple[str, str] | None
 
 def _mention_row(mention: str, document: RatingDocument) -> JsonObject:
     effects, ratios = [], []
-    for part in document.components:
-        effects.append((part.name or "", part.effects.get("step_1") or EffectDocument()))
-        impact = getattr(part, "disparate_impact", None)
+    for component in document.components:
+        name = component.name or ""
+        effects.append((name, component.effects.get("step_1") or EffectDocument()))
+        impact = getattr(component, "disparate_impact", None)  # components of few methods have it
         known_ratios = [row.ratio for row in (impact.ratios if impact else ()) if row.ratio.estimate is not None]
-        ratios += [(part.name or "", min(known_ratios, key=lambda ratio: ratio.estimate))] if known_ratios else []
+        if known_ratios:
+            ratios.append((name, min(known_ratios, key=lambda ratio: ratio.estimate)))
     return {"mention": MENTIONS[mention], "rated": document, "effects": effects, "ratios": ratios}

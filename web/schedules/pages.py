@@ -10,6 +10,7 @@ from starlette.responses import Response
 from assay.document import Json, JsonObject
 from web.frame import Api, Pages, Visit, segment
 from web.suites.pages import choices, description_of_rated, target_of
+from web.wizard.answers import saved_id
 
 pages = Pages()
 
@@ -81,7 +82,7 @@ async def act(visit: Visit) -> Response:
 async def _request_of_form(api: Api, texts: dict[str, str]) -> JsonObject:
     """Return the request for each run: a rating's own request, or a new request for a service."""
     if texts.get("rating"):
-        if texts.get("every") == "watch":
+        if texts.get("every") == "watch":  # it repeats a few cases of the rating
             return {"rating": texts["rating"]}
         rating = await api.get(f"/v1/ratings/{segment(texts['rating'])}")
         experiment = {name: value for name, value in rating["experiment"].items() if value is not None}
@@ -92,9 +93,7 @@ async def _request_of_form(api: Api, texts: dict[str, str]) -> JsonObject:
 
 async def _saved_target(api: Api, target: JsonObject) -> JsonObject:
     """Return the id of the saved target of a rating; if none is saved, the target as it was rated."""
-    name = target["url"] or target["name"]
-    target_rows = (await api.get("/v1/targets", kind=target["kind"], q=name, limit=READ))["items"]
-    target_id = next((target_row["id"] for target_row in target_rows if target_row["digest"] == target["digest"]), None)
+    target_id = await saved_id(api, target)
     return {"id": target_id} if target_id else description_of_rated(target)
 
 

@@ -28,15 +28,16 @@ async def services(visit: Visit) -> Response:
     """List saved services, and those that were rated without being saved, each with its newest letter."""
     query = {name: visit.query(name) for name in ("q", "kind", "cursor") if visit.query(name)}
     page = await visit.api.get("/v1/targets", **query, limit=READ)
+    # each row is a saved target, ``None`` if it is only rated, and its newest rating
     rows = [(target, target["newest"]) for target in page["items"]]
     complete = False
-    if not page["next_cursor"] and not visit.query("cursor"):
+    if not page["next_cursor"] and not visit.query("cursor"):  # the page has all saved services
         rated_rows, complete = await find_rated(visit.api, q=query.get("q", ""), kind=query.get("kind", ""))
         digests = {target["digest"] for target in page["items"]}
         rows += [(None, row) for row in rated_rows if row["target"]["digest"] not in digests]
-    start = whole_number(visit.query("start")) or 0
+    start = whole_number(visit.query("start")) or 0  # number of skipped rows
     older = visit.older(page)
-    if start + ROWS < len(rows):
+    if start + ROWS < len(rows):  # the page's other rows come before the next page of the API
         older = (f"/services?{urlencode({**query, 'start': start + ROWS})}", len(rows) if complete else None)
     similar = []
     if query.get("q") and not rows:
@@ -130,7 +131,8 @@ async def save(visit: Visit) -> Response:
 async def edit(visit: Visit) -> Response:
     """Show the form that changes a saved service."""
     target = await visit.api.get(f"/v1/targets/{visit.path('id')}")
-    settings, refusal = await _settings_of(visit, target), visit.refused
+    settings = await _settings_of(visit, target)
+    refusal = visit.refused
     messages: dict[str, str] = {}
     if refusal is not None:
         messages = messages_by_input(refusal.errors, (*settings, *LIMITS)) or {"": str(refusal.problem["detail"])}
@@ -160,8 +162,6 @@ async def change(visit: Visit) -> Response:
 
 
 pages.act("/services/{id}/remove", "targets:write", "DELETE", "/v1/targets/{id}", "/services")
-
-
 pages.act("/services/{id}/claim", "targets:write", "POST", "/v1/domains", "/services/{id}#owner", fields=["host"])
 
 
@@ -183,8 +183,8 @@ async def _settings_of(visit: Visit, target: Json) -> Sequence[Field]:
 def _form_texts(target: Mapping[str, Any], settings: Sequence[Field]) -> dict[str, str]:
     """Return the texts of the form for a saved service."""
     texts = {"name": target["name"], "base_url": target["base_url"] or ""}
-    for name, group in (("settings", settings), ("limits", LIMITS)):
-        for field in group:
+    for name, fields in (("settings", settings), ("limits", LIMITS)):
+        for field in fields:
             if field.key in target[name]:
                 texts |= texts_of_value(field, target[name][field.key])
     return texts

@@ -36,8 +36,8 @@ class Service:
     def newest(self) -> Sequence[Json]:
         """The newest rating of each method and attribute that was not withdrawn."""
         valid_entries = [entry for entry in self.entries if entry["withdrawn"] is None]
-        newest_entries = {(entry["attribute"], entry["method"]): entry for entry in reversed(valid_entries)}
-        return sorted(newest_entries.values(), key=lambda entry: (entry["attribute"], entry["method"]))
+        newest = {(entry["attribute"], entry["method"]): entry for entry in reversed(valid_entries)}  # newer ones win
+        return sorted(newest.values(), key=lambda entry: (entry["attribute"], entry["method"]))
 
     @property
     def description(self) -> JsonObject:
@@ -50,16 +50,16 @@ class Service:
 async def read_service(visit: Visit, service_id: str) -> Service:
     """Read a service by the id of its saved target, or of one of the caller's ratings of the service."""
     if not service_id.startswith("rat_"):
-        document = await visit.api.get(f"/v1/targets/{service_id}")
+        saved = await visit.api.get(f"/v1/targets/{service_id}")
         history = await visit.api.get(f"/v1/targets/{service_id}/history", limit=MOST_ENTRIES)
-        return Service(service_id, document, document, history["items"], history["next_cursor"] is not None)
+        return Service(service_id, saved, saved, entries=history["items"], more=history["next_cursor"] is not None)
     target = (await visit.api.get(f"/v1/ratings/{service_id}"))["target"]
     history = await visit.api.get("/v1/ratings", mine=True, state="all", limit=200, digest=target["digest"] or "none")
     entries = history["items"]
     if not entries:
         raise not_found("service", service_id)
-    target |= {"base_url": target["url"], "settings": target.get("settings", {})}
-    return Service(service_id, target, None, entries, history["next_cursor"] is not None)
+    target |= {"base_url": target["url"], "settings": target.get("settings", {})}  # as saved targets have them
+    return Service(service_id, target, saved=None, entries=entries, more=history["next_cursor"] is not None)
 
 
 MOST_RATED = 200
@@ -72,7 +72,7 @@ async def find_rated(api: Api, **filters: str) -> tuple[list[Json], bool]:
         rows = (await api.get("/v1/overview"))["targets"]
         return rows, len(rows) < MOST_RATED
     listing = await api.get("/v1/ratings", mine=True, **filters, limit=MOST_RATED)
-    newest = {row["target"]["digest"]: row for row in reversed(listing["items"])}
+    newest = {row["target"]["digest"]: row for row in reversed(listing["items"])}  # a newer row replaces an older one
     return list(newest.values())[::-1], not listing["next_cursor"]
 
 

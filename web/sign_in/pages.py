@@ -39,16 +39,16 @@ FLAGS: dict[str, Any] = {"secure": True, "httponly": True, "samesite": "lax", "p
 log = structlog.get_logger(__name__)
 
 
-def own_page_or_start(following: str) -> str:
-    """Return `following` if it is the address of a page of this site, otherwise `START`."""
-    return following if is_own_page(following) and len(following.encode()) <= MAX_ADDRESS_BYTES else START
+def own_page_or_start(next_page: str) -> str:
+    """Return `next_page` if it is the address of a page of this site, otherwise `START`."""
+    return next_page if is_own_page(next_page) and len(next_page.encode()) <= MAX_ADDRESS_BYTES else START
 
 
-async def start_session(visit: Visit, following: str, **credential: str) -> Response:
+async def start_session(visit: Visit, next_page: str, **credential: str) -> Response:
     """Begin a session (`sessions.begin`), end the previous one, and redirect to the requested page."""
     database = service_of(visit.request).database
     token = await database.write(sessions.begin, previous=visit.request.cookies.get(COOKIE, ""), **credential)
-    response = RedirectResponse(own_page_or_start(following), 303, {"Cache-Control": "no-store"})
+    response = RedirectResponse(own_page_or_start(next_page), 303, {"Cache-Control": "no-store"})
     response.set_cookie(COOKIE, token, **FLAGS)
     return response
 
@@ -58,10 +58,9 @@ async def sign_in(visit: Visit) -> Response:
     """Show the form for a key, and a link to the account provider if there is one."""
     if visit.keyless:
         return visit.redirect(START)
-    wrong = bool(visit.query("wrong"))
-    following = visit.query("next")
+    wrong = bool(visit.query("wrong"))  # a wrong key was sent
     contact = service_of(visit.request).settings.contact
-    values = {"following": following, "wrong": wrong, "provider": provider_of(visit), "contact": contact}
+    values = {"following": visit.query("next"), "wrong": wrong, "provider": provider_of(visit), "contact": contact}
     response = visit.page("sign_in/sign_in.html", 403 if wrong else 200, **values)
     response.headers["Cache-Control"] = "no-store"
     return response
@@ -70,11 +69,9 @@ async def sign_in(visit: Visit) -> Response:
 @pages.post("/sign-in", None)
 async def begin_session(visit: Visit) -> Response:
     """Begin a session with the pasted key, and redirect to the requested page."""
-    form = visit.form
-    next_page, key_text = form.get("next", ""), form.get("key", "").strip()
-    api_service = service_of(visit.request)
+    next_page, key_text = visit.form.get("next", ""), visit.form.get("key", "").strip()
     try:
-        key = await verified_key(api_service, key_text)
+        key = await verified_key(service_of(visit.request), key_text)
     except Problem:
         return visit.redirect("/sign-in", next=next_page, wrong=1)
     return await start_session(visit, next_page, key_id=key.id)
@@ -126,7 +123,7 @@ async def complete_sign_in(visit: Visit) -> Response:
 
 async def _begin_session(visit: Visit, provider: Provider) -> Response:
     attempt = Attempt(visit.request.cookies.get(ATTEMPT, ""), service_of(visit.request).vault.mark)
-    following = attempt.check(visit.query("state"))
+    next_page = attempt.check(visit.query("state"))
     if not (code := visit.query("code")):
         raise Problem("sign-in-failed", f"the provider answered: {visit.query('error', 'nothing')[:80]}")
     claims = await provider.claims(attempt, code)
@@ -134,6 +131,6 @@ async def _begin_session(visit: Visit, provider: Provider) -> Response:
     for mark, rule in provider.rules.items():
         if rule.holds(claims):
             log.info("person signed in", subject=subject, tenant=rule.tenant, scopes=rule.scopes)
-            return await start_session(visit, following, rule=mark, subject=subject)
+            return await start_session(visit, next_page, rule=mark, subject=subject)
     log.warning("person without a rule", subject=subject, claims=sorted(claims)[:MOST_NAMES])
     raise Problem("no-access", f"no rule of this agency applies to the account {subject!r}")

@@ -57,9 +57,9 @@ class Attempt:
     """Returns the HMAC of a text (`Vault.mark`): 43 characters, as long as a code verifier must be."""
 
     @classmethod
-    def begin(cls, mark: Callable[[str], str], following: str) -> Self:
-        """Begin an attempt; the page `following` is shown after it has succeeded."""
-        page = base64.urlsafe_b64encode(following.encode()).decode()
+    def begin(cls, mark: Callable[[str], str], next_page: str) -> Self:
+        """Begin an attempt; the page `next_page` is shown after it has succeeded."""
+        page = base64.urlsafe_b64encode(next_page.encode()).decode()
         return cls(f"{int(time.time()) + ATTEMPT_S}.{token_urlsafe(32)}.{page}", mark)
 
     @property
@@ -81,7 +81,7 @@ class Attempt:
         """Return the page that follows; raise ``sign-in-failed`` if the state is wrong or the time is over."""
         if not hmac.compare_digest(state.encode(), self.state.encode()):
             raise Problem("sign-in-failed", "this sign-in was started in another browser, or it has already ended")
-        end, _, page = self.cookie.split(".")
+        end, _, page = self.cookie.split(".")  # as it was begun, since a changed cookie has another state
         if int(end) <= time.time():
             raise Problem("sign-in-failed", f"this sign-in took longer than {ATTEMPT_S // 60} minutes")
         return base64.urlsafe_b64decode(page).decode()
@@ -183,6 +183,7 @@ class Provider:
         try:
             return jwt.decode(token, keys, registry=registry).claims
         except InvalidKeyIdError:
+            # the provider may have a new key
             if time.monotonic() - self._keys_reloaded_at < RELOAD_S:
                 raise
         self._keys_reloaded_at = time.monotonic()
@@ -197,7 +198,7 @@ class Provider:
             raise Problem("provider-unavailable", "the provider's keys are not a JSON Web Key Set") from None
 
     async def _read_endpoints(self) -> Endpoints:
-        return await self._endpoints.get("", self._discover)
+        return await self._endpoints.get("", self._discover)  # a cache with one entry
 
     async def _discover(self) -> Endpoints:
         """Read the provider's addresses (OpenID Connect Discovery 1.0)."""
@@ -208,8 +209,9 @@ class Provider:
         names = ("authorization_endpoint", "token_endpoint", "jwks_uri")
         authorization, token, keys = (str(document.get(name)) for name in names)
         for url in (authorization, token, keys):
+            # an issuer without TLS may have addresses without TLS on its own host
             if urlsplit(url).scheme != "https" and urlsplit(url)[:2] != urlsplit(issuer)[:2]:  # scheme, host
                 raise Problem("provider-unavailable", "the provider has an address that does not begin with https://")
         methods = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         posts = isinstance(methods, list) and "client_secret_post" in methods and "client_secret_basic" not in methods
-        return Endpoints(authorization, token, keys, posts)
+        return Endpoints(authorization, token, keys, posts_secret=posts)

@@ -23,7 +23,8 @@ async def new_specification(visit: Visit) -> Response:
     source_name, kind, texts = visit.query("from"), visit.query("kind"), dict(visit.typed)
     if source_name and not texts:
         source = await visit.api.get(f"/v1/specifications/{segment(source_name)}")
-        kind, texts = source["kind"], {**source, **typed_of(source["kind"], source["words"])}
+        kind = source["kind"]
+        texts = {**source, **typed_of(kind, source["words"])}
     return _show_form(visit, _known_kind(texts.get("kind", kind)), texts)
 
 
@@ -64,7 +65,8 @@ pages.act("/specifications/{name}/remove", "jobs:write", "DELETE", "/v1/specific
 
 
 async def _read_stored(visit: Visit) -> JsonObject:
-    path, version = f"/v1/specifications/{visit.path('name')}", visit.query("version")
+    path = f"/v1/specifications/{visit.path('name')}"
+    version = visit.query("version")
     return dict(await visit.api.get(f"{path}/versions/{segment(version)}" if version else path))
 
 

@@ -118,7 +118,7 @@ def _words_text(shape: Shape, value: Any) -> str:
 
 
 TRIES = 50
-"""Largest number that is added to a name that is already taken."""
+"""A name that is already taken gets a number below this."""
 
 
 def body_of(kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
@@ -135,10 +135,7 @@ def body_of(kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
 
 
 async def store_new(visit: Visit, kind: str, texts: Mapping[str, str]) -> JsonObject:
-    """Store a new specification, named after its title; a name that is taken gets a number.
-
-    Raise `Refused` if the API refuses the words.
-    """
+    """Store a specification, named after its title, with a number if it is taken; raise `Refused` if it is invalid."""
     name = name_for(texts.get("title", ""))
     for number in range(1, TRIES):
         body = body_of(kind, texts, name if number == 1 else f"{name}-{number}")
@@ -147,7 +144,7 @@ async def store_new(visit: Visit, kind: str, texts: Mapping[str, str]) -> JsonOb
         except Refused as error:
             if error.code != "name-taken" or number == TRIES - 1:
                 raise
-    raise AssertionError
+    raise AssertionError  # the last attempt returns or raises
 
 
 async def store_version(visit: Visit, kind: str, texts: Mapping[str, str], name: str) -> JsonObject:

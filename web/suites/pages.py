@@ -35,7 +35,8 @@ async def suites(visit: Visit) -> Response:
 async def new_suite(visit: Visit) -> Response:
     """Show the form for services, methods, attributes and languages; with choices, show the plan of the suite."""
     form = visit.form if visit.refused else visit.request.query_params
-    plan, problem = None, visit.refused and visit.refused.problem
+    plan = None
+    problem = visit.refused and visit.refused.problem
     if visit.refused is None and form.getlist("service"):
         try:
             plan = await visit.api.post("/v1/suites/plan", await _suite_request(visit.api, form))
@@ -68,6 +69,7 @@ async def request_suite(visit: Visit) -> Response:
 async def suite(visit: Visit) -> Response:
     """Show a suite as a matrix of services and of methods with their attributes."""
     document = await visit.api.get(f"/v1/suites/{visit.path('suite_id')}")
+    # a suite of one service has the service's rows in the document itself
     only_service = {**{name: document[name] for name in ("target", "worst", "columns", "rows")}, "rank": None}
     services = document["services"] or [only_service]
     for profile in services:
@@ -75,9 +77,9 @@ async def suite(visit: Visit) -> Response:
             (row["method"], row["attribute"]): [cell for cell in row["cells"] if cell] for row in profile["rows"]
         }
     columns = dict.fromkeys(column for profile in services for column in profile["by_column"])
-    cells_by_column = [entry for profile in services for entry in profile["by_column"].items()]
-    audited_cells = [cell for (method, _), cells in cells_by_column if method == AUDITED for cell in cells]
-    audit_cells = [cell for cell in audited_cells if cell["status"] != "omitted"]
+    rows = [row for profile in services for row in profile["rows"] if row["method"] == AUDITED]
+    audit_cells = [cell for row in rows for cell in row["cells"] if cell and cell["status"] != "omitted"]
+    # regulators get the files of a finished audit only
     complete = audit_cells and all(cell["status"] == "succeeded" for cell in audit_cells)
     files = [(file.name, file.title) for file in AUDIT_FILES] if complete else []
     return visit.page("suites/suite.html", suite=document, services=services, columns=list(columns), audit_files=files)
@@ -114,15 +116,17 @@ async def choices(api: Api, text: str, selected_ids: Sequence[str]) -> tuple[lis
     rated_rows = list[Json]()
     if complete:
         rated_rows, complete = await find_rated(api, q=text)
-    saved_digests = {target["digest"] for target in targets}
+    digests = {target["digest"] for target in targets}
     services = [_choice(target["id"], {**target, "url": target["base_url"]}) for target in targets]
     for row in rated_rows:
         target = row["target"]
-        if target["digest"] not in saved_digests and target["protocol"] != "uploaded":
-            saved_digests.add(target["digest"])
+        # a file of decisions is no service that could be asked
+        if target["digest"] not in digests and target["protocol"] != "uploaded":
+            digests.add(target["digest"])
             services.append(_choice(row["id"], target))
     services.sort(key=lambda service: (service["kind"], service["name"].casefold()))
-    services_by_id, selected_services = {service["value"]: service for service in services}, []
+    services_by_id = {service["value"]: service for service in services}
+    selected_services = []
     for value in selected_ids:
         if value in services_by_id:
             selected_services.append(services_by_id.pop(value))
@@ -130,6 +134,7 @@ async def choices(api: Api, text: str, selected_ids: Sequence[str]) -> tuple[lis
         with suppress(Refused):  # an unknown one is left out
             kind = "ratings" if value.startswith("rat_") else "targets"
             document = await api.get(f"/v1/{kind}/{segment(value)}")
+            # a rating contains its target, which has a `url`; a saved target is the document itself
             target = {"url": document.get("base_url"), **document.get("target", document)}
             selected_services.append(_choice(value, target))
     return [*selected_services, *services_by_id.values()], complete

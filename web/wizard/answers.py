@@ -44,13 +44,13 @@ def name_of(pointer: str, inputs: Sequence[Field]) -> str:
     """Return the name of the input that a JSON pointer of the API refers to, or else the pointer's first parts."""
     parts = [part for part in pointer.split("/") if part and part != "target"]
     names = {field.name for field in inputs}
-    prefixes = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
-    return next((name for name in prefixes if name in names), ".".join(parts[:2]) if len(parts) > 1 else "".join(parts))
+    prefixes = (".".join(parts[:count]) for count in range(len(parts), 0, -1))  # the longest first
+    return next((name for name in prefixes if name in names), ".".join(parts[:2]))
 
 
 def step_of(name: str) -> str:
     """Return the step whose page has an input."""
-    group = name.partition(".")[0]
+    group = name.partition(".")[0]  # the part of the request
     if group in {"experiment", "method", "author", "judge"}:
         return "what"
     return "confirm" if group in {field.name.partition(".")[0] for field in MORE} else "where"
@@ -68,8 +68,8 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
     """Return the answers of a rating, a job or a saved target; ``None`` if none is named."""
     if rating:
         document = await api.get(f"/v1/ratings/{segment(rating)}")
-        document["target"]["base_url"] = document["target"].get("url")
-        return await _answers_of(api, rating, document, await _saved_id(api, document["target"]))
+        document["target"]["base_url"] = document["target"].get("url")  # as jobs and saved targets name it
+        return await _answers_of(api, rating, document, await saved_id(api, document["target"]))
     if job:
         document = await api.get(f"/v1/jobs/{segment(job)}")
         return await _answers_of(api, job, document, await _existing_id(api, document["target_id"]))
@@ -86,19 +86,19 @@ async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], targ
         **_kind_and_decision(target),
         "target": target_id,
         "protocol": target["protocol"],
-        "settings_of": target["protocol"],
+        "settings_of": target["protocol"],  # `settle` forgets the settings of another protocol
         "name": target.get("name") or "",
         "base_url": target.get("base_url") or "",
         "method": method,
-        "fields_of": method,
+        "fields_of": method,  # and the fields of another method
         "decision_of": ((target.get("settings") or {}).get("decision") or {}).get("name") or "",
         "earlier": source_id,
-        **{name: ((request.get(name) or {}).get("id")) or "" for name in ("author", "judge")},
+        **{name: (request.get(name) or {}).get("id") or "" for name in ("author", "judge")},
     }
-    material = await material_for(api, {**texts, "earlier": ""})
+    material = await material_for(api, {**texts, "earlier": ""})  # nothing is copied that becomes a text here
     sources = (
         (material.settings, target.get("settings") or {}),
-        ([field for field in material.fields if field.form != "part"], experiment),
+        ([field for field in material.fields if field.form != "part"], experiment),  # parts are copied as they are
         (LIMITS, target.get("limits") or {}),
         (MORE, request),
     )
@@ -106,7 +106,7 @@ async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], targ
         for form_field in fields:
             if values.get(form_field.key) is not None:
                 texts |= texts_of_value(form_field, values[form_field.key])
-    cases = experiment.get("texts") or {}
+    cases = experiment.get("texts") or {}  # the part whose fields can be shown first
     for form_field in material.shown_first:
         if form_field.name.startswith("experiment.") and cases.get(form_field.key) is not None:
             texts |= texts_of_value(form_field, cases[form_field.key])
@@ -124,7 +124,7 @@ def _kind_and_decision(target: Mapping[str, Any]) -> dict[str, str]:
     return {"kind": DECIDING_MODEL, "settings_of": target["protocol"], **texts}
 
 
-async def _saved_id(api: Api, target: Mapping[str, Any]) -> str:
+async def saved_id(api: Api, target: Mapping[str, Any]) -> str:
     """Return the id of the saved target with the digest of a rated target; an empty text if there is none."""
     listing = await api.get("/v1/targets", kind=target["kind"], q=target.get("url") or target["name"], limit=200)
     return next((str(row["id"]) for row in listing["items"] if row["digest"] == target["digest"]), "")

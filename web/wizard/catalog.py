@@ -68,28 +68,33 @@ def kind_of(answers: Mapping[str, str]) -> str:
 
 async def material_for(api: Api, answers: Mapping[str, str]) -> Material:
     """Read from the API the choices that fit the answers so far (`answers`)."""
-    kind, decides, earlier_id = kind_of(answers), answers.get("kind") == DECIDING_MODEL, answers.get("earlier", "")
+    kind, decides = kind_of(answers), answers.get("kind") == DECIDING_MODEL
     protocol_list, method_list = await asyncio.gather(api.get("/v1/protocols"), api.get("/v1/methods"))
     protocols = [
-        info
-        for info in protocol_list["items"]
-        if kind in info["kinds"]
-        and _can_be_written(info["settings_schema"])
-        and ("language-model" in info["kinds"] or not decides)
+        protocol
+        for protocol in protocol_list["items"]
+        if kind in protocol["kinds"]
+        and _can_be_written(protocol["settings_schema"])
+        and ("language-model" in protocol["kinds"] or not decides)
     ]
-    methods = [info for info in method_list["items"] if kind in info["kinds"]]
+    methods = [method for method in method_list["items"] if kind in method["kinds"]]
     default_protocol = protocols[0]
-    if decides:
-        default_protocol = next((info for info in protocols if info["name"] == "openai-chat"), default_protocol)
-    chosen_protocol = next((info for info in protocols if info["name"] == answers.get("protocol")), default_protocol)
-    chosen_method = next((info for info in methods if info["name"] == answers.get("method")), methods[0])
+    if decides:  # any chat model behind the interface of OpenAI has it
+        default_protocol = _named(protocols, "openai-chat", default_protocol)
+    chosen_protocol = _named(protocols, answers.get("protocol"), default_protocol)
+    chosen_method = _named(methods, answers.get("method"), methods[0])
     settings = tuple(map(_with_decision_choices, settings_fields(chosen_protocol["settings_schema"], kind)))
     method_facts = await api.get(chosen_method["href"])
     fields = await _method_fields(api, method_facts)
+    earlier_id = answers.get("earlier", "")
     copied = await _copied_values(api, earlier_id, chosen_method["name"], fields) if earlier_id else {}
     inner_fields = _inner_fields(*settings, *fields) if decides else ()
     shown_first = tuple(field for field in inner_fields if field.name in SHOWN_FIRST)
     return Material(protocols, methods, chosen_protocol, method_facts, settings, tuple(fields), copied, shown_first)
+
+
+def _named(infos: Sequence[Mapping[str, Any]], name: str | None, default: Mapping[str, Any]) -> Mapping[str, Any]:
+    return next((info for info in infos if info["name"] == name), default)
 
 
 def _inner_fields(*fields: Field) -> Iterator[Field]:
@@ -150,6 +155,7 @@ def _choice(field: Field, options: Iterable[tuple[str, str]]) -> Field:
 
 
 async def _copied_values(api: Api, earlier_id: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:
+    """Return the parts of an earlier experiment that no input shows; none if it was by another method."""
     path = "ratings" if earlier_id.startswith("rat_") else "jobs"
     experiment = (await api.get(f"/v1/{path}/{segment(earlier_id)}"))["experiment"] or {}
     if experiment.get("method") != method:
@@ -162,7 +168,7 @@ def sizes_of(material: Material, values: Mapping[str, Any], factor: float) -> di
     """Return the fields that set the number of questions, multiplied by a factor and clipped to their bounds."""
     sizes = {}
     for field in material.fields:
-        if field.key in SIZES.get(material.method["name"], ()) and factor != 1:
+        if field.key in SIZES.get(material.method["name"], ()) and factor != 1:  # 1 leaves the field as it is
             size = round(int(values.get(field.key, field.default)) * factor)
             sizes[field.key] = int(max(field.minimum or 1, min(field.maximum or size, size)))
     return sizes

@@ -21,8 +21,8 @@ from web.wizard.trials import run_probe
 
 pages = Pages()
 
-IN_FLIGHT_S = 0.25
-MOST_WAITS = 120
+IN_FLIGHT_S, MOST_WAITS = 0.25, 120
+"""Seconds of a wait for the answer to an equal request that was sent before, and maximum number of such waits."""
 
 
 @pages.get("/new")
@@ -52,15 +52,16 @@ async def _accept_kind(visit: Visit, answers: Answers) -> Response:
 @pages.get("/new/{draft_id}/{step}")
 async def show(visit: Visit) -> Response:
     """Show a step with the answers of a draft or, if earlier answers are wrong, the step with the wrong answers."""
-    step, content = visit.path("step"), await _read_draft(visit)
+    step = visit.path("step")
+    content = await _read_draft(visit)
     answers = Answers(content["texts"])
     if step == "kind":
         return await _show_kinds(visit, answers["kind"], f"/new/{visit.path('draft_id')}")
     state = await _read_state(visit, answers)
-    if content.get("refused_at") == step:
+    if content.get("refused_at") == step:  # `_go_to_step` stored what is wrong in this step
         refusal = content["refused"] and Refused(**content["refused"])
         return await STEP_BY_NAME[step].show(state.with_errors(content["errors"], refusal))
-    if step == "where":
+    if step == "where":  # no step with answers is earlier
         return await STEP_BY_NAME["where"].show(state)
     _, errors = request_of(state)
     if _earliest_wrong_step(state.with_errors(errors), step) != step:
@@ -83,7 +84,7 @@ async def go_on(visit: Visit) -> Response:
     input_names = STEP_BY_NAME[step].inputs(await _read_state(visit, earlier))
     other_texts = {name: text for name, text in earlier.texts.items() if name not in input_names}
     answers = Answers(other_texts | _form_texts(visit))
-    if action == "describe":
+    if action == "describe":  # describe a service in place of the saved one
         answers.forget("target")
         action = "where"
     state = await _read_state(visit, answers)
@@ -112,7 +113,7 @@ def _form_texts(visit: Visit) -> dict[str, str]:
     if languages:
         codes = (code.strip() for text in languages for code in text.replace(",", "\n").splitlines())
         texts["experiment.languages"] = "\n".join(dict.fromkeys(code for code in codes if code))
-    return {name: text for name, text in texts.items() if name != "go"}
+    return {name: text for name, text in texts.items() if name != "go"}  # the button
 
 
 async def _show_kinds(visit: Visit, kind: str, draft: str = "") -> Response:
@@ -132,7 +133,8 @@ async def _go_to_step(visit: Visit, state: WizardState, step: str) -> Response:
     """Store the answers, and go to a step or, if some are wrong, to the earliest step with wrong answers."""
     content: dict[str, Any] = {"texts": state.answers.texts}
     if state.errors or state.refused:
-        step, refusal = _earliest_wrong_step(state, step), state.refused
+        step = _earliest_wrong_step(state, step)
+        refusal = state.refused
         problem = refusal and {"status": refusal.status, "problem": refusal.problem}
         content |= {"refused_at": step, "errors": list(state.errors), "refused": problem}
     draft_id = await store_draft(visit, content, visit.request.path_params.get("draft_id", ""))

@@ -30,10 +30,12 @@ def settle(state: WizardState) -> None:
     answers, material = state.answers, state.material
     _settle_decision(answers)
     if material.protocol["name"] != answers["settings_of"]:
+        # a decision is the same in every protocol
         decision_texts = {name: text for name, text in answers.texts.items() if name.startswith("settings.decision.")}
         answers.forget("settings.")
         answers.texts |= decision_texts
     if material.method["name"] != answers["fields_of"]:
+        # most methods have these fields
         kept_texts = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
         answers.forget("experiment.")
         answers.texts |= kept_texts
@@ -106,6 +108,7 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     target, target_errors = target_of(state)
     values, field_errors = read_all(material.fields, answers.texts)
     sizes = sizes_of(material, values, float(factor_of(answers)) if factor is None else factor)
+    # the form shows only the decision and the mention; if they did not change, the earlier cases are copied as a whole
     if material.shown_first and _has_same_cases(values.get("texts"), material.copied.get("texts")):
         del values["texts"]
     entries = {**material.copied, **values, **sizes, "method": material.method["name"]}
@@ -176,8 +179,8 @@ def opened_secret(visit: Visit, field_text: str, description: Mapping[str, Any])
     """Return a sealed secret; ``None`` if it is too old, altered, or for another session or target."""
     try:
         expires_at, key_id, *encoded_pair = field_text.split(".")
-        nonce, ciphertext = (base64.b64decode(part, b"-_", validate=True) for part in encoded_pair)
-        sealed_secret = SealedSecret(ciphertext, nonce, key_id, "")
+        nonce, ciphertext = (base64.b64decode(part, altchars=b"-_", validate=True) for part in encoded_pair)
+        sealed_secret = SealedSecret(ciphertext, nonce, key_id, last4="")
         if int(expires_at) < time.time():
             return None
         return service_of(visit.request).vault.open(sealed_secret, **_vault_context(visit, expires_at, description))

@@ -60,8 +60,9 @@ def fields_of(schema: Schema, prefix: str, *, as_json: bool = False) -> list[Fie
     Fields that fit no other kind of input are left out or, with `as_json`, written as JSON.
     """
     required_keys = schema.get("required", ())
+    defs = schema.get("$defs", {})
     all_fields = (
-        _field(f"{prefix}.{name}", property_schema, schema.get("$defs", {}), name in required_keys, as_json=as_json)
+        _field(f"{prefix}.{name}", property_schema, defs, required=name in required_keys, as_json=as_json)
         for name, property_schema in schema.get("properties", {}).items()
         if name != "held_back"  # filled in by the agency
     )
@@ -78,23 +79,25 @@ DECIDING = frozenset({"classifier", "regressor"})
 """Kinds of services as which a language model with a decision prompt can be rated."""
 
 
-def _field(name: str, schema: Schema, defs: Schema, required: bool, *, as_json: bool) -> Field | None:
+def _field(name: str, schema: Schema, defs: Schema, *, required: bool, as_json: bool) -> Field | None:
     alternatives = [_resolve(alternative, defs) for alternative in schema.get("anyOf", [schema])]
     nullable = any(alternative.get("type") == "null" for alternative in alternatives)
     alternatives = [alternative for alternative in alternatives if alternative.get("type") != "null"]
+    if not alternatives:
+        return None
     resolved = _resolve(schema, defs)
+    description = str(resolved.get("description", "")).partition("Parameters\n")[0]  # of a docstring, only the text
     properties = {
         "title": _title(resolved, name),
-        "description": " ".join(str(resolved.get("description", "")).split("Parameters\n")[0].replace("`", "").split()),
+        "description": " ".join(description.replace("`", "").split()),
         "default": resolved.get("default"),
         "required": required and "default" not in resolved,
         "nullable": nullable,
         "group": resolved.get("x-group", ""),
     }
-    if not alternatives:
-        return None
     value_schema = alternatives[0] if len(alternatives) == 1 else {}
     form, details = _form_of_value(name, value_schema, defs, as_json=as_json)
+    # a text or a list of texts
     if len(alternatives) > 1 and {alternative.get("type") for alternative in alternatives} == {"string", "array"}:
         form = "texts" if any(alternative.get("maxLength", 0) >= LONG for alternative in alternatives) else "lines"
     if not form and as_json:
@@ -130,7 +133,7 @@ def _form_of_value(name: str, value_schema: Schema, defs: Schema, *, as_json: bo
 
 
 def _list_form(items: Schema, value_schema: Schema) -> str:
-    if "prefixItems" in value_schema:
+    if "prefixItems" in value_schema:  # each item has a meaning of its own
         return ""
     scalars = {"string", "integer", "number", "boolean", "null"}
     if items.get("type") in scalars or {item_schema.get("type") for item_schema in items.get("anyOf", ())} == scalars:
@@ -148,18 +151,18 @@ def _variant_parts(name: str, schemas: Sequence[Schema], defs: Schema) -> dict[s
     """Return the options of a variant (all its words), and a part for each of its objects."""
     options: list[tuple[str, str]] = []
     parts: list[Field] = []
-    for kind in (_resolve(alternative, defs) for schema in schemas for alternative in schema.get("anyOf", [schema])):
-        words = kind.get("enum")
-        if words is None:
-            tag = kind["properties"]["type"]
+    alternatives = [alternative for schema in schemas for alternative in schema.get("anyOf", [schema])]
+    for variant in (_resolve(alternative, defs) for alternative in alternatives):
+        words = variant.get("enum")
+        if words is None:  # an object, which its `type` selects
+            tag = variant["properties"]["type"]
             words = tag.get("enum") or [tag["const"]]
-            properties = {key: property_schema for key, property_schema in kind["properties"].items() if key != "type"}
-            fields = fields_of({**kind, "properties": properties, "$defs": defs}, f"{name}.{words[0]}")
+            properties = {key: schema for key, schema in variant["properties"].items() if key != "type"}
+            part_name = f"{name}.{words[0]}"
+            fields = fields_of({**variant, "properties": properties, "$defs": defs}, part_name)
             part_options = tuple((word, word) for word in words)
-            description = str(kind.get("description", "")).replace("`", "")
-            parts.append(
-                Field(fields[0].name.rpartition(".")[0], "part", description, options=part_options, parts=tuple(fields))
-            )
+            title = str(variant.get("description", "")).replace("`", "")
+            parts.append(Field(part_name, "part", title, options=part_options, parts=tuple(fields)))
         options += [(word, word.replace("-", " ")) for word in words]
     return {"options": tuple(dict(options).items()), "parts": tuple(parts)}
 
@@ -221,6 +224,7 @@ LONG = 1000
 """Maximum length of a text, in characters, from which its input has several lines."""
 
 LONGEST_NUMBER = 15
+"""Maximum number of characters of an integer."""
 
 LONGEST_JSON = 1 << 16
 """Maximum length in characters of JSON in a field, which is parsed at each step of the wizard."""
@@ -231,10 +235,7 @@ class Unreadable(ValueError):
 
 
 def read(field: Field, answers: Mapping[str, str]) -> Any:
-    """Return the JSON value of a field, or `NOTHING` if it is left at its default.
-
-    Raise `Unreadable` if the text does not have the field's form.
-    """
+    """Return the JSON value of a field, `NOTHING` if it is left at its default; raise `Unreadable` for invalid text."""
     if field.form == "part":
         values = dict(_given_values(field.parts, answers))
         return values or NOTHING
@@ -242,6 +243,7 @@ def read(field: Field, answers: Mapping[str, str]) -> Any:
     text = None if text is None else text.replace("\r\n", "\n")  # browsers send the line ends of RFC 7578
     if text is None or text == _text(field.form, field.default):
         return NOTHING
+    # a word of a variant selects an object, whose values have inputs of their own
     part = _selected_part(field, text) if field.form == "variant" else None
     if part is not None and (values := dict(_given_values(part.parts, answers))):
         return {"type": text, **values}
@@ -249,7 +251,8 @@ def read(field: Field, answers: Mapping[str, str]) -> Any:
         return _parse_text(field, text)
     if field.nullable:
         return None
-    return NOTHING if field.form in {"number", "integer", "choice", "variant", "json"} else _parse_text(field, "")
+    # an empty text or list is a value, an empty number or choice is not
+    return NOTHING if field.form in {"number", "integer", "choice", "variant", "json"} else _parse_text(field, text="")
 
 
 def read_all(fields: Sequence[Field], answers: Mapping[str, str]) -> tuple[dict[str, Any], list[dict[str, str]]]:
@@ -296,7 +299,7 @@ def _parse_text(field: Field, text: str) -> Any:
                 return _parse_json(text)
     except ValueError:
         raise Unreadable(WRITTEN[field.form]) from None
-    return text
+    return text  # a text or a choice
 
 
 def _split_list(text: str) -> str | list[str]:

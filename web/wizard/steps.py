@@ -72,7 +72,7 @@ class WhereStep(Step):
         """Read the saved service and the last test."""
         target_id, api = state.answers["target"], state.visit.api
         has_decision = any(name.startswith("settings.decision.") for name in state.answers.texts)
-        if state.answers["kind"] == DECIDING_MODEL and not has_decision:
+        if state.answers["kind"] == DECIDING_MODEL and not has_decision:  # the first decision is preselected
             state.answers.texts["settings.decision.name"] = decisions()[0]
         target = await api.get(f"/v1/targets/{segment(target_id)}") if target_id else None
         return {"saved": target, "probe": await newest_probe(state)}
@@ -89,12 +89,13 @@ class WhatStep(Step):
 
     async def context(self, state: WizardState) -> dict[str, Any]:
         """Read the possible authors and judges, and choose the first attribute where an experiment needs one."""
-        answers, fields = state.answers, {field.key: field for field in state.material.fields}
+        answers = state.answers
+        fields = {field.key: field for field in state.material.fields}
         attribute = fields.get("attribute")
         if attribute and attribute.default is None and attribute.options and not answers["experiment.attribute"]:
             first_attribute, _ = attribute.options[0]
             answers.texts["experiment.attribute"] = first_attribute
-        if state.material.shown_first:
+        if state.material.shown_first:  # the cases are those of the decision that the service makes
             answers.texts.setdefault("experiment.texts.decision", answers["settings.decision.name"])
         authors: list[Any] = []
         if fields.keys() & {"writing", "drawing"}:
@@ -119,7 +120,8 @@ class PlanStep(Step):
 
     async def context(self, state: WizardState) -> dict[str, Any]:
         """Plan the request unless its answers were refused; return the plans, the last test and the request's body."""
-        probe, is_refused = await newest_probe(state), state.errors or state.refused
+        probe = await newest_probe(state)
+        is_refused = state.errors or state.refused
         plans = [] if is_refused else await plans_of(state, probe, all_sizes=self.all_sizes)
         body, _ = request_of(state)
         return {"plans": plans, "probe": probe, "body": body}

@@ -14,6 +14,7 @@ from web.wizard.catalog import SIZES
 from web.wizard.request import FACTORS, WizardState, description_of, factor_of, request_of, target_of
 
 WAIT_S = 25
+"""Maximum time in seconds that the page waits for the answer to the test question."""
 
 
 async def run_probe(state: WizardState) -> WizardState:
@@ -24,9 +25,9 @@ async def run_probe(state: WizardState) -> WizardState:
     if errors:
         return state.with_errors(errors)
     target_id = answers["target"]
-    path, body = (f"/v1/targets/{segment(target_id)}/probe", None) if target_id else ("/v1/targets/probe", target)
+    path = f"/v1/targets/{segment(target_id)}/probe" if target_id else "/v1/targets/probe"
     try:
-        job = await state.visit.api.post(path, body, prefer=f"wait={WAIT_S}")
+        job = await state.visit.api.post(path, body=None if target_id else target, prefer=f"wait={WAIT_S}")
     except Refused as error:
         return state.with_errors(error.errors, error)
     answers.texts["probe"] = job["id"]
@@ -58,10 +59,11 @@ async def newest_probe(state: WizardState) -> Mapping[str, Any] | None:
 def latency_of(job: Mapping[str, Any] | None) -> float | None:
     """Return the seconds that one call took in the test `job`; ``None`` if unknown."""
     result = (job or {}).get("result") or {}
-    return None if result.get("code") else result.get("latency_s") or None
+    return None if result.get("code") else result.get("latency_s") or None  # a failure has a code
 
 
 LONGEST_PRICE = 15
+"""Maximum number of characters of a price."""
 
 
 async def plans_of(state: WizardState, probe: Mapping[str, Any] | None, *, all_sizes: bool) -> list[dict[str, Any]]:
@@ -78,6 +80,7 @@ async def plans_of(state: WizardState, probe: Mapping[str, Any] | None, *, all_s
     price_and_latency = {
         name: float(answers[name])
         for name in ("price_per_call", "price_per_1000_characters")
+        # digits with at most one point
         if answers[name].replace(".", "", 1).isdecimal() and len(answers[name]) <= LONGEST_PRICE
     }
     latency_s = latency_of(probe)

@@ -133,18 +133,18 @@ class AsyncClient(AsyncOperations):
     ) -> httpx.Response:
         """Send any request and return the whole answer: status, headers, links and raw JSON."""
         headers = {IDEMPOTENCY_KEY: idempotency_key}
-        return await self._send(Call(method.upper(), path, as_response, query or {}, headers, json))
+        return await self._send(Call(method.upper(), path, as_response, query=query or {}, headers=headers, json=json))
 
     async def _send(self, call: Call[T]) -> T:
         return await self._run(answer_of(call, self._patience))
 
     async def _pages(self, call: Call[Any]) -> AsyncIterator[Any]:
-        following: Call[Any] | None = call
-        while following is not None:
-            page_content = await self._run(page(following, self._patience))
+        next_call: Call[Any] | None = call
+        while next_call is not None:
+            page_content = await self._run(page(next_call, self._patience))
             for item in page_content.items:
                 yield item
-            following = page_content.following
+            next_call = page_content.next_call
 
     async def _events(self, call: Call[Any]) -> AsyncIterator[Event]:
         stream = EventStream(call, self._patience)
@@ -152,7 +152,7 @@ class AsyncClient(AsyncOperations):
             failure: ProblemError | httpx.RequestError | None = None
             try:
                 async with aclosing(await self._http.send(stream.call.request(self._http), stream=True)) as response:
-                    if response.status_code == httpx.codes.NO_CONTENT:
+                    if response.status_code == httpx.codes.NO_CONTENT:  # no event will follow
                         return
                     if not response.is_success:
                         await response.aread()
@@ -161,7 +161,7 @@ class AsyncClient(AsyncOperations):
                         for event in stream.read(chunk):
                             yield event
             except (httpx.RequestError, ProblemError) as error:
-                failure = error
+                failure = error  # it may be temporary; a new connection resumes after the last event
             if not stream.ended:
                 await self._sleep(stream.pause_after(failure))
 

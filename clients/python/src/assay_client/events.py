@@ -55,7 +55,7 @@ class EventStream:
     @property
     def call(self) -> Call[None]:
         """The call that opens the stream, or resumes it after the last event that was read."""
-        self._unparsed, self._fields = b"", {}
+        self._unparsed, self._fields = b"", {}  # a new connection begins with a whole event
         headers = {**self._call.headers, "Accept": "text/event-stream", LAST_EVENT_ID: self._last_id}
         return dataclasses.replace(self._call, read=as_nothing, headers=headers)
 
@@ -68,7 +68,7 @@ class EventStream:
         *lines, self._unparsed = (self._unparsed + chunk).split(b"\n")
         for line in lines:
             if event := self._read_line(line.removesuffix(b"\r").decode()):
-                self._last_id, self._failures = event.id, 0
+                self._last_id, self._failures = event.id, 0  # only failures in a row count
                 self.ended = event.type in ENDINGS
                 yield event
 
@@ -76,7 +76,7 @@ class EventStream:
         if line:
             name, _, value = line.partition(":")
             value = value.removeprefix(" ")
-            earlier = self._fields.get(name)
+            earlier = self._fields.get(name)  # `data` may have several lines
             self._fields[name] = f"{earlier}\n{value}" if name == "data" and earlier is not None else value
             return None
         fields, self._fields = self._fields, {}

@@ -106,7 +106,7 @@ def answer_of(call: Call[T], patience: Patience) -> Flow[T]:
         except (httpx.LocalProtocolError, httpx.UnsupportedProtocol) as error:
             raise ValueError(f"{call.method} {call.path} cannot be sent as it is: {error}") from error
         except httpx.RequestError as error:
-            failure, requested_s = no_answer(call, error), None
+            failure, requested_s = no_answer(call, error), None  # no answer names a pause
         else:
             if response is None:
                 raise TypeError("a request was resumed without its response")
@@ -138,7 +138,7 @@ class Page:
     """Items of one page of a list, and the call for the next page; ``None`` after the last."""
 
     items: list[Any]
-    following: Call[Any] | None
+    next_call: Call[Any] | None
 
 
 def page(call: Call[Any], patience: Patience) -> Flow[Page]:
@@ -148,5 +148,5 @@ def page(call: Call[Any], patience: Patience) -> Flow[Page]:
     """
     response = yield from answer_of(dataclasses.replace(call, read=as_response), patience)
     link = response.links.get("next")
-    query = dict(parse_qsl(urlsplit(link["url"]).query)) if link else None
-    return Page(as_json(response)["items"], None if query is None else dataclasses.replace(call, query=query))
+    next_call = dataclasses.replace(call, query=dict(parse_qsl(urlsplit(link["url"]).query))) if link else None
+    return Page(as_json(response)["items"], next_call)

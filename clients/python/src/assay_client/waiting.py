@@ -34,8 +34,8 @@ def _poll_until_ended(path: str, timeout_s: float | None, patience: Patience, cl
             return document
         now = clock()
         if now >= deadline:
-            raise StillRunning(document["id"], document["status"], timeout_s or 0.0)
-        # the pause counts from the start of the request, so that there is none after a long poll
+            raise StillRunning(document["id"], document["status"], seconds=timeout_s or 0.0)
+        # the pause (1 s by default) counts from the start of the request, so that there is none after a long poll
         pause_s = min(start + (retry_after_s(response) or 1.0), deadline) - now
         if pause_s > 0:
             yield Pause(pause_s)

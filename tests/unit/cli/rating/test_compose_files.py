@@ -60,7 +60,7 @@ def composed(capsys, *named, table="published", as_json=True):
 def test_the_exit_code_of_compose_is_that_of_the_composed_letter(capsys, letters, code):
     exit_code, found = composed(capsys, *letters.split())
     assert exit_code == code
-    assert Exit.of_rating(found["letter"], found["letter"] is not None) == code
+    assert Exit.of_rating(found["letter"], declared=found["letter"] is not None) == code
 
 
 def test_both_composition_tables_and_their_used_cells_are_printed(capsys):
