@@ -96,7 +96,7 @@ def _count_partitions(associations: Floats, size: int, observed: float) -> Parti
     halves = _Halves(associations, size)
     one_sided = halves.count_reaching(observed - SLACK)
     strict = halves.count_reaching(observed + SLACK, strict=True)
-    two_sided = partitions
+    two_sided = partitions  # every difference is at least as far from 0 as 0
     if (distance := abs(observed) - SLACK) > 0:
         upper_tail = halves.count_reaching(distance)
         lower_tail = partitions - halves.count_reaching(-distance, strict=True)

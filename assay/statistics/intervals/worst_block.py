@@ -69,7 +69,7 @@ def step_intervals(
     """
     samples = transitions[:: max(1, len(transitions) // DRAWS)]
     observed_samples = _drop_unobserved(samples, observed)
-    fair = pad_to(unbiased, transitions.shape[2] - neutral)
+    fair = pad_to(unbiased, transitions.shape[2] - neutral)  # without a neutral residual
     intervals = {}
     for name, block_shares, effect_draws in (("step_1", unbiased, effects.step_1), ("step_2", biased, effects.step_2)):
         shares = np.atleast_2d(np.asarray(block_shares, dtype=float))
@@ -102,7 +102,7 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
         return absolute_value_interval(samples[:, 0], level)
     estimate = float(np.abs(samples).max(axis=1).mean())
     samples = samples[:, np.argsort(-np.abs(samples.mean(axis=0)), kind="stable")[:MAX_DIFFERENCES]]
-    signed_samples = np.hstack([samples, -samples])
+    signed_samples = np.hstack([samples, -samples])  # the largest of them is the largest absolute value
     ranks = _rank_draws(signed_samples)
     tail, tail_of_all = _tail_share(signed_samples, ranks, level), _tail_share(signed_samples, ranks, level, near=None)
     low, high, low_of_all = np.quantile(signed_samples, [tail, 1 - tail, tail_of_all], axis=0).max(axis=1)
@@ -131,7 +131,7 @@ def _worst_limits(
         differences = [_excess_of_sets(matrix, shares, target, sets, neutral)[:, :, 0] for matrix in matrices]
         limits = np.stack([np.quantile(difference, [tail, 1 - tail], axis=0) for difference in differences])
         limits_by_target.append([limits[:, 0].min(axis=0).max(axis=1), limits[:, 1].max(axis=0).max(axis=1)])
-    low, high = np.min(limits_by_target, axis=0).max(axis=1)
+    low, high = np.min(limits_by_target, axis=0).max(axis=1)  # the nearest target, then the worst block
     return float(low), float(high)
 
 
