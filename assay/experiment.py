@@ -236,7 +236,7 @@ class Session:
         self._batch: Sequence[Probe] = ()
         self._observations: dict[str, Observation] = {}
         self._waiting_probes: dict[tuple[Ask, str], list[Probe]] = {}
-        self.unrecorded: list[Observation] = []
+        self.unrecorded: list[Observation] = []  # copies in this batch that the ledger does not have yet
         self._load_batch(lambda: next(self._experiment))
 
     @property
@@ -301,7 +301,7 @@ class Session:
             self._known_replies[observation.probe.question] = observation.reply
             self._known_replies.move_to_end(observation.probe.question)
             if len(self._known_replies) > REMEMBERED_ASKS:
-                self._known_replies.popitem(last=False)
+                self._known_replies.popitem(last=False)  # the least recently used
 
 
 def run(method: Method, answer: Callable[[Probe], Reply], seed: int = 0) -> Finding:

@@ -121,7 +121,7 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
     UnknownName
         If there is no such table.
     """
-    entries_of(table)
+    entries_of(table)  # raises `UnknownName`
     if not letters:
         raise SpecificationError("a chain needs at least one service; none was given", "chain")
     chain = tuple(letters)
@@ -238,7 +238,7 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
     UnknownName
         If there is no such table.
     """
-    entries_of(table)
+    entries_of(table)  # raises `UnknownName`
     if not probabilities:
         raise SpecificationError("a chain needs at least one service; none was given", "chain")
     weights: dict[Word, float] = {(): 1.0}

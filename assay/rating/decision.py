@@ -65,7 +65,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
     if not components:
         raise TooFewObservations("no component has probabilities")
     n = len(components)
-    table = np.zeros((n + 2, n + 2))
+    table = np.zeros((n + 2, n + 2))  # one row and column more than needed; they stay 0
     table[0, 0] = 1.0
     for component in components:
         next_table = table * component.UCS
@@ -240,7 +240,7 @@ def _published_letters(finding: Finding) -> Mapping[str, str | None]:
         published_letters = [component.published.get(rule) for component in finding.components]
         known_letters = [Letter(letter) for letter in published_letters if letter is not None]
         is_complete = len(known_letters) == len(published_letters) or (
-            finding.aggregation == "worst" and WORST_FIRST[0] in known_letters
+            finding.aggregation == "worst" and Letter.BS in known_letters  # no other letter could change the worst
         )
         letters[rule] = aggregate(known_letters).value if known_letters and is_complete else None
     return letters

@@ -143,12 +143,12 @@ def difference(before: RatingDocument, after: RatingDocument, *, confidence: flo
     _check_same_question(before, after)
     stated_confidence = max(before.confidence or DEFAULT_CONFIDENCE, after.confidence or DEFAULT_CONFIDENCE)
     required = stated_confidence if confidence is None else confidence
-    letter = _compare_letters(None, before, after, required)
+    letter = _compare_letters(before, after, required)
     first_components, second_components = _components_by_name(before), _components_by_name(after)
     names = [name for name in first_components if name in second_components]
     inputs = tuple(_compare_inputs(before, after))
     same_evidence = before.evidence_digest is not None and before.evidence_digest == after.evidence_digest
-    parts = tuple(_compare_letters(name, first_components[name], second_components[name], required) for name in names)
+    parts = tuple(_compare_letters(first_components[name], second_components[name], required, name) for name in names)
     effects = tuple(
         effect for name in names for effect in _compare_effects(name, first_components[name], second_components[name])
     )
@@ -169,13 +169,7 @@ def difference(before: RatingDocument, after: RatingDocument, *, confidence: flo
 
 
 def probability_letters_differ(before: Mapping[str, float], after: Mapping[str, float]) -> float:
-    """Probability that two independently measured letters differ, in [0, 1].
-
-    Parameters
-    ----------
-    before, after : mapping
-        Posterior probability of each letter; each sums to one.
-    """
+    """Probability that two independently measured letters differ, from the posterior probabilities of each letter."""
     return min(1.0, max(0.0, 1.0 - sum(before.get(letter, 0.0) * after.get(letter, 0.0) for letter in Letter)))
 
 
@@ -191,10 +185,10 @@ def _check_same_question(before: RatingDocument, after: RatingDocument) -> None:
 
 
 def _compare_letters(
-    name: str | None,
     before: RatingDocument | ComponentDocument,
     after: RatingDocument | ComponentDocument,
     confidence: float,
+    component: str | None = None,
 ) -> LetterDifference:
     p_before, p_after = before.probabilities, after.probabilities
     probability = probability_letters_differ(p_before, p_after) if p_before and p_after else None
@@ -203,7 +197,7 @@ def _compare_letters(
         verdict = "same"
     elif None not in (before.letter, after.letter) and probability is not None and probability >= confidence:
         verdict = "changed"
-    return LetterDifference(name, before.letter, after.letter, probability, verdict)
+    return LetterDifference(component, before.letter, after.letter, probability, verdict)
 
 
 def _components_by_name(document: RatingDocument) -> dict[str, ComponentDocument]:

@@ -96,18 +96,11 @@ def log_growth(ranks: Floats) -> Floats:
     """Compute the logarithm of the factor by which one run multiplies the capital of each bet.
 
     A bet with tail `q` and stake `c` multiplies by ``1 - c + c / q`` for each rank below `q`, else by ``1 - c``: by 1
-    on average for a uniform rank. The same bets are made on ``1 - rank``. NaN, a lost answer, changes nothing.
-
-    Parameters
-    ----------
-    ranks : array, shape (..., cases)
-
-    Returns
-    -------
-    array, shape (..., 2 * len(BETS))
+    on average for a uniform rank. The same bets are made on ``1 - rank``. NaN, a lost answer, changes nothing. From
+    `ranks` of shape (..., cases), the result has the shape (..., 2 * len(BETS)).
     """
     tails, stakes = np.array(BETS).T
-    hits = np.sum(np.stack([ranks, 1 - ranks], axis=-1)[..., None] < tails, axis=-3)
+    hits = np.sum(np.stack([ranks, 1 - ranks], axis=-1)[..., None] < tails, axis=-3)  # (..., 2 ends, bets): of cases
     misses = np.sum(~np.isnan(ranks), axis=-1)[..., None, None] - hits
     growth = hits * np.log(1 - stakes + stakes / tails) + misses * np.log(1 - stakes)
     return np.asarray(growth.reshape(*ranks.shape[:-1], -1))
@@ -137,7 +130,7 @@ def evidence_of_change(runs: Sequence[SentinelRun]) -> ChangeEvidence:
     """Test whether the service changed during the runs of one test, at least one, in their order."""
     keys = sorted(runs[0].outcomes)
     outcomes = [[run.get(key) for key in keys] for run in (runs[0].reference, *(run.outcomes for run in runs))]
-    history = np.array(outcomes, dtype=float)
+    history = np.array(outcomes, dtype=float)  # row 0 is the reference, row n the n-th run; `None` becomes NaN
     ranks = [
         smoothed_ranks(history[:run_count].T, history[run_count], generator(run.seed).random(len(keys)))
         for run_count, run in enumerate(runs, start=1)

@@ -72,7 +72,7 @@ class Cells:
         return int(self.row_counts.sum()) - len(self.words)
 
     def log_evidence(self, sigma: Floats, tau: Floats, prior: Priors) -> Floats:
-        """Compute the log density of the cells' means, with ``beta`` and ``mu`` integrated out.
+        """Compute the log density of the cells' means, with ``beta`` and ``mu`` integrated out; shape (s, t).
 
         With ``v = sigma**2 / n + tau**2``, ``w = 1 / v``, ``W = sum w``, ``m`` the weighted mean and
         ``Q`` the weighted sum of squares around ``m``, the log density is, up to a constant,
@@ -84,10 +84,6 @@ class Cells:
             Values for every combination of which the density is computed.
         prior : Priors
             Its `mean` and `sd` are ``mu0`` and ``s0``.
-
-        Returns
-        -------
-        ndarray, shape (s, t)
         """
         counts, centre, between = (moment[:, None, None] for moment in self._moments_by_size())  # axes: size, s, t
         v = sigma[None, :, None] ** 2 / self.sizes[:, None, None] + tau**2

@@ -112,14 +112,10 @@ def fitted_together(samples: Floats, scale: float, rng: np.random.Generator) -> 
 
     Parameters
     ----------
-    samples : ndarray, shape (draws, pairs)
+    samples : ndarray, shape (draws, pairs), as the result
         Draws of each group less each earlier group (order of `itertools.combinations`); for two groups, not changed.
     scale : float
         Scale of the prior of the spread between the groups.
-
-    Returns
-    -------
-    ndarray, shape (draws, pairs)
     """
     group_count = round((1 + math.sqrt(1 + 8 * samples.shape[1])) / 2)  # n groups have n (n - 1) / 2 pairs
     if group_count < LEAST_KINDS:

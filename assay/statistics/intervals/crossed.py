@@ -108,7 +108,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
 def mean_draws(
     values: Floats, clusters: Clusters, rng: np.random.Generator, draws: int, max_draw_weights: int | None = None
 ) -> Floats:
-    """Draw the means of the columns: their variance by `mean_error`, their shape and correlation by resampling.
+    """Draw the means of the columns, shape (draws, m): variance by `mean_error`, shape and correlation by resampling.
 
     Parameters
     ----------
@@ -120,10 +120,6 @@ def mean_draws(
         Maximum number of weights for a kind; if there are more clusters, random clusters share a weight. This limits
         the time for a large sample. The variances remain those of the single clusters; tails are interpolated.
         ``None``: no maximum.
-
-    Returns
-    -------
-    ndarray, shape (draws, m)
     """
     error, n = mean_error(values, clusters), len(values)
     kinds = _renumber_clusters(clusters, n) or {"row": np.arange(n)}  # without clusters, every row has a weight
@@ -147,7 +143,7 @@ def mean_draws(
 
 
 def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Floats:
-    """Estimate the covariance that `mean_draws` would have, without drawing.
+    """Estimate the covariance that `mean_draws` would have, without drawing; shape (sets, m, m).
 
     Parameters
     ----------
@@ -157,10 +153,6 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
         As for `mean_error`.
     error : MeanError
         Result of `mean_error` for all columns, shape (n, sets * m).
-
-    Returns
-    -------
-    ndarray, shape (sets, m, m)
 
     Notes
     -----

@@ -138,17 +138,9 @@ def _total_variation_interval(deviations: Sequence[Floats], effect: Floats) -> I
 
 
 def tied_distance(deviations: Sequence[Floats]) -> Floats:
-    """Return the total variation caused by tied content, the effect of step 2.
+    """Return the total variation caused by tied content, the effect of step 2, in [0, 1); shape (...).
 
-    Parameters
-    ----------
-    deviations : sequence of ndarray, shape (..., values)
-        Deviations under each of `tied_priors`, in their order.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        In [0, 1).
+    `deviations` are those under each of `tied_priors`, in their order; each has the shape (..., values).
     """
     return np.asarray(np.max([_distances(half) for half in _half_differences(deviations)], axis=0))
 
@@ -292,21 +284,10 @@ def paired_effects(
 
 
 def deviations_of(rates: Floats, prior: Prior) -> Floats:
-    """Return the differences of the posterior shares of the values from even shares.
+    """Return the differences of the posterior shares of the values from even shares; shape (..., values).
 
-    Parameters
-    ----------
-    rates : ndarray, shape (..., values, 2)
-        Positive rates.
-
-    Returns
-    -------
-    ndarray, shape (..., values)
-
-    Raises
-    ------
-    EvidenceError
-        If every rate with a positive prior weight is 0.
+    `rates` are positive rates, shape (..., values, 2). Raise `EvidenceError` if every rate with a positive prior weight
+    is 0.
     """
     value_rates = (rates * prior.sides).sum(axis=-1)
     total = value_rates.sum(axis=-1, keepdims=True)
