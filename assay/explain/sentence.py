@@ -150,7 +150,9 @@ def fill(template: str, facts: Json, vocabulary: Vocabulary) -> str:
     """
     sentence = _Sentence(vocabulary)
     return "".join(
-        sentence.spell(plain_part, facts) or "" if plain_part else sentence.first_known(bracket_part.split("|"), facts)
+        (sentence.spell(plain_part, facts) or "")
+        if plain_part
+        else sentence.first_known(bracket_part.split("|"), facts)
         for bracket_part, plain_part in _TEMPLATE_PIECE.findall(template)
     )
 

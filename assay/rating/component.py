@@ -187,7 +187,8 @@ class Tolerance:
         content = self.further.get("content")
         if self.step_1 is None:
             return letter_probabilities(evidence, limit, content)
-        return letter_probabilities(evidence, self.step_1 * limit / self.delta, content, step_2=limit)
+        step_1_limit = self.step_1 * limit / self.delta  # another `delta` changes both limits in proportion
+        return letter_probabilities(evidence, step_1_limit, content, step_2=limit)
 
     @property
     def of_step_1(self) -> float:

@@ -261,6 +261,9 @@ WHAT = {
 PLACES = {"stratum": "within", "individual": "on one", "loss": "in lost answers of", "content": "by content"}
 """Words before the name of a hidden effect in a sentence, by the effect's kind."""
 
+MOST_NAMED = 3
+"""Maximum number of effects that a sentence names."""
+
 
 def _name_effect(effect_name: str) -> str:
     kind, _, name = effect_name.partition(": ")
@@ -280,8 +283,8 @@ def _sentences(
     if changed_parts := [str(part.name) for part in parts if part.verdict == "changed"]:
         yield f"The letter changed with confidence for {_list_names(changed_parts)}."
     if apart_effects := sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved)):
-        names = [f"{effect.component} {_name_effect(effect.name)}" for effect in apart_effects[:3]]
-        names += [f"{len(apart_effects) - 3} more"] if len(apart_effects) > 3 else []
+        names = [f"{effect.component} {_name_effect(effect.name)}" for effect in apart_effects[:MOST_NAMED]]
+        names += [f"{len(apart_effects) - MOST_NAMED} more"] if len(apart_effects) > MOST_NAMED else []
         yield f"The intervals of {len(apart_effects)} of {len(effects)} effects do not overlap: {_list_names(names)}."
     yield _describe_inputs(list(dict.fromkeys(entry.what for entry in inputs)), same_evidence=same_evidence)
 

@@ -160,7 +160,8 @@ def asked_again(
     while batch and waiting_units:
         sentinel_probes = [probe for probe in batch if REPEATED not in probe.unit and is_sentinel(probe)]
         if sentinel_probes:
-            replies |= zip((probe.unit for probe in sentinel_probes), (yield sentinel_probes), strict=True)
+            new_replies = yield sentinel_probes
+            replies |= zip((probe.unit for probe in sentinel_probes), new_replies, strict=True)
         waiting_units -= {probe.unit for probe in sentinel_probes}
         try:
             batch = experiment.send([replies.get(probe.unit, missing_reply) for probe in batch])

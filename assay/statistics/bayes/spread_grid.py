@@ -162,7 +162,7 @@ class LogAxis:
     def narrow(self, log_density: Floats) -> LogAxis:
         """Return an axis over the cells with more than a negligible density, and one more cell on either side."""
         relevant = np.flatnonzero(log_density > log_density.max() - NEGLIGIBLE)
-        first, end = max(int(relevant[0]) - 1, 0), min(int(relevant[-1]) + 2, self.points)
+        first, end = max(int(relevant[0]) - 1, 0), min(int(relevant[-1]) + 2, self.points)  # `end` excluded
         return LogAxis(self.low + self.step * first, self.low + self.step * end, self.points)
 
     def draw_in(self, cells: Integers, rng: np.random.Generator) -> Floats:

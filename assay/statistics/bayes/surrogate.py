@@ -77,6 +77,7 @@ class NormalPrior:
         matrix = as_vectors(vectors, "the inputs", least=2)
         mean = matrix.mean(axis=0)
         _, singular_values, axes = np.linalg.svd(matrix - mean, full_matrices=False)
+        # the mean counts too, because the rounding errors of equal vectors grow with it
         has_spread = singular_values > NEGLIGIBLE * max(singular_values[0], np.abs(mean).max(initial=0.0))
         if not has_spread.any():
             raise ZeroVariance(f"all {len(matrix)} inputs are the same vector; a prior needs inputs that differ")
@@ -223,7 +224,7 @@ def _fit_weights(inputs: Floats, probabilities: Floats, ridge: float) -> tuple[F
         start_parameters,
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": STEPS, "gtol": FLAT * len(probabilities), "ftol": 0.0, "maxcor": 30},
+        options={"maxiter": STEPS, "gtol": FLAT * len(probabilities), "ftol": 0.0, "maxcor": 30},  # only `gtol` ends it
     )
     if np.abs(fitted.jac).max() > 1e3 * FLAT * len(probabilities):  # rounding can end a good fit above `FLAT`
         raise EvidenceError(f"the surrogate did not settle in {fitted.nit} steps; are the inputs on one scale?")

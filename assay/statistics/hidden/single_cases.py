@@ -78,8 +78,8 @@ class SingleCases:
         max_draw_weights: int | None = None,
     ) -> SingleCases:
         """Make indicators of `labels` (items, values) and `repeats` (items, values, 3 answers), numbers from 0."""
-        indicators = np.eye(int(max(array.max(initial=0) for array in (labels, repeats) if array is not None)) + 1)
-        indicators /= math.sqrt(2)  # two different labels then have the squared distance 1
+        largest = max(int(array.max(initial=0)) for array in (labels, repeats) if array is not None)
+        indicators = np.eye(largest + 1) / math.sqrt(2)  # two different labels then have the squared distance 1
         return cls(indicators[labels], None if repeats is None else indicators[repeats], clusters, max_draw_weights)
 
     @property

@@ -82,11 +82,12 @@ def stratum_effects(
     if not strata:
         return ()
     differences = np.stack([*by_pair.values()], axis=1)
-    shares = np.stack([in_stratum / in_stratum.mean() for _, _, in_stratum in strata], axis=1)
-    estimates = differences.T @ shares / len(shares)
+    # so weighted, the mean over all profiles is the mean in the stratum
+    weights = np.stack([in_stratum / in_stratum.mean() for _, _, in_stratum in strata], axis=1)
+    estimates = differences.T @ weights / len(weights)  # shape (pairs, strata)
     # the influence of each profile on a stratum's mean; the error of that mean is the error of the mean influence
-    influences = (differences[:, :, None] - estimates) * shares[:, None]
-    error = mean_error(influences.reshape(len(shares), -1), profiles.clusters)
+    influences = (differences[:, :, None] - estimates) * weights[:, None]
+    error = mean_error(influences.reshape(len(weights), -1), profiles.clusters)
     covariances = mean_covariance(influences, profiles.clusters, error)
     plausible_effects = (np.abs(estimates) + 2 * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))).max(axis=1)
     # some of many noisy differences exceed any limit by chance: only significant ones (Bonferroni) show a bias
@@ -97,7 +98,7 @@ def stratum_effects(
         pair, estimate, covariance = names[pair_index], estimates[pair_index], covariances[pair_index]
         for family in families:
             indices = [i for i, (stratum_family, *_) in enumerate(strata) if stratum_family == family]
-            if len(indices) < 2:
+            if len(indices) < 2:  # a joint fit needs several strata
                 continue
             joint_fit = varying_effect(estimate[indices], covariance[np.ix_(indices, indices)], scale, rng, draws)
             for index, samples in zip(indices, joint_fit.strata.T, strict=True):

@@ -176,7 +176,7 @@ class PairedAnswers:
         return bool(self.weight.min() < self.weight.max())
 
     @cached_property
-    def shared(self) -> Floats:
+    def shared_effects(self) -> Floats:
         """Effects of people and frames on the positive probability that are the same on both sides, shape (profiles,).
 
         If all profiles have the same weight, people and frames are balanced between the sides, and an effect is a sum
@@ -203,7 +203,7 @@ class PairedAnswers:
     @cached_property
     def scale(self) -> Floats:
         """Correction factor of each side's rates if profiles were picked, shape (2,)."""
-        side_means = self.shared_of_side
+        side_means = self.shared_by_side
         return np.asarray(np.divide(side_means.mean(), side_means, out=np.ones(SIDES), where=side_means > 0))
 
     @cached_property
@@ -214,16 +214,15 @@ class PairedAnswers:
         """
         if not self.picked:
             return np.asarray(self.profiles.outputs - self.means.T[self.side])
-        shared_factor = np.divide(
-            self.shared, self.shared_of_side[self.side], out=np.zeros_like(self.shared), where=self.shared > 0
-        )
+        shared = self.shared_effects
+        shared_factor = np.divide(shared, self.shared_by_side[self.side], out=np.zeros_like(shared), where=shared > 0)
         deviations = self.profiles.outputs - self.means.T[self.side] * shared_factor[:, None]
         return np.asarray(deviations * self.scale[self.side, None])
 
     @cached_property
     def is_informative(self) -> NDArray[np.bool_]:
-        """Mask of the informative profiles, shape (profiles,): if picked, those with `shared` above 0; else all."""
-        return self.shared > 0 if self.picked else np.ones(len(self.side), dtype=bool)
+        """Mask of the informative profiles, shape (profiles,): if picked, those with a shared effect above 0; else all."""
+        return self.shared_effects > 0 if self.picked else np.ones(len(self.side), dtype=bool)
 
     @property
     def informative_clusters(self) -> Mapping[str, Integers]:
@@ -235,9 +234,9 @@ class PairedAnswers:
         }
 
     @cached_property
-    def shared_of_side(self) -> Floats:
-        """Weighted mean of `shared` on each side, shape (2,)."""
-        return np.asarray(np.bincount(self.side, self.shares * self.shared, SIDES), dtype=float)
+    def shared_by_side(self) -> Floats:
+        """Weighted mean of `shared_effects` on each side, shape (2,)."""
+        return np.asarray(np.bincount(self.side, self.shares * self.shared_effects, SIDES), dtype=float)
 
 
 def paired_effects(
@@ -302,7 +301,8 @@ def _influence(answers: PairedAnswers, prior: Prior, estimate: Floats) -> Floats
     total = float((answers.rates * prior.sides).sum())
     influence = deviations = sides * answers.residuals
     if not answers.picked:
-        influence = deviations - sides * (answers.shared - answers.shared_of_side[answers.side])[:, None]
+        influence = deviations - sides * (answers.shared_effects - answers.shared_by_side[answers.side])[:, None]
+    # derivative of a share, rate / total: `estimate` is the share less 1 / values, so the mean stands for 1 / values
     numerator = influence - influence.mean(axis=1, keepdims=True) - deviations.sum(axis=1, keepdims=True) * estimate
     return np.asarray(answers.shares[:, None] * numerator / total)
 
