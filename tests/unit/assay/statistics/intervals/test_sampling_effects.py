@@ -105,7 +105,7 @@ def test_errors_of_the_tied_effect_are_estimated_correctly_if_yes_answers_are_ra
 
 def test_profiles_that_are_never_positive_are_ignored():
     whole = rarely(4)
-    able = whole.shared > 0
+    able = whole.shared_effects > 0
     assert 0.05 < able.mean() < 0.8
     assert (whole.is_informative == able).all()
     # only two frames remain, too few to estimate a variance of frames
