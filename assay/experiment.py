@@ -275,7 +275,7 @@ class Session:
         if len(set(units)) != len(units):
             raise RecordError("two probes of a batch have the same unit")
         record_by_unit = self._recall(units) if self._recall is not None else {}
-        for probe in self._batch:
+        for probe in self._batch:  # first, so that equal questions anywhere in the batch can be copies
             recorded_observation = record_by_unit.get(probe.unit)
             if recorded_observation is not None and recorded_observation.probe == probe:
                 self._record(recorded_observation)

@@ -140,7 +140,7 @@ class Lost:
         if not self.step_1 and not self.step_2:
             return
         change_1 = -self.step_1 if letter is Letter.BS else self.step_1
-        # for UCS, a larger effect of step 2 is always the worse; for other letters, both directions are tried
+        # for UCS, a larger effect of step 2 is always worse; for other letters, both directions are tried
         for change_2 in (self.step_2,) if letter is Letter.UCS else (self.step_2, -self.step_2):
             changes = {"stratum": change_1, "content": change_2}  # by the kind of a hidden effect
             hidden = tuple(
@@ -279,7 +279,7 @@ class Measurement(Generic[D]):
         if hidden := self._hidden_reasons(letter, evidence, lost):
             likely_without_hidden = self.tolerance.weigh(replace(evidence, hidden=())).of(letter) > 0.5
             added_reasons = [] if letter is Letter.DSBS else hidden  # an effect that step 2 shows is not hidden
-            reasons = [*reasons, *added_reasons] if likely_without_hidden else hidden  # else only they explain it
+            reasons = [*reasons, *added_reasons] if likely_without_hidden else hidden  # which alone explain it
         sensitivity = self.tolerance.sensitivity(evidence)
         detail = replace(self.detail, tolerances=self.tolerance.as_json(), sensitivity=sensitivity)
         if (is_enough and not survives) or (has_unread_gap and not declared):

@@ -100,7 +100,7 @@ def log_growth(ranks: Floats) -> Floats:
     `ranks` of shape (..., cases), the result has the shape (..., 2 * len(BETS)).
     """
     tails, stakes = np.array(BETS).T
-    hits = np.sum(np.stack([ranks, 1 - ranks], axis=-1)[..., None] < tails, axis=-3)  # (..., 2 ends, bets): of cases
+    hits = np.sum(np.stack([ranks, 1 - ranks], axis=-1)[..., None] < tails, axis=-3)  # over cases: (..., 2 ends, bets)
     misses = np.sum(~np.isnan(ranks), axis=-1)[..., None, None] - hits
     growth = hits * np.log(1 - stakes + stakes / tails) + misses * np.log(1 - stakes)
     return np.asarray(growth.reshape(*ranks.shape[:-1], -1))

@@ -80,7 +80,7 @@ def varying_effect(
     grid = scale * np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
     slab = np.exp(-((grid / scale) ** 2) / 2) * (1 + (grid / scale) ** 2)  # half-normal, times the width of a cell
     grid = np.concatenate([[ZERO_SPREAD * scale], grid])
-    prior = np.concatenate([[0.5], 0.5 * slab / slab.sum()])
+    prior = np.concatenate([[0.5], 0.5 * slab / slab.sum()])  # even odds; the slab may underflow to 0
     weight = 1 / (eigenvalues + grid[:, None] ** 2)
     precision = (weight * rotated_ones**2).sum(axis=1)
     centre = (weight * rotated_ones * rotated_effects).sum(axis=1) / precision

@@ -221,7 +221,7 @@ class PairedAnswers:
 
     @cached_property
     def is_informative(self) -> NDArray[np.bool_]:
-        """Mask of the informative profiles: if picked, those with a shared effect above 0; else all; shape (profiles,)."""
+        """Mask of the informative profiles, shape (profiles,): if picked, those with a positive shared effect."""
         return self.shared_effects > 0 if self.picked else np.ones(len(self.side), dtype=bool)
 
     @property
