@@ -127,7 +127,7 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
     chain = tuple(letters)
     by_interval: dict[tuple[int, int], dict[Letters, Bracketing]] = {}
     for index, letter in enumerate(chain):
-        single = Bracketing(letter.value, (), frozenset({letter}))
+        single = Bracketing(letter.value, steps=(), possible=frozenset({letter}))
         by_interval[index, index + 1] = {single.possible: single}
     for length in range(2, len(chain) + 1):
         for start in range(len(chain) - length + 1):

@@ -164,7 +164,15 @@ def rate(finding: Finding) -> Rating:
     published_letters = _published_letters(finding)
     if not judged_components:
         reasons = [reason for component in finding.components[:MOST_QUOTED] for reason in component.reasons] + reasons
-        return Rating(None, False, None, finding, published_letters, tuple(reasons), METHODOLOGY_VERSION)
+        return Rating(
+            letter=None,
+            declared=False,
+            probabilities=None,
+            finding=finding,
+            published=published_letters,
+            reasons=tuple(reasons),
+            methodology_version=METHODOLOGY_VERSION,
+        )
     posteriors = [component.probabilities for component in judged_components if component.probabilities is not None]
     combine = worst_probabilities if finding.aggregation == "worst" else vote_probabilities
     probabilities = combine(posteriors)

@@ -209,7 +209,8 @@ def _compare_effects(name: str, before: ComponentDocument, after: ComponentDocum
     for effect, earlier in _stated_effects(before).items():
         if (later := later_effects.get(effect)) is not None:
             is_apart = earlier.high < later.low or later.high < earlier.low
-            yield EffectDifference(name, effect, earlier, later, later.estimate - earlier.estimate, is_apart)
+            moved = later.estimate - earlier.estimate
+            yield EffectDifference(name, effect, earlier, later, moved=moved, apart=is_apart)
 
 
 def _stated_effects(part: ComponentDocument) -> dict[str, Estimate]:

@@ -139,10 +139,10 @@ def evidence_of_change(runs: Sequence[SentinelRun]) -> ChangeEvidence:
     log_e = log_e_process(growth)
     alarms = np.flatnonzero(log_e >= -math.log(ALPHA))
     if not len(alarms):
-        return ChangeEvidence(float(log_e[-1]), None)
+        return ChangeEvidence(float(log_e[-1]), since=None)
     # for each run up to the first alarm, the growth of the best bet from this run to the alarm
     gains = np.cumsum(growth[alarms[0] :: -1], axis=0)[::-1].max(axis=-1)
-    return ChangeEvidence(float(log_e[-1]), int(np.argmax(gains)))
+    return ChangeEvidence(float(log_e[-1]), since=int(np.argmax(gains)))
 
 
 def asked_again(

@@ -220,7 +220,7 @@ def _comparable_counts(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, 
 
 
 def _refuted_test(test: str, observed: Integers, reason: str) -> FitTest:
-    return FitTest(test, None, observed.size - 1, 0.0, reason)
+    return FitTest(test, statistic=None, df=observed.size - 1, p=0.0, reason=reason)
 
 
 def _upper_tail(df: int, statistic: float) -> float:

@@ -42,7 +42,7 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
     t = math.inf if abs(r) == 1 else abs(r) * math.sqrt((n - 2) / (1 - r * r))
     p = 0.0 if math.isinf(t) else float(2 * special.stdtr(n - 2, -t))
     if n < 4 or abs(r) == 1:
-        return Correlation(r, p, n, None, None)
+        return Correlation(r, p, n, low=None, high=None)
     half_width = 1.959963984540054 / math.sqrt(n - 3)  # the normal quantile of .975, times the error of Fisher's z
     return Correlation(r, p, n, math.tanh(math.atanh(r) - half_width), math.tanh(math.atanh(r) + half_width))
 

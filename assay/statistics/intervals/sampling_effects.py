@@ -41,7 +41,7 @@ class Prior:
 
 def unbiased_prior(values: int) -> Prior:
     """Return the prior in which every value has equal shares of both sides."""
-    return Prior(None, np.full((values, SIDES), 0.5))
+    return Prior(favoured=None, sides=np.full((values, SIDES), 0.5))
 
 
 def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
@@ -59,7 +59,7 @@ def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
 
 def one_sided_priors(values: int) -> tuple[Prior, ...]:
     """Return the two priors in which the contents of all inputs are on one side."""
-    return tuple(Prior(None, np.tile(side_shares, (values, 1))) for side_shares in np.eye(SIDES))
+    return tuple(Prior(favoured=None, sides=np.tile(side_shares, (values, 1))) for side_shares in np.eye(SIDES))
 
 
 @dataclass(frozen=True)
