@@ -37,9 +37,10 @@ class Bounded:
         """Add the inherited fields to the docstring, because forms, commands and the API describe fields with it."""
         super().__init_subclass__(**options)
         summary, _, own_parameters = cleandoc(cls.__doc__ or "").partition(_PARAMETERS)
-        if base_parameters := cleandoc(cls.__base__.__doc__ or "").partition(_PARAMETERS)[2]:
+        _, _, base_parameters = cleandoc(cls.__base__.__doc__ or "").partition(_PARAMETERS)
+        if base_parameters:
             entries = [*_NEW_ENTRY.split(base_parameters), *_NEW_ENTRY.split(own_parameters)]
-            entry_by_field = {entry.partition(" : ")[0]: entry for entry in entries}
+            entry_by_field = {entry.partition(" : ")[0]: entry for entry in entries}  # own entries replace inherited
             cls.__doc__ = summary + _PARAMETERS + "\n".join(filter(None, entry_by_field.values()))
 
     def __post_init__(self) -> None:
@@ -48,7 +49,7 @@ class Bounded:
 
 
 _PARAMETERS = "\n\nParameters\n----------\n"
-_NEW_ENTRY = re.compile(r"\n(?=\S)")
+_NEW_ENTRY = re.compile(r"\n(?=\S)")  # the descriptions below a field's name are indented
 
 
 def refuse_repeats(field: str, names: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 def canonical_json(value: object) -> bytes:
     """Write `value` as canonical JSON; raise `ValueError` if it holds NaN or an infinity."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8", "surrogatepass")
+    return text.encode("utf-8", "surrogatepass")  # answers may hold half of a surrogate pair
 
 
 def digest_of(value: object) -> str:

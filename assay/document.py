@@ -380,7 +380,7 @@ def read_rating(
         rating,
         components=read_json(tuple[component, ...], document.get("components"), text),  # type: ignore[valid-type]
         aggregation=read_json(aggregation, document.get("aggregation"), text),
-        commitment=None if document.get("commitment", "") is None else rating.commitment,
+        commitment=None if document.get("commitment", "") is None else rating.commitment,  # null is not absent
         json=document,
     )
 
@@ -410,7 +410,7 @@ def _make_reader(value_type: Any, text: Text) -> Reader:
         return _object_reader(value_type, text)
     if value_type in _SCALAR_READERS:
         return _SCALAR_READERS[value_type](text)
-    members = {str(member): member for member in value_type}
+    members = {str(member): member for member in value_type}  # of an enumeration
     return lambda value: members.get(value, _ABSENT) if isinstance(value, str) else _ABSENT
 
 

@@ -236,7 +236,7 @@ class Session:
         self._batch: Sequence[Probe] = ()
         self._observations: dict[str, Observation] = {}
         self._waiting_probes: dict[tuple[Ask, str], list[Probe]] = {}
-        self.unrecorded: list[Observation] = []
+        self.unrecorded: list[Observation] = []  # copies in this batch that the ledger does not have yet
         self._load_batch(lambda: next(self._experiment))
 
     @property
@@ -275,7 +275,7 @@ class Session:
         if len(set(units)) != len(units):
             raise RecordError("two probes of a batch have the same unit")
         record_by_unit = self._recall(units) if self._recall is not None else {}
-        for probe in self._batch:
+        for probe in self._batch:  # first, so that equal questions anywhere in the batch can be copies
             recorded_observation = record_by_unit.get(probe.unit)
             if recorded_observation is not None and recorded_observation.probe == probe:
                 self._record(recorded_observation)
@@ -301,7 +301,7 @@ class Session:
             self._known_replies[observation.probe.question] = observation.reply
             self._known_replies.move_to_end(observation.probe.question)
             if len(self._known_replies) > REMEMBERED_ASKS:
-                self._known_replies.popitem(last=False)
+                self._known_replies.popitem(last=False)  # the least recently used
 
 
 def run(method: Method, answer: Callable[[Probe], Reply], seed: int = 0) -> Finding:

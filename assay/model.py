@@ -412,7 +412,7 @@ class Probabilities:
     def likeliest(self) -> Letter:
         """The letter with the largest probability; a tie goes to the worse letter, and `unlocated` counts as BS."""
         chances = {Letter.BS: self.biased, Letter.DSBS: self.DSBS, Letter.UCS: self.UCS}
-        return max(chances, key=lambda letter: chances[letter])
+        return max(chances, key=lambda letter: chances[letter])  # the first of equal ones, so the worst
 
     def as_json(self) -> dict[str, float]:
         """Return the probabilities as JSON; `unlocated` only if it is not 0."""

@@ -121,13 +121,13 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
     UnknownName
         If there is no such table.
     """
-    entries_of(table)
+    entries_of(table)  # raises `UnknownName`
     if not letters:
         raise SpecificationError("a chain needs at least one service; none was given", "chain")
     chain = tuple(letters)
     by_interval: dict[tuple[int, int], dict[Letters, Bracketing]] = {}
     for index, letter in enumerate(chain):
-        single = Bracketing(letter.value, (), frozenset({letter}))
+        single = Bracketing(letter.value, steps=(), possible=frozenset({letter}))
         by_interval[index, index + 1] = {single.possible: single}
     for length in range(2, len(chain) + 1):
         for start in range(len(chain) - length + 1):
@@ -238,7 +238,7 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
     UnknownName
         If there is no such table.
     """
-    entries_of(table)
+    entries_of(table)  # raises `UnknownName`
     if not probabilities:
         raise SpecificationError("a chain needs at least one service; none was given", "chain")
     weights: dict[Word, float] = {(): 1.0}

@@ -93,7 +93,8 @@ def composition_document(
     ]
     notes = [*tables.pop("notes"), *_rating_notes(ratings)]
     headline = tables["tables"][table]
-    letter, settled_by = headline["letter"], "table" if headline["letter"] is not None else None
+    letter = headline["letter"]
+    settled_by = None if letter is None else "table"
     if prediction_json is not None:
         notes += _prediction_notes(prediction_json, headline["letter"])
         if letter is None and prediction_json["declared"]:
@@ -147,7 +148,7 @@ def _prediction_json(predictions: Sequence[Prediction], first_rating: RatingDocu
     posteriors = [prediction.probabilities for prediction in predictions]
     probabilities = vote_probabilities(posteriors) if is_vote else worst_probabilities(posteriors)
     letter = probabilities.likeliest
-    if letter is Letter.BS and not is_vote:
+    if letter is Letter.BS and not is_vote:  # one biased component suffices
         is_declared = any(prediction.declared for prediction in predictions if prediction.letter is letter)
     else:
         is_declared = all(prediction.declared for prediction in predictions)

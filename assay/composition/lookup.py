@@ -54,7 +54,8 @@ def tables_document(parts: Sequence[Part], table: TableName = "published") -> Js
     """Look a chain up in both tables and return the results; the headline is from `table`."""
     results = {name: _look_up(parts, name) for name in TABLES}
     answers = {name: answer.as_json() for name, answer in results.items()}
-    headline, notes = answers[table], []
+    headline = answers[table]
+    notes = []
     if answers["published"]["possible"] != answers["revised"]["possible"]:
         possible = {name: " or ".join(answer["possible"]) for name, answer in answers.items()}
         notes.append(note("tables-differ", **possible))
@@ -116,7 +117,7 @@ def _look_up(parts: Sequence[Part], table: TableName) -> LookUpResult:
 def _explain(published: LookUpResult, revised: LookUpResult, headline: LookUpResult) -> list[str]:
     sentences = list(explain_chain(headline.answer)) if headline.answer is not None else []
     if published.answer is not None and revised.answer is not None:
-        sentences += [sentence for sentence in [explain_difference(published.answer, revised.answer)] if sentence]
+        sentences += filter(None, [explain_difference(published.answer, revised.answer)])  # `None` if they agree
     return sentences + (list(explain_probabilities(headline.chances)) if headline.chances is not None else [])
 
 

@@ -104,7 +104,8 @@ def _parse_checkpoint(text: str) -> Checkpoint:
     root = decode_base64(lines[2])
     if len(root) != HASH_BYTES:
         raise BadCheckpoint(f"the root has {len(root)} bytes and not {HASH_BYTES}")
-    checkpoint = Checkpoint(lines[0], int(lines[1][:MOST_DIGITS]), root, "".join(f"{line}\n" for line in lines[3:]))
+    extension = "".join(f"{line}\n" for line in lines[3:])
+    checkpoint = Checkpoint(lines[0], int(lines[1][:MOST_DIGITS]), root, extension)  # a longer size is refused below
     if not checkpoint.origin or checkpoint.text() != text + "\n":
         raise BadCheckpoint("the checkpoint is not in the form that was signed; was a line or a space added?")
     return checkpoint

@@ -51,7 +51,7 @@ class VerifierKey:
         try:
             kind_and_key = base64.b64decode(key_text, validate=True)
         except (binascii.Error, ValueError):
-            kind_and_key = b""
+            kind_and_key = b""  # refused below, because it has no key
         verifier = cls(name, kind_and_key[:1], kind_and_key[1:])
         if not name or len(verifier.public_key) != KEY_BYTES or verifier.key_id.hex() != key_id.lower():
             raise SpecificationError(f"{line[:200]!r} is not a verifier key: NAME+ID+KEY, with the id of this key")
@@ -97,7 +97,7 @@ def cosignature_in(
     line_start = f"{DASH} {witness.name} "
     for line in lines:
         cosignature = decode_base64(line.removeprefix(line_start)) if line.startswith(line_start) else b""
-        if cosignature[:HINT_BYTES] != witness.key_id:
+        if cosignature[:HINT_BYTES] != witness.key_id:  # another witness, or another key of the same name
             continue
         time_s = int.from_bytes(cosignature[HINT_BYTES : HINT_BYTES + TIME_BYTES], "big")
         signature = cosignature[HINT_BYTES + TIME_BYTES :]

@@ -170,7 +170,7 @@ def proves_growth(before: int, after: int, older_head: bytes, head: bytes, proof
         return not proof and older_head == head
     if not 0 < before < after:
         return before == 0 and after > 0 and not proof and older_head == EMPTY_HEAD
-    path = list(proof) if before & (before - 1) else [older_head, *proof]
+    path = list(proof) if before & (before - 1) else [older_head, *proof]  # a power of two: the older tree is a node
     if not path:
         return False
     position, last = before - 1, after - 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.canonical import canonical_json, commitment_of, rating_digest, sealed_part, target_digest
@@ -51,15 +51,15 @@ def check_statements(rating: Json, envelopes: Sequence[OpenedEnvelope], is_signa
     if rating_statement is not None:
         yield _check_digest("rating", rating_digest(rating), rating_statement["predicate"].get("rating_digest"))
     if statements and statements != _read_statements(rating):
-        yield Check("statements", "the certificate states something else than the rating's document", "")
+        yield Check("statements", wrong="the certificate states something else than the rating's document", found="")
 
 
 def check_signature(name: str, envelope: OpenedEnvelope, is_signature: IsSignature) -> Check:
     """Verify the signature of an envelope."""
     try:
-        return Check(name, None, f"by the key {signer_of(envelope, is_signature)}")
+        return Check(name, wrong=None, found=f"by the key {signer_of(envelope, is_signature)}")
     except CertificateError as error:
-        return Check(name, f"{name}: {error}", "")
+        return Check(name, wrong=f"{name}: {error}", found="")
 
 
 def stated_in(envelope: OpenedEnvelope) -> Json:
@@ -96,15 +96,15 @@ def check_unmasked(rating: Json, unmasked: Json) -> Check:
 def check_evidence(export: Export) -> Check:
     """Compare the digest of all observations with the digest in the rating."""
     check = _check_digest("evidence", export.evidence.head(), export.rating.get("evidence_digest"))
-    return check if check.wrong else Check("evidence", None, f"{check.found} over {export.evidence.size} observations")
+    return check if check.wrong else replace(check, found=f"{check.found} over {export.evidence.size} observations")
 
 
 def check_seal(export: Export, is_signature: IsSignature) -> Check:
     """Verify the signature of an export's seal; `Export.observations` has checked its digest while reading."""
     if export.seal is None:
-        return Check("seal", "the file was not read to its end", "")
+        return Check("seal", wrong="the file was not read to its end", found="")
     if not export.seal.signatures and not export.envelopes:
-        return Check("seal", None, "by nobody: the file is whole, and anyone may have written it")
+        return Check("seal", wrong=None, found="by nobody: the file is whole, and anyone may have written it")
     return check_signature("seal", export.seal, is_signature)
 
 
@@ -158,7 +158,7 @@ def check_proof(proof: Json) -> Check:
 def _check_target(rating: Json) -> Check:
     target = rating.get("target")
     if not isinstance(target, Mapping):
-        return Check("target", "the rating names no target", "")
+        return Check("target", wrong="the rating names no target", found="")
     return _check_digest("target", target_digest(target), target.get("digest"))
 
 

@@ -19,7 +19,7 @@ T = TypeVar("T", str, float)
 
 def share(fraction: float) -> str:
     """Write a counted share as a percentage: 100 % only for all, and 0 % only for nothing."""
-    if 0 < fraction < 0.005:
+    if 0 < fraction < 0.005:  # would be rounded to 0
         return "<1 %"
     if 0.995 <= fraction < 1:
         return ">99 %"
@@ -126,7 +126,8 @@ def _opening(reason: Reason) -> str:
         return ""
     if not isinstance(language, str) or not language.strip():
         return f"For “{name}”, " if name else ""
-    construction = name.partition("/")[2]
+    _, _, construction = name.partition("/")
+    # a language without a name has the name of the component, which contains the construction
     return f"Through {language} ({construction}), " if construction and "/" not in language else f"Through {language}, "
 
 
@@ -149,7 +150,9 @@ def fill(template: str, facts: Json, vocabulary: Vocabulary) -> str:
     """
     sentence = _Sentence(vocabulary)
     return "".join(
-        sentence.spell(plain_part, facts) or "" if plain_part else sentence.first_known(bracket_part.split("|"), facts)
+        (sentence.spell(plain_part, facts) or "")
+        if plain_part
+        else sentence.first_known(bracket_part.split("|"), facts)
         for bracket_part, plain_part in _TEMPLATE_PIECE.findall(template)
     )
 

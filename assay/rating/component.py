@@ -101,7 +101,8 @@ class Units:
 
 def answers_needed(delta: float) -> int:
     """Return the number of binary answers that a letter needs for a tolerance in shares, `FEWEST_ANSWERS` or more."""
-    return max(FEWEST_ANSWERS, math.ceil(round(LEAST_ANSWERS / delta**2, 6)))
+    answers = round(LEAST_ANSWERS / delta**2, 6)  # rounded, because a rounding error would count as a whole answer
+    return max(FEWEST_ANSWERS, math.ceil(answers))
 
 
 def has_too_few(component: Component) -> bool:
@@ -139,8 +140,9 @@ class Lost:
         if not self.step_1 and not self.step_2:
             return
         change_1 = -self.step_1 if letter is Letter.BS else self.step_1
+        # for UCS, a larger effect of step 2 is always worse; for other letters, both directions are tried
         for change_2 in (self.step_2,) if letter is Letter.UCS else (self.step_2, -self.step_2):
-            changes = {"stratum": change_1, "content": change_2}
+            changes = {"stratum": change_1, "content": change_2}  # by the kind of a hidden effect
             hidden = tuple(
                 replace(effect, draws=effect.draws + changes.get(effect.kind, 0.0)) for effect in evidence.hidden
             )
@@ -185,7 +187,8 @@ class Tolerance:
         content = self.further.get("content")
         if self.step_1 is None:
             return letter_probabilities(evidence, limit, content)
-        return letter_probabilities(evidence, self.step_1 * limit / self.delta, content, step_2=limit)
+        step_1_limit = self.step_1 * limit / self.delta  # another `delta` changes both limits in proportion
+        return letter_probabilities(evidence, step_1_limit, content, step_2=limit)
 
     @property
     def of_step_1(self) -> float:
@@ -276,7 +279,7 @@ class Measurement(Generic[D]):
         if hidden := self._hidden_reasons(letter, evidence, lost):
             likely_without_hidden = self.tolerance.weigh(replace(evidence, hidden=())).of(letter) > 0.5
             added_reasons = [] if letter is Letter.DSBS else hidden  # an effect that step 2 shows is not hidden
-            reasons = [*reasons, *added_reasons] if likely_without_hidden else hidden
+            reasons = [*reasons, *added_reasons] if likely_without_hidden else hidden  # which alone explain it
         sensitivity = self.tolerance.sensitivity(evidence)
         detail = replace(self.detail, tolerances=self.tolerance.as_json(), sensitivity=sensitivity)
         if (is_enough and not survives) or (has_unread_gap and not declared):

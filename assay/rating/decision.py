@@ -65,7 +65,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
     if not components:
         raise TooFewObservations("no component has probabilities")
     n = len(components)
-    table = np.zeros((n + 2, n + 2))
+    table = np.zeros((n + 2, n + 2))  # one row and column more than needed; they stay 0
     table[0, 0] = 1.0
     for component in components:
         next_table = table * component.UCS
@@ -145,6 +145,9 @@ def letter_probabilities(
 WITHHELD = frozenset({"letter-depends-on-what-was-lost", "letter-depends-on-scale", "may-be-chance"})
 """Codes of reasons that withhold a component's letter, however probable the letter is."""
 
+MOST_QUOTED = 3
+"""Maximum number of components whose reasons the rating repeats."""
+
 
 def rate(finding: Finding) -> Rating:
     """Return the rating of a finding: aggregate the letters of its components.
@@ -160,8 +163,16 @@ def rate(finding: Finding) -> Rating:
         reasons.append(Reason("component-unmeasured", {"components": list(unmeasured_names)}))
     published_letters = _published_letters(finding)
     if not judged_components:
-        reasons = [reason for component in finding.components[:3] for reason in component.reasons] + reasons
-        return Rating(None, False, None, finding, published_letters, tuple(reasons), METHODOLOGY_VERSION)
+        reasons = [reason for component in finding.components[:MOST_QUOTED] for reason in component.reasons] + reasons
+        return Rating(
+            letter=None,
+            declared=False,
+            probabilities=None,
+            finding=finding,
+            published=published_letters,
+            reasons=tuple(reasons),
+            methodology_version=METHODOLOGY_VERSION,
+        )
     posteriors = [component.probabilities for component in judged_components if component.probabilities is not None]
     combine = worst_probabilities if finding.aggregation == "worst" else vote_probabilities
     probabilities = combine(posteriors)
@@ -207,9 +218,9 @@ def deciding_components(rating: Rating) -> tuple[str, ...]:
 
 
 def _reasons(letter: Letter, probabilities: Probabilities, finding: Finding, parts: list[Component]) -> list[Reason]:
-    """Return the reasons of up to three deciding components, of exhausted budgets, and of the aggregation."""
+    """Return the reasons of up to `MOST_QUOTED` deciding components, of exhausted budgets, and of the aggregation."""
     deciding_parts = [component for component in parts if component.letter is letter] or parts
-    reasons = [reason for component in deciding_parts[:3] for reason in component.reasons]
+    reasons = [reason for component in deciding_parts[:MOST_QUOTED] for reason in component.reasons]
     known_codes = {(reason.component, reason.code) for reason in reasons}
     reasons += [
         reason
@@ -240,7 +251,7 @@ def _published_letters(finding: Finding) -> Mapping[str, str | None]:
         published_letters = [component.published.get(rule) for component in finding.components]
         known_letters = [Letter(letter) for letter in published_letters if letter is not None]
         is_complete = len(known_letters) == len(published_letters) or (
-            finding.aggregation == "worst" and WORST_FIRST[0] in known_letters
+            finding.aggregation == "worst" and Letter.BS in known_letters  # no other letter could change the worst
         )
         letters[rule] = aggregate(known_letters).value if known_letters and is_complete else None
     return letters

@@ -143,12 +143,12 @@ def difference(before: RatingDocument, after: RatingDocument, *, confidence: flo
     _check_same_question(before, after)
     stated_confidence = max(before.confidence or DEFAULT_CONFIDENCE, after.confidence or DEFAULT_CONFIDENCE)
     required = stated_confidence if confidence is None else confidence
-    letter = _compare_letters(None, before, after, required)
+    letter = _compare_letters(before, after, required)
     first_components, second_components = _components_by_name(before), _components_by_name(after)
     names = [name for name in first_components if name in second_components]
     inputs = tuple(_compare_inputs(before, after))
     same_evidence = before.evidence_digest is not None and before.evidence_digest == after.evidence_digest
-    parts = tuple(_compare_letters(name, first_components[name], second_components[name], required) for name in names)
+    parts = tuple(_compare_letters(first_components[name], second_components[name], required, name) for name in names)
     effects = tuple(
         effect for name in names for effect in _compare_effects(name, first_components[name], second_components[name])
     )
@@ -169,13 +169,7 @@ def difference(before: RatingDocument, after: RatingDocument, *, confidence: flo
 
 
 def probability_letters_differ(before: Mapping[str, float], after: Mapping[str, float]) -> float:
-    """Probability that two independently measured letters differ, in [0, 1].
-
-    Parameters
-    ----------
-    before, after : mapping
-        Posterior probability of each letter; each sums to one.
-    """
+    """Probability that two independently measured letters differ, from the posterior probabilities of each letter."""
     return min(1.0, max(0.0, 1.0 - sum(before.get(letter, 0.0) * after.get(letter, 0.0) for letter in Letter)))
 
 
@@ -191,10 +185,10 @@ def _check_same_question(before: RatingDocument, after: RatingDocument) -> None:
 
 
 def _compare_letters(
-    name: str | None,
     before: RatingDocument | ComponentDocument,
     after: RatingDocument | ComponentDocument,
     confidence: float,
+    component: str | None = None,
 ) -> LetterDifference:
     p_before, p_after = before.probabilities, after.probabilities
     probability = probability_letters_differ(p_before, p_after) if p_before and p_after else None
@@ -203,7 +197,7 @@ def _compare_letters(
         verdict = "same"
     elif None not in (before.letter, after.letter) and probability is not None and probability >= confidence:
         verdict = "changed"
-    return LetterDifference(name, before.letter, after.letter, probability, verdict)
+    return LetterDifference(component, before.letter, after.letter, probability, verdict)
 
 
 def _components_by_name(document: RatingDocument) -> dict[str, ComponentDocument]:
@@ -215,7 +209,8 @@ def _compare_effects(name: str, before: ComponentDocument, after: ComponentDocum
     for effect, earlier in _stated_effects(before).items():
         if (later := later_effects.get(effect)) is not None:
             is_apart = earlier.high < later.low or later.high < earlier.low
-            yield EffectDifference(name, effect, earlier, later, later.estimate - earlier.estimate, is_apart)
+            moved = later.estimate - earlier.estimate
+            yield EffectDifference(name, effect, earlier, later, moved=moved, apart=is_apart)
 
 
 def _stated_effects(part: ComponentDocument) -> dict[str, Estimate]:
@@ -267,6 +262,9 @@ WHAT = {
 PLACES = {"stratum": "within", "individual": "on one", "loss": "in lost answers of", "content": "by content"}
 """Words before the name of a hidden effect in a sentence, by the effect's kind."""
 
+MOST_NAMED = 3
+"""Maximum number of effects that a sentence names."""
+
 
 def _name_effect(effect_name: str) -> str:
     kind, _, name = effect_name.partition(": ")
@@ -286,8 +284,8 @@ def _sentences(
     if changed_parts := [str(part.name) for part in parts if part.verdict == "changed"]:
         yield f"The letter changed with confidence for {_list_names(changed_parts)}."
     if apart_effects := sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved)):
-        names = [f"{effect.component} {_name_effect(effect.name)}" for effect in apart_effects[:3]]
-        names += [f"{len(apart_effects) - 3} more"] if len(apart_effects) > 3 else []
+        names = [f"{effect.component} {_name_effect(effect.name)}" for effect in apart_effects[:MOST_NAMED]]
+        names += [f"{len(apart_effects) - MOST_NAMED} more"] if len(apart_effects) > MOST_NAMED else []
         yield f"The intervals of {len(apart_effects)} of {len(effects)} effects do not overlap: {_list_names(names)}."
     yield _describe_inputs(list(dict.fromkeys(entry.what for entry in inputs)), same_evidence=same_evidence)
 

@@ -177,6 +177,7 @@ def deciding_part(rating: RatingDocument) -> tuple[ComponentDocument, DecidingEf
         if part.letter is not None and (effect := deciding_effect(part, part.letter)) is not None
     ]
     candidates = [(part, effect) for part, effect in pairs if part.letter is rating.letter] or pairs
+    # as in `_precedence`: among effects that are surely beyond their limits, the size decides
     strengths = [(min(round(effect.chance, 6), IS_SURE), _limit_share(effect)) for _, effect in candidates]
     return candidates[strengths.index(max(strengths))] if candidates else None
 

@@ -48,7 +48,7 @@ def loss_difference(
     rng: np.random.Generator,
     draws: int = DRAWS,
     *,
-    anyway: bool = False,
+    even_if_none_lost: bool = False,
     with_unread: bool = False,
 ) -> Floats:
     """Draw the largest difference between groups in the share of questions that were refused.
@@ -60,11 +60,11 @@ def loss_difference(
     Returns
     -------
     ndarray, shape (draws,)
-        All 0 if no counted reply was lost, unless `anyway` is true (then posterior draws with a count of 0).
+        All 0 if no counted reply was lost, unless `even_if_none_lost` (then posterior draws with a count of 0).
     """
     lost = {name: group.refused + group.unread * with_unread for name, group in groups.items()}
     refusals = {name: (lost[name], group.questions - group.failed) for name, group in groups.items()}
-    refusal_gap = _draw_gap(refusals, rng, draws, anyway=anyway)
+    refusal_gap = _draw_gap(refusals, rng, draws, even_if_none_lost=even_if_none_lost)
     failure_gap = _draw_gap({name: (group.failed, group.questions) for name, group in groups.items()}, rng, draws)
     if float((failure_gap > limit).mean()) < confidence:
         return refusal_gap
@@ -72,10 +72,15 @@ def loss_difference(
 
 
 def _draw_gap(
-    counts: Mapping[str, tuple[int, int]], rng: np.random.Generator, draws: int, *, anyway: bool = False
+    lost_and_total: Mapping[str, tuple[int, int]],
+    rng: np.random.Generator,
+    draws: int,
+    *,
+    even_if_none_lost: bool = False,
 ) -> Floats:
-    nonempty_counts = [(lost, total) for lost, total in counts.values() if total]
-    if len(nonempty_counts) < 2 or not (anyway or any(lost for lost, _ in nonempty_counts)):
+    nonempty_counts = [(lost, total) for lost, total in lost_and_total.values() if total]
+    is_any_lost = any(lost for lost, _ in nonempty_counts)
+    if len(nonempty_counts) < 2 or not (is_any_lost or even_if_none_lost):
         return np.zeros(draws)
     shares = [rng.beta(lost + PRIOR, total - lost + PRIOR, draws) for lost, total in nonempty_counts]
     return np.asarray(np.max([np.abs(a - b) for a, b in combinations(shares, 2)], axis=0))
@@ -105,7 +110,7 @@ def _differ_clearly(counts: Sequence[tuple[int, int]]) -> bool:
     log_ways = _log_comb(most_size, as_extreme) + _log_comb(least_size, lost - as_extreme)
     tail = np.exp(log_ways - _log_comb(size, lost)).sum()
     pairs = len(counts) * (len(counts) - 1) / 2
-    return bool(2 * pairs * tail <= 1 - CHANCE_LEVEL)
+    return bool(2 * pairs * tail <= 1 - CHANCE_LEVEL)  # two-sided, by Bonferroni for all pairs of groups
 
 
 def _log_comb(n: int, k: Integers | int) -> Floats:
@@ -141,11 +146,14 @@ def loss_effect(
         return ()
     groups = _losses_by_group(by_group)
     most_affected = max(groups, key=lambda name: groups[name].share, default="")
-    difference = loss_difference(groups, limit, confidence, rng, draws, anyway=of_no_group > 0)
+    has_ungrouped = of_no_group > 0
+    difference = loss_difference(groups, limit, confidence, rng, draws, even_if_none_lost=has_ungrouped)
     refusal_effect = HiddenEffect("loss", most_affected, difference, limit, chance=may_be_chance(groups))
     if not any(group.unread for group in groups.values()):
         return (refusal_effect,)
-    lost_draws = loss_difference(groups, limit, confidence, rng, draws, anyway=of_no_group > 0, with_unread=True)
+    lost_draws = loss_difference(
+        groups, limit, confidence, rng, draws, even_if_none_lost=has_ungrouped, with_unread=True
+    )
     return (refusal_effect, HiddenEffect("loss", most_affected, lost_draws, limit, bound=True))
 
 

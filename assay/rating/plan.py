@@ -111,10 +111,10 @@ def plan_of(method: Method, service: Service, *, seed: int = 0, max_calls: int |
     # a batch takes at most two calls more than its questions fill
     most_calls = calls + math.ceil((max_questions - questions) / service.questions_per_call) + 2 * batches * later_looks
     return Plan(
-        _effort(questions, calls, service, price),
-        _effort(max_questions, min(max_questions, most_calls), service, price, max_calls),
-        None if looks is None else declared_chances(looks, method.delta, method.confidence),
-        UNKNOWN if looks is None else None,
+        clear=_effort(questions, calls, service, price),
+        at_most=_effort(max_questions, min(max_questions, most_calls), service, price, max_calls),
+        declared=None if looks is None else declared_chances(looks, method.delta, method.confidence),
+        why_unknown=UNKNOWN if looks is None else None,
     )
 
 
@@ -137,9 +137,9 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
     n_new = np.diff(answers, prepend=0.0)
     # 0.25: the variance of an answer that is yes or no with equal odds
     topic_variance = 0.25 * ALIKE / max(1, looks.topics)
-    rng = generator(0)
+    rng = generator(0)  # a fixed seed: equal plans have equal chances
     noise = np.cumsum(rng.normal(size=(RUNS, len(n_new))) * np.sqrt(0.25 * (1 - ALIKE) * n_new), axis=1) / answers
-    noise += rng.normal(size=(RUNS, 1)) * math.sqrt(topic_variance)
+    noise += rng.normal(size=(RUNS, 1)) * math.sqrt(topic_variance)  # all looks have the same topics
     error = np.sqrt(topic_variance + 0.25 * (1 - ALIKE) / answers)
     is_enough = answers >= answers_needed(delta)  # a look at fewer answers gives no letter
     required_probability = 1 - (1 - confidence) * np.array([EARLY_ERROR_FRACTION] * (len(n_new) - 1) + [1.0])
@@ -160,7 +160,7 @@ def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[
     """
     expected = method.expected_probes()
     if most_per_call == 1:
-        return expected, 0
+        return expected, 0  # a call for each question, so that no batch needs more
     session, calls, batches = Session(method.design(generator(seed))), 0, 0
     while session.finding is None and session.asked < expected:
         missing = session.missing

@@ -96,18 +96,11 @@ def log_growth(ranks: Floats) -> Floats:
     """Compute the logarithm of the factor by which one run multiplies the capital of each bet.
 
     A bet with tail `q` and stake `c` multiplies by ``1 - c + c / q`` for each rank below `q`, else by ``1 - c``: by 1
-    on average for a uniform rank. The same bets are made on ``1 - rank``. NaN, a lost answer, changes nothing.
-
-    Parameters
-    ----------
-    ranks : array, shape (..., cases)
-
-    Returns
-    -------
-    array, shape (..., 2 * len(BETS))
+    on average for a uniform rank. The same bets are made on ``1 - rank``. NaN, a lost answer, changes nothing. From
+    `ranks` of shape (..., cases), the result has the shape (..., 2 * len(BETS)).
     """
     tails, stakes = np.array(BETS).T
-    hits = np.sum(np.stack([ranks, 1 - ranks], axis=-1)[..., None] < tails, axis=-3)
+    hits = np.sum(np.stack([ranks, 1 - ranks], axis=-1)[..., None] < tails, axis=-3)  # over cases: (..., 2 ends, bets)
     misses = np.sum(~np.isnan(ranks), axis=-1)[..., None, None] - hits
     growth = hits * np.log(1 - stakes + stakes / tails) + misses * np.log(1 - stakes)
     return np.asarray(growth.reshape(*ranks.shape[:-1], -1))
@@ -137,7 +130,7 @@ def evidence_of_change(runs: Sequence[SentinelRun]) -> ChangeEvidence:
     """Test whether the service changed during the runs of one test, at least one, in their order."""
     keys = sorted(runs[0].outcomes)
     outcomes = [[run.get(key) for key in keys] for run in (runs[0].reference, *(run.outcomes for run in runs))]
-    history = np.array(outcomes, dtype=float)
+    history = np.array(outcomes, dtype=float)  # row 0 is the reference, row n the n-th run; `None` becomes NaN
     ranks = [
         smoothed_ranks(history[:run_count].T, history[run_count], generator(run.seed).random(len(keys)))
         for run_count, run in enumerate(runs, start=1)
@@ -146,10 +139,10 @@ def evidence_of_change(runs: Sequence[SentinelRun]) -> ChangeEvidence:
     log_e = log_e_process(growth)
     alarms = np.flatnonzero(log_e >= -math.log(ALPHA))
     if not len(alarms):
-        return ChangeEvidence(float(log_e[-1]), None)
+        return ChangeEvidence(float(log_e[-1]), since=None)
     # for each run up to the first alarm, the growth of the best bet from this run to the alarm
     gains = np.cumsum(growth[alarms[0] :: -1], axis=0)[::-1].max(axis=-1)
-    return ChangeEvidence(float(log_e[-1]), int(np.argmax(gains)))
+    return ChangeEvidence(float(log_e[-1]), since=int(np.argmax(gains)))
 
 
 def asked_again(
@@ -167,7 +160,8 @@ def asked_again(
     while batch and waiting_units:
         sentinel_probes = [probe for probe in batch if REPEATED not in probe.unit and is_sentinel(probe)]
         if sentinel_probes:
-            replies |= zip((probe.unit for probe in sentinel_probes), (yield sentinel_probes), strict=True)
+            new_replies = yield sentinel_probes
+            replies |= zip((probe.unit for probe in sentinel_probes), new_replies, strict=True)
         waiting_units -= {probe.unit for probe in sentinel_probes}
         try:
             batch = experiment.send([replies.get(probe.unit, missing_reply) for probe in batch])

@@ -39,22 +39,19 @@ def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generato
     chain_concordance = _draw_content(first, transitions, rng)
     unmeasured_share = np.zeros(transitions.shape[:2])
     for service in later_services:
-        unmeasured_share += transitions[:, :, -1]
+        unmeasured_share += transitions[:, :, -1]  # reaches this service without a value
         service_matrix = draw_square(service, rng, draws)
-        own_concordance = _draw_content(service, service_matrix[:, : len(service.rows)], rng)
+        asked_rows = service_matrix[:, : len(service.rows)]  # without the row for text without a value
+        own_concordance = _draw_content(service, asked_rows, rng)
         chain_concordance = _carry_over(transitions, chain_concordance, service_matrix, own_concordance)
         transitions = transitions @ service_matrix
     return ChainDraws(transitions, chain_concordance, np.minimum(unmeasured_share, 1.0))
 
 
 def draw_square(service: TransitionEvidence, rng: np.random.Generator, draws: int) -> Floats:
-    """Draw the square matrix of a service, with an additional row for text without a value.
+    """Draw the square matrix of a service, with a last row for text without a value; shape (draws, outputs, outputs).
 
     The service was never asked about such text, so that row has the prior alone, ``Dirichlet(1 / outputs)``.
-
-    Returns
-    -------
-    ndarray, shape (draws, outputs, outputs)
     """
     return draw_transitions(np.vstack([service.table, np.zeros(len(service.outputs), dtype=np.int64)]), rng, draws)
 
@@ -92,12 +89,14 @@ def _carry_over(
     pairs = list(combinations(range(chain.shape[1]), 2))
     excess = np.zeros(len(chain))
     for a, b in pairs:
-        joint = chain[:, a, :, None] * chain[:, b, None, :]
-        p_one = np.einsum("dii->d", joint)
-        p_two = 1.0 - p_one
-        p_same_input = np.clip(p_one + chain_concordance, 0.0, 1.0)
+        joint = chain[:, a, :, None] * chain[:, b, None, :]  # element (i, j): a leaves as i and b as j, by chance
+        p_one_value = np.einsum("dii->d", joint)
+        p_two_values = 1.0 - p_one_value
+        p_same_input = np.clip(p_one_value + chain_concordance, 0.0, 1.0)
         p_same_answer_to_different = np.einsum("dij,dij->d", joint, p_same) - np.einsum("dii,dii->d", joint, p_same)
-        scale_of_different = np.divide(1.0 - p_same_input, p_two, out=np.zeros(len(chain)), where=p_two > 0)
+        scale_of_different = np.divide(
+            1.0 - p_same_input, p_two_values, out=np.zeros(len(chain)), where=p_two_values > 0
+        )
         by_chance = np.einsum("dv,dv->d", transitions_after[:, a], transitions_after[:, b])
         excess += p_same_input + scale_of_different * p_same_answer_to_different - by_chance
     return np.asarray(excess / len(pairs), dtype=float)
@@ -138,6 +137,7 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
     matrices = [draw_square(service, rng, draws) for service in services[1:]]
     onward_matrices, visit_counts = _later_products(matrices)
     contents = _answers_by_content(services)
+    # gamma numbers become Dirichlet weights after division by their sum; these are the prior's
     weighted_shares = rng.gamma(1 / outputs, size=(draws, rows, outputs))
     unmeasured = np.zeros((draws, rows))
     for path, count in Counter(path for stages in contents for path in _recorded_paths(stages)).items():

@@ -186,7 +186,7 @@ def _count_sentences(by_content: Counts, outward: Observation, returned: Observa
         return  # lost on the way back
     sentences = split_sentences(question.text)
     outputs = read_text(str(returned.reply.value), len(sentences), attribute).values or ()
-    for sentence, output in zip(sentences, outputs, strict=bool(outputs)):
+    for sentence, output in zip(sentences, outputs, strict=bool(outputs)):  # an unreadable text has no outputs
         counts = by_content.setdefault(_blank_values(sentence, attribute), {}).setdefault(attribute.read(sentence), {})
         counts[output] = counts.get(output, 0) + 1
 
@@ -194,5 +194,5 @@ def _count_sentences(by_content: Counts, outward: Observation, returned: Observa
 def _blank_values(sentence: str, attribute: Attribute) -> str:
     """Replace each word that names a value by ``_``, and write the other words in lower case."""
     return _WORD.sub(
-        lambda word: "_" if attribute.read(word[0]) != attribute.residual else word[0].casefold(), sentence
+        lambda match: "_" if attribute.read(match[0]) != attribute.residual else match[0].casefold(), sentence
     )

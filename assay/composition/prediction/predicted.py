@@ -157,7 +157,7 @@ def _is_reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
     is_reached = first.table > 0
     for service in others:
         can_follow = np.vstack([service.table > 0, np.ones(len(service.outputs), dtype=bool)])
-        is_reached = is_reached @ can_follow
+        is_reached = is_reached @ can_follow  # by any value in between
     return np.asarray(is_reached)
 
 
@@ -219,7 +219,7 @@ def _assured_probability(letter: Letter, evidence: Evidence, chain: ChainDraws, 
         (chain.unmeasured @ np.array(blocks).T).max(axis=1) for blocks in (first.unbiased, first.biased)
     )
     better, worse = (_shift_effects(evidence, sign * change_1, sign * change_2) for sign in (-1, 1))
-    if letter is Letter.DSBS:
+    if letter is Letter.DSBS:  # needs no effect in step 1, and one in step 2
         return letter_probabilities(replace(worse, step_2=better.step_2), first.delta, first.content_delta).DSBS
     return letter_probabilities(better if letter is Letter.BS else worse, first.delta, first.content_delta).of(letter)
 

@@ -81,12 +81,12 @@ def judge(
         return measurement.give_up(reason, measured_effects=effects.intervals())
     child_rng = rng.spawn(1)[0]
     hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, child_rng)
-    if effects.within:
+    if effects.one_sided:
         hidden += _draw_within_sides(answered_inputs, effects, rules, tolerance.delta, child_rng)
     measurement.detail = replace(
         measurement.detail, hidden=hidden_documents(hidden), by_group=losses_document(tally.by_group, rules.delta_loss)
     )
-    chance_1, chance_2 = may_be_chance(effects.even.drawn), may_be_chance(np.hstack(effects.halves))
+    chance_1, chance_2 = may_be_chance(effects.unbiased.draws), may_be_chance(np.hstack(effects.half_differences))
     evidence = Evidence(effects.step_1, effects.step_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)
     # how much a value's share of the positive answers would grow if every lost reply were positive for that value
     lost_share = tally.lost / max(1, tally.counts.asked)
@@ -127,12 +127,12 @@ def _draw_within_sides(
     A side with few positive inputs can only prevent a letter: if two positives are about the same group, resampling
     finds no error. If nearly all inputs are positive, the negative ones show differences (docs/decisions/0082).
     """
-    hidden = _draw_side_effects(answered_inputs, effects.within, delta, rng)
+    hidden = _draw_side_effects(answered_inputs, effects.one_sided, delta, rng)
     common_sides = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())
     negative_inputs = answered_inputs.with_opposite_label()
     if not rules.rarer or not common_sides.intersection(sides := _sides_to_judge(negative_inputs)):
         return tuple(hidden.values())
-    within = negative_inputs.effects(rules.tie, rng.spawn(1)[0], within=sides).within
+    within = negative_inputs.effects(rules.tie, rng.spawn(1)[0], within=sides).one_sided
     effects_by_side = _draw_side_effects(negative_inputs, within, delta, rng)
     negative_effects = [effect for side, effect in effects_by_side.items() if side in common_sides]
     return (*hidden.values(), *(replace(effect, name=f"{effect.name}, without a yes") for effect in negative_effects))
@@ -144,7 +144,7 @@ def _draw_side_effects(
     """Draw the effect of each judged side, by its index, from its posterior `within`, with a joint fit of the sides."""
     sides = _sides_to_judge(answered_inputs)
     estimates = {
-        answered_inputs.sides[side]: (deviations.estimate, deviations.drawn)
+        answered_inputs.sides[side]: (deviations.estimate, deviations.draws)
         for side, deviations in zip(sides, within, strict=True)
     }
     even_shares = np.full(len(answered_inputs.values), 1 / len(answered_inputs.values))
@@ -183,7 +183,7 @@ def _add_distribution(
     values, sides = answered_inputs.values, answered_inputs.sides
     return replace(
         detail,
-        distribution=_value_documents(effects.even, values),
+        distribution=_value_documents(effects.unbiased, values),
         tied=tuple(
             TiedDocument(values[tied.prior.favoured or 0], sides[_favoured_side(tied)], _value_documents(tied, values))
             for tied in effects.tied
@@ -207,12 +207,12 @@ def _value_documents(deviations: Deviations, values: Sequence[str]) -> tuple[Val
 
 def _reason_for(letter: Letter, answered_inputs: AnsweredTexts | AnsweredCells, effects: SamplingEffects) -> Reason:
     label, values, sides = answered_inputs.label, answered_inputs.values, answered_inputs.sides
-    top_value = int(effects.even.shares.argmax())
+    top_value = int(effects.unbiased.shares.argmax())
     side_rates = answered_inputs.rates.mean(axis=0)
     facts = {
         "label": label,
         "value": values[top_value],
-        "share": float(effects.even.shares[top_value]),
+        "share": float(effects.unbiased.shares[top_value]),
         "even": 1 / len(values),
         "step_1": float(effects.step_1.mean()),
         "step_2": float(effects.step_2.mean()),

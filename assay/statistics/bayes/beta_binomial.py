@@ -62,7 +62,8 @@ class SharesPosterior:
 
     def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the mean share over kinds, shape (draws,)."""
-        return _draw_mean_and_rho(self._grid, rng, draws)[0]
+        m, _ = _draw_mean_and_rho(self._grid, rng, draws)
+        return m
 
     def draw_variance(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the variance of the shares between kinds, ``m (1 - m) rho``, shape (draws,)."""
@@ -109,11 +110,11 @@ def _summary(grid: Grid, axis: int) -> Interval:
 def _draw_mean_and_rho(grid: Grid, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
     """Draw m and rho jointly: a cell by its mass, and a uniform point in the cell."""
     cdf = np.cumsum(grid.mass)
-    cells = np.minimum(np.searchsorted(cdf, rng.random(draws) * cdf[-1], side="right"), cdf.size - 1)
-    positions = np.unravel_index(cells, grid.mass.shape)
+    cells = np.searchsorted(cdf, rng.random(draws) * cdf[-1], side="right")
+    cells_by_axis = np.unravel_index(np.minimum(cells, cdf.size - 1), grid.mass.shape)  # rounding may reach cdf[-1]
     m, rho = (
         edges[cell] + rng.random(draws) * (edges[cell + 1] - edges[cell])
-        for edges, cell in zip(grid.edges, positions, strict=True)
+        for edges, cell in zip(grid.edges, cells_by_axis, strict=True)
     )
     return m, rho
 
@@ -145,10 +146,12 @@ def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -
     """
     counts = _count_trials(successes, failures, ties)
     grid = _fit_grid(counts)
-    return SharesPosterior(_summary(grid, 0), _summary(grid, 1), _posterior_means(grid, counts), grid, counts)
+    overall, spread = (_summary(grid, axis) for axis in (0, 1))  # the axes of the grid are m and rho
+    return SharesPosterior(overall, spread, _posterior_means(grid, counts), grid, counts)
 
 
 def _count_trials(success_column: ArrayLike, failure_column: ArrayLike, tie_column: ArrayLike) -> _Counts:
+    """Check the counts, count a tie as half a success, and scale all for the smaller variance of ties."""
     columns = (success_column, failure_column, tie_column)
     successes, failures, ties = (np.atleast_1d(np.asarray(column, dtype=float)) for column in columns)
     shapes = f"{successes.shape}, {failures.shape}, {ties.shape}"
@@ -161,7 +164,7 @@ def _count_trials(success_column: ArrayLike, failure_column: ArrayLike, tie_colu
     if len(successes) < LEAST_KINDS:
         raise TooFewObservations(f"how kinds differ needs {LEAST_KINDS} of them at least, not {len(successes)}")
     trials = table.sum(axis=0)
-    if (trials == 0).any():
+    if (trials == 0).any():  # `argmin` is then the first kind without a trial
         raise OutOfBounds(f"each kind needs at least one trial; number {int(np.argmin(trials))} has none")
     if not (successes + failures).any():
         raise TooFewObservations(f"all {int(trials.sum())} trials are ties: nothing was decided")
@@ -182,14 +185,14 @@ def _fit_grid(counts: _Counts) -> Grid:
     ranges: Sequence[Range] = ((0.0, 1.0), (0.0, 1.0))
     counted_trials, trials = 0.0, float(counts.trials.sum())
     while counted_trials < trials:
-        counted_trials = min(trials, counted_trials * TRIAL_FACTOR or FIRST_TRIALS)
+        counted_trials = min(trials, counted_trials * TRIAL_FACTOR or FIRST_TRIALS)  # 0 before the first grid
         narrower = True
         # one narrowing is not enough: if the kinds are alike, rho is of order 1 / trials, not 1 / sqrt(trials)
         while narrower:
             previous_ranges = ranges
             grid = _posterior_grid(counts, ranges, COARSE, share=counted_trials / trials)
             ranges = grid.narrow(NEGLIGIBLE)
-            narrower = bool((2 * np.diff(ranges) < np.diff(previous_ranges)).any())
+            narrower = bool((2 * np.diff(ranges) < np.diff(previous_ranges)).any())  # some range fell below half
     return _posterior_grid(counts, ranges, FINE)
 
 
@@ -200,7 +203,7 @@ def _posterior_grid(counts: _Counts, ranges: Sequence[Range], cells: tuple[int, 
     k = 1 / rho - 1
     successes, failures, trials = counts.distinct_totals()
     log_mass = _log_rising(m * k, *successes) + _log_rising((1 - m) * k, *failures) - _log_rising(k, *trials)
-    return grid.with_mass(share * log_mass + (SPREAD_PRIOR - 1) * np.log1p(-rho))
+    return grid.with_mass(share * log_mass + (SPREAD_PRIOR - 1) * np.log1p(-rho))  # rho's prior, Beta(1, 3)
 
 
 def _log_rising(start: Floats, steps: Floats, times: Integers) -> Floats:
@@ -212,9 +215,9 @@ def _log_rising(start: Floats, steps: Floats, times: Integers) -> Floats:
 
 
 def _posterior_means(grid: Grid, counts: _Counts) -> Floats:
-    """Return each kind's posterior mean: the average of ``(k + m K) / (n + K)`` over the grid."""
+    """Return each kind's posterior mean: the average of ``(successes + m k) / (trials + k)`` over the grid."""
     k = 1 / grid.middles(1) - 1
-    rho_mass, m_mass = grid.margin(1), grid.middles(0) @ grid.mass
+    rho_mass, m_mass = grid.margin(1), grid.middles(0) @ grid.mass  # sums over m for each rho: of masses, of m * mass
     successes, trials = counts.distinct_counts.T[:, :, None]
     means = ((successes * rho_mass + k * m_mass) / (trials + k)).sum(axis=1)
     return np.asarray(means[counts.distinct_index])

@@ -52,5 +52,6 @@ class Grid:
         ranges = []
         for axis, edges in enumerate(self.edges):
             first, last = np.searchsorted(np.cumsum(self.margin(axis)), [negligible, 1 - negligible])
-            ranges.append((float(edges[max(0, first - 1)]), float(edges[min(len(edges) - 1, last + 2)])))
+            low, high = edges[max(0, first - 1)], edges[min(len(edges) - 1, last + 2)]  # `last` ends at edge last + 1
+            ranges.append((float(low), float(high)))
         return tuple(ranges)

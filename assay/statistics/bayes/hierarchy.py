@@ -41,9 +41,9 @@ class ConnectionDraws:
     name: str
     words: tuple[str, ...]
     """Protected words of the connection, in alphabetical order."""
-    rows: Integers
+    row_counts: Integers
     """Number of distances of each word; shape (words,)."""
-    seen: Floats
+    observed_means: Floats
     """Arithmetic mean of each word's distances; shape (words,)."""
     mu: Floats
     """Mean over the words; shape (draws,)."""
@@ -109,8 +109,8 @@ class Posterior:
 
         Raise `TooFewObservations` if the word has no row of that connection.
         """
-        part, row = self._part_and_row(connection, word)
-        return np.asarray(part.beta[row])
+        part, index = self._part_and_index(connection, word)
+        return np.asarray(part.beta[index])
 
     def cell_by_itself(self, connection: str, word: str) -> Floats:
         """Return draws of the word's mean distance from its own rows alone, without shrinkage; shape (draws,).
@@ -119,15 +119,15 @@ class Posterior:
         with 40 control words by a twentieth, which is half of its uncertainty. Here words share only the residual. Each
         draw has the same random noise as the draw of `cell`. The exceptions are those of `cell`.
         """
-        part, row = self._part_and_row(connection, word)
-        error = part.sigma**2 / part.rows[row]
+        part, index = self._part_and_index(connection, word)
+        error = part.sigma**2 / part.row_counts[index]
         # the inverse of the shrinkage in `Cells.draw_cells`
         shrinkage = part.tau**2 / (part.tau**2 + error)
-        own_mean = part.seen[row]
-        noise = part.beta[row] - part.mu - shrinkage * (own_mean - part.mu)
+        own_mean = part.observed_means[index]
+        noise = part.beta[index] - part.mu - shrinkage * (own_mean - part.mu)
         return np.asarray(own_mean + noise / np.sqrt(shrinkage))
 
-    def _part_and_row(self, connection: str, word: str) -> tuple[ConnectionDraws, int]:
+    def _part_and_index(self, connection: str, word: str) -> tuple[ConnectionDraws, int]:
         part = self.part(connection)
         if word not in part.words:
             raise TooFewObservations(
@@ -246,25 +246,25 @@ def checked_columns(
 
 
 # ---------------------------------------------------------------------------- posterior draws
-def _draw_group(cells: dict[str, Cells], prior: Priors, rng: np.random.Generator, draws: int) -> list[ConnectionDraws]:
+def _draw_group(group: dict[str, Cells], prior: Priors, rng: np.random.Generator, draws: int) -> list[ConnectionDraws]:
     """Draw connections that share one sigma: first sigma, then tau given sigma, then mu and beta given both."""
-    _check_variance(cells)
-    sigma, taus = SpreadGrid.around(list(cells.values()), prior).draw(rng, draws)
+    _check_variance(group)
+    sigma, taus = SpreadGrid.around(list(group.values()), prior).draw(rng, draws)
     parts = []
-    for (name, statistics), tau in zip(cells.items(), taus, strict=True):
-        mu = statistics.draw_mean(sigma, tau, prior, rng)
-        beta = statistics.draw_cells(mu, sigma, tau, rng)
-        parts.append(ConnectionDraws(name, statistics.words, statistics.rows, statistics.means, mu, tau, sigma, beta))
+    for (name, cells), tau in zip(group.items(), taus, strict=True):
+        mu = cells.draw_mean(sigma, tau, prior, rng)
+        beta = cells.draw_cells(mu, sigma, tau, rng)
+        parts.append(ConnectionDraws(name, cells.words, cells.row_counts, cells.means, mu, tau, sigma, beta))
     return parts
 
 
-def _check_variance(cells: dict[str, Cells]) -> None:
+def _check_variance(group: dict[str, Cells]) -> None:
     """Raise `ZeroVariance` if the residual variance is zero, which would shrink every interval to a point."""
-    names, df = ", ".join(cells), sum(statistics.df for statistics in cells.values())
-    if df > 0 and sum(statistics.within for statistics in cells.values()) <= NO_SPREAD**2 * df:
+    names, df = ", ".join(group), sum(cells.df for cells in group.values())
+    if df > 0 and sum(cells.within for cells in group.values()) <= NO_SPREAD**2 * df:
         raise ZeroVariance(
             f"all distances of a protected word are equal, in every word of: {names}; "
             "a residual needs distances that differ"
         )
-    if df == 0 and any(np.ptp(statistics.means) <= NO_SPREAD for statistics in cells.values()):
+    if df == 0 and any(np.ptp(cells.means) <= NO_SPREAD for cells in group.values()):
         raise ZeroVariance(f"all distances are equal in one of: {names}; a residual needs distances that differ")

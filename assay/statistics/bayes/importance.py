@@ -114,9 +114,8 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
     scaled_weights = ratios / largest  # scaled, because squares of tiny weights would underflow to 0
     total = float(scaled_weights.sum())
     shares = scaled_weights / total
-    return Weights(
-        shares, min(float(ratios.size), 1 / float(shares @ shares)), largest * total / ratios.size, tail_shape(shares)
-    )
+    effective_size = min(float(ratios.size), 1 / float(shares @ shares))  # rounding could exceed the number of inputs
+    return Weights(shares, effective_size, mean=largest * total / ratios.size, tail=tail_shape(shares))
 
 
 def _proposal_densities(proposed: ArrayLike | None, size: int) -> Floats:
@@ -156,7 +155,7 @@ def tail_shape(weights: Floats) -> float | None:
     tail_size = min(math.ceil(weights.size / 5), math.ceil(3 * math.sqrt(weights.size)))
     if tail_size >= weights.size:
         return None
-    excess = sorted_weights[-tail_size:] - sorted_weights[-tail_size - 1]
+    excess = sorted_weights[-tail_size:] - sorted_weights[-tail_size - 1]  # over the largest weight below the tail
     excess = excess[excess > TIED * sorted_weights[-1]]
     if excess.size < MIN_TAIL_WEIGHTS or np.ptp(excess) == 0:
         return None
@@ -194,11 +193,11 @@ def pareto_shape(excess: ArrayLike) -> float:
         raise TooFewObservations(f"a tail needs {MIN_TAIL_WEIGHTS} positive, finite excesses or more")
     candidate_count = 30 + int(math.sqrt(x.size))
     quartile = x[int(x.size / 4 + 0.5) - 1]
-    # candidates for theta = -k / scale, weighted below by their profile likelihoods
+    # candidates of [1] for theta = -k / scale, weighted below by their profile likelihoods
     theta = 1 / x[-1] + (1 - np.sqrt(candidate_count / (np.arange(1, candidate_count + 1) - 0.5))) / (3 * quartile)
     k = np.log1p(-theta[:, None] * x).mean(axis=1)
     log_likelihood = x.size * (np.log(-theta / k) - k - 1)
     weight = np.exp(log_likelihood - log_likelihood.max())
     best_theta = float(theta @ weight / weight.sum())
     shape = float(np.log1p(-best_theta * x).mean())
-    return (x.size * shape + 5) / (x.size + 10)
+    return (x.size * shape + 5) / (x.size + 10)  # ten pseudo-observations of 1/2

@@ -88,7 +88,7 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
     if len(points) < 3:
         raise TooFewObservations(f"{len(points)} points are too few for a spread between them; three are needed")
     frame = _Frame.around(points)
-    ranges: Sequence[Range] = ((-ERRORS, ERRORS), (0.0, 1.0))
+    ranges: Sequence[Range] = ((-ERRORS, ERRORS), (0.0, 1.0))  # of the axes of `_Frame`: mean, sd
     for _ in range(MOST_PASSES):  # until neither axis shrinks much further
         earlier_widths = np.diff(ranges)
         ranges = _posterior_grid(points, frame, ranges).narrow(NEGLIGIBLE)
@@ -108,18 +108,18 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
 class _Frame:
     """Grid axes: the population's mean, in standard errors from the arithmetic mean, and its sd, mapped to [0, 1]."""
 
-    centre: float
-    scale: float
-    noise: float
-    points: int
-    widest: float
+    centre: float  # arithmetic mean of the points' means
+    scale: float  # typical distance of a point from the centre
+    noise: float  # mean variance of a point's own error
+    point_count: int
+    widest: float  # largest sd: the total width of all margins
 
     @classmethod
     def around(cls, points: Sequence[Margin]) -> _Frame:
         means, variances = np.array([point.mean for point in points]), np.array([point.variance for point in points])
         total_width = max(point.edges[-1] for point in points) - min(point.edges[0] for point in points)
         scale = math.sqrt(means.var(ddof=1) + variances.mean())
-        return cls(float(means.mean()), scale, float(variances.mean()), len(points), float(total_width))
+        return cls(float(means.mean()), scale, float(variances.mean()), len(points), widest=float(total_width))
 
     def sd(self, share: Floats) -> Floats:
         """Map [0, 1] to a standard deviation from 0 to `widest`, with finer steps for smaller values."""
@@ -133,7 +133,7 @@ class _Frame:
 
     def error(self, sd: Floats) -> Floats:
         """Standard error of the arithmetic mean of the points, given the population's sd."""
-        return np.sqrt((sd**2 + self.noise) / self.points)
+        return np.sqrt((sd**2 + self.noise) / self.point_count)
 
     def mean(self, errors_from_centre: Floats, sd: Floats) -> Floats:
         return np.asarray(self.centre + errors_from_centre * self.error(sd))
@@ -145,7 +145,8 @@ def _posterior_grid(points: Sequence[Margin], frame: _Frame, ranges: Sequence[Ra
     errors_from_centre, share = grid.middles(0), grid.middles(1)
     sd = frame.sd(share)
     mean = frame.mean(errors_from_centre[:, None], sd)
-    log_mass = np.broadcast_to(np.log(frame.sd_by_share(share) * frame.error(sd)), mean.shape).copy()
+    jacobian = frame.sd_by_share(share) * frame.error(sd)  # the priors are flat in the sd and in the mean
+    log_mass = np.broadcast_to(np.log(jacobian), mean.shape).copy()
     for start in range(0, len(points), POINTS_AT_ONCE):
         batch = points[start : start + POINTS_AT_ONCE]
         edges = np.stack([point.edges for point in batch])
@@ -154,6 +155,6 @@ def _posterior_grid(points: Sequence[Margin], frame: _Frame, ranges: Sequence[Ra
         # it is exact even if sd is far smaller than the posterior's cells (axes: mean, sd, point, its posterior's cell)
         cdf = special.ndtr((edges - mean[..., None, None]) / sd[:, None, None])
         likelihood = np.einsum("mspc,pc->msp", np.diff(cdf), density)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore"):  # a likelihood of 0 becomes a mass of 0
             log_mass += np.log(likelihood).sum(axis=2)
     return grid.with_mass(log_mass)

@@ -43,8 +43,8 @@ class Cells:
 
     words: tuple[str, ...]
     """Protected word of each cell, in alphabetical order."""
-    rows: Integers
-    """Rows of each cell, at least 1; shape (cells,)."""
+    row_counts: Integers
+    """Number of rows of each cell, at least 1; shape (cells,)."""
     means: Floats
     """Mean distance of each cell; shape (cells,)."""
     within: float
@@ -60,19 +60,19 @@ class Cells:
         names = sorted(set(words))
         index_by_name = {name: number for number, name in enumerate(names)}
         cell_of_row = np.fromiter(map(index_by_name.__getitem__, words), dtype=np.int64, count=len(words))
-        rows = np.bincount(cell_of_row)
-        means = np.bincount(cell_of_row, weights=distance) / rows
-        sizes, size_of = np.unique(rows, return_inverse=True)
+        row_counts = np.bincount(cell_of_row)
+        means = np.bincount(cell_of_row, weights=distance) / row_counts
+        sizes, size_of = np.unique(row_counts, return_inverse=True)
         within = float(((distance - means[cell_of_row]) ** 2).sum())
-        return cls(tuple(names), rows, means, within, sizes.astype(float), size_of)
+        return cls(tuple(names), row_counts, means, within, sizes.astype(float), size_of)
 
     @property
     def df(self) -> int:
         """Degrees of freedom of `within`: rows beyond the first of each cell."""
-        return int(self.rows.sum()) - len(self.words)
+        return int(self.row_counts.sum()) - len(self.words)
 
     def log_evidence(self, sigma: Floats, tau: Floats, prior: Priors) -> Floats:
-        """Compute the log density of the cells' means, with ``beta`` and ``mu`` integrated out.
+        """Compute the log density of the cells' means, with ``beta`` and ``mu`` integrated out; shape (s, t).
 
         With ``v = sigma**2 / n + tau**2``, ``w = 1 / v``, ``W = sum w``, ``m`` the weighted mean and
         ``Q`` the weighted sum of squares around ``m``, the log density is, up to a constant,
@@ -84,12 +84,8 @@ class Cells:
             Values for every combination of which the density is computed.
         prior : Priors
             Its `mean` and `sd` are ``mu0`` and ``s0``.
-
-        Returns
-        -------
-        ndarray, shape (s, t)
         """
-        counts, centre, between = (moment[:, None, None] for moment in self._moments_by_size())
+        counts, centre, between = (moment[:, None, None] for moment in self._moments_by_size())  # axes: size, s, t
         v = sigma[None, :, None] ** 2 / self.sizes[:, None, None] + tau**2
         w = counts / v
         total = w.sum(axis=0)
@@ -102,7 +98,7 @@ class Cells:
 
     def draw_mean(self, sigma: Floats, tau: Floats, prior: Priors, rng: np.random.Generator) -> Floats:
         """Draw ``mu`` given each draw of ``sigma`` and ``tau``; shape (draws,)."""
-        counts, centre, _ = (moment[:, None] for moment in self._moments_by_size())
+        counts, centre, _ = (moment[:, None] for moment in self._moments_by_size())  # axes: size, draw
         w = counts / (sigma**2 / self.sizes[:, None] + tau**2)
         precision = w.sum(axis=0) + prior.sd**-2
         mean = ((w * centre).sum(axis=0) + prior.mean * prior.sd**-2) / precision
@@ -166,7 +162,7 @@ class LogAxis:
     def narrow(self, log_density: Floats) -> LogAxis:
         """Return an axis over the cells with more than a negligible density, and one more cell on either side."""
         relevant = np.flatnonzero(log_density > log_density.max() - NEGLIGIBLE)
-        first, end = max(int(relevant[0]) - 1, 0), min(int(relevant[-1]) + 2, self.points)
+        first, end = max(int(relevant[0]) - 1, 0), min(int(relevant[-1]) + 2, self.points)  # `end` excluded
         return LogAxis(self.low + self.step * first, self.low + self.step * end, self.points)
 
     def draw_in(self, cells: Integers, rng: np.random.Generator) -> Floats:
@@ -201,7 +197,7 @@ class SpreadGrid:
             earlier_axes = (sigma, *taus)
             sigma, *narrowed_taus = cls._tabulate(sigma, taus, connections, prior).narrow()
             taus = tuple(narrowed_taus)
-            if all(new.step > old.step / 2 for new, old in zip((sigma, *taus), earlier_axes, strict=True)):
+            if all(axis.step > earlier.step / 2 for axis, earlier in zip((sigma, *taus), earlier_axes, strict=True)):
                 break
         sigma = LogAxis(sigma.low, sigma.high, SIGMA_POINTS)
         taus = tuple(LogAxis(axis.low, axis.high, TAU_POINTS) for axis in taus)
@@ -213,7 +209,7 @@ class SpreadGrid:
     ) -> SpreadGrid:
         sigmas = sigma.values
         df, within = sum(cells.df for cells in connections), sum(cells.within for cells in connections)
-        # 1 - df instead of -df, because the density is over log(sigma) (Jacobian sigma)
+        # 1 - df instead of -df, and log(tau) below, because the density is over log(sigma) and log(tau) (Jacobians)
         log_sigma = (1 - df) * np.log(sigmas) - within / (2 * sigmas**2) - prior.residual_rate * sigmas
         log_tau = []
         for axis, cells in zip(taus, connections, strict=True):
@@ -221,7 +217,7 @@ class SpreadGrid:
             log_density = cells.log_evidence(sigmas, tau, prior) + (np.log(tau) - prior.spread_rate * tau)
             log_integral = _log_sum(log_density) + math.log(axis.step)
             log_sigma = log_sigma + log_integral
-            log_tau.append(log_density - (log_integral - math.log(axis.step))[:, None])
+            log_tau.append(log_density - (log_integral - math.log(axis.step))[:, None])  # each row sums to 1
         return cls(sigma, taus, log_sigma, tuple(log_tau))
 
     def narrow(self) -> list[LogAxis]:
@@ -234,7 +230,7 @@ class SpreadGrid:
 
     def draw(self, rng: np.random.Generator, draws: int) -> tuple[Floats, list[Floats]]:
         """Draw sigma, and each connection's tau given sigma; all of shape (draws,)."""
-        first_rows = np.zeros(draws, dtype=np.int64)
+        first_rows = np.zeros(draws, dtype=np.int64)  # the table of sigma has one row
         sigma_indices = _draw_points(self.log_sigma[None, :] - self.log_sigma.max(), first_rows, rng)
         taus = [
             axis.draw_in(_draw_points(table, sigma_indices, rng), rng)
@@ -246,7 +242,7 @@ class SpreadGrid:
 def _widest_sigma(connections: Sequence[Cells]) -> LogAxis:
     """Return the first axis of sigma, beyond which the likelihood is negligible."""
     df, within = sum(cells.df for cells in connections), sum(cells.within for cells in connections)
-    if df == 0:
+    if df == 0:  # no cell has two rows, so that nothing bounds sigma from below
         return LogAxis(math.log(SMALLEST_SPREAD), math.log(LARGEST_SPREAD), NARROWING_POINTS)
     # at sd * sqrt(df) / 40, and at sd / 20 if df > 4, the likelihood has a factor of at most exp(-800): negligible
     least = math.sqrt(within / df) * min(math.sqrt(df) / 40, 0.05)
@@ -267,4 +263,4 @@ def _draw_points(log_weights: Floats, rows: Integers, rng: np.random.Generator) 
     shifted_cumulative = (cumulative + np.arange(len(cumulative))[:, None]).ravel()
     columns = log_weights.shape[1]
     positions = np.searchsorted(shifted_cumulative, rows + rng.random(rows.size))
-    return np.asarray(np.minimum(positions - rows * columns, columns - 1))
+    return np.asarray(np.minimum(positions - rows * columns, columns - 1))  # a number near r + 1 may round up to it

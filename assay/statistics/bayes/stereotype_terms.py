@@ -123,7 +123,7 @@ def _scores_by_term(decisions: Floats, groups: Sequence[tuple[str, str]]) -> tup
     group_of_pair = np.array([index_of[group] for group in groups])
     counts = [
         np.bincount(group_of_pair[decisions == decision], minlength=len(index_of))
-        for decision in (STEREOTYPED, ANTI_STEREOTYPED, TIE)
+        for decision in (STEREOTYPED, ANTI_STEREOTYPED, TIE)  # the order of the fields of `TermScore`
     ]
     return tuple(TermScore(bias, term, *(int(count[i]) for count in counts)) for (bias, term), i in index_of.items())
 

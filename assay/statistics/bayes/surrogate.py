@@ -77,6 +77,7 @@ class NormalPrior:
         matrix = as_vectors(vectors, "the inputs", least=2)
         mean = matrix.mean(axis=0)
         _, singular_values, axes = np.linalg.svd(matrix - mean, full_matrices=False)
+        # the mean counts too, because the rounding errors of equal vectors grow with it
         has_spread = singular_values > NEGLIGIBLE * max(singular_values[0], np.abs(mean).max(initial=0.0))
         if not has_spread.any():
             raise ZeroVariance(f"all {len(matrix)} inputs are the same vector; a prior needs inputs that differ")
@@ -149,17 +150,19 @@ def sample_posterior(surrogate: Surrogate, prior: NormalPrior, count: int, rng: 
     draws use the inverse of the distribution function on a grid; across it, the posterior equals the prior.
     """
     slope, points, log_density = _log_density_along_slope(surrogate, prior)
-    direction = slope / (np.linalg.norm(slope) or 1.0)
+    direction = slope / (np.linalg.norm(slope) or 1.0)  # a slope of 0 stays 0
     density = np.exp(log_density - log_density.max())
-    cumulative = np.append(0.0, np.cumsum(density[1:] + density[:-1]))
+    cumulative = np.append(0.0, np.cumsum(density[1:] + density[:-1]))  # trapezoids, up to a factor
     distances_along = np.interp(cumulative[-1] * rng.random(count), cumulative, points)
     coordinates = rng.standard_normal((count, prior.rank))
-    return prior.vectors_at(coordinates + np.outer(distances_along - coordinates @ direction, direction))
+    changes_along = distances_along - coordinates @ direction  # only the coordinate along the slope is replaced
+    return prior.vectors_at(coordinates + np.outer(changes_along, direction))
 
 
 def log_mean_probability(surrogate: Surrogate, prior: NormalPrior) -> float:
     """Return the logarithm of the surrogate's probability of the positive class, averaged over the prior."""
     _, _, log_density = _log_density_along_slope(surrogate, prior)
+    # the integral over the grid, with the factor of the normal density that `log_density` lacks
     return float(special.logsumexp(log_density) + np.log((GRID[1] - GRID[0]) / np.sqrt(2 * np.pi)))
 
 
@@ -209,19 +212,19 @@ def _fit_weights(inputs: Floats, probabilities: Floats, ridge: float) -> tuple[F
 
     def cost(parameters: Floats) -> tuple[float, Floats]:
         score = design @ parameters
-        misfit = -(special.log_expit(score) - (1 - probabilities) * score).sum()
+        misfit = -(special.log_expit(score) - (1 - probabilities) * score).sum()  # log(1 - P) is log(P) - score
         gradient = design.T @ (special.expit(score) - probabilities) + penalty * parameters
         return float(misfit + penalty @ parameters**2 / 2), gradient
 
     start_parameters = np.zeros(design.shape[1])
-    mean_probability = np.clip(probabilities.mean(), 1e-9, 1 - 1e-9)
+    mean_probability = np.clip(probabilities.mean(), 1e-9, 1 - 1e-9)  # with finite log odds
     start_parameters[-1] = np.log(mean_probability / (1 - mean_probability))
     fitted = minimize(
         cost,
         start_parameters,
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": STEPS, "gtol": FLAT * len(probabilities), "ftol": 0.0, "maxcor": 30},
+        options={"maxiter": STEPS, "gtol": FLAT * len(probabilities), "ftol": 0.0, "maxcor": 30},  # only `gtol` ends it
     )
     if np.abs(fitted.jac).max() > 1e3 * FLAT * len(probabilities):  # rounding can end a good fit above `FLAT`
         raise EvidenceError(f"the surrogate did not settle in {fitted.nit} steps; are the inputs on one scale?")

@@ -109,9 +109,9 @@ def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *,
     return StepEffects(step_1, step_2)
 
 
-def _worst_distances(outputs: Floats, targets: Floats, rescale: bool) -> Floats:
+def _worst_distances(outputs: Floats, targets: Floats, neutral: bool) -> Floats:
     """Half the L1 distance to the nearest of the targets (m, k), for the worst block; shape (draws,)."""
-    total_share = outputs.sum(axis=2, keepdims=True) if rescale else 1.0
+    total_share = outputs.sum(axis=2, keepdims=True) if neutral else 1.0  # g of `step_effects`
     # looping over the targets keeps the largest array at the shape (draws, blocks, k)
     distances = [0.5 * np.abs(outputs - total_share * target).sum(axis=2) for target in targets]
     return np.asarray(np.minimum.reduce(distances).max(axis=1), dtype=float)

@@ -88,13 +88,13 @@ def mean_average_cosine(
     check_paired(values, set_names)
     distinct_words, word_ids = np.unique(words, return_inverse=True)
     distinct_sets, set_ids = np.unique(set_names, return_inverse=True)
-    cells = word_ids * distinct_sets.size + set_ids
+    cells = word_ids * distinct_sets.size + set_ids  # pairs of a word and a set, as numbers
     distinct_cells, cell_ids, counts = np.unique(cells, return_inverse=True, return_counts=True)
     means = np.bincount(cell_ids, weights=values) / counts
     word_of_cell = distinct_cells // distinct_sets.size
-    by_word = np.bincount(word_of_cell, weights=means) / np.bincount(word_of_cell)
-    mean_by_name = dict(zip((str(word) for word in distinct_words), by_word.tolist(), strict=True))
-    return EmbeddingMeasure(float(means.mean()), int(distinct_words.size), int(distinct_cells.size), mean_by_name)
+    word_means = np.bincount(word_of_cell, weights=means) / np.bincount(word_of_cell)
+    by_word = dict(zip((str(word) for word in distinct_words), word_means.tolist(), strict=True))
+    return EmbeddingMeasure(float(means.mean()), words=len(distinct_words), sets=len(distinct_cells), by_word=by_word)
 
 
 def relative_norm_distance(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:
@@ -153,7 +153,8 @@ def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -
     """
     group_means, attributes = _means_and_words(first, second, words, least=LEAST_RANKED)
     nearness = cosines(attributes, group_means)
-    return EmbeddingMeasure(pearson(*(on_scale(column, "rank") for column in nearness.T)).r, len(attributes))
+    first_ranks, second_ranks = (on_scale(column, "rank") for column in nearness.T)
+    return EmbeddingMeasure(pearson(first_ranks, second_ranks).r, words=len(attributes))
 
 
 def _means_and_words(first: ArrayLike, second: ArrayLike, words: ArrayLike, *, least: int = 1) -> tuple[Floats, Floats]:
@@ -311,7 +312,7 @@ def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: A
     vectors = np.concatenate([positive_vectors, negative_vectors])
     is_negative = np.repeat([0.0, 1.0], [len(positive_vectors), len(negative_vectors)])
     # the optimal weights lie in the span of the words, so at most one unknown per word is needed
-    span = np.linalg.svd(vectors, full_matrices=False)[2]
+    _, _, span = np.linalg.svd(vectors, full_matrices=False)
     weights = _fit_logistic(_add_constant_column(vectors @ span.T), is_negative)
     probability = special.expit(_add_constant_column(target_vectors @ span.T) @ weights)
     if probability.sum() <= 0:

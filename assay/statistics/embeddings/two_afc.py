@@ -94,7 +94,7 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
     if (parallel := np.flatnonzero(gaps <= SAME * (first_lengths + second_lengths))).size:
         raise NoTransition(f"the cues of pair {int(parallel[0]) + 1} point the same way: no mixture changes the answer")
     leads = np.einsum("pd,pd->p", first_vectors, axis)[:, None] + weight * (axis @ concept_vectors.T)
-    points = -leads / gaps[:, None]
+    points = -leads / gaps[:, None]  # at the level a, the second cue leads by leads + a gaps
     if (unbounded := np.argwhere(~(np.abs(points) <= LARGEST_PSE))).size:
         pair, word = (int(index) + 1 for index in unbounded[0])
         raise NoTransition(f"beside concept {word} the cues of pair {pair} are so short that no mixture matters")
@@ -138,13 +138,13 @@ def summarise(points: ArrayLike, half_points: ArrayLike, rng: np.random.Generato
     if replicates.size > 1:
         pse = _mean_interval(replicates, rng)
     else:
-        pse = Interval(float(replicates[0]), *(float(replicates[0]) + side * NORMAL_975 * spread for side in (-1, 1)))
+        pse = Interval(float(replicates[0]), *(float(replicates[0]) + sign * NORMAL_975 * spread for sign in (-1, 1)))
     return Subject(pse, spread, JND_75 * spread, tuple(curve.tolist()))
 
 
 def _mean_interval(values: Floats, rng: np.random.Generator) -> Interval:
     centre, n = float(values.mean()), len(values)
     deviations = values[rng.integers(n, size=(DRAWS, n))].mean(axis=1) - centre
-    tails = np.sqrt((n - 1) / special.chdtri(n - 1, rng.random(DRAWS)))
+    tails = np.sqrt((n - 1) / special.chdtri(n - 1, rng.random(DRAWS)))  # turn normal draws into Student's t
     low, high = np.quantile(centre + deviations * math.sqrt(n / (n - 1)) * tails, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(centre, float(low), float(high), LEVEL)

@@ -10,16 +10,7 @@ from assay.model import Floats
 
 
 def as_vectors(vectors: ArrayLike, name: str, *, least: int = 1, dims: int | None = None) -> Floats:
-    """Check a set of word vectors.
-
-    Parameters
-    ----------
-    name : str
-        Name of the set in error messages (``"the first targets"``).
-
-    Returns
-    -------
-    ndarray of float64, shape (words, dims)
+    """Check a set of word vectors, shape (words, dims); `name` is its name in error messages (``"the first targets"``).
 
     Raises
     ------

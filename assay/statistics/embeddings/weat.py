@@ -77,26 +77,26 @@ def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator
     threshold can be counted by binary search (Horowitz & Sahni): a quarter of a second for forty members.
     """
     x, y = as_sample(first), as_sample(second)
-    associations = np.concatenate([x, y])
+    values = np.concatenate([x, y])
     # for centred values, the sum over a group is the difference of the means times nm / (n + m)
-    associations = associations - associations.mean()
-    observed = float(associations[: x.size].sum())
-    if associations.size <= EXACT_UP_TO:
-        return _count_partitions(associations, x.size, observed)
+    values = values - values.mean()
+    observed = float(values[: x.size].sum())
+    if values.size <= EXACT_UP_TO:
+        return _count_partitions(values, x.size, observed)
     if rng is None:
         raise SpecificationError(
-            f"{associations.size} members have too many partitions to count all of them (up to {EXACT_UP_TO} members); "
+            f"{values.size} members have too many partitions to count all of them (up to {EXACT_UP_TO} members); "
             "pass a random generator to draw some"
         )
-    return _sample_partitions(associations, x.size, observed, rng)
+    return _sample_partitions(values, x.size, observed, rng)
 
 
-def _count_partitions(associations: Floats, size: int, observed: float) -> PartitionTest:
-    partitions = math.comb(associations.size, size)
-    halves = _Halves(associations, size)
+def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTest:
+    partitions = math.comb(values.size, size)
+    halves = _Halves(values, size)
     one_sided = halves.count_reaching(observed - SLACK)
     strict = halves.count_reaching(observed + SLACK, strict=True)
-    two_sided = partitions
+    two_sided = partitions  # every difference is at least as far from 0 as 0
     if (distance := abs(observed) - SLACK) > 0:
         upper_tail = halves.count_reaching(distance)
         lower_tail = partitions - halves.count_reaching(-distance, strict=True)
@@ -107,9 +107,9 @@ def _count_partitions(associations: Floats, size: int, observed: float) -> Parti
 class _Halves:
     """Sorted sums of all subsets of each half of the members, grouped by subset size."""
 
-    def __init__(self, associations: Floats, size: int) -> None:
-        middle = associations.size // 2
-        self._left, self._right = _subset_sums(associations[:middle]), _subset_sums(associations[middle:])
+    def __init__(self, values: Floats, size: int) -> None:
+        middle = values.size // 2
+        self._left, self._right = _subset_sums(values[:middle]), _subset_sums(values[middle:])
         self._size = size
 
     def count_reaching(self, threshold: float, *, strict: bool = False) -> int:
@@ -123,20 +123,21 @@ class _Halves:
         return count
 
 
-def _subset_sums(associations: Floats) -> list[Floats]:
+def _subset_sums(values: Floats) -> list[Floats]:
     """Sums of every subset, sorted, in a list by the subset's size."""
     sums: list[Floats] = [np.zeros(1)]
-    for association in associations:
+    for value in values:
+        # no subset has more members than came so far, and none with this value is empty
         sums_without = [*sums, np.empty(0)]
-        sums_with = [np.empty(0), *(subset_sums + association for subset_sums in sums)]
+        sums_with = [np.empty(0), *(subset_sums + value for subset_sums in sums)]
         sums = [np.concatenate(pair) for pair in zip(sums_without, sums_with, strict=True)]
     return [np.sort(subset_sums) for subset_sums in sums]
 
 
-def _sample_partitions(associations: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
+def _sample_partitions(values: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
     larger_count = farther_count = 0
     for _ in range(DRAWS // BLOCK):
-        permuted = rng.permuted(np.broadcast_to(associations, (BLOCK, associations.size)), axis=1)
+        permuted = rng.permuted(np.broadcast_to(values, (BLOCK, values.size)), axis=1)
         sums = permuted[:, :size].sum(axis=1)
         larger_count += int((sums >= observed - SLACK).sum())
         farther_count += int((np.abs(sums) >= abs(observed) - SLACK).sum())
@@ -262,17 +263,17 @@ def weat_of_associations(first: ArrayLike, second: ArrayLike, *, rng: np.random.
         As for `weat`, with the same errors.
     """
     x, y = as_sample(first, MIN_TARGET_WORDS), as_sample(second, MIN_TARGET_WORDS)
-    words = np.concatenate([x, y])
-    if np.ptp(words) <= SLACK:
+    values = np.concatenate([x, y])
+    if np.ptp(values) <= SLACK:
         raise ZeroVariance(
-            f"all {words.size} target words have the same association, {words[0]:.6g}, with the two attribute sets: "
+            f"all {values.size} target words have the same association, {values[0]:.6g}, with the two attribute sets: "
             "no effect can be standardised; are the attribute sets, or the vectors, the same?"
         )
-    effect = float((x.mean() - y.mean()) / words.std())
+    effect = float((x.mean() - y.mean()) / values.std())
     return Weat(
         statistic=float(x.sum() - y.sum()),
         effect_size_ddof0=effect,
-        effect_size_ddof1=effect * math.sqrt((words.size - 1) / words.size),
+        effect_size_ddof1=effect * math.sqrt((values.size - 1) / values.size),
         words=(x.size, y.size),
         p=partition_test(x, y, rng),
     )

@@ -29,6 +29,6 @@ def may_be_chance(samples: Floats, level: float = CHANCE_LEVEL) -> bool:
     """
     if samples.ndim == 2 and samples.shape[1] > 1:
         return largest_interval(samples, level).low <= 0
-    # equal tails: the interval of a size, of draws that end at 0, would begin just above it
+    # not `absolute_value_interval`: for draws that end at 0, it would begin just above 0
     interval = equal_tailed(np.reshape(samples, -1), level)
     return interval.low <= 0 <= interval.high

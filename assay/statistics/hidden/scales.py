@@ -92,10 +92,10 @@ def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
     is_discrete = counts[is_common].sum() >= MOSTLY * outputs.size and rare.max(initial=0) < COMMON * rare.sum()
     left_out = numbers[is_common if is_discrete else counts >= MOSTLY * outputs.size]
     positive = np.asarray(((outputs > 0) & ~np.isin(outputs, left_out)).all(axis=1))
-    has_few_amounts = (outputs < 0).mean() > NEGATIVE or positive.all() or positive.sum() < LEAST_AMOUNTS
-    if has_few_amounts or not _needs_log_scale(outputs[positive]):
+    not_separable = (outputs < 0).mean() > NEGATIVE or positive.all() or positive.sum() < LEAST_AMOUNTS
+    if not_separable or not _needs_log_scale(outputs[positive]):
         return None
-    left_out_text = " and ".join(f"{number:.6g}" for number in left_out if number)
+    left_out_text = " and ".join(f"{number:.6g}" for number in left_out if number)  # the name excludes 0 anyway
     return "amounts above 0" + (f" other than {left_out_text}" if left_out_text else ""), positive
 
 
@@ -114,6 +114,7 @@ def _is_dominated_by_few(outputs: Floats) -> bool:
     The standard deviation is the unit of the effects: differences between the other outputs would seem small.
     """
     low, high = np.quantile(outputs, [0.25, 0.75])
+    # the ranks of only two different numbers give the same effects as the numbers
     return len(np.unique(outputs)) > 2 and float(outputs.std()) > DOMINATED * float(high - low) / QUARTILES
 
 

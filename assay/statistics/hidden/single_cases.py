@@ -78,8 +78,8 @@ class SingleCases:
         max_draw_weights: int | None = None,
     ) -> SingleCases:
         """Make indicators of `labels` (items, values) and `repeats` (items, values, 3 answers), numbers from 0."""
-        indicators = np.eye(int(max(array.max(initial=0) for array in (labels, repeats) if array is not None)) + 1)
-        indicators /= math.sqrt(2)  # two different labels then have the squared distance 1
+        largest = max(int(array.max(initial=0)) for array in (labels, repeats) if array is not None)
+        indicators = np.eye(largest + 1) / math.sqrt(2)  # two different labels then have the squared distance 1
         return cls(indicators[labels], None if repeats is None else indicators[repeats], clusters, max_draw_weights)
 
     @property
@@ -108,7 +108,7 @@ class SingleCases:
         """Variance of the answers to each repeated question, shape (items, values)."""
         assert self.noise is not None  # noqa: S101  only for cases with repeats
         variances = self.noise.var(axis=2, ddof=1).sum(axis=2)
-        return np.asarray(variances * len(variances) / (len(variances) - 1))
+        return np.asarray(variances * len(variances) / (len(variances) - 1))  # `noise` is around the mean of the items
 
     def knows_noise(self, squares: Floats, limit: float) -> bool:
         """Return whether the noise of the first answers is known from the repeated answers.
@@ -141,7 +141,8 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
     if is_measured := cases.knows_noise(item_squares.sum(axis=1), limit):
         variances = cases.variances
         pairs = combinations(range(variances.shape[1]), 2)
-        noise = mean_draws(np.stack([variances[:, a] + variances[:, b] for a, b in pairs], axis=1), {}, rng, draws)
+        pair_variances = np.stack([variances[:, a] + variances[:, b] for a, b in pairs], axis=1)
+        noise = mean_draws(pair_variances, {}, rng, draws)  # no clusters: the noise of each question is its own
         squares = squares - noise
         is_measured = cases.shows_effect(float(noise.mean(axis=0).max()), limit)
     squares = squares[:, furthest(squares.mean(axis=0))]
@@ -179,32 +180,32 @@ def text_effect(
         or (fit := _fit_cells_and_persons(cases, text_ids, is_shared)).freedom < LEAST_FREEDOM
     ):
         return (replace(item_effect(cases, limit, rng, draws), name=TEXT, bound=True),)
-    pairs = list(combinations(range(cases.outputs.shape[1]), 2))
+    value_count = cases.outputs.shape[1]
+    pairs = list(combinations(range(value_count), 2))
     residual_squares = (fit.residuals**2).sum(axis=2)
     pair_indices = furthest(cases.item_squares.mean(axis=0)).tolist()
-    differences = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[index] for index in pair_indices)]
-    squared_columns = (
-        np.column_stack([residual_squares, *((difference**2).sum(axis=1) for difference in differences)])
-        * len(residual_squares)
-        / fit.freedom
-    )
+    judged_pairs = [pairs[index] for index in pair_indices]
+    pair_squares = [((fit.residuals[:, b] - fit.residuals[:, a]) ** 2).sum(axis=1) for a, b in judged_pairs]
+    # one column for each value, then one for each pair; scaled, so that the means of columns estimate variances
+    squared_columns = np.column_stack([residual_squares, *pair_squares]) * len(residual_squares) / fit.freedom
     samples = mean_draws(squared_columns, persons, rng, draws, cases.max_draw_weights)
-    noise = np.zeros((draws, residual_squares.shape[1]))
-    if is_measured := cases.knows_noise(squared_columns[:, residual_squares.shape[1] :].sum(axis=1), limit):
+    noise = np.zeros((draws, value_count))
+    if is_measured := cases.knows_noise(squared_columns[:, value_count:].sum(axis=1), limit):
         noise = mean_draws(cases.variances, {}, rng, draws)
         # fitted together: few repeated questions do not show that one group's answers are a little noisier
         noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, draws).strata
     shared_squares, single_squares = [], []
-    for column, index in enumerate(pair_indices):
-        a, b = pairs[index]
-        difference = samples[:, residual_squares.shape[1] + column]
-        text_variance = _draw_squares(*fit.between(a, b, text_count), limit, 0.5, rng, draws)
+    for column, (index, (a, b)) in enumerate(zip(pair_indices, judged_pairs, strict=True), start=value_count):
+        difference = samples[:, column]
+        text_variance = _draw_squares(*fit.between(a, b, text_count), limit, 0.5, rng, draws)  # even prior odds
         is_measured = is_measured and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
         own_a, own_b = (samples[:, value] - noise[:, value] for value in (a, b))
-        single = difference - noise[:, a] - noise[:, b] - 2 * (own_a if own_a.mean() < own_b.mean() else own_b)
+        between_persons = 2 * (own_a if own_a.mean() < own_b.mean() else own_b)  # 2: of a difference of two persons
+        single = difference - noise[:, a] - noise[:, b] - between_persons
         shared_squares.append(means[:, index] + text_variance)
+        error, by_size = float(single.var()), 0.0  # the drawn variance includes the error at the effect's own size
         prior = PRIOR_OF_SINGLE_CASES / len(pair_indices)
-        single_squares.append(_draw_squares(float(single.mean()), float(single.var()), 0.0, limit, prior, rng, draws))
+        single_squares.append(_draw_squares(float(single.mean()), error, by_size, limit, prior, rng, draws))
     whole_effect = np.sqrt(np.max(np.add(shared_squares, single_squares), axis=0))
     if is_measured:
         return (HiddenEffect("individual", TEXT, whole_effect, limit),)
@@ -240,6 +241,7 @@ class _Fit:
         residual = float(((self.residuals[:, b] - self.residuals[:, a]) ** 2).sum()) / self.freedom
         squares = self.sizes * (effect**2).sum(axis=1)
         estimate = (float(squares.sum()) - self.cell_error * residual) / total
+        # the variance of the estimate if cells do not differ; the second term is that of the estimated `residual`
         error = 2 * residual**2 * self.cell_error * (1 + self.cell_error / self.freedom) / total**2
         count = len(self.sizes)
         unasked_error = max(0.0, 1 - count / all_cells) * float(squares.var()) * count / total**2
@@ -248,24 +250,25 @@ class _Fit:
 
 def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArray[np.bool_]) -> _Fit:
     """Fit the answers of the items in `is_shared` (items in cells of two or more) by effects of cells and persons."""
-    _, cell = np.unique(cells[is_shared], return_inverse=True)
-    _, person = np.unique(cases.clusters["person"][is_shared], return_inverse=True)
+    _, cell_ids = np.unique(cells[is_shared], return_inverse=True)
+    _, person_ids = np.unique(cases.clusters["person"][is_shared], return_inverse=True)
     shape = cases.outputs[is_shared].shape
-    outputs = cases.outputs[is_shared].reshape(len(cell), -1)
-    table = np.zeros((cell.max() + 1, person.max() + 1))
-    np.add.at(table, (cell, person), 1)
+    outputs = cases.outputs[is_shared].reshape(len(cell_ids), -1)
+    table = np.zeros((cell_ids.max() + 1, person_ids.max() + 1))
+    np.add.at(table, (cell_ids, person_ids), 1)
     sizes, person_sizes = table.sum(axis=1), table.sum(axis=0)
     shares = table / sizes[:, None]
-    gram = np.diag(person_sizes) - table.T @ shares
+    gram = np.diag(person_sizes) - table.T @ shares  # normal equations of the persons, without the cells
     inverse = np.linalg.pinv(gram, hermitian=True)
-    by_cell, by_person = _sum_by_cluster(outputs, cell), _sum_by_cluster(outputs, person)
+    by_cell, by_person = _sum_by_cluster(outputs, cell_ids), _sum_by_cluster(outputs, person_ids)
     person_effects = inverse @ (by_person - shares.T @ by_cell)
-    person_effects -= person_sizes @ person_effects / len(cell)
+    person_effects -= person_sizes @ person_effects / len(cell_ids)  # their mean over the answers is 0
     effects = by_cell / sizes[:, None] - shares @ person_effects
-    residuals = outputs - effects[cell] - person_effects[person]
+    residuals = outputs - effects[cell_ids] - person_effects[person_ids]
     residuals[np.abs(residuals) < ROUNDING] = 0.0
-    freedom = len(cell) - len(sizes) - int(np.linalg.matrix_rank(gram, hermitian=True))
-    centred_gram = table.T @ shares - np.outer(person_sizes, person_sizes) / len(cell)
+    freedom = len(cell_ids) - len(sizes) - int(np.linalg.matrix_rank(gram, hermitian=True))
+    # errors of the cells' own means, and of the effects of their persons; both around the overall mean
+    centred_gram = table.T @ shares - np.outer(person_sizes, person_sizes) / len(cell_ids)
     cell_error = len(sizes) - 1 + float(np.trace(inverse @ centred_gram))
     return _Fit(effects.reshape(-1, *shape[1:]), sizes, residuals.reshape(shape), freedom, cell_error)
 
@@ -289,9 +292,9 @@ def _draw_squares(
     With the prior probability `prior_share`, the size is half-normal with half of the limit as its scale, or else 0;
     `by_size` is the growth of the estimate's variance per unit of the square.
     """
-    # spike-and-slab posterior on a grid
+    # spike-and-slab posterior on a grid of sizes in units of the scale: Cauchy quantiles, and points near the estimate
     size_grid = np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
-    error = max(error + by_size * max(estimate, 0.0), 1e-12 * limit**4)
+    error = max(error + by_size * max(estimate, 0.0), 1e-12 * limit**4)  # a divisor, never 0
     near_squares = estimate + math.sqrt(error) * np.linspace(-NEAR, NEAR, CELLS)
     size_grid = np.unique(np.concatenate([size_grid, np.sqrt(near_squares[near_squares > 0]) / (limit / 2)]))
     edges = np.concatenate([[0.0], (size_grid[1:] + size_grid[:-1]) / 2, size_grid[-1:]])
@@ -301,7 +304,7 @@ def _draw_squares(
     log_mass = np.log(np.maximum(prior, 1e-300)) - deviations**2 / error / 2
     mass = np.exp(log_mass - log_mass.max())
     cell = rng.choice(len(mass), draws, p=mass / mass.sum())
-    low, high = (np.concatenate([[0.0], bounds])[cell] for bounds in (edges[:-1], edges[1:]))
+    low, high = (np.concatenate([[0.0], bounds])[cell] for bounds in (edges[:-1], edges[1:]))  # the spike has no width
     return np.asarray(((low + (high - low) * rng.random(draws)) * limit / 2) ** 2)
 
 
@@ -311,10 +314,11 @@ def _largest_repeated_square(repeats: Floats) -> float:
     With several pairs, more than one error is subtracted, because one of several noisy squares is large by chance.
     """
     differences = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)])
+    # the square of a sum without the squares of its terms: the products of any two of the differences
     products = differences.sum(axis=2) ** 2 - (differences**2).sum(axis=2)
     repeated_squares = products.sum(axis=2) / (repeats.shape[2] * (repeats.shape[2] - 1))
     pairs, count = repeated_squares.shape
-    factor = special.stdtrit(count - 1, 1 - special.ndtr(-1.0) / pairs)
+    factor = special.stdtrit(count - 1, 1 - special.ndtr(-1.0) / pairs)  # one standard error, by Bonferroni
     return float((repeated_squares.mean(axis=1) - factor * repeated_squares.std(axis=1) / math.sqrt(count)).max())
 
 
@@ -330,6 +334,6 @@ def _has_same_noise(repeats: Floats, negligible: float) -> bool:
         return True
     # with each of the three answers as the first one, shape (3, items, values, columns)
     first, second, third = (np.stack([repeats[:, :, (start + turn) % 3] for turn in range(3)]) for start in range(3))
-    products = ((first - second) * (first - third)).sum(axis=3) - variances
+    products = ((first - second) * (first - third)).sum(axis=3) - variances  # 0 on average if the noise is the same
     z_score = abs(float(products[0].sum())) / math.sqrt(float((products**2).mean(axis=0).sum()))
     return z_score <= OTHER_NOISE and float(variances.sum() ** 2) >= LEAST_NOISY * float((variances**2).sum())

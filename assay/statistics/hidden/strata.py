@@ -82,28 +82,29 @@ def stratum_effects(
     if not strata:
         return ()
     differences = np.stack([*by_pair.values()], axis=1)
-    shares = np.stack([in_stratum / in_stratum.mean() for _, _, in_stratum in strata], axis=1)
-    estimates = differences.T @ shares / len(shares)
+    # so weighted, the mean over all profiles is the mean in the stratum
+    weights = np.stack([in_stratum / in_stratum.mean() for _, _, in_stratum in strata], axis=1)
+    estimates = differences.T @ weights / len(weights)  # shape (pairs, strata)
     # the influence of each profile on a stratum's mean; the error of that mean is the error of the mean influence
-    influences = (differences[:, :, None] - estimates) * shares[:, None]
-    error = mean_error(influences.reshape(len(shares), -1), profiles.clusters)
+    influences = (differences[:, :, None] - estimates) * weights[:, None]
+    error = mean_error(influences.reshape(len(weights), -1), profiles.clusters)
     covariances = mean_covariance(influences, profiles.clusters, error)
     plausible_effects = (np.abs(estimates) + 2 * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))).max(axis=1)
     # some of many noisy differences exceed any limit by chance: only significant ones (Bonferroni) show a bias
     critical = special.stdtrit(error.freedom, 1 - (1 - NO_FALSE_STRATUM) / 2 / estimates.size) * np.sqrt(error.variance)
     significant = np.abs(estimates) > critical.reshape(estimates.shape)
     names, effects = list(by_pair), []
-    for index in furthest(plausible_effects).tolist():
-        pair, estimate, covariance = names[index], estimates[index], covariances[index]
+    for pair_index in furthest(plausible_effects).tolist():
+        pair, estimate, covariance = names[pair_index], estimates[pair_index], covariances[pair_index]
         for family in families:
             indices = [i for i, (stratum_family, *_) in enumerate(strata) if stratum_family == family]
-            if len(indices) < 2:
+            if len(indices) < 2:  # a joint fit needs several strata
                 continue
             joint_fit = varying_effect(estimate[indices], covariance[np.ix_(indices, indices)], scale, rng, draws)
-            for stratum, samples in zip(indices, joint_fit.strata.T, strict=True):
-                _, stratum_name, _ = strata[stratum]
+            for index, samples in zip(indices, joint_fit.strata.T, strict=True):
+                _, stratum_name, _ = strata[index]
                 name = stratum_name if len(by_pair) == 1 else f"{stratum_name}, {pair}"
-                effects.append(HiddenEffect("stratum", name, np.abs(samples), bound=not significant[index, stratum]))
+                effects.append(HiddenEffect("stratum", name, np.abs(samples), bound=not significant[pair_index, index]))
     return tuple(effects)
 
 
@@ -112,18 +113,15 @@ def fitted_together(samples: Floats, scale: float, rng: np.random.Generator) -> 
 
     Parameters
     ----------
-    samples : ndarray, shape (draws, pairs)
+    samples : ndarray, shape (draws, pairs), as the result
         Draws of each group less each earlier group (order of `itertools.combinations`); for two groups, not changed.
     scale : float
         Scale of the prior of the spread between the groups.
-
-    Returns
-    -------
-    ndarray, shape (draws, pairs)
     """
-    group_count = round((1 + math.sqrt(1 + 8 * samples.shape[1])) / 2)
+    group_count = round((1 + math.sqrt(1 + 8 * samples.shape[1])) / 2)  # n groups have n (n - 1) / 2 pairs
     if group_count < LEAST_KINDS:
         return samples
+    # the first pairs are those with the first group
     from_first = np.column_stack([np.zeros(len(samples)), samples[:, : group_count - 1]])
     group_effects = varying_effect(from_first.mean(axis=0), np.cov(from_first.T), scale, rng, len(samples)).strata
     return np.stack([group_effects[:, b] - group_effects[:, a] for a, b in combinations(range(group_count), 2)], axis=1)
@@ -149,7 +147,7 @@ def share_effects(
     widest = int((spread > (1 - NEGLIGIBLE) * spread.max()).argmax())  # of equal ones the first, on every processor
     total, distance = np.zeros(samples.shape[:2]), np.zeros(samples.shape[:2])
     for value in range(estimates.shape[1]):
-        if value != widest:  # differences add up to 0: of two opposites, independent draws would partly cancel out
+        if value != widest:  # differences add up to 0, so the widest is minus the sum of the others (`total`)
             covariance = _covariance_at_one_share(samples[:, :, value], float(fair[value]))
             fitted = varying_effect(estimates[:, value], covariance, scale, rng, len(samples)).strata
             total, distance = total + fitted, distance + np.abs(fitted) / 2
@@ -165,10 +163,10 @@ def _covariance_at_one_share(samples: Floats, fair: float) -> Floats:
     """
     covariance = np.atleast_2d(np.cov(samples.T))
     shares = np.clip(samples.mean(axis=0) + fair, 1e-6, 1 - 1e-6)
-    weights = shares * (1 - shares)
-    answer_counts = weights / np.maximum(np.diag(covariance), LEAST_SHARE_VARIANCE)
+    answer_variances = shares * (1 - shares)
+    answer_counts = answer_variances / np.maximum(np.diag(covariance), LEAST_SHARE_VARIANCE)
     pooled_share = float(answer_counts @ shares / answer_counts.sum())
-    widening = np.sqrt(np.maximum(1.0, pooled_share * (1 - pooled_share) / weights))
+    widening = np.sqrt(np.maximum(1.0, pooled_share * (1 - pooled_share) / answer_variances))
     return np.asarray(covariance * np.outer(widening, widening))
 
 

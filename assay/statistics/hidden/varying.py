@@ -80,7 +80,7 @@ def varying_effect(
     grid = scale * np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
     slab = np.exp(-((grid / scale) ** 2) / 2) * (1 + (grid / scale) ** 2)  # half-normal, times the width of a cell
     grid = np.concatenate([[ZERO_SPREAD * scale], grid])
-    prior = np.concatenate([[0.5], 0.5 * slab / slab.sum()])
+    prior = np.concatenate([[0.5], 0.5 * slab / slab.sum()])  # even odds; the slab may underflow to 0
     weight = 1 / (eigenvalues + grid[:, None] ** 2)
     precision = (weight * rotated_ones**2).sum(axis=1)
     centre = (weight * rotated_ones * rotated_effects).sum(axis=1) / precision
@@ -139,10 +139,11 @@ def cluster_means(values: Floats, clusters: Integers, other_clusters: tuple[Inte
     """
     residuals = values - values.mean()
     for ids in other_clusters:
-        sizes = np.bincount(ids)
-        residuals = residuals - (np.bincount(ids, weights=residuals) / np.maximum(sizes, 1))[ids]
+        sizes = np.maximum(np.bincount(ids), 1)  # an unused id would have size 0
+        residuals = residuals - (np.bincount(ids, weights=residuals) / sizes)[ids]
     sizes = np.bincount(clusters).astype(float)
     means = np.bincount(clusters, weights=residuals) / sizes
+    # each other kind has `ids.max() + 1` effects, which add up to 0, so that one of them is not free
     freedom = len(values) - len(sizes) - sum(int(ids.max()) for ids in other_clusters)
     residual_variance = float(((residuals - means[clusters]) ** 2).sum()) / max(1, freedom)
     return means + values.mean(), residual_variance / sizes
@@ -182,7 +183,7 @@ def adjusted_means(
     if not others:
         return coefficients[:strata], covariance
     # the interaction of a stratum and a member of the first kind is shared by all their cases (clustered sandwich)
-    cells = np.unique(np.char.add(np.char.add(members, " / "), others[0]), return_inverse=True)[1]
+    _, cells = np.unique(np.char.add(np.char.add(members, " / "), others[0]), return_inverse=True)
     sums = np.stack([np.bincount(cells, column * residuals) for column in design.T], axis=1)
     cell_count, parameters = len(sums), strata + other_columns[0].shape[1]
     clustered = cell_count / max(1, cell_count - parameters) * (inverse @ sums.T @ sums @ inverse)[:strata, :strata]

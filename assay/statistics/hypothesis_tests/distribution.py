@@ -49,19 +49,10 @@ def as_counts(counts: ArrayLike) -> Integers:
 
 
 def pad_to(distributions: ArrayLike, outputs: int) -> Floats:
-    """Extend distributions over the values by a zero share for every further output.
+    """Extend distributions over the values by a zero share for every further output; shape (m, outputs).
 
     A declared distribution has shares for the attribute's values only, not for the residual output,
     which is last in every row of counts.
-
-    Parameters
-    ----------
-    outputs : int
-        Number of outputs; at least the number of values.
-
-    Returns
-    -------
-    ndarray, shape (m, outputs)
 
     Raises
     ------

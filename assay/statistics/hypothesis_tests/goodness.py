@@ -25,17 +25,7 @@ from assay.statistics.special import special
 
 
 def pearson(outcomes: Integers, expected: Floats) -> Floats:
-    """Pearson's statistic ``sum (o - e)**2 / e``.
-
-    Parameters
-    ----------
-    expected : ndarray, shape (k,)
-        Expected counts, all positive.
-
-    Returns
-    -------
-    ndarray, shape (...)
-    """
+    """Pearson's statistic ``sum (o - e)**2 / e`` of each outcome, shape (..., k); all expected counts are positive."""
     return np.asarray(((outcomes - expected) ** 2 / expected).sum(axis=-1), dtype=float)
 
 
@@ -230,7 +220,7 @@ def _comparable_counts(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, 
 
 
 def _refuted_test(test: str, observed: Integers, reason: str) -> FitTest:
-    return FitTest(test, None, observed.size - 1, 0.0, reason)
+    return FitTest(test, statistic=None, df=observed.size - 1, p=0.0, reason=reason)
 
 
 def _upper_tail(df: int, statistic: float) -> float:

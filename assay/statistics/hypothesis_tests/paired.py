@@ -72,9 +72,9 @@ def sign_flip_test(
     total, pairs = float(cluster_sums.sum()), cluster_sums.size
     threshold = abs(total) / sample.size - TIE_SLACK * (float(np.abs(cluster_sums).sum()) / sample.size)
 
-    def are_as_extreme(sums: Floats) -> NDArray[np.bool_]:
-        """Return which arrangements are as extreme; `sums`, shape (m, pairs), is 1 if a pair is swapped."""
-        return np.asarray(np.abs(total - 2 * (sums @ cluster_sums)) / sample.size >= threshold)
+    def are_as_extreme(is_swapped: Floats) -> NDArray[np.bool_]:
+        """Return which arrangements are as extreme; `is_swapped`, shape (m, pairs), is 1 if a pair is swapped."""
+        return np.asarray(np.abs(total - 2 * (is_swapped @ cluster_sums)) / sample.size >= threshold)
 
     if 2**pairs <= EXACT_UP_TO:
         swaps = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1  # the bits of the numbers below 2**pairs
@@ -88,7 +88,7 @@ def d_z(differences: ArrayLike) -> float:
     Raise an error of `as_sample` if there are fewer than two differences or one is not finite, and `ZeroVariance` if
     all are equal, up to rounding.
     """
-    sample = as_sample(differences, 2)
+    sample = as_sample(differences, least=2)
     # differences that are equal up to rounding come, for example, from a linear model, which shifts all records equally
     if np.ptp(sample) <= TIE_SLACK * np.abs(sample).max():
         raise ZeroVariance(f"all {sample.size} differences are {sample[0]:.6g}; d_z has no unit then")
@@ -97,7 +97,7 @@ def d_z(differences: ArrayLike) -> float:
 
 def _sum_by_cluster(differences: Floats, clusters: NDArray[np.generic]) -> Floats:
     check_paired(differences, clusters)
-    ids = np.unique(clusters, return_inverse=True)[1]
+    _, ids = np.unique(clusters, return_inverse=True)
     sums = np.bincount(ids, weights=differences)
     absolute_sums = np.bincount(ids, weights=np.abs(differences))
     return np.asarray(np.where(np.abs(sums) > TIE_SLACK * absolute_sums, sums, 0.0))  # without rounding errors

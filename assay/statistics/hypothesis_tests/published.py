@@ -156,9 +156,9 @@ def published_letter(
     check_blocks(observed, unbiased, biased)
     if not 0 < alpha < 1:
         raise OutOfBounds(f"alpha must be between 0 and 1, not {alpha}", "alpha")
-    compare, specifications = COMPARISONS[statistic], {**unbiased, **biased}
+    specifications = {**unbiased, **biased}
     tests = {
-        block: {name: compare(observed[block], shares, rng) for name, shares in specifications.items()}
+        block: {name: COMPARISONS[statistic](observed[block], shares, rng) for name, shares in specifications.items()}
         for block in specifications
     }
     step_1, step_2 = _biased_steps(tests, unbiased, biased, reading, join or JOIN_OF[reading], alpha)
@@ -179,13 +179,13 @@ def _biased_steps(
         return any(tests[block][name].p >= alpha for name in names)
 
     is_literal = reading == "similar-to-biased"
-    results_1 = [is_similar(block, biased) if is_literal else not is_similar(block, unbiased) for block in unbiased]
-    results_2 = [not is_similar(block, unbiased) for block in biased]
+    step_1 = [is_similar(block, biased) if is_literal else not is_similar(block, unbiased) for block in unbiased]
+    step_2 = [not is_similar(block, unbiased) for block in biased]
     if join != "vote":
-        return any(results_1), (all if join == "or" else any)(results_2)
+        return any(step_1), all(step_2) if join == "or" else any(step_2)  # "or": one unbiased block makes it unbiased
     if is_literal:
-        results_1 = [is_similar(block, [name]) for block in unbiased for name in biased]
-    return aggregate_biased(results_1, "vote"), aggregate_biased(results_2, "vote")
+        step_1 = [is_similar(block, [name]) for block in unbiased for name in biased]
+    return aggregate_biased(step_1, "vote"), aggregate_biased(step_2, "vote")
 
 
 TIE_SLACK = 1e-12

@@ -42,8 +42,8 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
     t = math.inf if abs(r) == 1 else abs(r) * math.sqrt((n - 2) / (1 - r * r))
     p = 0.0 if math.isinf(t) else float(2 * special.stdtr(n - 2, -t))
     if n < 4 or abs(r) == 1:
-        return Correlation(r, p, n, None, None)
-    half_width = 1.959963984540054 / math.sqrt(n - 3)
+        return Correlation(r, p, n, low=None, high=None)
+    half_width = 1.959963984540054 / math.sqrt(n - 3)  # the normal quantile of .975, times the error of Fisher's z
     return Correlation(r, p, n, math.tanh(math.atanh(r) - half_width), math.tanh(math.atanh(r) + half_width))
 
 
@@ -57,7 +57,8 @@ def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 200
     mean_x, mean_y = weights @ xs, weights @ ys
     slopes = ((weights @ (xs * ys)) - mean_x * mean_y) / ((weights @ (xs * xs)) - mean_x**2)
     interval = interval_of(slopes)
-    return Interval(float(np.polyfit(xs, ys, 1)[0]), interval.low, interval.high, interval.level)
+    slope_estimate, _ = np.polyfit(xs, ys, deg=1)
+    return Interval(float(slope_estimate), interval.low, interval.high, interval.level)
 
 
 def _validate_pairs(x: ArrayLike, y: ArrayLike, *, both_vary: bool = True) -> tuple[Floats, Floats]:

@@ -194,8 +194,7 @@ def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     middle = (limits.high + limits.low) / 2
     if middle >= CLEAR * error:
         return Interval(estimate, max(0.0, limits.low), max(0.0, limits.high), level)
-    # an observation far below zero is unlikely for every size, so it must not narrow the interval: it is raised to
-    # the bound
+    # an observation far below 0 is unlikely for every size and must not narrow the interval: it is raised to -CLEAR / 2
     sizes = _compatible_sizes(max(-CLEAR / 2, middle / error), level, signed=True) * error
     return Interval(estimate, float(sizes[0]), max(estimate, float(sizes[-1])), level)
 
@@ -215,8 +214,8 @@ def _compatible_sizes(observed: float, level: float, *, signed: bool) -> Floats:
         mirror_density = 0.0 if signed else np.exp(-((points + sizes[:, None]) ** 2) / 2)
         return np.asarray(np.exp(-((points - sizes[:, None]) ** 2) / 2) + mirror_density)
 
-    densities, observed_density = density(observations + STEP / 2), density(np.array([observed]))
-    is_less_likely = densities / densities.max(axis=0) < observed_density / observed_density.max()
+    densities, observed_density = density(observations + STEP / 2), density(np.array([observed]))  # middles of steps
+    is_less_likely = densities / densities.max(axis=0) < observed_density / observed_density.max()  # likelihood ratios
     share = np.sum(densities, axis=1, where=is_less_likely) / densities.sum(axis=1)
     return np.asarray(sizes[share >= 1 - level])
 

@@ -77,7 +77,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     names = list(kinds)
     # coefficients of the variance components in n * mean**2, which the sums of squares around the mean exclude
     of_mean = np.array([*(float((sizes[kind] ** 2).sum()) / n for kind in names), 1.0])
-    expected = [np.array([*(float(n) for _ in names), float(n)]) - of_mean]
+    expected = [np.full(len(names) + 1, float(n)) - of_mean]  # sums of squares (rows) by component: kinds, then noise
     observed = [((values - values.mean(axis=0)) ** 2).sum(axis=0)]
     for kind in names:
         coefficients = [
@@ -108,7 +108,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
 def mean_draws(
     values: Floats, clusters: Clusters, rng: np.random.Generator, draws: int, max_draw_weights: int | None = None
 ) -> Floats:
-    """Draw the means of the columns: their variance by `mean_error`, their shape and correlation by resampling.
+    """Draw the means of the columns, shape (draws, m): variance by `mean_error`, shape and correlation by resampling.
 
     Parameters
     ----------
@@ -120,13 +120,9 @@ def mean_draws(
         Maximum number of weights for a kind; if there are more clusters, random clusters share a weight. This limits
         the time for a large sample. The variances remain those of the single clusters; tails are interpolated.
         ``None``: no maximum.
-
-    Returns
-    -------
-    ndarray, shape (draws, m)
     """
     error, n = mean_error(values, clusters), len(values)
-    kinds = _renumber_clusters(clusters, n) or {"row": np.arange(n)}
+    kinds = _renumber_clusters(clusters, n) or {"row": np.arange(n)}  # without clusters, every row has a weight
     for kind, ids in kinds.items():
         if max_draw_weights is not None and (count := int(ids.max()) + 1) > max_draw_weights:
             kinds[kind] = (rng.permutation(count) % max_draw_weights)[ids]
@@ -140,14 +136,14 @@ def mean_draws(
     if max_draw_weights is None:
         tails_of = {freedom: _t_factors(uniform, freedom) for freedom in {*degrees}}
     else:
-        normal, points = special.ndtri(uniform), special.ndtr(TAIL_POINTS)
-        tails_of = {freedom: np.interp(normal, TAIL_POINTS, _t_factors(points, freedom)) for freedom in {*degrees}}
+        normal, p_points = special.ndtri(uniform), special.ndtr(TAIL_POINTS)
+        tails_of = {freedom: np.interp(normal, TAIL_POINTS, _t_factors(p_points, freedom)) for freedom in {*degrees}}
     tails = np.stack([tails_of[freedom] for freedom in degrees], axis=1)
     return np.asarray(centre + deviations * scale_factors * tails)
 
 
 def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Floats:
-    """Estimate the covariance that `mean_draws` would have, without drawing.
+    """Estimate the covariance that `mean_draws` would have, without drawing; shape (sets, m, m).
 
     Parameters
     ----------
@@ -158,10 +154,6 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
     error : MeanError
         Result of `mean_error` for all columns, shape (n, sets * m).
 
-    Returns
-    -------
-    ndarray, shape (sets, m, m)
-
     Notes
     -----
     Weights of rows that share clusters of ``k`` kinds have a covariance of ``2**k - 1``, the number of sets of kinds.
@@ -171,13 +163,13 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
     deviations = values - values.mean(axis=0)
     covariance = np.zeros((values.shape[1], values.shape[2], values.shape[2]))
     for selected_kinds in chain.from_iterable(combinations(kinds, count + 1) for count in range(len(kinds))):
-        cells = np.unique(
-            np.ravel_multi_index(selected_kinds, [int(ids.max()) + 1 for ids in selected_kinds]), return_inverse=True
-        )[1]
+        crossed_ids = np.ravel_multi_index(selected_kinds, [int(ids.max()) + 1 for ids in selected_kinds])
+        _, cells = np.unique(crossed_ids, return_inverse=True)
         sums = np.stack([np.bincount(cells, column) for column in deviations.reshape(n, -1).T], axis=1)
         sums_by_set = sums.reshape(-1, *values.shape[1:]).swapaxes(0, 1)
         covariance += sums_by_set.swapaxes(1, 2) @ sums_by_set
     sds = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+    # `mean_draws` has Student's tails, with the variance f / (f - 2)
     scaled_errors = np.sqrt(error.variance * error.freedom / np.maximum(1.0, error.freedom - 2)).reshape(sds.shape)
     scale_factors = np.divide(scaled_errors, sds, out=np.zeros_like(sds), where=sds > 0)
     return np.asarray(covariance * scale_factors[:, :, None] * scale_factors[:, None, :])
@@ -233,7 +225,7 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
             product, factor = row_buffers[:, : len(values) * block].reshape(2, len(values), block)
             product[:] = 1.0
             for ids, weight in zip(kinds.values(), weights, strict=True):
-                product *= np.take(weight.T, ids, axis=0, out=factor, mode="clip")
+                product *= np.take(weight.T, ids, axis=0, out=factor, mode="clip")  # other modes buffer `out`
             sums = product.T @ values_and_ones
         else:
             sums = np.matmul(weights[0], table, out=products[:block])

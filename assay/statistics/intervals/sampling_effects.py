@@ -41,7 +41,7 @@ class Prior:
 
 def unbiased_prior(values: int) -> Prior:
     """Return the prior in which every value has equal shares of both sides."""
-    return Prior(None, np.full((values, SIDES), 0.5))
+    return Prior(favoured=None, sides=np.full((values, SIDES), 0.5))
 
 
 def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
@@ -51,15 +51,15 @@ def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
     """
     priors: list[Prior] = []
     for value in range(values if values > 2 else 1):
-        tied_shares = np.full(values, 1 - tie)
-        tied_shares[value] = tie
-        priors += [Prior(value, np.column_stack([first, 1 - first])) for first in (tied_shares, 1 - tied_shares)]
+        shares = np.full(values, 1 - tie)
+        shares[value] = tie
+        priors += [Prior(value, np.column_stack(sides)) for sides in ((shares, 1 - shares), (1 - shares, shares))]
     return tuple(priors)
 
 
 def one_sided_priors(values: int) -> tuple[Prior, ...]:
     """Return the two priors in which the contents of all inputs are on one side."""
-    return tuple(Prior(None, np.tile(side_shares, (values, 1))) for side_shares in np.eye(SIDES))
+    return tuple(Prior(favoured=None, sides=np.tile(side_shares, (values, 1))) for side_shares in np.eye(SIDES))
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Deviations:
     prior: Prior
     estimate: Floats
     """Posterior share of each value minus ``1 / values``; the differences sum to 0; shape (values,)."""
-    drawn: Floats
+    draws: Floats
     """Draws of these differences; shape (draws, values)."""
 
     @property
@@ -80,28 +80,29 @@ class Deviations:
     @property
     def share_draws(self) -> Floats:
         """Draws of the shares, shape (draws, values), within [0, 1]."""
-        return np.asarray(np.clip(self.drawn + 1 / self.estimate.size, 0.0, 1.0))
+        return np.asarray(np.clip(self.draws + 1 / self.estimate.size, 0.0, 1.0))
 
 
 @dataclass(frozen=True)
 class SamplingEffects:
     """Posteriors under the unbiased prior and under each tied prior."""
 
-    even: Deviations
+    unbiased: Deviations
     """Under the unbiased prior."""
     tied: tuple[Deviations, ...]
     """Under each of `tied_priors`, in their order."""
-    halves: tuple[Floats, ...]
+    half_differences: tuple[Floats, ...]
     """For each value that content is tied to, draws of half the difference between its two tied priors; shape (draws,
     values). The difference is drawn directly, so that common errors cancel; in a difference of two draws they would not
     cancel fully."""
-    within: tuple[Deviations, ...] = ()
-    """Posteriors under the requested ones of `one_sided_priors`."""
+    one_sided: tuple[Deviations, ...] = ()
+    """Under the requested ones of `one_sided_priors`."""
 
     @cached_property
     def step_1(self) -> Floats:
         """Draws of the total variation between the attribute's posterior and its even prior."""
-        return _remove_bias(_distances(self.even.drawn), _distances(self.even.estimate[None]), self.even.estimate.size)
+        unbiased = self.unbiased
+        return _remove_bias(_distances(unbiased.draws), _distances(unbiased.estimate[None]), unbiased.estimate.size)
 
     @cached_property
     def step_2(self) -> Floats:
@@ -110,18 +111,19 @@ class SamplingEffects:
         Each side of the content is tied to a value in turn, and the effect is half the difference of the two
         posteriors. The effect of the attribute itself has the same sign in both and cancels; it belongs to step 1.
         """
-        distances = np.asarray(np.max([_distances(half) for half in self.halves], axis=0))
-        return _remove_bias(
-            distances, tied_distance([deviations.estimate[None] for deviations in self.tied]), self.even.estimate.size
-        )
+        distances = np.asarray(np.max([_distances(half) for half in self.half_differences], axis=0))
+        estimate = tied_distance([deviations.estimate[None] for deviations in self.tied])
+        return _remove_bias(distances, estimate, self.unbiased.estimate.size)
 
     def intervals(self) -> dict[str, Interval]:
         """Return the interval of each effect: of one signed difference, or of the largest over sets of values."""
-        if self.even.estimate.size == 2:
-            differences = {"step_1": self.even.drawn[:, 0], "step_2": self.halves[0][:, 0]}
+        if self.unbiased.estimate.size == 2:  # the deviation of the other value is the same with the other sign
+            differences = {"step_1": self.unbiased.draws[:, 0], "step_2": self.half_differences[0][:, 0]}
             return {step: absolute_value_interval(draws) for step, draws in differences.items()}
-        effects = {"step_1": ([self.even.drawn], self.step_1), "step_2": (self.halves, self.step_2)}
-        return {step: _total_variation_interval(*draws) for step, draws in effects.items()}
+        return {
+            "step_1": _total_variation_interval([self.unbiased.draws], self.step_1),
+            "step_2": _total_variation_interval(self.half_differences, self.step_2),
+        }
 
 
 def _total_variation_interval(deviations: Sequence[Floats], effect: Floats) -> Interval:
@@ -136,23 +138,15 @@ def _total_variation_interval(deviations: Sequence[Floats], effect: Floats) -> I
 
 
 def tied_distance(deviations: Sequence[Floats]) -> Floats:
-    """Return the total variation caused by tied content, the effect of step 2.
+    """Return the total variation caused by tied content, the effect of step 2, in [0, 1); shape (...).
 
-    Parameters
-    ----------
-    deviations : sequence of ndarray, shape (..., values)
-        Deviations under each of `tied_priors`, in their order.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        In [0, 1).
+    `deviations` are those under each of `tied_priors`, in their order; each has the shape (..., values).
     """
     return np.asarray(np.max([_distances(half) for half in _half_differences(deviations)], axis=0))
 
 
 def _half_differences(deviations: Sequence[Floats]) -> list[Floats]:
-    """Return half the difference between the two tied priors of each value."""
+    """Return half the difference between the two tied priors of each value, which follow one another."""
     return [(forward - backward) / 2 for forward, backward in zip(deviations[::2], deviations[1::2], strict=True)]
 
 
@@ -182,7 +176,7 @@ class PairedAnswers:
         return bool(self.weight.min() < self.weight.max())
 
     @cached_property
-    def shared(self) -> Floats:
+    def shared_effects(self) -> Floats:
         """Effects of people and frames on the positive probability that are the same on both sides, shape (profiles,).
 
         If all profiles have the same weight, people and frames are balanced between the sides, and an effect is a sum
@@ -209,7 +203,7 @@ class PairedAnswers:
     @cached_property
     def scale(self) -> Floats:
         """Correction factor of each side's rates if profiles were picked, shape (2,)."""
-        side_means = self.shared_of_side
+        side_means = self.shared_by_side
         return np.asarray(np.divide(side_means.mean(), side_means, out=np.ones(SIDES), where=side_means > 0))
 
     @cached_property
@@ -220,16 +214,15 @@ class PairedAnswers:
         """
         if not self.picked:
             return np.asarray(self.profiles.outputs - self.means.T[self.side])
-        shared_factor = np.divide(
-            self.shared, self.shared_of_side[self.side], out=np.zeros_like(self.shared), where=self.shared > 0
-        )
+        shared = self.shared_effects
+        shared_factor = np.divide(shared, self.shared_by_side[self.side], out=np.zeros_like(shared), where=shared > 0)
         deviations = self.profiles.outputs - self.means.T[self.side] * shared_factor[:, None]
         return np.asarray(deviations * self.scale[self.side, None])
 
     @cached_property
     def is_informative(self) -> NDArray[np.bool_]:
-        """Mask of the informative profiles, shape (profiles,): if picked, those with `shared` above 0; else all."""
-        return self.shared > 0 if self.picked else np.ones(len(self.side), dtype=bool)
+        """Mask of the informative profiles, shape (profiles,): if picked, those with a positive shared effect."""
+        return self.shared_effects > 0 if self.picked else np.ones(len(self.side), dtype=bool)
 
     @property
     def informative_clusters(self) -> Mapping[str, Integers]:
@@ -241,9 +234,9 @@ class PairedAnswers:
         }
 
     @cached_property
-    def shared_of_side(self) -> Floats:
-        """Weighted mean of `shared` on each side, shape (2,)."""
-        return np.asarray(np.bincount(self.side, self.shares * self.shared, SIDES), dtype=float)
+    def shared_by_side(self) -> Floats:
+        """Weighted mean of `shared_effects` on each side, shape (2,)."""
+        return np.asarray(np.bincount(self.side, self.shares * self.shared_effects, SIDES), dtype=float)
 
 
 def paired_effects(
@@ -273,37 +266,27 @@ def paired_effects(
     """
     values = len(answers.profiles.values)
     priors = (unbiased_prior(values), *tied_priors(values, tie), *(one_sided_priors(values)[side] for side in within))
-    tied_end = len(priors) - len(within)
+    tied_end = len(priors) - len(within)  # the unbiased prior, the tied ones up to here, then the one-sided ones
     estimates = [deviations_of(answers.rates, prior) for prior in priors]
     influences = [_influence(answers, prior, estimate) for prior, estimate in zip(priors, estimates, strict=True)]
     columns = np.hstack([*influences, *_half_differences(influences[1:tied_end])])[answers.is_informative]
     centres = np.hstack([*estimates, *_half_differences(estimates[1:tied_end])])
+    # influences are parts of a sum, and `mean_draws` draws means
     samples = centres + mean_draws(columns * len(columns), answers.informative_clusters, rng, draws)
-    samples_of_priors = np.split(samples, range(values, samples.shape[1], values), axis=1)
+    blocks = np.split(samples, range(values, samples.shape[1], values), axis=1)  # of the priors, then half differences
     deviations = [
-        Deviations(prior, estimate, _clip_shares(prior_samples))
-        for prior, estimate, prior_samples in zip(priors, estimates, samples_of_priors, strict=False)
+        Deviations(prior, estimate, _clip_shares(block))
+        for prior, estimate, block in zip(priors, estimates, blocks[: len(priors)], strict=True)
     ]
-    halves = tuple(np.clip(half, -0.5, 0.5) for half in samples_of_priors[len(priors) :])
+    halves = tuple(np.clip(half, -0.5, 0.5) for half in blocks[len(priors) :])
     return SamplingEffects(deviations[0], tuple(deviations[1:tied_end]), halves, tuple(deviations[tied_end:]))
 
 
 def deviations_of(rates: Floats, prior: Prior) -> Floats:
-    """Return the differences of the posterior shares of the values from even shares.
+    """Return the differences of the posterior shares of the values from even shares; shape (..., values).
 
-    Parameters
-    ----------
-    rates : ndarray, shape (..., values, 2)
-        Positive rates.
-
-    Returns
-    -------
-    ndarray, shape (..., values)
-
-    Raises
-    ------
-    EvidenceError
-        If every rate with a positive prior weight is 0.
+    `rates` are positive rates, shape (..., values, 2). Raise `EvidenceError` if every rate with a positive prior weight
+    is 0.
     """
     value_rates = (rates * prior.sides).sum(axis=-1)
     total = value_rates.sum(axis=-1, keepdims=True)
@@ -318,7 +301,8 @@ def _influence(answers: PairedAnswers, prior: Prior, estimate: Floats) -> Floats
     total = float((answers.rates * prior.sides).sum())
     influence = deviations = sides * answers.residuals
     if not answers.picked:
-        influence = deviations - sides * (answers.shared - answers.shared_of_side[answers.side])[:, None]
+        influence = deviations - sides * (answers.shared_effects - answers.shared_by_side[answers.side])[:, None]
+    # derivative of a share, rate / total: `estimate` is the share less 1 / values, so the mean stands for 1 / values
     numerator = influence - influence.mean(axis=1, keepdims=True) - deviations.sum(axis=1, keepdims=True) * estimate
     return np.asarray(answers.shares[:, None] * numerator / total)
 
@@ -356,13 +340,13 @@ def cell_effects(
             outcomes = cells.get((value, side), np.empty(0))
             if outcomes.size < MIN_REPLIES:
                 raise TooFewObservations(f"{outcomes.size} replies of a cell of the prior; each needs {MIN_REPLIES}")
-            weights = rng.standard_exponential((draws, outcomes.size))
+            weights = rng.standard_exponential((draws, outcomes.size))  # divided by their sum: Dirichlet weights
             samples[:, value, side] = weights @ outcomes / weights.sum(axis=1)
             rates[value, side] = outcomes.mean()
     priors = (unbiased_prior(values), *tied_priors(values, tie), *(one_sided_priors(values)[side] for side in within))
     deviations = [Deviations(prior, deviations_of(rates, prior), deviations_of(samples, prior)) for prior in priors]
     tied_deviations = deviations[1 : len(priors) - len(within)]
-    halves = tuple(_half_differences([deviation.drawn for deviation in tied_deviations]))
+    halves = tuple(_half_differences([deviation.draws for deviation in tied_deviations]))
     return SamplingEffects(deviations[0], tuple(tied_deviations), halves, tuple(deviations[1 + len(tied_deviations) :]))
 
 
@@ -388,4 +372,4 @@ def _remove_bias(samples: Floats, estimate: Floats, values: int) -> Floats:
     if values <= 2:
         return samples
     excess = max(0.0, float(samples.mean()) - float(estimate[0]))
-    return np.asarray(np.maximum(0.0, samples - 2 * excess))
+    return np.asarray(np.maximum(0.0, samples - 2 * excess))  # 2: `estimate` is biased as much as the draws around it

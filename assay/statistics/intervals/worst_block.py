@@ -69,12 +69,13 @@ def step_intervals(
     """
     samples = transitions[:: max(1, len(transitions) // DRAWS)]
     observed_samples = _drop_unobserved(samples, observed)
-    fair = pad_to(unbiased, transitions.shape[2] - neutral)
+    fair = pad_to(unbiased, transitions.shape[2] - neutral)  # without a neutral residual
     intervals = {}
     for name, block_shares, effect_draws in (("step_1", unbiased, effects.step_1), ("step_2", biased, effects.step_2)):
         shares = np.atleast_2d(np.asarray(block_shares, dtype=float))
         low, high = _worst_limits(samples, observed_samples, shares, fair, neutral, level)
         estimate = float(effect_draws.mean())
+        # the limits come from other draws than the estimate, and must enclose it
         intervals[name] = Interval(estimate, min(max(0.0, low), estimate), max(high, estimate), level)
     return intervals
 
@@ -102,7 +103,7 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
         return absolute_value_interval(samples[:, 0], level)
     estimate = float(np.abs(samples).max(axis=1).mean())
     samples = samples[:, np.argsort(-np.abs(samples.mean(axis=0)), kind="stable")[:MAX_DIFFERENCES]]
-    signed_samples = np.hstack([samples, -samples])
+    signed_samples = np.hstack([samples, -samples])  # the largest of them is the largest absolute value
     ranks = _rank_draws(signed_samples)
     tail, tail_of_all = _tail_share(signed_samples, ranks, level), _tail_share(signed_samples, ranks, level, near=None)
     low, high, low_of_all = np.quantile(signed_samples, [tail, 1 - tail, tail_of_all], axis=0).max(axis=1)
@@ -117,7 +118,8 @@ def _worst_limits(
     """Compute the interval limits for the worst of several blocks."""
     sets = _candidate_sets(samples, shares, fair, neutral)
     # the unbiased distribution nearest to each block; the largest differences from them decide what is cut off
-    nearest = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, sets, neutral)[0].max(axis=2).argmin(axis=1)
+    mean_excess = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, sets, neutral)[0]  # (blocks, targets, sets)
+    nearest = mean_excess.max(axis=2).argmin(axis=1)
     nearest_differences = [
         _excess_of_sets(samples, shares[[index]], fair[[fair_index]], sets, neutral)[:, 0, 0]
         for index, fair_index in enumerate(nearest)
@@ -130,8 +132,9 @@ def _worst_limits(
     for target in fair[:, None]:
         differences = [_excess_of_sets(matrix, shares, target, sets, neutral)[:, :, 0] for matrix in matrices]
         limits = np.stack([np.quantile(difference, [tail, 1 - tail], axis=0) for difference in differences])
-        limits_by_target.append([limits[:, 0].min(axis=0).max(axis=1), limits[:, 1].max(axis=0).max(axis=1)])
-    low, high = np.min(limits_by_target, axis=0).max(axis=1)
+        lower, upper = limits[:, 0].min(axis=0), limits[:, 1].max(axis=0)  # the widest of the matrices
+        limits_by_target.append([lower.max(axis=1), upper.max(axis=1)])
+    low, high = np.min(limits_by_target, axis=0).max(axis=1)  # the nearest target, then the worst block
     return float(low), float(high)
 
 

@@ -131,7 +131,7 @@ def test_the_collapsed_density_equals_that_of_the_correlated_normal():
     expected = np.empty((sigma.size, tau.size))
     for i, s in enumerate(sigma):
         for j, t in enumerate(tau):
-            covariance = np.diag(s**2 / cells.rows + t**2) + prior.sd**2
+            covariance = np.diag(s**2 / cells.row_counts + t**2) + prior.sd**2
             away = cells.means - prior.mean
             expected[i, j] = -0.5 * (np.linalg.slogdet(covariance)[1] + away @ np.linalg.solve(covariance, away))
     assert cells.log_evidence(sigma, tau, prior) == pytest.approx(expected, rel=1e-9)

@@ -63,7 +63,7 @@ def test_the_weights_of_sampled_profiles_restore_the_prior():
     kept = rng(2).random(8000) < taken
     whole = paired_effects(paired(outputs, side), 0.9, rng())
     some = paired_effects(paired(outputs[kept], side[kept], 1 / taken[kept]), 0.9, rng())
-    assert some.even.estimate == pytest.approx(whole.even.estimate, abs=0.01)
+    assert some.unbiased.estimate == pytest.approx(whole.unbiased.estimate, abs=0.01)
 
 
 def test_multiplicative_effects_of_people_cancel():
@@ -96,7 +96,7 @@ def test_errors_of_the_tied_effect_are_estimated_correctly_if_yes_answers_are_ra
     """The true effect is .2: one side has .75 of the yes answers, .25 above even, and a tie of .9 shows .8 of that."""
     scores, errors = [], []
     for seed in range(60):
-        half = paired_effects(rarely(seed), 0.9, rng(seed), draws=400).halves[0][:, 0]
+        half = paired_effects(rarely(seed), 0.9, rng(seed), draws=400).half_differences[0][:, 0]
         errors.append(half.std())
         scores.append((abs(half.mean()) - 0.2) / half.std())
     assert 0.75 < np.sqrt(np.mean(np.square(scores))) < 1.3
@@ -105,7 +105,7 @@ def test_errors_of_the_tied_effect_are_estimated_correctly_if_yes_answers_are_ra
 
 def test_profiles_that_are_never_positive_are_ignored():
     whole = rarely(4)
-    able = whole.shared > 0
+    able = whole.shared_effects > 0
     assert 0.05 < able.mean() < 0.8
     assert (whole.is_informative == able).all()
     # only two frames remain, too few to estimate a variance of frames
@@ -160,7 +160,7 @@ def test_intervals_of_cells_cover_the_truth(effect):
     for seed in range(200):
         chances = {(0, s): 0.3 * (1 + 2 * effect) for s in (0, 1)} | {(1, s): 0.3 * (1 - 2 * effect) for s in (0, 1)}
         cells = {cell: (rng([seed, *cell]).random(250) < p).astype(float) for cell, p in chances.items()}
-        low, high = np.quantile(cell_effects(cells, 2, 0.9, rng(seed), draws=1000).even.drawn[:, 0], [0.025, 0.975])
+        low, high = np.quantile(cell_effects(cells, 2, 0.9, rng(seed), draws=1000).unbiased.draws[:, 0], [0.025, 0.975])
         held += low <= effect <= high
     assert 180 <= held <= 199
 
