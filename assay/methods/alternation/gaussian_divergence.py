@@ -213,10 +213,10 @@ def _fit_gaussian(values: Floats) -> Gaussian:
 def _compare_fold(number: int, x: Floats, y: Floats) -> Fold:
     p, q = _fit_gaussian(x), _fit_gaussian(y)
     try:
-        as_sample(x, MIN_VALUES)
+        as_sample(x, MIN_VALUES)  # raises an error if the fold has a single pair
         kl_xy, kl_yx = p.divergence_from(q), q.divergence_from(p)
     except EvidenceError as error:
-        return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, None, None, str(error))
+        return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, kl_xy=None, kl_yx=None, why=str(error))
     return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, kl_xy, kl_yx)
 
 
