@@ -86,6 +86,7 @@ class Construction:
 
     @cached_property
     def _frames_by_attribute(self) -> dict[str, tuple[Frame, ...]]:
+        """Cache of `frames_for`, by name of the attribute."""
         return {}
 
     def supports(self, attribute: Attribute) -> bool:

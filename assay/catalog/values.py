@@ -11,7 +11,7 @@ from importlib.resources import files
 from itertools import product
 
 from assay.catalog.answer_text import normalise_answer
-from assay.catalog.inclusive_forms import InclusiveForms, marked_within
+from assay.catalog.inclusive_forms import InclusiveForms, marks_as_slashes
 from assay.catalog.person_grammar import PersonGrammar, grammars
 from assay.catalog.tables import read_table
 from assay.catalog.terms import GAP
@@ -177,7 +177,7 @@ class Attribute:
             If there is no lexicon for the language.
         """
         lexicon = _find_lexicon(self.lexicons, self.name, language)
-        values = set(lexicon.mentions(marked_within(normalise_answer(sentence))))
+        values = set(lexicon.mentions(marks_as_slashes(normalise_answer(sentence))))
         return values.pop() if len(values) == 1 else self.residual
 
     def read_one_hop(
@@ -206,7 +206,7 @@ class Attribute:
         if code in self.grammar and (person is not None or code not in self.one_hop):
             return self.grammar[code].read(sentence, person)
         lexicon, forms = _find_lexicon(self.one_hop, self.name, language), self.inclusive.get(code, InclusiveForms())
-        text = plain(marked_within(normalise_answer(sentence)))
+        text = plain(marks_as_slashes(normalise_answer(sentence)))
         marks = list(lexicon.places(text))
         value_marks = [(start, end, name) for start, end, name in marks if name in self.value_names]
         if forms.include_both(text, value_marks):
@@ -222,7 +222,8 @@ class Attribute:
         )
         # "La persona, un hombre": the article is that of the noun and says nothing of the gender
         agrees_with_noun = value in self.value_names and forms.names_a_person(text, end)
-        return None if value in UNREADABLE or has_unjoined or agrees_with_noun or forms.unclear(text, end) else value
+        shows_nothing = value in UNREADABLE or has_unjoined or agrees_with_noun or forms.unclear(text, end)
+        return None if shows_nothing else value
 
     def elides(self, sentence: str, language: str) -> bool:
         """Return whether the first article of a translated sentence is elided ("L'"), so that it shows no value."""
@@ -282,17 +283,18 @@ def _combine_attributes(names: tuple[str, ...], field: str) -> Attribute:
     if len(cells) > MOST_CELLS:
         raise OutOfBounds(f"{len(cells)} combinations of values; at most {MOST_CELLS} can be compared", field)
     persons = read_table("profiles")["intersections"]
+    # only values of gender have a pronoun; without gender, the empty name is in no `forms`
     gender_slot = "subject" if any("subject" in value.forms for part in parts for value in part.values) else ""
     values = []
     for cell in cells:
         adjectives = [value.forms["adjective"] for value in cell if "adjective" in value.forms]
         clauses = [value.forms["clause"] for value in cell if "clause" in value.forms]
         nouns = persons[next((value.name for value in cell if gender_slot in value.forms), "anyone")]
-        if len(adjectives) + len(clauses) + bool(gender_slot) != len(cell):
+        if len(adjectives) + len(clauses) + bool(gender_slot) != len(cell):  # each part needs one word in the phrase
             raise SpecificationError(f"the values of {AND.join(names)} have no words that can be combined", field)
         before_noun = "".join(f"{adjective} " for adjective in adjectives)
         phrases = tuple(" ".join([noun.replace("{adjectives} ", before_noun), *clauses]) for noun in nouns)
-        values.append(Value(", ".join(value.name for value in cell), {}, nouns=phrases))
+        values.append(Value(", ".join(value.name for value in cell), forms={}, nouns=phrases))
     return Attribute(
         name=AND.join(names),
         title=", ".join((parts[0].title, *(part.title.lower() for part in parts[1:]))),
