@@ -28,12 +28,7 @@ class Lexicon:
 
     Only whole words match, in any case and with any apostrophes: ``he`` matches in "He’s" and not in
     "the". Of overlapping phrases only the longest matches: "South African" is not also "African".
-    A word that ends in an apostrophe (``l'``) also matches before a letter.
-
-    Parameters
-    ----------
-    words : mapping of str to sequence of str
-        The words of each name. No word may belong to two names.
+    A word that ends in an apostrophe (``l'``) also matches before a letter. No word may belong to two names.
     """
 
     def __init__(self, words: Mapping[str, Sequence[str]]) -> None:
@@ -156,25 +151,10 @@ class Attribute:
         return tuple(dict.fromkeys((*self.one_hop, *self.grammar)))
 
     def read(self, sentence: str, language: str = "en") -> str:
-        """Return the value that a sentence mentions.
+        """Return the value that a sentence mentions (once or more often); the residual if it mentions none or several.
 
-        Parameters
-        ----------
-        sentence : str
-            One sentence, in any case and with any apostrophes.
-        language : str
-            Language of the sentence; a region or script is ignored.
-
-        Returns
-        -------
-        str
-            The value, if exactly one is mentioned (once or more often); the residual if none or several
-            are mentioned.
-
-        Raises
-        ------
-        UnknownName
-            If there is no lexicon for the language.
+        The sentence may be in any case and with any apostrophes. Raise `UnknownName` if there is no lexicon for the
+        language, whose region or script is ignored.
         """
         lexicon = _find_lexicon(self.lexicons, self.name, language)
         values = set(lexicon.mentions(marks_as_slashes(normalise_answer(sentence))))
@@ -190,17 +170,10 @@ class Attribute:
         (an English noun, to whom the sentence's pronoun refers), or `by_grammar`, the language's grammar is read:
         nouns, articles, adjectives and verbs.
 
-        Returns
-        -------
-        str or None
-            A value's name, ``"neutral"`` for an article or pronoun that fits every value and for a form with
-            both genders (`InclusiveForms`), ``None`` if the sentence has no article or pronoun that the lexicon
-            knows, or if its article or a form in it does not show the value.
-
-        Raises
-        ------
-        UnknownName
-            If the language is not one of `one_hop_languages`.
+        The result is a value's name, ``"neutral"`` for an article or pronoun that fits every value and for a form with
+        both genders (`InclusiveForms`), or ``None`` if the sentence has no article or pronoun that the lexicon knows,
+        or if its article or a form in it does not show the value. Raise `UnknownName` if the language is not one of
+        `one_hop_languages`.
         """
         code = language.partition("-")[0].lower()
         if code in self.grammar and (person is not None or code not in self.one_hop):

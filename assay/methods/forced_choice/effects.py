@@ -229,15 +229,8 @@ def trial_effects(
     ----------
     points : sequence of Margin
         Posterior of each word's point of subjective equality; the first `concepts` words are concepts.
-    least : int
-        Minimum number of concepts, and of controls; three or more.
-    sides : sequence of ndarray of int, optional
-        As for `choice_effects`.
-
-    Raises
-    ------
-    TooFewObservations
-        If there are fewer concepts or controls than `least`.
+    least, sides
+        As for `choice_effects`, with the same error; `least` is three or more.
 
     Notes
     -----
