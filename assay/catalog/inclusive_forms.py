@@ -36,12 +36,14 @@ _CAMEL_CASE = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])")
 _DOT = re.compile(rf"(?<={LETTER})\.(?=[a-zß-öø-ÿ])")
 _ABBREVIATION = re.compile(r"\b(bzw|resp)\.", re.IGNORECASE)
 _SIGN_WITHIN = re.compile(rf"(?<={LETTER})(?:_|[^\w\s'().,;?@\[\]{{}}\"-])+(?={LETTER})")
-_SPECIAL = re.compile(
+_NEUTRAL_SPELLING = re.compile(
     rf"{LETTER}@|[əɜ]|[(\[][mwfhdx](?:\s?[/|,*:+]\s?[mwfhdx]){{1,3}}[)\]]|{LETTER}(?:\*|_|(?<={LETTER}{{3}})[34])(?!\w)|(?:(?<!\w)l|[aáeo]ri|[bcdfghjklmnñpqrstvwz])xs?(?!\w)"
 )
+"""Spellings that fit every gender: "amig@s", "amigə", "(m/w/d)", "amig*", "amigx"."""
 _UNCLEAR = re.compile(
     rf"{LETTER}\s?/\s?-?{LETTER}|{LETTER}[(\[]|[(\[]-?{LETTER}{{1,5}}[)\]]|[\s,]-{LETTER}{{1,5}}(?!\w)"
 )
+"""Marks of unknown meaning within words: "a/b", "a(b", "(in)", ", -in"."""
 _NEGATED = re.compile(r"(?<!\w)(?:not?|nicht|(?:an)?statt|non|pas|sino|nunca|não|nie|plut[oô]t|invece|rather)[\s,(]+\Z")
 """End of the text between two forms if the second form is negated: "el médico, no la médica"."""
 _APPOSITION = re.compile(r"\s*,\s*(?:eine?|un[aeo]?|uma?)\s")
@@ -112,7 +114,11 @@ class InclusiveForms:
         marks : sequence of (int, int, str)
             Begin, end and value of the words that mark a value, in their order.
         """
-        if _SPECIAL.search(text) or self._added_endings.search(text) or self._stem_pairs.search(without_accents(text)):
+        if (
+            _NEUTRAL_SPELLING.search(text)
+            or self._added_endings.search(text)
+            or self._stem_pairs.search(without_accents(text))
+        ):
             return True
         if not marks:
             return False
@@ -171,6 +177,7 @@ class InclusiveForms:
 
     @cached_property
     def _person_pattern(self) -> re.Pattern[str]:
+        """A noun with one grammatical gender for everybody, after its article."""
         between = rf"\s+(?:als\s+{LETTER}+\s+)?(?:{LETTER}+\s+)?"  # "die als Lehrer tätige Person"
         return re.compile(rf"{between}{LETTER}*(?:{'|'.join(self.persons)})(?!{LETTER})")
 
@@ -182,4 +189,5 @@ class InclusiveForms:
 
     @cached_property
     def _plural_pattern(self) -> re.Pattern[str]:
+        """A verb in the plural, up to two words after an article."""
         return re.compile(rf"\s+(?:{LETTER}+\s+){{0,2}}(?:{'|'.join(self.plurals)})(?!{LETTER})")

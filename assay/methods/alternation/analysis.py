@@ -143,21 +143,22 @@ class _Output:
     draws: int
 
     def judge(self, tolerance: Tolerance, detail: parts.AlternationComponent, rng: np.random.Generator) -> Component:
+        """Return the component with its letter, and with the details beside the letter unless it is `letter_only`."""
         task = self.task
         measurement = Measurement(self.name, task.answers.counts, tolerance, detail)
         pair_rng, gap_rng, detail_rng = rng.spawn(3)
         try:
             profiles = Profiles(self.table, task.answers.values, task.clusters, task.rules.max_draw_weights)
-            pairs = paired_draws(profiles, pair_rng, self.draws)
-            gaps = {"step_1": np.stack([*pairs.values()], axis=1), "step_2": self._draw_group_gaps(profiles, gap_rng)}
+            by_pair = paired_draws(profiles, pair_rng, self.draws)
+            gaps = {"step_1": np.stack([*by_pair.values()], axis=1), "step_2": self._draw_group_gaps(profiles, gap_rng)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
             maybe_noise = task.rules.judges_strata and may_be_chance(gaps["step_1"], NO_FALSE_STRATUM)
-            hidden = self._draw_hidden(profiles, pairs, tolerance, rng.spawn(1)[0], maybe_noise=maybe_noise)
+            hidden = self._draw_hidden(profiles, by_pair, tolerance, rng.spawn(1)[0], maybe_noise=maybe_noise)
         except EvidenceError as error:
             return measurement.impossible(error)
         letters, tests = self._published_letter()
         measurement = replace(measurement, tolerance=tolerance, published=letters, units=_count_units(task.cases))
-        worst_pair = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
+        worst_pair = max(by_pair, key=lambda pair: abs(float(by_pair[pair].mean())))
         leverage = Leverage(profiles, task.cases, worst_pair)
         measurement.detail = replace(
             detail,
@@ -166,7 +167,7 @@ class _Output:
             means=dict(zip(profiles.values, self.table.mean(axis=0).tolist(), strict=True)),
             estimand=like_those_asked(profiles.clusters),
             clusters={kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
-            pairs=tuple(self._pair_document(a, b, pairs[a, b], profiles) for a, b in pairs),
+            pairs=tuple(self._pair_document(a, b, samples, profiles) for (a, b), samples in by_pair.items()),
         )
         if not self.letter_only:
             divergence = self._divergences(profiles.clusters, detail_rng)
@@ -245,7 +246,7 @@ class _Output:
     def _draw_hidden(
         self,
         profiles: Profiles,
-        pairs: Mapping[tuple[str, str], Floats],
+        by_pair: Mapping[tuple[str, str], Floats],
         tolerance: Tolerance,
         rng: np.random.Generator,
         *,
@@ -270,12 +271,13 @@ class _Output:
             hidden += (HiddenEffect("stratum", name, samples, limit, bound=may_be_chance(gaps, NO_FALSE_STRATUM)),)
         if rules.delta_individual is None:
             return hidden
-        return (*hidden, *self._draw_individual(profiles, pairs, rules.delta_individual, rng, maybe_noise=maybe_noise))
+        limit = rules.delta_individual
+        return (*hidden, *self._draw_individual(profiles, by_pair, limit, rng, maybe_noise=maybe_noise))
 
     def _draw_individual(
         self,
         profiles: Profiles,
-        pairs: Mapping[tuple[str, str], Floats],
+        by_pair: Mapping[tuple[str, str], Floats],
         limit: float,
         rng: np.random.Generator,
         *,
@@ -293,7 +295,7 @@ class _Output:
         if task.groups is not None:
             effects: tuple[HiddenEffect, ...] = (item_effect(cases, limit, rng, self.draws),)
         else:
-            squared_means = np.stack([*pairs.values()], axis=1) ** 2
+            squared_means = np.stack([*by_pair.values()], axis=1) ** 2
             if self.labels_without_scores:  # of several labels, each has a mean difference
                 squared_means = cases.squared_means(rng, self.draws)
             if maybe_noise:  # a mean difference that chance can explain does not count

@@ -163,7 +163,7 @@ class JudgingTask:
     def label_numbers(self) -> tuple[Integers, Integers | None]:
         """Likeliest labels coded as numbers, of `cases` and of repeated profiles; labels that are not judged are 0."""
         labels = self.likeliest_labels(self.answers, self.complete_indices)
-        repeats = self.stack_repeats(self.likeliest_labels) if self.repeated_indices else labels[:0, :, None]
+        repeats = self.stack_repeats(self.likeliest_labels) if self.repeated_indices else labels[:0, :, None]  # none
         distinct_labels, numbers = np.unique(np.concatenate([labels.ravel(), repeats.ravel()]), return_inverse=True)
         if self.rules.labels:
             judged_labels = [self.answers.spellings.first(label) for label in self.rules.labels]

@@ -140,7 +140,7 @@ def choice_effects(
     lean = np.einsum("dm,dp,dt,dw,mptw->d", *wide_weights, points[..., concepts:], optimize=True) - 0.5
     excess_variance = _draw_variance(concept_points, concept_weights) - _draw_variance(control_points, control_weights)
     leans = []
-    sides_rng = rng.spawn(1)[0] if sides else rng
+    sides_rng = rng.spawn(1)[0] if sides else rng  # so that `sides` do not change the other draws
     for side in sides:
         wide_replicate_weights = wide_weights[:-1]  # the last ones are of the controls
         side_weights = (*wide_replicate_weights, _draw_word_weights(len(side), sides_rng, draws))
@@ -240,7 +240,7 @@ def trial_effects(
     _refuse_few(concepts, len(points) - concepts, least, "a fitted curve")
     concept_population = draw_population(points[:concepts], rng, draws)
     control_population = draw_population(points[concepts:], rng, draws)
-    sides_rng = rng.spawn(1)[0] if sides else rng
+    sides_rng = rng.spawn(1)[0] if sides else rng  # so that `sides` do not change the other draws
     leans = [_draw_mean_point([points[index] for index in side], sides_rng, draws) - 0.5 for side in sides]
     lean = control_population.mean - 0.5
     excess_variance = concept_population.sd**2 - control_population.sd**2

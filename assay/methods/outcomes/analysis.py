@@ -305,7 +305,7 @@ class _Comparison:
         if self.task.truth is not None:
             columns["truth"] = self.task.truth
         for column, values in columns.items():
-            for index in self._compared_groups or range(len(self.grouping.labels)):
+            for index in self._compared_groups or range(len(self.grouping.labels)):  # all groups if none is compared
                 # the truth must be known after either decision: known after one alone, it makes every error rate 0 or 1
                 in_group = codes == index
                 by_decision = [in_group & (self.output.favourable == decision) for decision in (1.0, 0.0)]

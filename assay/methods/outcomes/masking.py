@@ -146,6 +146,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     its letter is masked, and so are the seed, the commitment and the counted file.
     """
     pairs = [(grouping, output) for grouping in task.groupings for output in task.outputs]
+    # by identity: outputs hold arrays, which have no hash
     decision_codes = {id(output): answer_codes(output.favourable) for output in task.outputs}
     truth = None if task.truth is None else answer_codes(task.truth)
     tables = [PublicTable(grouping, decision_codes[id(output)], truth) for grouping, output in pairs]
@@ -202,16 +203,17 @@ def _public_funnel(
     """Return a component's funnel without masked counts; `start` is the index of its first table in `hidden_parts`."""
     full_funnel, documents = component.funnel, list[StepDocument]()
     tables = range(start, start + 2 * len(full_funnel.steps))  # two for each step, see `_tables_of_step`
-    parts = [{part for part in hidden_parts if part.table == table} for table in tables]
+    parts_by_table = [{part for part in hidden_parts if part.table == table} for table in tables]
     without_truth = replace(task, truth=None)
     for index, (step, document) in enumerate(zip(reached_steps(task.steps, grouping), full_funnel.steps, strict=True)):
         # a public table needs the passed people only, and no tolerance
         output = Output(step.name, step.passed, favourable=step.passed, words=step.name, delta=1.0, binary=True)
-        reached = _PublicTables(without_truth, step.grouping, output, parts[2 * index], PublicScores())
-        passed = _PublicTables(without_truth, grouping, output, parts[2 * index + 1], PublicScores())
-        table, out_of_order = reached.table(document), tuple(passed.out_of_order(document))
+        reached_parts, out_of_order_parts = parts_by_table[2 * index : 2 * index + 2]
+        of_reached = _PublicTables(without_truth, step.grouping, output, reached_parts, PublicScores())
+        of_out_of_order = _PublicTables(without_truth, grouping, output, out_of_order_parts, PublicScores())
+        table, out_of_order = of_reached.table(document), tuple(of_out_of_order.out_of_order(document))
         documents.append(StepDocument(**vars(table), step=document.step, out_of_order=out_of_order))
-    if any(parts):  # gaps are shown only if they can be computed from counts that are shown
+    if any(parts_by_table):  # gaps are shown only if they can be computed from counts that are shown
         return FunnelDocument(reference=None, steps=tuple(documents), gaps=NO_ITEMS)
     return replace(full_funnel, steps=tuple(documents))
 

@@ -164,7 +164,7 @@ class Outcomes(Bounded, Method):
         names = (*self.by, self.score, self.truth, *self.strata, self.cluster, self.weight)
         used_names = [name for name in names if name]
         refuse_repeats("decision", [*used_names, *filter(None, (self.decision,))])
-        refuse_repeats("steps", [*used_names, *self.steps])
+        refuse_repeats("steps", [*used_names, *self.steps])  # a step may be the decision
         for index, columns in enumerate(self.intersections):
             for name in columns:
                 if name not in self.by:

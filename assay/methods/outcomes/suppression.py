@@ -166,7 +166,7 @@ class _Counts:
         visible_indices = [index for index, part in enumerate(self.parts) if part not in hidden_parts]
         movable = self._movable_variables(target, hidden_parts)
         sums = self.sums[:, movable]
-        costs = np.array([self.sizes[self.parts[index]] + 1 for index in visible_indices])
+        costs = np.array([self.sizes[self.parts[index]] + 1 for index in visible_indices])  # an empty row costs 1
         # variables: people moved into each cell (out of it if negative), then decrease and increase of visible counts
         slack = eye_array(len(visible_indices), format="csr")
         visible_rows = hstack([sums[visible_indices], slack, -slack], format="csr")

@@ -373,7 +373,7 @@ class TwoStepTest:
             evidence_at=lambda times: self.draw(translations, rng, times).evidence,
             # a lost text can change an effect by its share of the texts
             lost=lost_replies(
-                translations.by_group, self.delta_loss, lost_share, lost_share, of_no_group=lost_ungrouped
+                translations.by_group, self.delta_loss, step_1=lost_share, step_2=lost_share, of_no_group=lost_ungrouped
             ),
         )
 
