@@ -235,8 +235,13 @@ def _read_attribute(name: str) -> Attribute:
         title=table["title"],
         source=table["source"],
         values=tuple(
-            Value(value["name"], value.get("forms", {}), tuple(value.get("names", ())), tuple(value.get("nouns", ())))
-            for value in table["values"]
+            Value(
+                entry["name"],
+                entry.get("forms", {}),
+                people=tuple(entry.get("names", ())),
+                nouns=tuple(entry.get("nouns", ())),
+            )
+            for entry in table["values"]
         ),
         residual=table["residual"],
         lexicons={language: Lexicon(words) for language, words in table.get("lexicon", {}).items()},

@@ -192,7 +192,7 @@ class _Output:
         component = measurement.conclude(
             evidence,
             lambda letter: self._reason_for(letter, profiles, worst_pair, evidence.step_2, carrier),
-            {name: largest_interval(samples) for name, samples in gaps.items()},
+            {name: largest_interval(samples) for name, samples in gaps.items()},  # of pairs, without a joint fit
             lost=self._lost_changes(profiles),
         )
         reasons = [self._add_label_changes(reason) for reason in component.reasons]

@@ -52,7 +52,7 @@ def changes(
     swap_document = _change_document(SWAPPED, [_paired_differences(outputs[:, [a, b]])], labels=labels)
     rows = [replace(swap_document, from_=values[a], to=values[b])]
     if repeats is not None:
-        questions = repeats[:, [a, b]].reshape(-1, repeats.shape[2])
+        questions = repeats[:, [a, b]].reshape(-1, repeats.shape[2])  # a row of answers for each question
         repeat_document = _change_document(ASKED_AGAIN, [_paired_differences(questions)], labels=labels)
         rows.append(replace(repeat_document, error=_standard_error(questions, labels=labels)))
     order = np.argsort(sentence_numbers, kind="stable")

@@ -321,13 +321,16 @@ class Alternation(Bounded, Method):
     def _ask(self, answers: Answers, cases: Sequence[Case], order_rng: np.random.Generator, times: int = 1) -> Asking:
         """Ask about the `cases` that `answers` lacks; with `times` > 1, repeat each question `times` - 1 times.
 
-        The values come in random order: otherwise two target replicas that answer in turn would see one value each.
+        With strata, the values come in random order: otherwise two target replicas that answer in turn would see one
+        value each.
         """
         questions: list[tuple[tuple[int, int], list[Probe]]] = []
         for turn in range(max(1, times - 1)):
             for index in range(len(answers.cases), len(cases)):
-                values = np.arange(len(self.values))
-                for value in (values if self.strata is None else order_rng.permutation(values)).tolist():
+                value_indices = np.arange(len(self.values))
+                if self.strata is not None:
+                    value_indices = order_rng.permutation(value_indices)
+                for value in value_indices.tolist():
                     probes = self._build_probes(cases[index], value)
                     if times > 1:  # the first repetition is the second time that the question is asked
                         probes = [probe.repeated(turn + 2) for probe in probes]

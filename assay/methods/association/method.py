@@ -188,7 +188,7 @@ def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
         for word in vectors.among(group_words):
             for attribute_group, terms in words.attributes.items():
                 for attribute in vectors.among(terms):
-                    if attribute_group == group:  # overwrites: a stereotype of the own group and of others is the own's
+                    if attribute_group == group:  # overwrites: the own stereotype counts, even if others share it
                         connection_by_pair[word, attribute] = "associated"
                     else:
                         connection_by_pair.setdefault((word, attribute), "different")

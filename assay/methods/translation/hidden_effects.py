@@ -135,6 +135,7 @@ def _draw_strata(
         fair_shares = unbiased_shares[0 if role == "biased" else block]
         gaps_by_part = {}
         for name, output_shares in shares_by_part.items():
+            # the fair shares are of the sentences whose output names a value
             named_share = output_shares[:, block].sum(axis=1, keepdims=True) if translations.neutral else 1.0
             gaps_by_part[name] = output_shares[:, block] - named_share * fair_shares
         estimates = {name: (gaps.mean(axis=0), gaps) for name, gaps in gaps_by_part.items()}
