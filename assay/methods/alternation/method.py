@@ -335,7 +335,7 @@ class Alternation(Bounded, Method):
                     if times > 1:  # the first repetition is the second time that the question is asked
                         probes = [probe.repeated(turn + 2) for probe in probes]
                     questions.append(((index + turn * len(cases), value), probes))
-        answers.cases = tuple(cases) * max(1, times - 1)
+        answers.cases = tuple(cases) * max(1, times - 1)  # once for each repetition, as the indices above
         yield from ask_in_batches(questions, lambda key, replies: answers.take_replies(*key, replies))
 
     def _build_probes(self, case: Case, value: int) -> list[Probe]:
