@@ -330,7 +330,7 @@ class _Comparison:
                 families.append(_Family(alike, sample.draw_means(rng.spawn(1)[0], DRAWS), rates))
         if task.strata is not None:
             has_stratum = self._known_cells & (task.strata >= 0)
-            strata = task.strata[has_stratum & (self._compared_grouping.codes >= 0)]
+            strata = task.strata[has_stratum & (self._compared_grouping.codes >= 0)]  # of the sample's cells
             sample = self._sample(output.values, has_stratum, binary=output.binary)
             means = stratified_means(sample, strata, rng.spawn(1)[0], DRAWS)
             families.append(_Family(f"with the same {task.strata_by}", means))
@@ -343,7 +343,7 @@ class _Comparison:
             return ()
         has_stratum = self._known_cells & (task.strata >= 0)
         sample = self._sample(self.output.values, has_stratum, binary=self.output.binary)
-        strata = task.strata[has_stratum & (self._compared_grouping.codes >= 0)]
+        strata = task.strata[has_stratum & (self._compared_grouping.codes >= 0)]  # of the sample's cells
         names = [f"{task.strata_by}: {name}" for name in task.strata_names]
         limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA}
         return within_strata(sample, strata, names, self._labels, self.output.delta, rng, **limits)
