@@ -47,10 +47,11 @@ def decision(name: str, field: str = "decision", language: str = ENGLISH) -> Shi
     if name not in decisions():
         raise UnknownName("decision", name, decisions(), field)
     entry = read_table("decisions")[name]
-    return _decision(name, entry if language == ENGLISH else {**entry, **translated_decision(name, language, field)})
+    translation = {} if language == ENGLISH else translated_decision(name, language, field)
+    return _build_decision(name, {**entry, **translation})
 
 
-def _decision(name: str, entry: Mapping[str, Any]) -> ShippedDecision:
+def _build_decision(name: str, entry: Mapping[str, Any]) -> ShippedDecision:
     bounds = entry.get("range")
     return ShippedDecision(
         name=name,

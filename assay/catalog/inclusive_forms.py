@@ -28,18 +28,22 @@ ENDING = 3
 """Maximum number of letters by which the shorter of two such nouns exceeds their stem: the "eur" of "directeur"."""
 
 LETTER = r"[^\W\d_]"
+_NO_MATCH = "(?!)"
+"""Pattern that matches nothing, for a language without such words."""
 
 _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{1,3})(?=\S)([^*_]+?)(?<=\S)\1(?![\w*_])")
 _CAMEL_CASE = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])")
 _DOT = re.compile(rf"(?<={LETTER})\.(?=[a-zß-öø-ÿ])")
 _ABBREVIATION = re.compile(r"\b(bzw|resp)\.", re.IGNORECASE)
 _SIGN_WITHIN = re.compile(rf"(?<={LETTER})(?:_|[^\w\s'().,;?@\[\]{{}}\"-])+(?={LETTER})")
-_SPECIAL = re.compile(
+_NEUTRAL_SPELLING = re.compile(
     rf"{LETTER}@|[əɜ]|[(\[][mwfhdx](?:\s?[/|,*:+]\s?[mwfhdx]){{1,3}}[)\]]|{LETTER}(?:\*|_|(?<={LETTER}{{3}})[34])(?!\w)|(?:(?<!\w)l|[aáeo]ri|[bcdfghjklmnñpqrstvwz])xs?(?!\w)"
 )
+"""Spellings that fit every gender: "amig@s", "amigə", "(m/w/d)", "amig*", "amigx"."""
 _UNCLEAR = re.compile(
     rf"{LETTER}\s?/\s?-?{LETTER}|{LETTER}[(\[]|[(\[]-?{LETTER}{{1,5}}[)\]]|[\s,]-{LETTER}{{1,5}}(?!\w)"
 )
+"""Marks of unknown meaning within words: "a/b", "a(b", "(in)", ", -in"."""
 _NEGATED = re.compile(r"(?<!\w)(?:not?|nicht|(?:an)?statt|non|pas|sino|nunca|não|nie|plut[oô]t|invece|rather)[\s,(]+\Z")
 """End of the text between two forms if the second form is negated: "el médico, no la médica"."""
 _APPOSITION = re.compile(r"\s*,\s*(?:eine?|un[aeo]?|uma?)\s")
@@ -51,7 +55,7 @@ _CLAUSE_BREAK = re.compile(r"[.!?;:()\[\]/|\n]")
 _CONNECTING_SIGN = r"\s*[/(\[|·•+&~–—][\s\W]*"
 
 
-def marked_within(text: str) -> str:
+def marks_as_slashes(text: str) -> str:
     """Return a normalised text with every mark within a word as a slash: "Lehrer*in", "LehrerIn" → "Lehrer/in".
 
     Emphasis (``**word**``) is dropped, and all brackets are round or square ones.
@@ -106,23 +110,28 @@ class InclusiveForms:
         Parameters
         ----------
         text : str
-            Result of `marked_within`, in lower case.
+            Result of `marks_as_slashes`, in lower case.
         marks : sequence of (int, int, str)
             Begin, end and value of the words that mark a value, in their order.
         """
-        if _SPECIAL.search(text) or self._added_endings.search(text) or self._stem_pairs.search(without_accents(text)):
+        if (
+            _NEUTRAL_SPELLING.search(text)
+            or self._added_endings.search(text)
+            or self._stem_pairs.search(without_accents(text))
+        ):
             return True
         if not marks:
             return False
         (_, end, value), *other_marks = marks
-        for begin, other_end, other_form in other_marks:
-            if other_form == value or begin - end > LONGEST_BETWEEN or _NEGATED.search(text[end:begin]):
+        for begin, other_end, other_value in other_marks:
+            if other_value == value or begin - end > LONGEST_BETWEEN or _NEGATED.search(text[end:begin]):
                 continue
             if self._joint_pattern.fullmatch(text[end:begin]) or _is_same_noun(text, end, begin, other_end):
                 return True
         if not self.persons or (noun := self._person_pattern.match(text, end)) is None:
             return False
-        return _APPOSITION.match(text, noun.end()) is None and all(form == value for _, _, form in other_marks)
+        has_one_value = all(other_value == value for _, _, other_value in other_marks)
+        return has_one_value and _APPOSITION.match(text, noun.end()) is None
 
     def names_a_person(self, text: str, end: int) -> bool:
         """Return whether a noun with one grammatical gender for everybody follows the article that ends at `end`."""
@@ -141,7 +150,7 @@ class InclusiveForms:
         """Text between two marks that belong together: a sign or an "or", with few words before it, or an "and"."""
         word = rf"(?:[/\s(]+-?{LETTER}+(?:[-'/]{LETTER}+)*\)?)"
         or_words, and_words = (
-            rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or '(?!)'})[\s(]+" for joins in (self.either, self.both)
+            rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or _NO_MATCH})[\s(]+" for joins in (self.either, self.both)
         )
         return re.compile(
             rf"{word}{{0,4}}?(?:{_CONNECTING_SIGN}|{or_words})|{word}?{and_words}|[\W_]*[^\w\s][\W_]*|\s+(?:vs\.?|versus)\s+"
@@ -152,33 +161,33 @@ class InclusiveForms:
         """A word with the ending of the other gender: enfermero/a, un(e), lehrer/in/nen, étudiant-e-s."""
         ends, hyphen_ends = ("|".join(sorted(words, key=len, reverse=True)) for words in (self.endings, self.hyphened))
         if not ends:
-            return re.compile(r"(?!)")
-        patterns = [
-            rf"\s?/\s?-?(?:{ends})(?:[/-]+(?:s|es|nen|n|x))?",
-            rf"\s?[(\[][-/]?(?:{ends})(?:[/-]*(?:s|es|nen|n|x))?[)\]](?:s|es|nen)?",
-        ]
-        if hyphen_ends:
-            patterns.append(rf"[-'](?:{hyphen_ends})(?:[-']?(?:s|nen))?")
-        return re.compile(rf"(?<={LETTER})(?:{'|'.join(patterns)})(?!{LETTER})")
+            return re.compile(_NO_MATCH)
+        # each may be followed by the ending of a plural in one of the languages: s, es, nen, n, x
+        after_slash = rf"\s?/\s?-?(?:{ends})(?:[/-]+(?:s|es|nen|n|x))?"
+        in_brackets = rf"\s?[(\[][-/]?(?:{ends})(?:[/-]*(?:s|es|nen|n|x))?[)\]](?:s|es|nen)?"
+        after_hyphen = rf"[-'](?:{hyphen_ends})(?:[-']?(?:s|nen))?" if hyphen_ends else _NO_MATCH
+        return re.compile(rf"(?<={LETTER})(?:{after_slash}|{in_brackets}|{after_hyphen})(?!{LETTER})")
 
     @cached_property
     def _stem_pairs(self) -> re.Pattern[str]:
         """Two words of one stem, joined: enfermero o enfermera, Lehrer/Lehrerin."""
-        joins = "|".join(map(re.escape, (*self.either, *self.both))) or "(?!)"
+        joins = "|".join(map(re.escape, (*self.either, *self.both))) or _NO_MATCH
         connection = rf"(?:\s?[/(,]\s?|-|\s(?:{joins})\s)(?:{LETTER}{{1,4}}['\s])?"
         return re.compile(rf"(?<!{LETTER})({LETTER}{{3,}}){LETTER}{{0,6}}{connection}\1{LETTER}{{0,7}}(?!{LETTER})")
 
     @cached_property
     def _person_pattern(self) -> re.Pattern[str]:
+        """A noun with one grammatical gender for everybody, after its article."""
         between = rf"\s+(?:als\s+{LETTER}+\s+)?(?:{LETTER}+\s+)?"  # "die als Lehrer tätige Person"
         return re.compile(rf"{between}{LETTER}*(?:{'|'.join(self.persons)})(?!{LETTER})")
 
     @cached_property
     def _alternative_pattern(self) -> re.Pattern[str]:
         """Alternative to a noun: "(hombre o mujer)", "Krankenschwester oder Pfleger"; no shipped sentence has one."""
-        joins = "|".join(map(re.escape, self.either)) or "(?!)"
+        joins = "|".join(map(re.escape, self.either)) or _NO_MATCH
         return re.compile(rf"(?:[\W_]+{LETTER}+){{1,5}}?[\W_]+(?:{joins})\W")
 
     @cached_property
     def _plural_pattern(self) -> re.Pattern[str]:
+        """A verb in the plural, up to two words after an article."""
         return re.compile(rf"\s+(?:{LETTER}+\s+){{0,2}}(?:{'|'.join(self.plurals)})(?!{LETTER})")

@@ -26,24 +26,9 @@ def languages() -> Mapping[str, str]:
 
 
 def check_language(code: str, field: str) -> str:
-    """Return the language of a tag; raise if it is unknown.
+    """Return the code of the language alone, in lower case ("pt"); raise `UnknownName` about the request's `field`.
 
-    Parameters
-    ----------
-    code : str
-        A code of `languages`, optionally with script and region: ``"es"``, ``"pt-BR"``, ``"zh-Hant"``, ``"fil"``.
-    field : str
-        Field of the request that the error names.
-
-    Returns
-    -------
-    str
-        The code of the language alone, in lower case: ``"pt"``.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such language.
+    `code` is a code of `languages`, optionally with script and region: ``"es"``, ``"pt-BR"``, ``"zh-Hant"``, ``"fil"``.
     """
     known_languages = languages()
     tag = _LANGUAGE_TAG.fullmatch(code)

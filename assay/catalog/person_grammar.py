@@ -115,17 +115,17 @@ class PersonGrammar:
         if person is None and _BOTH_FORMS.search(text):
             return None
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(text)]
-        hits = list(self._find_nouns(words, person))
-        if person is None and hits:  # "врач или врачиха": other nouns for the same person count as well
-            _, _, first_nouns = hits[0]
+        places = list(self._find_nouns(words, person))
+        if person is None and places:  # "врач или врачиха": other nouns for the same person count as well
+            _, _, first_nouns = places[0]
             persons = {noun.person for noun in first_nouns}
-            hits = [(start, end, nouns) for start, end, nouns in hits if persons & {noun.person for noun in nouns}]
+            places = [(start, end, nouns) for start, end, nouns in places if persons & {noun.person for noun in nouns}]
         speaker_genders = {gender for gender, pattern in self.speaker.items() if re.search(rf"\b(?:{pattern})\b", text)}
-        genders = [self._read_noun(text, words, *hit, spoken=bool(self.slots) and person is None) for hit in hits]
+        genders = [self._read_noun(text, words, *place, spoken=bool(self.slots) and person is None) for place in places]
         if genders:
-            if speaker_genders and set(genders) != speaker_genders:
+            if speaker_genders and set(genders) != speaker_genders:  # a verb contradicts a noun for women only
                 return speaker_genders.pop() if len(speaker_genders) == 1 and "she" not in genders else None
-            if len(set(genders)) > 1:
+            if len(set(genders)) > 1:  # the nouns contradict each other
                 return None
             if not self._is_contradicted(text, genders[0]):
                 return genders[0]
@@ -184,21 +184,23 @@ class PersonGrammar:
         if len(readings) > 1:  # "la juez": the noun has no form for women; "un ama": it has no form for men
             return None if paired else "she"
         base = any(noun.base for noun in nouns)
+        # the subject comes first, or is "I" and the noun says what I am
         is_subject = base and (start <= MOST_BEFORE or (spoken and not determiner_gender))
         predicate_gender = self._predicate_gender(text, words, start, end) if is_subject else None
         if predicate_gender == BOTH:
             return None
         if predicate_gender:
-            if readings and predicate_gender not in readings:
+            if readings and predicate_gender not in readings:  # a noun with a single form is also used of others
                 return predicate_gender if gender and not determiner_gender and not paired else None
             return predicate_gender
         if readings:
             return readings.pop()
-        return "neutral" if (self.forms_open or (spoken and base)) and None in {noun.gender for noun in nouns} else None
+        fits_both = any(noun.gender is None for noun in nouns)
+        return "neutral" if fits_both and (self.forms_open or (spoken and base)) else None
 
     def _determiner_gender(self, text: str, words: Sequence[Word], start: int) -> str | None:
         """Return the gender of the determiner or adjective before a noun."""
-        for index in range(start - 1, max(-1, start - 1 - MOST_BEFORE), -1):
+        for index in range(start - 1, max(-1, start - 1 - MOST_BEFORE), -1):  # from the noun backwards
             if _CLAUSE_END.search(text[words[index].end : words[start].begin]) or self._look_up_noun(words[index].text):
                 return None
             if index == start - 1 and (gender := _matching_gender(self.attributes, words[index].text)):
@@ -229,8 +231,10 @@ class PersonGrammar:
         genders_at = [(index, gender) for index in positions if (gender := self._ending_gender(words[index].text))]
         if len({gender for _, gender in genders_at}) > 1:
             return None
-        for index, gender in genders_at[:1]:
-            noun = Noun(gender if gender in GENDERS else None, "", base=True, paired=gender == "she")
+        if genders_at:
+            index, gender = genders_at[0]
+            # an ending for women has a form for men beside it
+            noun = Noun(gender if gender in GENDERS else None, person="", base=True, paired=gender == "she")
             return self._read_noun(text, words, index, index, [noun], spoken=bool(self.slots))
         if any(word.text in self.blocked_by for word in words):
             return None
@@ -244,7 +248,7 @@ class PersonGrammar:
         if not self.slots:
             return True
         before = [word.text for word in words[max(0, index - 2) : index]]
-        if before and before[-1] in self._gender_of and before[-1] not in self.slots:
+        if before and before[-1] in self._gender_of and before[-1] not in self.slots:  # the article of the noun
             before.pop()
         return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._gender_of}
 
@@ -291,7 +295,7 @@ class PersonGrammar:
         for ending, replacements in self.inflections.get(gender or "both", self.inflections.get("he", ())):
             if word.endswith(ending):
                 stem = word.removesuffix(ending)
-                forms = (stem + replacement.strip("-") for replacement in replacements.split())
+                forms = (stem + replacement.strip("-") for replacement in replacements.split())  # "-": no ending
                 return tuple(dict.fromkeys((word, *forms)))
         return (word,)
 

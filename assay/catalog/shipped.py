@@ -111,6 +111,7 @@ def _contrast_specifications(attribute_name: str) -> Iterator[Specification]:
     groups = {"first": contrast["first"], "second": contrast["second"]}
     terms = {"first_terms": contrast["first_terms"], "second_terms": contrast["second_terms"]}
     concepts = [*contrast["first_terms"], *contrast["second_terms"]]
+    # three times the first side, then the second
     by_group = zip(groups.values(), terms.values(), zip(*contrast["cues"], strict=True), strict=True)
     group_cues, stereotypes = {}, {}
     for group, stereotype, cues in by_group:

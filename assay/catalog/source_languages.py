@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from itertools import product
 
 from assay.catalog.answer_text import normalise_answer
-from assay.catalog.inclusive_forms import marked_within
+from assay.catalog.inclusive_forms import marks_as_slashes
 from assay.catalog.labour import Occupation, occupations
 from assay.catalog.person_grammar import GENDERS, PersonGrammar, grammars
 from assay.catalog.tables import read_table
@@ -82,7 +82,7 @@ class SourceLanguage:
 
     def read(self, sentence: str, residual: str) -> str:
         """Return the gender that pronouns and nouns of a sentence show; `residual` if they show none or both."""
-        text = plain(marked_within(normalise_answer(sentence)))
+        text = plain(marks_as_slashes(normalise_answer(sentence)))
         pronoun_values = {name for _, _, name in self._pronouns.places(text)}
         if (noun := self.grammar.read(self._pronouns.without(text))) in GENDERS:
             pronoun_values.add(str(noun))
@@ -109,7 +109,7 @@ class SourceLanguage:
             for word in forms:
                 spelling = word.title() if self.table.get("capitals") else word
                 male_form, slash, female_form = spelling.replace("_", " ").partition("/")
-                if slash and male_form and female_form and "he" not in words:
+                if slash and male_form and female_form and "he" not in words:  # the first pair of forms counts
                     words |= {"he": male_form, "she": female_form}
                 elif not slash:
                     words.setdefault("both", male_form)
@@ -119,7 +119,7 @@ class SourceLanguage:
 
     def _build_construction(self, name: str, patterns: list[str]) -> Construction:
         frames = tuple(TranslatedFrame(f"{name}/{self.code}-{number}", text) for number, text in enumerate(patterns, 1))
-        return Construction(name, name.capitalize(), "Assay", frames)
+        return Construction(name, title=name.capitalize(), source="Assay", frames=frames)
 
 
 def source_languages() -> tuple[str, ...]:

@@ -11,16 +11,8 @@ from assay.document import JsonObject
 
 @cache
 def read_table(name: str) -> JsonObject:
-    """Read a shipped TOML file, once.
+    """Read a shipped TOML file, once: all callers share the table, and must not change it.
 
-    Parameters
-    ----------
-    name : str
-        Path below the package, without its suffix: ``"occupations"``, ``"attributes/gender"``.
-
-    Returns
-    -------
-    dict
-        Shared by all callers: read it, never change it.
+    `name` is the path below the package, without its suffix: ``"occupations"``, ``"attributes/gender"``.
     """
     return tomllib.loads(files("assay.catalog").joinpath(f"{name}.toml").read_text("utf-8"))

@@ -48,14 +48,7 @@ class Frame:
     def write(self, occupation: Occupation, value: Value | None = None, person: str = "") -> str:
         """Write the sentence, with its full stop.
 
-        Parameters
-        ----------
-        occupation : Occupation
-            Occupation that the sentence names.
-        value : Value, optional
-            Value that the sentence mentions; a frame without a value slot needs none.
-        person : str
-            First name, for a `named` frame.
+        A frame without a value slot needs no `value`; `person` is the first name, for a `named` frame.
         """
         words = {"occupation": occupation.name, _NAME_SLOT: person}
         if "an_occupation" in self.slots:
@@ -86,6 +79,7 @@ class Construction:
 
     @cached_property
     def _frames_by_attribute(self) -> dict[str, tuple[Frame, ...]]:
+        """Cache of `frames_for`, by name of the attribute."""
         return {}
 
     def supports(self, attribute: Attribute) -> bool:

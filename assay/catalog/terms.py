@@ -71,7 +71,7 @@ def _write_alternatives(longest_first: Sequence[str], position: int = 0) -> str:
     patterns = []
     for key in sorted(groups, key=lambda key: (key == "", key == GAP)):
         if key in {"", GAP}:
-            patterns.append(_write_alternatives(groups[key], PREFIX_LENGTH))
+            patterns.append(_write_alternatives(groups[key], PREFIX_LENGTH))  # without further groups
         else:
             characters = "".join(sorted({re.escape(term[position]) for term in groups[key]}))
             patterns.append(rf"(?=.{{{position}}}[{characters}])(?:{_write_alternatives(groups[key], position + 1)})")

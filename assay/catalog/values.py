@@ -11,7 +11,7 @@ from importlib.resources import files
 from itertools import product
 
 from assay.catalog.answer_text import normalise_answer
-from assay.catalog.inclusive_forms import InclusiveForms, marked_within
+from assay.catalog.inclusive_forms import InclusiveForms, marks_as_slashes
 from assay.catalog.person_grammar import PersonGrammar, grammars
 from assay.catalog.tables import read_table
 from assay.catalog.terms import GAP
@@ -28,12 +28,7 @@ class Lexicon:
 
     Only whole words match, in any case and with any apostrophes: ``he`` matches in "He’s" and not in
     "the". Of overlapping phrases only the longest matches: "South African" is not also "African".
-    A word that ends in an apostrophe (``l'``) also matches before a letter.
-
-    Parameters
-    ----------
-    words : mapping of str to sequence of str
-        The words of each name. No word may belong to two names.
+    A word that ends in an apostrophe (``l'``) also matches before a letter. No word may belong to two names.
     """
 
     def __init__(self, words: Mapping[str, Sequence[str]]) -> None:
@@ -156,28 +151,13 @@ class Attribute:
         return tuple(dict.fromkeys((*self.one_hop, *self.grammar)))
 
     def read(self, sentence: str, language: str = "en") -> str:
-        """Return the value that a sentence mentions.
+        """Return the value that a sentence mentions (once or more often); the residual if it mentions none or several.
 
-        Parameters
-        ----------
-        sentence : str
-            One sentence, in any case and with any apostrophes.
-        language : str
-            Language of the sentence; a region or script is ignored.
-
-        Returns
-        -------
-        str
-            The value, if exactly one is mentioned (once or more often); the residual if none or several
-            are mentioned.
-
-        Raises
-        ------
-        UnknownName
-            If there is no lexicon for the language.
+        The sentence may be in any case and with any apostrophes. Raise `UnknownName` if there is no lexicon for the
+        language, whose region or script is ignored.
         """
         lexicon = _find_lexicon(self.lexicons, self.name, language)
-        values = set(lexicon.mentions(marked_within(normalise_answer(sentence))))
+        values = set(lexicon.mentions(marks_as_slashes(normalise_answer(sentence))))
         return values.pop() if len(values) == 1 else self.residual
 
     def read_one_hop(
@@ -190,23 +170,16 @@ class Attribute:
         (an English noun, to whom the sentence's pronoun refers), or `by_grammar`, the language's grammar is read:
         nouns, articles, adjectives and verbs.
 
-        Returns
-        -------
-        str or None
-            A value's name, ``"neutral"`` for an article or pronoun that fits every value and for a form with
-            both genders (`InclusiveForms`), ``None`` if the sentence has no article or pronoun that the lexicon
-            knows, or if its article or a form in it does not show the value.
-
-        Raises
-        ------
-        UnknownName
-            If the language is not one of `one_hop_languages`.
+        The result is a value's name, ``"neutral"`` for an article or pronoun that fits every value and for a form with
+        both genders (`InclusiveForms`), or ``None`` if the sentence has no article or pronoun that the lexicon knows,
+        or if its article or a form in it does not show the value. Raise `UnknownName` if the language is not one of
+        `one_hop_languages`.
         """
         code = language.partition("-")[0].lower()
         if code in self.grammar and (person is not None or code not in self.one_hop):
             return self.grammar[code].read(sentence, person)
         lexicon, forms = _find_lexicon(self.one_hop, self.name, language), self.inclusive.get(code, InclusiveForms())
-        text = plain(marked_within(normalise_answer(sentence)))
+        text = plain(marks_as_slashes(normalise_answer(sentence)))
         marks = list(lexicon.places(text))
         value_marks = [(start, end, name) for start, end, name in marks if name in self.value_names]
         if forms.include_both(text, value_marks):
@@ -222,7 +195,8 @@ class Attribute:
         )
         # "La persona, un hombre": the article is that of the noun and says nothing of the gender
         agrees_with_noun = value in self.value_names and forms.names_a_person(text, end)
-        return None if value in UNREADABLE or has_unjoined or agrees_with_noun or forms.unclear(text, end) else value
+        shows_nothing = value in UNREADABLE or has_unjoined or agrees_with_noun or forms.unclear(text, end)
+        return None if shows_nothing else value
 
     def elides(self, sentence: str, language: str) -> bool:
         """Return whether the first article of a translated sentence is elided ("L'"), so that it shows no value."""
@@ -261,8 +235,13 @@ def _read_attribute(name: str) -> Attribute:
         title=table["title"],
         source=table["source"],
         values=tuple(
-            Value(value["name"], value.get("forms", {}), tuple(value.get("names", ())), tuple(value.get("nouns", ())))
-            for value in table["values"]
+            Value(
+                entry["name"],
+                entry.get("forms", {}),
+                people=tuple(entry.get("names", ())),
+                nouns=tuple(entry.get("nouns", ())),
+            )
+            for entry in table["values"]
         ),
         residual=table["residual"],
         lexicons={language: Lexicon(words) for language, words in table.get("lexicon", {}).items()},
@@ -282,17 +261,18 @@ def _combine_attributes(names: tuple[str, ...], field: str) -> Attribute:
     if len(cells) > MOST_CELLS:
         raise OutOfBounds(f"{len(cells)} combinations of values; at most {MOST_CELLS} can be compared", field)
     persons = read_table("profiles")["intersections"]
+    # only values of gender have a pronoun; without gender, the empty name is in no `forms`
     gender_slot = "subject" if any("subject" in value.forms for part in parts for value in part.values) else ""
     values = []
     for cell in cells:
         adjectives = [value.forms["adjective"] for value in cell if "adjective" in value.forms]
         clauses = [value.forms["clause"] for value in cell if "clause" in value.forms]
         nouns = persons[next((value.name for value in cell if gender_slot in value.forms), "anyone")]
-        if len(adjectives) + len(clauses) + bool(gender_slot) != len(cell):
+        if len(adjectives) + len(clauses) + bool(gender_slot) != len(cell):  # each part needs one word in the phrase
             raise SpecificationError(f"the values of {AND.join(names)} have no words that can be combined", field)
         before_noun = "".join(f"{adjective} " for adjective in adjectives)
         phrases = tuple(" ".join([noun.replace("{adjectives} ", before_noun), *clauses]) for noun in nouns)
-        values.append(Value(", ".join(value.name for value in cell), {}, nouns=phrases))
+        values.append(Value(", ".join(value.name for value in cell), forms={}, nouns=phrases))
     return Attribute(
         name=AND.join(names),
         title=", ".join((parts[0].title, *(part.title.lower() for part in parts[1:]))),

@@ -159,7 +159,7 @@ def is_default(method: AnyMethod, kind: Kind) -> bool:
 def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:
     """Return whether a method uses only a shipped, public list of words, to which a service could be tuned."""
     if not isinstance(method, Association | ForcedChoice) or (isinstance(method, ForcedChoice) and method.trials):
-        return False
+        return False  # the words of recorded trials are the requester's own
     chosen_fields = {name: getattr(method, name) for name in ("attribute", "specification") if hasattr(method, name)}
     try:
         default_method = fit_to(type(method)(**chosen_fields), kind)

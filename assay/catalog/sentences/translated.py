@@ -18,6 +18,9 @@ ENGLISH = "en"
 
 _SLOT, _GENDER = "{adjective}", "gender"
 
+_FEMININE = 1
+"""Index of the feminine form in lists of forms, after the masculine one."""
+
 
 @cache
 def sentence_languages() -> tuple[str, ...]:
@@ -62,7 +65,7 @@ def translated_mentions(
         return {}
     else:  # the words for a person are feminine in these languages
         words = _value_words(attribute, table)
-        phrases = {name: add_adjective(patterns["person"], word, 1) for name, word in words.items()}
+        phrases = {name: add_adjective(patterns["person"], word, _FEMININE) for name, word in words.items()}
     return {name: tuple(phrase.replace("{age}", str(age)) for age in ages) for name, phrase in phrases.items()}
 
 

@@ -61,17 +61,15 @@ def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Genera
         {"output": None} if answers.numbers else {label: label for label in _judged_labels(answers, task.rules.labels)}
     )
     detail = _common_detail(answers, complete_indices, task.not_within)
-    if not label_by_output or not complete_indices or too_few(answers, len(complete_indices)):
+    if not label_by_output or too_few(answers, len(complete_indices)):
         measurement = Measurement("output", answers.counts, tolerance, detail)
-        refused_rates = refused_group(task, measurement, tolerance, rng)
-        return [refused_rates or measurement.give_up(lost_reason(answers, len(complete_indices)))]
+        biased_by_refusals = refused_group(task, measurement, tolerance, rng)
+        return [biased_by_refusals or measurement.give_up(lost_reason(answers, len(complete_indices)))]
     if (reason := too_many_labels(label_by_output)) is not None:
         return [Measurement("output", answers.counts, tolerance, detail).give_up(reason)]
-    confidence, hidden = tolerance.confidence, tolerance.hidden_confidence
     exponent = 1 / len(label_by_output)  # so that all letters together have the confidence
-    tolerance = replace(
-        tolerance, confidence=confidence**exponent, hidden_confidence=None if hidden is None else hidden**exponent
-    )
+    hidden_confidence = None if tolerance.hidden_confidence is None else tolerance.hidden_confidence**exponent
+    tolerance = replace(tolerance, confidence=tolerance.confidence**exponent, hidden_confidence=hidden_confidence)
     rngs = rng.spawn(len(label_by_output))
     return [
         _judge_output(name, label, task, tolerance, detail, output_rng, len(label_by_output))
@@ -97,8 +95,8 @@ def _judge_output(
     except EvidenceError as error:
         return measurement.impossible(error)
     pair_count = output_count * math.comb(table.shape[1], 2)
-    has_many_pairs = task.rules.max_draw_weights is not None and pair_count > MOST_PAIRS
-    draws = DRAWS // 2 if has_many_pairs else DRAWS
+    has_many_pairs = task.rules.judges_strata and pair_count > MOST_PAIRS
+    draws = DRAWS // 2 if has_many_pairs else DRAWS  # fewer draws keep the computing time short
     main_output, *alternative_outputs = (
         _Output(name, on_scale(table, scale), task, scale, label, raw_table, task.letter_only, output_count, draws)
         for scale in scales
@@ -113,16 +111,16 @@ def _judge_output(
 
 def _add_scale_letters(component: Component, variants: Sequence[Component], scales: Sequence[Scale]) -> Component:
     """Add the letters on the other scales to a component; if two declared letters differ, none is declared."""
-    rows = tuple(
+    documents = tuple(
         parts.ScaleDocument(scale, variant.letter, variant.declared)
         for scale, variant in zip(scales, (component, *variants), strict=True)
     )
     if isinstance(component.detail, parts.AlternationComponent):
-        component = replace(component, detail=replace(component.detail, scales=rows))
-    if not component.declared or len({row.letter for row in rows if row.declared}) == 1:
+        component = replace(component, detail=replace(component.detail, scales=documents))
+    declared_letters = {str(document.scale): document.letter for document in documents if document.declared}
+    if not component.declared or len({*declared_letters.values()}) == 1:
         return component
-    letters = {str(row.scale): row.letter for row in rows if row.declared}
-    reason = Reason("letter-depends-on-scale", {"letters": letters}, component.name)
+    reason = Reason("letter-depends-on-scale", {"letters": declared_letters}, component.name)
     return replace(component, declared=False, reasons=(reason, *component.reasons))
 
 
@@ -145,21 +143,22 @@ class _Output:
     draws: int
 
     def judge(self, tolerance: Tolerance, detail: parts.AlternationComponent, rng: np.random.Generator) -> Component:
+        """Return the component with its letter, and with the details beside the letter unless it is `letter_only`."""
         task = self.task
         measurement = Measurement(self.name, task.answers.counts, tolerance, detail)
         pair_rng, gap_rng, detail_rng = rng.spawn(3)
         try:
             profiles = Profiles(self.table, task.answers.values, task.clusters, task.rules.max_draw_weights)
-            pairs = paired_draws(profiles, pair_rng, self.draws)
-            gaps = {"step_1": np.stack([*pairs.values()], axis=1), "step_2": self._draw_group_gaps(profiles, gap_rng)}
+            by_pair = paired_draws(profiles, pair_rng, self.draws)
+            gaps = {"step_1": np.stack([*by_pair.values()], axis=1), "step_2": self._draw_group_gaps(profiles, gap_rng)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
-            maybe_noise = task.rules.max_draw_weights is not None and may_be_chance(gaps["step_1"], NO_FALSE_STRATUM)
-            hidden = self._draw_hidden(profiles, pairs, tolerance, rng.spawn(1)[0], maybe_noise=maybe_noise)
+            maybe_noise = task.rules.judges_strata and may_be_chance(gaps["step_1"], NO_FALSE_STRATUM)
+            hidden = self._draw_hidden(profiles, by_pair, tolerance, rng.spawn(1)[0], maybe_noise=maybe_noise)
         except EvidenceError as error:
             return measurement.impossible(error)
         letters, tests = self._published_letter()
         measurement = replace(measurement, tolerance=tolerance, published=letters, units=_count_units(task.cases))
-        worst_pair = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
+        worst_pair = max(by_pair, key=lambda pair: abs(float(by_pair[pair].mean())))
         leverage = Leverage(profiles, task.cases, worst_pair)
         measurement.detail = replace(
             detail,
@@ -168,7 +167,7 @@ class _Output:
             means=dict(zip(profiles.values, self.table.mean(axis=0).tolist(), strict=True)),
             estimand=like_those_asked(profiles.clusters),
             clusters={kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
-            pairs=tuple(self._pair_document(a, b, pairs[a, b], profiles) for a, b in pairs),
+            pairs=tuple(self._pair_document(a, b, samples, profiles) for (a, b), samples in by_pair.items()),
         )
         if not self.letter_only:
             divergence = self._divergences(profiles.clusters, detail_rng)
@@ -181,13 +180,10 @@ class _Output:
                 changes=self.changes or NO_ITEMS,
             )
         carrier = leverage.carrier()
-        largest = {
-            step: np.abs(step_draws).max(axis=1)
-            for step, step_draws in self._fit_gaps(gaps, tolerance, rng.spawn(1)[0]).items()
-        }
+        fitted_gaps = self._fit_gaps(gaps, tolerance, rng.spawn(1)[0])
         evidence = Evidence(
-            largest["step_1"],
-            largest["step_2"],
+            step_1=np.abs(fitted_gaps["step_1"]).max(axis=1),  # the largest difference of two values in each draw
+            step_2=np.abs(fitted_gaps["step_2"]).max(axis=1),
             hidden=hidden,
             bound=maybe_noise,
             chance_1=may_be_chance(gaps["step_1"]),
@@ -196,7 +192,7 @@ class _Output:
         component = measurement.conclude(
             evidence,
             lambda letter: self._reason_for(letter, profiles, worst_pair, evidence.step_2, carrier),
-            {name: largest_interval(samples) for name, samples in gaps.items()},
+            {name: largest_interval(samples) for name, samples in gaps.items()},  # of pairs, without a joint fit
             lost=self._lost_changes(profiles),
         )
         reasons = [self._add_label_changes(reason) for reason in component.reasons]
@@ -209,8 +205,9 @@ class _Output:
         """Add the number of changed labels to the reason about single cases; return other reasons unchanged."""
         if reason.code != HIDDEN["individual"] or not self.labels_without_scores:
             return reason
-        rows: Sequence[parts.ChangeDocument | parts.LabelsDocument] = self.changes[:1] or self.task.label_changes
-        counts = {"changed": max(row.changed or 0 for row in rows), "of": len(self.table)}
+        # of `changes`, the first compares two values, and the others repeated questions and persons
+        documents: Sequence[parts.ChangeDocument | parts.LabelsDocument] = self.changes[:1] or self.task.label_changes
+        counts = {"changed": max(document.changed or 0 for document in documents), "of": len(self.table)}
         return replace(reason, facts={**reason.facts, **counts})
 
     def _published_letter(self) -> tuple[Mapping[str, str | None], Json]:
@@ -218,7 +215,7 @@ class _Output:
         rules = self.task.rules
         if rules.alpha is None or self.letter_only:
             return {}, NO_ENTRIES
-        side_indices = np.unique([str(case.side) for case in self.task.cases], return_inverse=True)[1]
+        _, side_indices = np.unique([str(case.side) for case in self.task.cases], return_inverse=True)
         blocks = Blocks(self.table, self.task.answers.values, self.task.groups, side_indices, rules.tie)
         return kolmogorov_smirnov_letter(blocks, rules.alpha, rules.join)
 
@@ -227,9 +224,10 @@ class _Output:
         self, gaps: Mapping[str, Floats], tolerance: Tolerance, rng: np.random.Generator
     ) -> dict[str, Floats]:
         """Fit the differences of all pairs jointly if strata are judged; step-2 gaps of sentences are not changed."""
-        limits = {"step_1": tolerance.of_step_1, "step_2": tolerance.delta}
-        if self.task.rules.max_draw_weights is None:
+        if not self.task.rules.judges_strata:
             return dict(gaps)
+        limits = {"step_1": tolerance.of_step_1, "step_2": tolerance.delta}
+        # in step 2, sentences have no groups: a gap is between the two sides of the content
         fitted_steps = ("step_1",) if self.task.groups is None else ("step_1", "step_2")
         return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fitted_steps}}
 
@@ -248,7 +246,7 @@ class _Output:
     def _draw_hidden(
         self,
         profiles: Profiles,
-        pairs: Mapping[tuple[str, str], Floats],
+        by_pair: Mapping[tuple[str, str], Floats],
         tolerance: Tolerance,
         rng: np.random.Generator,
         *,
@@ -273,12 +271,13 @@ class _Output:
             hidden += (HiddenEffect("stratum", name, samples, limit, bound=may_be_chance(gaps, NO_FALSE_STRATUM)),)
         if rules.delta_individual is None:
             return hidden
-        return (*hidden, *self._draw_individual(profiles, pairs, rules.delta_individual, rng, maybe_noise=maybe_noise))
+        limit = rules.delta_individual
+        return (*hidden, *self._draw_individual(profiles, by_pair, limit, rng, maybe_noise=maybe_noise))
 
     def _draw_individual(
         self,
         profiles: Profiles,
-        pairs: Mapping[tuple[str, str], Floats],
+        by_pair: Mapping[tuple[str, str], Floats],
         limit: float,
         rng: np.random.Generator,
         *,
@@ -286,7 +285,7 @@ class _Output:
     ) -> tuple[HiddenEffect, ...]:
         """Draw the effect on a typical profile; of labels without scores, the share of profiles whose label changes."""
         task = self.task
-        if self.labels_without_scores and maybe_noise in task.any_label_effects:
+        if self.labels_without_scores and maybe_noise in task.any_label_effects:  # drawn for an earlier label
             return task.any_label_effects[maybe_noise]
         if self.labels_without_scores:
             limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT  # the draws are roots of shares, squared below
@@ -296,10 +295,11 @@ class _Output:
         if task.groups is not None:
             effects: tuple[HiddenEffect, ...] = (item_effect(cases, limit, rng, self.draws),)
         else:
-            squared_means = np.stack([*pairs.values()], axis=1) ** 2
+            squared_means = np.stack([*by_pair.values()], axis=1) ** 2
             if self.labels_without_scores:  # of several labels, each has a mean difference
                 squared_means = cases.squared_means(rng, self.draws)
-            squared_means = np.zeros_like(squared_means) if maybe_noise else squared_means
+            if maybe_noise:  # a mean difference that chance can explain does not count
+                squared_means = np.zeros_like(squared_means)
             effects = text_effect(cases, task.sentence_cells, squared_means, limit, rng)
         if not self.labels_without_scores:
             return effects
@@ -332,7 +332,7 @@ class _Output:
 
     def _repeated_outputs(self) -> Floats | None:
         """Return the outputs of profiles that were asked about several times, shape (profiles, values, times)."""
-        if self.scale == "rank" or not self.task.repeated_indices:
+        if self.scale == "rank" or not self.task.repeated_indices:  # ranks among fewer outputs are not comparable
             return None
         with np.errstate(all="ignore"):  # repeated answers may be outside the range of the scale: not compared
             repeats = self.task.stack_repeats(lambda answers, indices: self.task.table(answers, self.label)[indices])
@@ -343,17 +343,12 @@ class _Output:
     def _lost_changes(self, profiles: Profiles) -> Lost:
         """Return the largest change of the effects if lost replies were at either end of the range of outputs."""
         lost_share = 1 - len(self.task.cases) / len(self.task.answers.cases)
-        low, high = (
-            (0.0, 1.0)
-            if not self.task.answers.numbers and self.scale == "linear"
-            else np.quantile(self.table, [0.025, 0.975])
-        )
+        is_score = not self.task.answers.numbers and self.scale == "linear"
+        low, high = (0.0, 1.0) if is_score else np.quantile(self.table, [0.025, 0.975])  # without outliers
         largest_change = lost_share * float(high - low) / profiles.scale
         rules = self.task.rules
-        side_difference = 2 * rules.tie - 1  # of a side's shares in two groups: tie - (1 - tie)
-        return lost_replies(
-            self.task.answers.by_group, rules.delta_loss, largest_change, side_difference * largest_change
-        )
+        step_2_change = (2 * rules.tie - 1) * largest_change  # a side's shares in two groups differ by tie - (1 - tie)
+        return lost_replies(self.task.answers.by_group, rules.delta_loss, step_1=largest_change, step_2=step_2_change)
 
     # -------------------------------------------------------------------- details beside the letter
     def _pair_document(self, a: str, b: str, samples: Floats, profiles: Profiles) -> parts.PairDocument:
@@ -377,21 +372,21 @@ class _Output:
         person_clusters = next(iter(clusters.values()), None)
         pairs = list(combinations(range(len(self.task.answers.values)), 2))
         means = self.table.mean(axis=0)
-        if self.task.rules.max_draw_weights is not None:
+        if self.task.rules.judges_strata:
             distances = np.array([abs(means[b] - means[a]) for a, b in pairs])
             furthest_pairs = furthest(distances, max(1, MOST_TESTED // self.output_count))
             pairs = [pairs[index] for index in furthest_pairs.tolist()]
         for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
-            x, y = self.table[:, a], self.table[:, b]
-            sign_flip_p = partial(sign_flip_test, y - x, rng, clusters=person_clusters)
+            first_outputs, second_outputs = self.table[:, a], self.table[:, b]
+            sign_flip_p = partial(sign_flip_test, second_outputs - first_outputs, rng, clusters=person_clusters)
             documents.append(
                 parts.DivergenceDocument(
                     self.task.answers.values[a],
                     self.task.answers.values[b],
-                    kl=number_or_why(partial(gaussian_kl, x, y)),
-                    kl_interval=_kl_interval(x, y),
-                    kl_by_fold=tuple(kl_by_fold(x, y, self.task.rules.folds, rng)),
-                    sign_flip_p=number_or_why(sign_flip_p) if a < b else None,
+                    kl=number_or_why(partial(gaussian_kl, first_outputs, second_outputs)),
+                    kl_interval=_kl_interval(first_outputs, second_outputs),
+                    kl_by_fold=tuple(kl_by_fold(first_outputs, second_outputs, self.task.rules.folds, rng)),
+                    sign_flip_p=number_or_why(sign_flip_p) if a < b else None,  # equal in both orders
                 )
             )
         return tuple(documents)
@@ -405,21 +400,23 @@ class _Output:
             if not self.task.rules.impact:
                 return detail
             return replace(detail, disparate_impact=impact_ratios(self.raw_table, self.task, rng))
-        own_outputs = self.table[np.arange(len(groups)), groups]
+        own_outputs = self.table[np.arange(len(groups)), groups]  # with the original value of each record
+        outputs_by_group = [own_outputs[groups == index] for index in range(len(self.task.answers.values))]
         group_documents = tuple(
             parts.GroupDocument(
                 name,
-                records=int((groups == value).sum()),
-                mean=float(own_outputs[groups == value].mean()) if (groups == value).any() else None,
-                small=bool((groups == value).sum() < SMALL_GROUP),
+                records=outputs.size,
+                mean=float(outputs.mean()) if outputs.size else None,
+                small=outputs.size < SMALL_GROUP,
             )
-            for value, name in enumerate(self.task.answers.values)
+            for name, outputs in zip(self.task.answers.values, outputs_by_group, strict=True)
         )
         detail = replace(detail, groups=group_documents)
         if self.task.answers.numbers:
             return detail
         try:
-            impact = disparate_impact(own_outputs >= 0.5, groups, self.task.answers.values, rng)
+            has_label = own_outputs >= 0.5  # the label is at least as probable as all others together
+            impact = disparate_impact(has_label, groups, self.task.answers.values, rng)
         except EvidenceError as error:
             return replace(detail, disparate_impact=parts.DisparateImpact(why=str(error)))
         return replace(detail, disparate_impact=impact)
@@ -459,7 +456,7 @@ def _judged_labels(answers: Answers, requested_labels: Sequence[str]) -> tuple[s
     if requested_labels:
         spelt_labels = dict.fromkeys(map(answers.spellings.first, requested_labels))
         return tuple(label for label in spelt_labels if label in labels)
-    return tuple(labels[1:] if len(labels) == 2 else labels)
+    return tuple(labels[1:] if len(labels) == 2 else labels)  # scores of two labels mirror each other
 
 
 def _common_detail(

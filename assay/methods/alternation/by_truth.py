@@ -54,12 +54,12 @@ class OutcomeRule:
     def decides(self, answer: Any, label: str) -> bool:
         """Return whether an answer is favourable; `label` is the favourable label in the service's spelling."""
         if not isinstance(answer, Mapping):
-            return bool(answer >= (self.threshold or 0.0))
+            return bool(answer >= (self.threshold or 0.0))  # a request about numbers has a threshold
         if label not in answer:
             return False
-        if self.threshold is not None or len(answer) == 1:
+        if self.threshold is not None or len(answer) == 1:  # the scores of the other labels are not known
             return bool(answer[label] >= (0.5 if self.threshold is None else self.threshold))
-        return bool(max(sorted(answer), key=answer.__getitem__) == label)
+        return bool(max(sorted(answer), key=answer.__getitem__) == label)  # of equal scores, first in the alphabet
 
 
 def outcome_rule_of(
@@ -108,19 +108,20 @@ def record_outcomes(answers: Answers, by: str, rule: OutcomeRule, rng: np.random
     table = _count_records(answers, rule, favourable_label)
     grouping = grouping_of(table, (GROUP,))
     favourable, truth = (_numeric_column(table, name) for name in (DECISION, TRUTH))
-    rngs = rng.spawn(5)
-    result = outcome_table(table, grouping, Outcomes(favourable, truth, None), {}, 0.95, rngs[0])
-    rates = {
+    table_rng, *gap_rngs = rng.spawn(5)
+    outcomes = Outcomes(favourable, truth, scores=None)
+    result = outcome_table(table, grouping, outcomes, exclusions={}, confidence=0.95, rng=table_rng)
+    rates = {  # the numbers whose mean is the rate, and the records in its denominator
         "selection": (favourable, ~np.isnan(favourable)),
         "tpr": (favourable, ~np.isnan(favourable) & (truth == 1)),
         "fpr": (favourable, ~np.isnan(favourable) & (truth == 0)),
         "ppv": (truth, ~np.isnan(truth) & (favourable == 1)),
     }
     gaps = {}
-    for (name, (outcomes, in_denominator)), gap_rng in zip(rates.items(), rngs[1:], strict=True):
+    for (name, (numbers, in_denominator)), gap_rng in zip(rates.items(), gap_rngs, strict=True):
         group_sizes = np.bincount(grouping.codes[in_denominator], table.people[in_denominator], len(grouping.labels))
         is_compared = in_denominator & (group_sizes >= LEAST_PEOPLE)[grouping.codes]
-        gaps[name] = largest_gap(sample_of(table, grouping, outcomes, is_compared, binary=True), gap_rng)
+        gaps[name] = largest_gap(sample_of(table, grouping, numbers, is_compared, binary=True), gap_rng)
     return replace(
         document,
         groups=result.groups,
@@ -149,13 +150,13 @@ def _count_records(answers: Answers, rule: OutcomeRule, label: str) -> DecisionT
     favourable_is_right = [UNKNOWN if not text else int(text == rule.right) for text in truths]
     clusters = None
     if kinds := [kind for kind in cases[0].clusters if kind != ROW]:  # the column that the request names
-        clusters = np.unique([case.clusters[kinds[0]] for case in cases], return_inverse=True)[1].reshape(-1)
+        _, clusters = np.unique([case.clusters[kinds[0]] for case in cases], return_inverse=True)
     columns: dict[str, tuple[tuple[str, ...], Integers]] = {
         GROUP: (answers.values, originals),
         DECISION: (("no", "yes"), np.array(decisions, dtype=np.int64)),
         TRUTH: (("wrong", "right"), np.array(favourable_is_right, dtype=np.int64)),
     }
-    return DecisionTable.counted("", columns, clusters=clusters)
+    return DecisionTable.counted(digest="", columns=columns, clusters=clusters)  # these records come from no file
 
 
 def _numeric_column(table: DecisionTable, name: str) -> Floats:

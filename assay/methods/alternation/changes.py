@@ -47,12 +47,12 @@ def changes(
     """
     pairs = list(combinations(range(len(values)), 2))
     differences = [outputs[:, b] - outputs[:, a] for a, b in pairs]
-    sizes = [np.mean(difference != 0 if labels else difference**2) for difference in differences]
-    a, b = pairs[int(np.argmax(sizes))]
+    mean_changes = [np.mean(difference != 0 if labels else difference**2) for difference in differences]
+    a, b = pairs[int(np.argmax(mean_changes))]
     swap_document = _change_document(SWAPPED, [_paired_differences(outputs[:, [a, b]])], labels=labels)
     rows = [replace(swap_document, from_=values[a], to=values[b])]
     if repeats is not None:
-        questions = repeats[:, [a, b]].reshape(-1, repeats.shape[2])
+        questions = repeats[:, [a, b]].reshape(-1, repeats.shape[2])  # a row of answers for each question
         repeat_document = _change_document(ASKED_AGAIN, [_paired_differences(questions)], labels=labels)
         rows.append(replace(repeat_document, error=_standard_error(questions, labels=labels)))
     order = np.argsort(sentence_numbers, kind="stable")
@@ -77,9 +77,10 @@ def _standard_error(answers: Answers, *, labels: bool) -> float:
 
 
 def _change_document(comparison: str, differences: Sequence[Floats], *, labels: bool) -> ChangeDocument:
-    pairs = np.concatenate(differences)
+    pairs = np.concatenate(differences)  # one number for each pair of answers
     root_mean_square = math.sqrt(float((pairs**2).mean())) if len(pairs) else 0.0
-    return ChangeDocument(comparison, int(np.count_nonzero(pairs)), len(pairs), None if labels else root_mean_square)
+    size = None if labels else root_mean_square
+    return ChangeDocument(comparison, changed=int(np.count_nonzero(pairs)), of=len(pairs), size=size)
 
 
 def names_reason(
@@ -103,11 +104,9 @@ def names_reason(
     is_within_limit = all(float(np.median(effect.draws)) <= float(effect.limit or 0) for effect in single_case_effects)
     repeat_row = row_by_comparison.get(ASKED_AGAIN)
     repeat_error = 0.0 if repeat_row is None else (repeat_row.error or 0.0) / (1.0 if is_label else unit**2)
-    if (
-        not is_within_limit
-        or swap_change - repeat_change - CLEAR_DIFFERENCE_SE * repeat_error <= limit
-        or person_change - repeat_change < AS_MUCH * (swap_change - repeat_change)
-    ):
+    by_value, by_person = swap_change - repeat_change, person_change - repeat_change  # without the service's noise
+    exceeds_limit = by_value - CLEAR_DIFFERENCE_SE * repeat_error > limit
+    if not is_within_limit or not exceeds_limit or by_person < AS_MUCH * by_value:
         return ()
     facts: dict[str, object] = {"output": output}
     for name, row in (("swapped", swap_row), ("person", person_row)):

@@ -54,14 +54,14 @@ class ComparedAnswers(Answers):
             self.count_reply(reply.failure, "no-choice" if share is None else None)
             for reply, share in zip(replies, shares, strict=True)
         ]
-        if None in outcomes:
+        if None in outcomes:  # the budget did not allow the question
             return
         worst_outcome = next(outcome for outcome in (*LOST, "usable") if outcome in outcomes)
         self.count_group(self.values[value], worst_outcome)
         as_first, as_second = shares
         if worst_outcome == "usable" and as_first is not None and as_second is not None:
             self.first_position[profile, value] = (as_first, as_second)
-            share = (as_first + 1 - as_second) / 2
+            share = (as_first + 1 - as_second) / 2  # if the document is second, its share is 1 - `as_second`
             self.replies[profile, value] = {PREFERRED: share, OTHER: 1 - share}
 
 
@@ -92,7 +92,9 @@ def with_position(component: Component, answers: ComparedAnswers) -> Component:
     if isinstance(component.detail, AlternationComponent):
         component = replace(component, detail=replace(component.detail, position=document))
     low, high, share = document.share.low, document.share.high, document.share.estimate
-    if low is None or high is None or share is None or (low <= 0.5 + BY_POSITION and high >= 0.5 - BY_POSITION):
+    if low is None or high is None or share is None:
+        return component
+    if low <= 0.5 + BY_POSITION and high >= 0.5 - BY_POSITION:  # the preference may be small
         return component
     facts = {
         "position": FIRST if share > 0.5 else SECOND,
@@ -109,8 +111,8 @@ def _position_document(answers: ComparedAnswers) -> PositionDocument:
         share_of_first = EffectDocument.of(wilson(chose_first, chose_first + chose_second))
     except EvidenceError as error:
         share_of_first = EffectDocument(why=str(error))
-    unchanged_count = sum(
-        (as_first > 0.5) == (as_second < 0.5) and as_first != 0.5 != as_second
+    unchanged_count = sum(  # the same document won in both orders
+        (as_first > 0.5 and as_second < 0.5) or (as_first < 0.5 and as_second > 0.5)
         for as_first, as_second in answers.first_position.values()
     )
     ties = len(shares) - chose_first - chose_second

@@ -95,17 +95,7 @@ class Fold:
 
 
 def gaussian_kl(x: ArrayLike, y: ArrayLike) -> float:
-    """Compute the divergence D(x || y) of two samples assumed to be Gaussian.
-
-    Parameters
-    ----------
-    x, y : array_like, shape (n,), (m,)
-        Samples of at least two values each.
-
-    Returns
-    -------
-    float
-        Divergence in nats, not negative.
+    """Compute the divergence D(x || y), in nats, of two samples assumed to be Gaussian.
 
     Raises
     ------
@@ -120,25 +110,11 @@ def gaussian_kl(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def gaussian_kl_interval(x: ArrayLike, y: ArrayLike) -> Interval:
-    """Compute the divergence D(x || y) of paired samples with its 95 % confidence interval.
+    """Compute the divergence D(x || y), in nats, of paired samples with its 95 % confidence interval.
 
-    Parameters
-    ----------
-    x, y : array_like, shape (n,)
-        Pairs: the outputs for each profile under two values of the attribute.
-
-    Returns
-    -------
-    Interval
-        In nats; the lower end is not below 0. Its width is 0 if the outputs are equal in every pair: such
-        samples do not show how much outputs could differ.
-
-    Raises
-    ------
-    TooFewObservations, ZeroVariance, EvidenceError
-        As for `gaussian_kl`.
-    OutOfBounds
-        If the samples are not pairs.
+    Pairs are the outputs for each profile under two values of the attribute. The width of the interval is 0 if the
+    outputs are equal in every pair: such samples do not show how much outputs could differ. Raise the errors of
+    `gaussian_kl`, and `OutOfBounds` if the samples are not pairs.
 
     Notes
     -----
@@ -161,14 +137,7 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike) -> Interval:
 def kl_by_fold(x: ArrayLike, y: ArrayLike, folds: int, rng: np.random.Generator) -> list[Fold]:
     """Split pairs into random folds and compute the divergence of each fold, as in P3's figures.
 
-    Parameters
-    ----------
-    x, y : array_like, shape (n,)
-        Pairs.
-    folds : int
-        Number of folds; it is lowered if a fold would hold fewer than two pairs.
-    rng : Generator
-        Shuffles the pairs.
+    The number of folds is lowered if a fold would hold fewer than two pairs.
 
     Raises
     ------
@@ -186,17 +155,8 @@ def kl_by_fold(x: ArrayLike, y: ArrayLike, folds: int, rng: np.random.Generator)
 def kl_of_folds(x: ArrayLike, y: ArrayLike, fold: ArrayLike) -> list[Fold]:
     """Compute KL(x||y) and KL(y||x) between Gaussians fitted to the two outputs in each fold.
 
-    Parameters
-    ----------
-    x, y : array_like, shape (n,)
-        The two outputs of each case.
-    fold : array_like of int, shape (n,)
-        Number of the fold of each case, such as the cross-validation folds of a model.
-
-    Raises
-    ------
-    TooFewObservations, EvidenceError, OutOfBounds
-        As for `kl_by_fold`.
+    `fold` has the number of the fold of each case, such as the cross-validation folds of a model. Raise the errors of
+    `kl_by_fold`.
     """
     x_values, y_values, folds = as_sample(x, MIN_VALUES), as_sample(y, MIN_VALUES), np.asarray(fold)
     check_paired(x_values, y_values)
@@ -213,10 +173,10 @@ def _fit_gaussian(values: Floats) -> Gaussian:
 def _compare_fold(number: int, x: Floats, y: Floats) -> Fold:
     p, q = _fit_gaussian(x), _fit_gaussian(y)
     try:
-        as_sample(x, MIN_VALUES)
+        as_sample(x, MIN_VALUES)  # raises an error if the fold has a single pair
         kl_xy, kl_yx = p.divergence_from(q), q.divergence_from(p)
     except EvidenceError as error:
-        return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, None, None, str(error))
+        return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, kl_xy=None, kl_yx=None, why=str(error))
     return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, kl_xy, kl_yx)
 
 

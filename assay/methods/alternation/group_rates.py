@@ -70,14 +70,14 @@ def refused_group(
     """
     answers, limit = task.answers, task.rules.delta_loss
     hidden = loss_effect(answers.by_group, limit, tolerance.confidence, rng, DRAWS)
-    if not hidden or answers.unasked:
+    if not hidden or answers.unasked:  # no letter if the call budget ran out
         return None
     unknown_effects = np.zeros(DRAWS)
     component = measurement.conclude(
         Evidence(unknown_effects, unknown_effects, hidden=hidden),
-        lambda _: (),
+        lambda _: (),  # the hidden effect adds the reason
         dict.fromkeys(("step_1", "step_2")),
-        lost=lost_replies(answers.by_group, limit, 0.0, 0.0),
+        lost=lost_replies(answers.by_group, limit, step_1=0.0, step_2=0.0),
     )
     return component if component.declared and component.letter is Letter.BS else None
 
@@ -114,7 +114,9 @@ def disparate_impact(
             f"none of {is_positive.size} records has the positive output; a ratio of base rates needs one at least"
         )
     counts = [(rate.records or 0, rate.positives or 0) for rate in rates]
-    draws_by_group = [rng.beta(yes + 0.5, records - yes + 0.5, RATIO_DRAWS) for records, yes in counts]
+    draws_by_group = [
+        rng.beta(positives + 0.5, records - positives + 0.5, RATIO_DRAWS) for records, positives in counts
+    ]
     ratios = []
     pairs = permutations(zip(values, counts, draws_by_group, strict=True), 2)
     for (group, (records, positives), draws), (other, (other_records, other_positives), other_draws) in pairs:

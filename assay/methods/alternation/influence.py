@@ -45,8 +45,10 @@ class Leverage:
     def document(self) -> LeverageDocument:
         """Return the clusters with the largest leverage, and the `Carrier` if there is one."""
         others = {kind: self._most_influential(kind) for kind in self.profiles.clusters}
-        rows = {kind: others.pop(kind) for kind in ("person", "frame", "content", "row") if kind in others}
-        return LeverageDocument(self.pair, self.effect, **rows, others=others or NO_ENTRIES, carrier=self.carrier())
+        # the kinds that have a field of their own; any other kind is a column of the request
+        usual_kinds = {kind: others.pop(kind) for kind in ("person", "frame", "content", "row") if kind in others}
+        carrier = self.carrier()
+        return LeverageDocument(self.pair, self.effect, **usual_kinds, others=others or NO_ENTRIES, carrier=carrier)
 
     def _most_influential(self, kind: str) -> tuple[WithoutDocument, ...]:
         """Return the `LISTED` clusters of a kind whose removal changes the effect most, with the effect without it."""
@@ -87,13 +89,15 @@ class Leverage:
         return np.asarray((self.profiles.outputs[:, second] - self.profiles.outputs[:, first]) / self.profiles.scale)
 
     def _cluster_names(self, kind: str) -> list[str]:
+        """Return the names of the clusters of a kind; clusters are numbered in the order of their names."""
         return sorted({case.clusters[kind] for case in self.cases})
 
     def _deviating_member(self, kind: str, in_cluster: NDArray[np.bool_]) -> str | None:
         """Return the name in a pair of names (`JOINED`) whose outputs deviate more; ``None`` if there is none."""
         first, second = self._pair_columns
-        members = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)
-        if len(members) != len(self.profiles.values):
+        first_case = self.cases[int(in_cluster.argmax())]
+        members = first_case.clusters[kind].split(JOINED)
+        if len(members) != len(self.profiles.values):  # the cluster has one name for all values
             return None
         first_distance, second_distance = (self._cluster_distance(kind, in_cluster, value) for value in (first, second))
         if first_distance == second_distance:

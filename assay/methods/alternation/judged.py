@@ -40,8 +40,8 @@ class Rules:
     `labels` are the labels to judge; empty: all, or only the last of two. `tie` is the share of one side of the
     contents that a group gets in a biased block. `folds` is the number of folds whose divergences are computed.
     `alpha` is the level of the published rule's tests (``None``: not computed), and `join` combines them.
-    `max_draw_weights` limits the weights of `mean_draws`; ``None`` (without `strata`): no limit, and the differences
-    between several values are not fitted together either. `impact` adds impact ratios: for decisions of the catalog.
+    `max_draw_weights` limits the weights of `mean_draws`; ``None`` (without `strata`): no limit. `impact` adds impact
+    ratios: for decisions of the catalog.
     """
 
     tie: float
@@ -54,6 +54,11 @@ class Rules:
     join: Aggregate = "worst"
     max_draw_weights: int | None = None
     impact: bool = False
+
+    @property
+    def judges_strata(self) -> bool:
+        """Whether strata are judged, and the differences between several values are fitted together."""
+        return self.max_draw_weights is not None
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,8 @@ class JudgingTask:
         The kind "person" is left out if each value has a single word that is no name ("he", "the woman").
         """
         cluster_ids = numbered_clusters(self.cases)
-        if self.rules.max_draw_weights is not None and "person" in cluster_ids and not cluster_ids["person"].any():
+        has_one_person = "person" in cluster_ids and not cluster_ids["person"].any()  # the only cluster is number 0
+        if self.rules.judges_strata and has_one_person:
             words = self.cases[0].clusters["person"].split(JOINED)
             if all(word.islower() or word.lower() in PRONOUNS for word in words):
                 del cluster_ids["person"]
@@ -157,11 +163,12 @@ class JudgingTask:
     def label_numbers(self) -> tuple[Integers, Integers | None]:
         """Likeliest labels coded as numbers, of `cases` and of repeated profiles; labels that are not judged are 0."""
         labels = self.likeliest_labels(self.answers, self.complete_indices)
-        repeats = self.stack_repeats(self.likeliest_labels) if self.repeated_indices else labels[:0, :, None]
+        repeats = self.stack_repeats(self.likeliest_labels) if self.repeated_indices else labels[:0, :, None]  # none
         distinct_labels, numbers = np.unique(np.concatenate([labels.ravel(), repeats.ravel()]), return_inverse=True)
         if self.rules.labels:
             judged_labels = [self.answers.spellings.first(label) for label in self.rules.labels]
-            numbers = np.where(np.isin(distinct_labels, judged_labels), np.arange(len(distinct_labels)) + 1, 0)[numbers]
+            is_judged = np.isin(distinct_labels, judged_labels)
+            numbers = np.where(is_judged, np.arange(len(distinct_labels)) + 1, 0)[numbers]
         return numbers[: labels.size].reshape(labels.shape), (
             numbers[labels.size :].reshape(repeats.shape) if self.repeated_indices else None
         )

@@ -168,7 +168,7 @@ class Alternation(Bounded, Method):
             raise SpecificationError("a regressor has no labels; leave it out, and give a threshold", "favourable")
         if self.answers == "labels" and not self.favourable:
             raise SpecificationError("say which label is favourable to the person", "favourable")
-        self._outcome_rule()
+        self._outcome_rule()  # raises an error if the records lack the column or its values
 
     def _outcome_rule(self) -> OutcomeRule | None:
         """Return the rules that make answers outcomes; ``None`` without `truth` or while an upload has no rows yet."""
@@ -246,13 +246,13 @@ class Alternation(Bounded, Method):
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask about every profile with every value of the attribute, look by look."""
-        text_rng, analysis_rng, order_rng = rng.spawn(3)
+        cases_rng, analysis_rng, order_rng = rng.spawn(3)
         if self.records is not None:
-            once = self.strata is not None
-            cases: Sequence[Case] = record_cases(self.records, text_rng, once=once, truth=self.truth)
+            once = self.strata is not None  # rows that differ in the attribute only then count as one cluster
+            cases: Sequence[Case] = record_cases(self.records, cases_rng, once=once, truth=self.truth)
         else:
             assert self.texts is not None  # noqa: S101
-            cases = text_cases(self.texts, text_rng)
+            cases = text_cases(self.texts, cases_rng)
         answers_class = ComparedAnswers if self.compares else Answers
         answers = answers_class((), self.values, numbers=self.answers == "numbers")
         repeated_answers = answers_class((), self.values, numbers=answers.numbers, spellings=answers.spellings)
@@ -264,12 +264,12 @@ class Alternation(Bounded, Method):
                 yield from self._ask(repeated_answers, cases[: self.repeats], order_rng, times=TIMES)
             is_last = size == len(cases) or not self.stop_early
             final_rng = analysis_rng.spawn(1)[0]
-            interim_rng = deepcopy(final_rng)
+            interim_rng = deepcopy(final_rng)  # draws the same numbers
             error_fraction = 1.0 if is_last else EARLY_ERROR_FRACTION
             components = self._judge(answers, repeated_answers, interim_rng, error_fraction, letter_only=not is_last)
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
             if answers.unasked or all(map(is_settled, components)):
-                # judge again with a copy of the generator: the letters are the same, and the details are added
+                # judge again with equal draws: the letters are the same, and the details are added
                 if not is_last:
                     components = self._judge(answers, repeated_answers, final_rng, error_fraction, letter_only=False)
                 break
@@ -290,9 +290,9 @@ class Alternation(Bounded, Method):
         confidence = 1 - error_fraction * (1 - self.confidence)
         # without hidden effects a weight is drawn for each record
         max_draw_weights = None if self.strata is None else MOST_WEIGHTS
-        limits = (self.delta_individual, self.delta_loss)
         # shares of won comparisons are no selection rates
         impact = bool(self.texts and self.texts.decision is not None and self.answers == "labels" and not self.compares)
+        limits = (self.delta_individual, self.delta_loss)
         rules = Rules(
             self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, max_draw_weights, impact
         )
@@ -321,18 +321,21 @@ class Alternation(Bounded, Method):
     def _ask(self, answers: Answers, cases: Sequence[Case], order_rng: np.random.Generator, times: int = 1) -> Asking:
         """Ask about the `cases` that `answers` lacks; with `times` > 1, repeat each question `times` - 1 times.
 
-        The values come in random order: otherwise two target replicas that answer in turn would see one value each.
+        With strata, the values come in random order: otherwise two target replicas that answer in turn would see one
+        value each.
         """
         questions: list[tuple[tuple[int, int], list[Probe]]] = []
         for turn in range(max(1, times - 1)):
             for index in range(len(answers.cases), len(cases)):
-                values = np.arange(len(self.values))
-                for value in (values if self.strata is None else order_rng.permutation(values)).tolist():
+                value_indices = np.arange(len(self.values))
+                if self.strata is not None:
+                    value_indices = order_rng.permutation(value_indices)
+                for value in value_indices.tolist():
                     probes = self._build_probes(cases[index], value)
                     if times > 1:  # the first repetition is the second time that the question is asked
                         probes = [probe.repeated(turn + 2) for probe in probes]
                     questions.append(((index + turn * len(cases), value), probes))
-        answers.cases = tuple(cases) * max(1, times - 1)
+        answers.cases = tuple(cases) * max(1, times - 1)  # once for each repetition, as the indices above
         yield from ask_in_batches(questions, lambda key, replies: answers.take_replies(*key, replies))
 
     def _build_probes(self, case: Case, value: int) -> list[Probe]:

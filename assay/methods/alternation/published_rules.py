@@ -139,6 +139,7 @@ class Blocks:
     def _select_tied(self, majority_side: int) -> Integers:
         """Return indices of as many profiles as possible, evenly spread, a share `tie` of them on `majority_side`."""
         majority, minority = np.flatnonzero(self.side == majority_side), np.flatnonzero(self.side != majority_side)
+        # the largest group for which both sides have enough profiles
         size = min(majority.size / self.tie, minority.size / (1 - self.tie) if self.tie < 1 else np.inf)
         shares = ((majority, self.tie), (minority, 1 - self.tie))
         return np.concatenate([_pick_evenly(members, round(size * share)) for members, share in shares])
@@ -176,4 +177,5 @@ def rule_name(aggregate: Aggregate) -> str:
 
 
 def _pick_evenly(members: Integers, count: int) -> Integers:
+    """Return `count` members at equal distances from each other."""
     return members[np.arange(count) * members.size // max(1, count)]

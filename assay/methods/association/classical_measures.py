@@ -103,6 +103,7 @@ def _weat_document(test: Weat) -> WeatDocument:
 
 
 def _mean_average_cosine(words: AssociationWords, vectors: Vectors) -> EmbeddingMeasure:
+    """Compute MAC from the distances between each word for a group and each word of all stereotypes."""
     distances: list[float] = []
     words_of_distances: list[str] = []
     sets_of_distances: list[str] = []

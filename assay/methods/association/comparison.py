@@ -62,11 +62,6 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
     before, after : Posterior
         Posteriors of the two embeddings. If their words differ, the changes are partly due to the words.
 
-    Returns
-    -------
-    Comparison
-        If the posteriors have unequal numbers of draws, the surplus draws are not used.
-
     Raises
     ------
     TooFewObservations
@@ -74,6 +69,8 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
 
     Notes
     -----
+    If the posteriors have unequal numbers of draws, the surplus draws are not used.
+
     The draws of `after` are shifted by half their number before they are paired. Draws within a posterior
     are independent, so no pairing is better than another; but two fits with the same seed use the same
     random numbers, and pairing draws of the same random numbers would understate the uncertainty.

@@ -109,7 +109,7 @@ class Association(OneSpecification[AssociationWords]):
         coverage = cover(words.groups, vectors.by_text)
         measurement = Measurement(
             name=words.name,
-            counts=Counts(len(vectors.by_text), vectors.unusable, vectors.failed, vectors.unasked),
+            counts=Counts(len(vectors.by_text), vectors.unusable, vectors.failed, unasked=vectors.unasked),
             tolerance=Tolerance.around(self.delta, self.confidence),
             detail=AssociationComponent(
                 dimensions=vectors.dims,
@@ -188,7 +188,7 @@ def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
         for word in vectors.among(group_words):
             for attribute_group, terms in words.attributes.items():
                 for attribute in vectors.among(terms):
-                    if attribute_group == group:
+                    if attribute_group == group:  # overwrites: the own stereotype counts, even if others share it
                         connection_by_pair[word, attribute] = "associated"
                     else:
                         connection_by_pair.setdefault((word, attribute), "different")
@@ -196,9 +196,9 @@ def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
                 for attribute in vectors.among(terms):
                     connection_by_pair.setdefault((word, attribute), name)
     protected_words, attribute_words = zip(*connection_by_pair, strict=True) if connection_by_pair else ((), ())
-    rows, columns = list(dict.fromkeys(protected_words)), list(dict.fromkeys(attribute_words))
-    distances = 1 - cosines(vectors.matrix(rows), vectors.matrix(columns))
-    row_index, column_index = ({word: index for index, word in enumerate(axis)} for axis in (rows, columns))
+    row_words, column_words = list(dict.fromkeys(protected_words)), list(dict.fromkeys(attribute_words))
+    distances = 1 - cosines(vectors.matrix(row_words), vectors.matrix(column_words))
+    row_index, column_index = ({word: index for index, word in enumerate(axis)} for axis in (row_words, column_words))
     return Distances(
         protected=np.array(protected_words),
         attribute=np.array(attribute_words),
@@ -219,8 +219,8 @@ def effects_of(
     sign. With three groups or more, the mean of step 2 can hide the effect of one list: the groups' differences in each
     list are fitted together and also compared with `delta` (docs/decisions/0081).
     """
-    shares = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
-    means = [_draw_mean(posterior, terms, shares) for terms in words.protected.values()]
+    row_counts = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
+    means = [_draw_mean(posterior, terms, row_counts) for terms in words.protected.values()]
     group_means = [mean for mean in means if mean is not None]
     step_2 = posterior.mean("different") - posterior.mean("associated")
     if len(group_means) < 2:
@@ -272,16 +272,17 @@ def group_gaps(
                 rows.distance[in_group & (rows.attribute == attribute_word)].mean()
             )
 
-    def gaps_of(terms: Sequence[str], least: int = 1) -> Floats:
+    def gaps_of(terms: Sequence[str], *, must_generalise: bool = False) -> Floats:
         pairs = list(combinations(words.protected, 2))
         known_distances = [distances_by_word.get(word, {}) for word in terms]
         complete = [by_group for by_group in known_distances if len(by_group) == len(words.protected)]
         word_gaps = [[by_group[b] - by_group[a] for a, b in pairs] for by_group in complete]
-        if least <= len(word_gaps) < LEAST_CLUSTERS:  # too few to generalise: the distances of these words are known
+        if not must_generalise and 1 <= len(word_gaps) < LEAST_CLUSTERS:  # the distances of these words have no error
             return np.tile(np.mean(word_gaps, axis=0), (draws, 1))
+        # resamples the words, and raises `TooFewObservations` if they are fewer than `LEAST_CLUSTERS`
         return mean_draws(np.array(word_gaps, dtype=float).reshape(-1, len(pairs)), {}, rng, draws)
 
-    controls = gaps_of(tuple(dict.fromkeys((*words.human, *words.neutral))), LEAST_CLUSTERS)
+    controls = gaps_of(tuple(dict.fromkeys((*words.human, *words.neutral))), must_generalise=True)
     strata: dict[str, Floats] = {}
     lists: dict[str, Floats] = {}
     with suppress(TooFewObservations):
@@ -344,15 +345,15 @@ def _count_units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]
     return Units("control word", controls), Units("word pair", min(group_sizes) * min(list_sizes), LEAST_WORD_PAIRS)
 
 
-def _draw_mean(posterior: Posterior, words: Sequence[str], shares: Mapping[str, float]) -> Floats | None:
-    """Draw a group's mean distance to control words, each kind weighted by its share; ``None`` if it has none."""
-    total, total_share = np.zeros(1), 0.0
-    for name, share in shares.items():
-        samples = [posterior.cell_by_itself(name, word) for word in words if share and posterior.has(name, word)]
+def _draw_mean(posterior: Posterior, words: Sequence[str], row_counts: Mapping[str, float]) -> Floats | None:
+    """Draw a group's mean distance to control words, each kind weighted by its rows; ``None`` if it has none."""
+    total, total_count = np.zeros(1), 0.0
+    for name, count in row_counts.items():
+        samples = [posterior.cell_by_itself(name, word) for word in words if count and posterior.has(name, word)]
         if samples:
-            total = total + share * np.mean(np.stack(samples), axis=0)
-            total_share += share
-    return None if total_share == 0 else np.asarray(total / total_share)
+            total = total + count * np.mean(np.stack(samples), axis=0)
+            total_count += count
+    return None if total_count == 0 else np.asarray(total / total_count)
 
 
 def _connection_document(

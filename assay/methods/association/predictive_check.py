@@ -62,7 +62,7 @@ def predictive_check(
     share_50, share_89 = (
         sum(getattr(check, share) * check.rows for check in checks) / y.size for share in ("share_50", "share_89")
     )
-    return Predictive(share_50, share_89, _round_density(grid), checks)
+    return Predictive(share_50, share_89, grid=_round_density(grid), connections=checks)
 
 
 def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> DensityDocument:
@@ -74,7 +74,7 @@ def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats],
     share_50, share_89 = (np.sum(counts, axis=0) / y.size).tolist()
     smoothing = _kernel_width(connection_draws, cells)
     step = max(1, posterior.draws // DENSITY_DRAWS)
-    spread = np.hypot(connection_draws.sigma[::step], smoothing)
+    spread = np.hypot(connection_draws.sigma[::step], smoothing)  # predictions are smoothed like observed distances
     densities = [
         _density(grid, samples[word][::step], spread) * (values.size / y.size) for word, values in cells.items()
     ]

@@ -92,7 +92,7 @@ class Questions(Bounded):
     def write(self, cues: Sequence[tuple[str, str]], word: str, level: float, rng: np.random.Generator) -> str:
         """Return the text of one question, with a random mixture of cue words, a share `level` from the second side."""
         second_count = round(level * self.mixed)
-        sides = [1] * second_count + [0] * (self.mixed - second_count)
+        sides = [1] * second_count + [0] * (self.mixed - second_count)  # index of the cue within its pair
         mixture = [cues[pair][side] for pair, side in zip(rng.integers(len(cues), size=self.mixed), sides, strict=True)]
         shuffled_mixture = [mixture[index] for index in rng.permutation(self.mixed)]
         return self.text.replace("{cues}", " ".join(shuffled_mixture)).replace("{word}", word)
@@ -137,15 +137,19 @@ def ask_choices(
         _, level, repeat = trial_by_text[text]
         return repeat, questions.levels.index(level)
 
-    probes = []
+    probes_of_trials = []
     # all words at one level before the next level, so that questions about one word can be far apart
     for text in sorted(trial_by_text, key=repeat_and_level):
         word, level, repeat = trial_by_text[text]
         probe = Probe(f"choice/{word}/{level!r}/{repeat}", Classify(text), (word,))
-        probes.append((trial_by_text[text], [probe]))
-    yield from ask_in_batches(probes, record_choice)
+        probes_of_trials.append((trial_by_text[text], [probe]))
+    yield from ask_in_batches(probes_of_trials, record_choice)
     conditions = dict.fromkeys((word, questions.rounded_level(level)) for word, level, _ in trial_by_text.values())
-    trials = tuple(Trials(*key, sum(choices[key]), len(choices[key])) for key in conditions if key in choices)
+    trials = tuple(
+        Trials(word, level, chose_second=sum(choices[word, level]), trials=len(choices[word, level]))
+        for word, level in conditions
+        if (word, level) in choices
+    )
     return trials, tally.counts
 
 
@@ -164,9 +168,9 @@ class Judgements:
                 self._word_document(word),
                 role=roles.get(word, "concept"),
                 share=shares.get(word),
-                trials=tuple((row.level, row.chose_second, row.trials) for row in trials),
+                trials=tuple((at_level.level, at_level.chose_second, at_level.trials) for at_level in word_trials),
             )
-            for word, trials in self.trials.items()
+            for word, word_trials in self.trials.items()
         )
 
     def _word_document(self, word: str) -> WordDocument:

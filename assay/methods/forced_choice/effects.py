@@ -130,17 +130,20 @@ def choice_effects(
     models, pairs, templates, words = points.shape
     _refuse_few(concepts, words - concepts, least, "vectors")
     replicate_weights = [rng.dirichlet(np.ones(count), draws) for count in (models, pairs, templates)]
+    # d: draws, m: models, p: cue pairs, t: templates, w: words
     mean_points = np.einsum("dm,dp,dt,mptw->dw", *replicate_weights, points, optimize=True)
     concept_points, control_points = mean_points[:, :concepts], mean_points[:, concepts:]
     concept_weights = rng.dirichlet(np.ones(concepts), draws)
     control_weights = rng.dirichlet(np.ones(words - concepts), draws)
+    # means need wider weights; `_draw_variance` corrects the variances itself
     wide_weights = [_widen_weights(weights, rng) for weights in (*replicate_weights, control_weights)]
     lean = np.einsum("dm,dp,dt,dw,mptw->d", *wide_weights, points[..., concepts:], optimize=True) - 0.5
     excess_variance = _draw_variance(concept_points, concept_weights) - _draw_variance(control_points, control_weights)
     leans = []
-    sides_rng = rng.spawn(1)[0] if sides else rng
+    sides_rng = rng.spawn(1)[0] if sides else rng  # so that `sides` do not change the other draws
     for side in sides:
-        side_weights = (*wide_weights[:3], _draw_word_weights(len(side), sides_rng, draws))
+        wide_replicate_weights = wide_weights[:-1]  # the last ones are of the controls
+        side_weights = (*wide_replicate_weights, _draw_word_weights(len(side), sides_rng, draws))
         leans.append(np.einsum("dm,dp,dt,dw,mptw->d", *side_weights, points[..., side], optimize=True) - 0.5)
     return _build_effects(lean, excess_variance, points.mean(axis=(0, 1, 2)), concepts, leans)
 
@@ -226,15 +229,8 @@ def trial_effects(
     ----------
     points : sequence of Margin
         Posterior of each word's point of subjective equality; the first `concepts` words are concepts.
-    least : int
-        Minimum number of concepts, and of controls; three or more.
-    sides : sequence of ndarray of int, optional
-        As for `choice_effects`.
-
-    Raises
-    ------
-    TooFewObservations
-        If there are fewer concepts or controls than `least`.
+    least, sides
+        As for `choice_effects`, with the same error; `least` is three or more.
 
     Notes
     -----
@@ -244,7 +240,7 @@ def trial_effects(
     _refuse_few(concepts, len(points) - concepts, least, "a fitted curve")
     concept_population = draw_population(points[:concepts], rng, draws)
     control_population = draw_population(points[concepts:], rng, draws)
-    sides_rng = rng.spawn(1)[0] if sides else rng
+    sides_rng = rng.spawn(1)[0] if sides else rng  # so that `sides` do not change the other draws
     leans = [_draw_mean_point([points[index] for index in side], sides_rng, draws) - 0.5 for side in sides]
     lean = control_population.mean - 0.5
     excess_variance = concept_population.sd**2 - control_population.sd**2

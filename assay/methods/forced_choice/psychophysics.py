@@ -89,11 +89,12 @@ def judge_vectors(
         )
     except EvidenceError as error:
         return measurement.impossible(error)
+    models, cue_pairs, templates, _ = points.shape
     table = _word_rows(points, np.stack(points_in_halves), concepts, controls, words, rng)
     measurement.detail = replace(
         _add_correlations(measurement.detail, table, effects, rng),
         levels=LEVELS,
-        replicates=ReplicatesDocument(points.shape[0], points.shape[1], points.shape[2], replicates.half_samples),
+        replicates=ReplicatesDocument(models, cue_pairs, templates, replicates.half_samples),
         hidden=hidden_documents(effects.hidden),
         estimand="models, cue pairs, templates and words like these",
     )
@@ -111,10 +112,10 @@ def _create_measurement(
     return Measurement(
         name=words.name,
         counts=Counts(
-            sum(len(space.by_text) for space in spaces),
-            sum(space.unusable for space in spaces),
-            sum(space.failed for space in spaces),
-            sum(space.unasked for space in spaces),
+            usable=sum(len(space.by_text) for space in spaces),
+            unusable=sum(space.unusable for space in spaces),
+            failed=sum(space.failed for space in spaces),
+            unasked=sum(space.unasked for space in spaces),
         ),
         tolerance=tolerance,
         detail=ForcedChoiceComponent(
@@ -192,12 +193,12 @@ def _word_rows(
         table.append(
             WordDocument(
                 word,
-                "concept" if index < len(concepts) else "control",
-                words.concepts.get(word),
-                EffectDocument.of(summary.pse),
-                summary.jnd,
-                summary.jnd_75,
-                curve=tuple(round(level, 4) for level in summary.curve),
+                role="concept" if index < len(concepts) else "control",
+                share=words.concepts.get(word),
+                pse=EffectDocument.of(summary.pse),
+                jnd=summary.jnd,
+                jnd_75=summary.jnd_75,
+                curve=tuple(round(share_of_second, 4) for share_of_second in summary.curve),
             )
         )
     return tuple(table)
@@ -279,11 +280,14 @@ def _conclude(
 
 
 def _side_indices(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
-    """Return the indices of concepts with a share above 1/2, and below; of all concepts if either has under three."""
-    shares = [words.concepts.get(word) for word in concepts]
-    first = np.flatnonzero([share is not None and share > 0.5 for share in shares])
-    second = np.flatnonzero([share is not None and share < 0.5 for share in shares])
-    return (first, second) if min(len(first), len(second)) >= MIN_WORDS else (np.arange(len(concepts)),)
+    """Return the indices of the first side's concepts (declared share above 1/2) and of the second side's (below).
+
+    If a side has fewer than `MIN_WORDS`, return a single array with the indices of all concepts.
+    """
+    first_side_shares = [words.concepts.get(word) for word in concepts]  # ``None`` if a share is unknown
+    of_first = np.flatnonzero([share is not None and share > 0.5 for share in first_side_shares])
+    of_second = np.flatnonzero([share is not None and share < 0.5 for share in first_side_shares])
+    return (of_first, of_second) if min(len(of_first), len(of_second)) >= MIN_WORDS else (np.arange(len(concepts)),)
 
 
 def _add_correlations(

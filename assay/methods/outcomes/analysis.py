@@ -188,22 +188,24 @@ class _Comparison:
         known_cells = self._known_cells
         measurement = Measurement(
             self.name,
-            Counts(int(task.table.people[known_cells].sum()), int(task.table.people[~known_cells].sum())),
+            Counts(
+                usable=int(task.table.people[known_cells].sum()), unusable=int(task.table.people[~known_cells].sum())
+            ),
             Tolerance.around(output.delta, self.confidence),
             self._group_tables(table_rng),
-            units=(),
         )
         if unknown_reason := self._unknown_reason():
             return measurement.give_up(unknown_reason)
         group_count = len(self._compared_groups)
-        measurement.units = [Units("sufficiently large group", group_count, 2)]
+        measurement.units = [Units("sufficiently large group", group_count, needed=2)]
         if group_count < 2:
             return measurement.give_up(*measurement.too_few)
         sample = self._sample(output.values, known_cells, binary=output.binary)
         if sample.bundles is not None:
-            cluster_units = Units("cluster", int(sample.bundles_of_group.min()), LEAST_CLUSTERS)
+            cluster_units = Units("cluster", int(sample.bundles_of_group.min()), needed=LEAST_CLUSTERS)
             measurement.units = [*measurement.units, cluster_units]
-        overall = _Family("", sample.draw_means(step_2_rng, DRAWS), sample.means if output.binary else None)
+        rates = sample.means if output.binary else None
+        overall = _Family(alike="", means=sample.draw_means(step_2_rng, DRAWS), rates=rates)
         step_2 = self._draw_largest(overall, step_2_rng)
         intervals: dict[str, Interval | None] = {"step_1": None, "step_2": _gap_interval([overall], step_2)}
         if task.truth is None and task.strata is None:
@@ -273,7 +275,8 @@ class _Comparison:
         large_groups = [
             index for index, label in enumerate(self.grouping.labels) if is_large[index] and label not in self._excluded
         ]
-        return sorted(sorted(large_groups, key=lambda index: -known_outcome_counts[index])[:MOST_GROUPS])
+        largest_first = sorted(large_groups, key=lambda index: -known_outcome_counts[index])
+        return sorted(largest_first[:MOST_GROUPS])
 
     @property
     def _labels(self) -> list[str]:
@@ -282,9 +285,10 @@ class _Comparison:
     @cached_property
     def _compared_grouping(self) -> Grouping:
         """Grouping with the compared groups only; all other cells have the code -1."""
-        codes = np.full(len(self.grouping.labels) + 1, -1, dtype=np.int64)
-        codes[self._compared_groups] = np.arange(len(self._compared_groups))
-        return Grouping(self.grouping.name, tuple(self._labels), codes[self.grouping.codes])
+        # new code of each old one; the last entry is that of the old code -1, an unknown group
+        new_codes = np.full(len(self.grouping.labels) + 1, -1, dtype=np.int64)
+        new_codes[self._compared_groups] = np.arange(len(self._compared_groups))
+        return Grouping(self.grouping.name, tuple(self._labels), new_codes[self.grouping.codes])
 
     def _sample(self, values: Floats, cells: NDArray[np.bool_], *, binary: bool) -> Sample:
         """Return the outcomes (`values`) of the compared groups in the selected cells."""
@@ -301,11 +305,12 @@ class _Comparison:
         if self.task.truth is not None:
             columns["truth"] = self.task.truth
         for column, values in columns.items():
-            for index in self._compared_groups or range(len(self.grouping.labels)):
+            for index in self._compared_groups or range(len(self.grouping.labels)):  # all groups if none is compared
                 # the truth must be known after either decision: known after one alone, it makes every error rate 0 or 1
                 in_group = codes == index
                 by_decision = [in_group & (self.output.favourable == decision) for decision in (1.0, 0.0)]
-                for cells in by_decision if column == "truth" else [in_group]:
+                selections = by_decision if column == "truth" else [in_group]
+                for cells in selections:
                     total = float(people[cells].sum())
                     share = float(people[cells & np.isnan(values)].sum()) / total if total else 0.0
                     if share > MOST_UNKNOWN and total >= LEAST_PEOPLE:
@@ -325,7 +330,7 @@ class _Comparison:
                 families.append(_Family(alike, sample.draw_means(rng.spawn(1)[0], DRAWS), rates))
         if task.strata is not None:
             has_stratum = self._known_cells & (task.strata >= 0)
-            strata = task.strata[has_stratum & (self._compared_grouping.codes >= 0)]
+            strata = task.strata[has_stratum & (self._compared_grouping.codes >= 0)]  # of the sample's cells
             sample = self._sample(output.values, has_stratum, binary=output.binary)
             means = stratified_means(sample, strata, rng.spawn(1)[0], DRAWS)
             families.append(_Family(f"with the same {task.strata_by}", means))
@@ -338,7 +343,7 @@ class _Comparison:
             return ()
         has_stratum = self._known_cells & (task.strata >= 0)
         sample = self._sample(self.output.values, has_stratum, binary=self.output.binary)
-        strata = task.strata[has_stratum & (self._compared_grouping.codes >= 0)]
+        strata = task.strata[has_stratum & (self._compared_grouping.codes >= 0)]  # of the sample's cells
         names = [f"{task.strata_by}: {name}" for name in task.strata_names]
         limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA}
         return within_strata(sample, strata, names, self._labels, self.output.delta, rng, **limits)
@@ -355,7 +360,7 @@ class _Comparison:
         def count(mask: NDArray[np.bool_]) -> Floats:
             return np.bincount(grouping.codes[in_group & mask], people[in_group & mask], size).astype(float)
 
-        undecided = np.isnan(self.output.values)
+        undecided = np.isnan(self.output.values)  # masks of cells, as `unproved` and `positive`
         unproved = np.zeros_like(undecided) if task.truth is None else np.isnan(task.truth)
         undecided_counts, decided_counts = count(undecided), count(~undecided)
         usable_counts, lost_counts = count(~undecided & ~unproved), count(undecided | unproved)
@@ -364,22 +369,27 @@ class _Comparison:
             for label, usable, lost in zip(grouping.labels, usable_counts, lost_counts, strict=True)
         }
         if not self.output.binary:
-            low, high = np.quantile(sample.values, (0.025, 0.975))
+            low, high = np.quantile(sample.values, (0.025, 0.975))  # without outliers
             lost_shares = undecided_counts / (decided_counts + undecided_counts)
             change = float(np.sort(lost_shares)[-2:].sum() * (high - low))  # of the two groups that lack most
-            return lost_replies(by_group, 1.0, change, change) if change else NOTHING_LOST
+            # with any limit, a letter must survive the worst case of the unknown decisions
+            return lost_replies(by_group, limit=1.0, step_1=change, step_2=change) if change else NOTHING_LOST
         nobody = np.zeros(size)
         positive = self.output.values == 1
-        overall_change = Missing(undecided_counts, nobody, nobody).largest_change(count(positive), decided_counts)
-        alike_change = overall_change
+        missing = Missing(undecided_counts, favourable=nobody, unfavourable=nobody)
+        alike_change = overall_change = missing.largest_change(count(positive), decided_counts)
         for truth, _ in TRUTH_CLASSES if task.truth is not None else ():
             assert task.truth is not None  # noqa: S101  the loop is empty without a truth
             cells = task.truth == truth
-            missing = Missing(*map(count, (undecided & cells, positive & unproved, ~positive & ~undecided & unproved)))
+            missing = Missing(
+                undecided=count(undecided & cells),
+                favourable=count(positive & unproved),
+                unfavourable=count(~positive & ~undecided & unproved),
+            )
             alike_change = max(alike_change, missing.largest_change(count(positive & cells), count(~undecided & cells)))
         if not overall_change and not alike_change:
             return NOTHING_LOST
-        return lost_replies(by_group, 1.0, alike_change, overall_change)
+        return lost_replies(by_group, limit=1.0, step_1=alike_change, step_2=overall_change)
 
     # ------------------------------------------------------------------------ words and tables
     def _reason_for(self, letter: Letter, families: Sequence[_Family], overall: _Family, evidence: Evidence) -> Reason:
@@ -393,7 +403,7 @@ class _Comparison:
 
     def _gap_facts(self, family: _Family) -> dict[str, Any]:
         """Return the facts of a reason: names and rates of the two groups that differ most, and their difference."""
-        gaps = family.gaps.mean(axis=0)
+        gaps = family.gaps.mean(axis=0)  # of each pair, the mean of the second group less that of the first
         index = int(np.abs(gaps).argmax())
         pair = [*combinations(range(len(self._compared_groups)), 2)][index]
         low, high = pair if gaps[index] > 0 else pair[::-1]

@@ -64,10 +64,11 @@ def public_scores(task: Task, chart: ThresholdMap, masked_names: Container[str])
     if scores is None:
         return PublicScores()
     median = next(output.facts["median"] for output in task.outputs if "median" in output.facts)
+    # outcomes that are cuts of the score, at the median or at the threshold: their counts are public in other tables
     cuts = [answer_codes(output.favourable) for output in task.outputs if output.facts or task.threshold is not None]
-    everyone = np.stack([*cuts, scores == median])
-    at_median = people[scores == median].sum()
-    tables = [everyone] if at_median >= LEAST_SHOWN else []
+    is_median = scores == median
+    # the number of people at the median is public unless it is small
+    tables = [np.stack([*cuts, is_median])] if people[is_median].sum() >= LEAST_SHOWN else []
     tenths = set[str]()
     codes_by_grouping = {}
     for grouping in task.groupings:
@@ -81,8 +82,8 @@ def public_scores(task: Task, chart: ThresholdMap, masked_names: Container[str])
                 tenths.add(grouping.name)
                 codes_by_grouping[grouping.name] = with_tenths
     thresholds, maps = list[float](), set[str]()
+    all_thresholds = [row.threshold or 0.0 for row in chart.thresholds]
     for name, codes in codes_by_grouping.items():
-        all_thresholds = [row.threshold or 0.0 for row in chart.thresholds]
         shared_thresholds = _public_thresholds([*tables, codes], scores, people, all_thresholds)
         # a map that costs the earlier ones most of their thresholds is left out
         if shared_thresholds and 2 * len(shared_thresholds) >= len(thresholds):
@@ -97,7 +98,7 @@ def _public_thresholds(tables: list[Integers], scores: Floats, people: Floats, t
     bins = np.searchsorted(thresholds, scores[is_known], side="right")
     counts = np.hstack([_bin_sums(codes[:, is_known], bins, people[is_known], len(thresholds) + 1) for codes in tables])
     public_thresholds = list[float]()
-    start = 0
+    start = 0  # the first bin at or above the last public threshold
     for end, threshold in enumerate(thresholds, 1):
         if _is_large(counts[start:end].sum(axis=0)) and _is_large(counts[end:].sum(axis=0)):
             public_thresholds.append(threshold)
@@ -107,14 +108,15 @@ def _public_thresholds(tables: list[Integers], scores: Floats, people: Floats, t
 
 def _bin_sums(codes: Integers, bins: Integers, people: Floats, size: int) -> Floats:
     """Count people by bin of the score and combination of codes, shape (bins, combinations)."""
-    combinations, combination = np.unique(codes, axis=1, return_inverse=True)
-    shape = (size, combinations.shape[1])
-    flat_index = bins * shape[1] + combination.reshape(-1)
-    return np.bincount(flat_index, people, shape[0] * shape[1]).reshape(shape).astype(float)
+    combinations, combination_index = np.unique(codes, axis=1, return_inverse=True)
+    combination_count = combinations.shape[1]
+    flat_index = bins * combination_count + combination_index.reshape(-1)
+    return np.bincount(flat_index, people, size * combination_count).reshape(size, combination_count).astype(float)
 
 
 def _count_combinations(codes: Integers, people: Floats) -> Floats:
-    return np.bincount(np.unique(codes, axis=1, return_inverse=True)[1].reshape(-1), people).astype(float)
+    _, combination_index = np.unique(codes, axis=1, return_inverse=True)
+    return np.bincount(combination_index.reshape(-1), people).astype(float)
 
 
 def _is_large(counts: ArrayLike) -> bool:
@@ -144,6 +146,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     its letter is masked, and so are the seed, the commitment and the counted file.
     """
     pairs = [(grouping, output) for grouping in task.groupings for output in task.outputs]
+    # by identity: outputs hold arrays, which have no hash
     decision_codes = {id(output): answer_codes(output.favourable) for output in task.outputs}
     truth = None if task.truth is None else answer_codes(task.truth)
     tables = [PublicTable(grouping, decision_codes[id(output)], truth) for grouping, output in pairs]
@@ -163,6 +166,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
             withheld_names.add(component.name)
         public_component = public_tables.component(component, vocabulary, withheld_names)
         if component.funnel.steps:
+            # `tables` has those of the components, then two for each step of each grouping
             first_table = len(pairs) + 2 * len(task.steps) * task.groupings.index(grouping)
             public_component = replace(
                 public_component, funnel=_public_funnel(component, task, grouping, hidden_parts, first_table)
@@ -199,17 +203,19 @@ def _public_funnel(
     """Return a component's funnel without masked counts; `start` is the index of its first table in `hidden_parts`."""
     full_funnel, documents = component.funnel, list[StepDocument]()
     tables = range(start, start + 2 * len(full_funnel.steps))  # two for each step, see `_tables_of_step`
-    parts = [{part for part in hidden_parts if part.table == table} for table in tables]
+    parts_by_table = [{part for part in hidden_parts if part.table == table} for table in tables]
+    without_truth = replace(task, truth=None)
     for index, (step, document) in enumerate(zip(reached_steps(task.steps, grouping), full_funnel.steps, strict=True)):
-        output = Output(step.name, step.passed, step.passed, step.name, 1.0, binary=True)
-        without_truth = replace(task, truth=None)
-        reached = _PublicTables(without_truth, step.grouping, output, parts[2 * index], PublicScores())
-        passed = _PublicTables(without_truth, grouping, output, parts[2 * index + 1], PublicScores())
-        table, out_of_order = reached.table(document), tuple(passed.out_of_order(document))
+        # a public table needs the passed people only, and no tolerance
+        output = Output(step.name, step.passed, favourable=step.passed, words=step.name, delta=1.0, binary=True)
+        reached_parts, out_of_order_parts = parts_by_table[2 * index : 2 * index + 2]
+        of_reached = _PublicTables(without_truth, step.grouping, output, reached_parts, PublicScores())
+        of_out_of_order = _PublicTables(without_truth, grouping, output, out_of_order_parts, PublicScores())
+        table, out_of_order = of_reached.table(document), tuple(of_out_of_order.out_of_order(document))
         documents.append(StepDocument(**vars(table), step=document.step, out_of_order=out_of_order))
-    # a gap is that of counts which are all shown
-    gaps = NO_ITEMS if any(parts) else full_funnel.gaps
-    return FunnelDocument(None if any(parts) else full_funnel.reference, tuple(documents), gaps)
+    if any(parts_by_table):  # gaps are shown only if they can be computed from counts that are shown
+        return FunnelDocument(reference=None, steps=tuple(documents), gaps=NO_ITEMS)
+    return replace(full_funnel, steps=tuple(documents))
 
 
 class _PublicTables:
@@ -277,6 +283,7 @@ class _PublicTables:
         """Return the table with rows recomputed from unmasked groups alone; rows of masked ones stay unchanged."""
         task, output, grouping = self.task, self.output, self.grouping
         names = [label for label in grouping.labels if label not in hidden_groups]
+        # new code of each old one; the last entry is that of the old code -1, an unknown group
         new_codes = np.array([*(names.index(label) if label in names else -1 for label in grouping.labels), -1])
         outcomes = Outcomes(output.favourable, task.truth, None if output.binary else task.scores)
         exclusions = task.excluded.get(grouping.name, {})

@@ -164,7 +164,7 @@ class Outcomes(Bounded, Method):
         names = (*self.by, self.score, self.truth, *self.strata, self.cluster, self.weight)
         used_names = [name for name in names if name]
         refuse_repeats("decision", [*used_names, *filter(None, (self.decision,))])
-        refuse_repeats("steps", [*used_names, *self.steps])
+        refuse_repeats("steps", [*used_names, *self.steps])  # a step may be the decision
         for index, columns in enumerate(self.intersections):
             for name in columns:
                 if name not in self.by:
@@ -173,7 +173,7 @@ class Outcomes(Bounded, Method):
         if self.threshold is not None and (self.decision or not self.score):
             raise SpecificationError("a threshold needs a score column; leave the decision column out", "threshold")
         if not self.attribute:
-            object.__setattr__(self, "attribute", ", ".join(self.by)[:100])
+            object.__setattr__(self, "attribute", ", ".join(self.by)[:100])  # the length limit of the field
         if self.table is not None:
             self.task()  # raises an error for an unknown column or value
 
@@ -202,7 +202,7 @@ class Outcomes(Bounded, Method):
         if self.table is None:
             raise SpecificationError("there is no file of decisions: upload one, and name it in the target", "table")
         components = judge_outcomes(self.task(), rng)
-        yield from ()
+        yield from ()  # a design is a generator, even if it asks nothing
         return self.finding(components, self._aggregation())
 
     def masked(self, rating: RatingDocument) -> RatingDocument:
@@ -256,7 +256,7 @@ class Outcomes(Bounded, Method):
         negative = [value for value in self.step_unfavourable if value in values]
         answers = table.answers(name, self._passing_value(table, name), negative, self.unknown, "step_favourable")
         if "" in self.step_unfavourable:
-            answers[np.array(table.column(name).codes) < 0] = 0.0
+            answers[np.array(table.column(name).codes) < 0] = 0.0  # empty cells mean "not passed"
         return answers
 
     def _passing_value(self, table: DecisionTable, name: str) -> str:
@@ -287,7 +287,9 @@ class Outcomes(Bounded, Method):
             else:
                 decisions = table.answers(self.decision, favourable, self.unfavourable, self.unknown, "favourable")
             words = f"{self.decision}: {favourable}"
-            outputs.append(Output(self.decision, decisions, decisions, words, self.delta, binary=True))
+            outputs.append(
+                Output(self.decision, decisions, favourable=decisions, words=words, delta=self.delta, binary=True)
+            )
         if not self.score:
             return outputs
         scores, people = table.score, table.people
@@ -297,7 +299,9 @@ class Outcomes(Bounded, Method):
         if self.threshold is not None:
             decisions = np.where(has_score, scores >= self.threshold, np.nan)
             words = f"{self.score} of {self.threshold:g} or more"
-            outputs.append(Output("decision", decisions, decisions, words, self.delta, binary=True))
+            outputs.append(
+                Output("decision", decisions, favourable=decisions, words=words, delta=self.delta, binary=True)
+            )
         median = quantile(scores[has_score], people[has_score], 0.5)
         mean = np.average(scores[has_score], weights=table.mass[has_score])
         deviation = float(np.sqrt(np.average((scores[has_score] - mean) ** 2, weights=table.mass[has_score])))

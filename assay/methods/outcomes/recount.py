@@ -76,7 +76,7 @@ def same_people(first: DecisionTable, second: DecisionTable) -> bool:
 
 def _count_cells(table: DecisionTable) -> Counter[tuple[object, ...]]:
     """Count the people of each combination of values; scores are rounded, because their sums depend on the order."""
-    names_by_column = [[*column.values, None] for column in table.columns]
+    names_by_column = [[*column.values, None] for column in table.columns]  # the code -1 selects the last: unknown
     cells = Counter[tuple[object, ...]]()
     for index, count in enumerate(table.counts):
         values = [names[column.codes[index]] for names, column in zip(names_by_column, table.columns, strict=True)]
@@ -100,6 +100,7 @@ def recount(rating: RatingDocument, task: Task) -> Iterator[str]:
         yield from _recount_rows(rows, task.table, grouping, output.favourable, "have the favourable outcome")
         if isinstance(component, OutcomesComponent):
             yield from _recount_thresholds(component, task, grouping)
+            # a component without a funnel has no steps
             for step, reached_step in zip(component.funnel.steps, reached_steps(task.steps, grouping), strict=False):
                 outcome = f"who reached “{reached_step.name}” pass it"
                 yield from _recount_rows(step.groups, task.table, reached_step.grouping, reached_step.passed, outcome)
@@ -112,6 +113,7 @@ def _recount_rows(
     for row in rows:
         if row.people is None:
             continue
+        # no cell has the code ``None``: the file has nobody of a group that only the rating has
         code = grouping.labels.index(row.group) if row.group in grouping.labels else None
         in_group = (grouping.codes == code) & ~np.isnan(favourable)
         people, count = int(table.people[in_group].sum()), float((table.mass[in_group] * favourable[in_group]).sum())

@@ -69,7 +69,7 @@ def funnel(
     all_groups, compared_groups = groupings
     documents = []
     for step in reached_steps(steps, all_groups):
-        outcomes = Outcomes(step.passed, None, None)
+        outcomes = Outcomes(step.passed, truth=None, scores=None)
         result = outcome_table(table, step.grouping, outcomes, exclusions, confidence, rng.spawn(1)[0])
         out_of_order = tuple(_count_out_of_order(table, all_groups, step.out_of_order))
         documents.append(StepDocument(**vars(result), step=step.name, out_of_order=out_of_order))
@@ -77,7 +77,7 @@ def funnel(
 
 
 def _count_out_of_order(table: DecisionTable, grouping: Grouping, cells: NDArray[np.bool_]) -> Iterator[OutOfOrder]:
-    for code, label in [*enumerate(grouping.labels), (-1, None)]:
+    for code, label in [*enumerate(grouping.labels), (-1, None)]:  # the last one: people of an unknown group
         people = int(table.people[cells & (grouping.codes == code)].sum())
         if people:
             yield OutOfOrder(label, people)
@@ -98,10 +98,11 @@ def _add_gaps(
     codes = np.flatnonzero(np.min([sample.totals for sample in samples], axis=0) > 0)
     if len(codes) < 2:
         return document
-    rates = np.stack([sample.means[codes] for sample in samples])
+    rates = np.stack([sample.means[codes] for sample in samples])  # shape (steps, groups)
     reference = int(np.prod(rates, axis=0).argmax())
-    if not rates[:, reference].all():
+    if not rates[:, reference].all():  # no group passes all steps
         return document
+    # draws of the rates, shape (steps, draws, groups)
     separate_rates = np.stack([sample.draw_means(rng.spawn(1)[0], DRAWS)[:, codes] for sample in samples])
     joint_rates = np.stack([fitted_rates(rates_of_step, rng.spawn(1)[0]) for rates_of_step in separate_rates])
     gaps = []
@@ -109,7 +110,7 @@ def _add_gaps(
         if index == reference:
             continue
         ratios = rates[:, index] / rates[:, reference]
-        separate_ratios, joint_ratios = (
+        separate_ratios, joint_ratios = (  # 1e-300: no division by 0
             draws[:, :, index] / np.maximum(draws[:, :, reference], 1e-300) for draws in (separate_rates, joint_rates)
         )
         by_step = {
@@ -119,6 +120,7 @@ def _add_gaps(
         products = (np.prod(draws, axis=0) for draws in (separate_ratios, joint_ratios))
         overall = drawn_interval(float(np.prod(ratios)), *products)
         smallest = int(ratios.argmin())
-        probability_of_step = float((separate_ratios.argmin(axis=0) == smallest).mean())
-        gaps.append(GapDocument(group, by_step, overall, steps[smallest].name, probability_of_step))
+        probability = float((separate_ratios.argmin(axis=0) == smallest).mean())
+        name = steps[smallest].name
+        gaps.append(GapDocument(group, by_step, overall, smallest=name, probability=probability))
     return replace(document, reference=grouping.labels[codes[reference]], gaps=tuple(gaps))

@@ -100,14 +100,15 @@ class _Counts:
 
         groups = np.stack([table.grouping.codes for table in tables])
         answers = np.stack([codes for table in tables for codes in (table.decided, table.truth) if codes is not None])
+        # `atoms` and `classes` have a column for each combination of groups, and of answers, that occurs
         atoms, atom_of_cell = np.unique(groups, axis=1, return_inverse=True)
         classes, class_of_cell = np.unique(answers, axis=1, return_inverse=True)
         class_count = classes.shape[1]
         variables = atom_of_cell.reshape(-1) * class_count + class_of_cell.reshape(-1)
         counts = np.bincount(variables, people, atoms.shape[1] * class_count).astype(float)
-        rows, parts = list[NDArray[np.bool_]](), list[Part]()
+        rows, parts = list[NDArray[np.bool_]](), list[Part]()  # of each count: the variables in it, and its part
         sizes = {WHOLE_FILE: 0.0}
-        row_of_answers = 0
+        row_of_answers = 0  # the row of `classes` with the decisions of a table; its truth is in the next row
         for index, table in enumerate(tables):
             answer_codes = classes[row_of_answers]
             truth = None if table.truth is None else classes[row_of_answers + 1]
@@ -127,23 +128,24 @@ class _Counts:
         for part, count in zip(self.parts, self.sums @ self.people, strict=True):
             if 0 < count < LEAST_SHOWN:
                 yield part
-                if part.name == PEOPLE:
+                if part.name == PEOPLE:  # a table without error rates has no such part; `protect` drops it
                     yield Part(part.table, part.code, TRUTH)
 
     def protect(self, hidden_parts: set[Part]) -> set[Part]:
         """Add parts to `hidden_parts` until no masked count can be computed, and return it."""
         counts = self.sums @ self.people
-        largest_changes = np.zeros(len(counts))
-        """Largest change of each count in data with the same published counts."""
+        largest_changes = np.zeros(len(counts))  # of each count, in data with the same published counts
         small_indices = [index for index, count in enumerate(counts) if 0 < count < LEAST_SHOWN]
         # an answer that nobody in the file has, such as an unknown truth, is no secret
         possible = np.flatnonzero(self.sums.sum(axis=1)).tolist()
         while True:
             masked_indices = [index for index in possible if self.parts[index] in hidden_parts]
+            # small counts come first: once they can be larger by `LEAST_SHOWN`, other masked counts must differ by 1
             target = next((index for index in small_indices if largest_changes[index] < LEAST_SHOWN), None)
             growth = float(LEAST_SHOWN)
             if target is None:
-                target, growth = next((index for index in masked_indices if largest_changes[index] < 1), None), 1.0
+                target = next((index for index in masked_indices if largest_changes[index] < 1), None)
+                growth = 1.0
             if target is None:
                 return hidden_parts
             count_changes = self._cheapest_change(target, growth, hidden_parts)
@@ -151,7 +153,7 @@ class _Counts:
             changed_parts = {part for part, change in zip(self.parts, count_changes, strict=True) if abs(change) > 0.5}
             for part in changed_parts - hidden_parts:
                 hidden_parts |= {part, Part(part.table, part.code, TRUTH)} if part.name == PEOPLE else {part}
-            hidden_parts &= {*self.parts}
+            hidden_parts &= {*self.parts}  # without the `TRUTH` of tables without error rates
 
     def _cheapest_change(self, target: int, growth: float, hidden_parts: set[Part]) -> Floats:
         """Return the change of every count if people are moved so that the count with index `target` grows by `growth`.
@@ -164,7 +166,8 @@ class _Counts:
         visible_indices = [index for index, part in enumerate(self.parts) if part not in hidden_parts]
         movable = self._movable_variables(target, hidden_parts)
         sums = self.sums[:, movable]
-        costs = np.array([self.sizes[self.parts[index]] + 1 for index in visible_indices])
+        costs = np.array([self.sizes[self.parts[index]] + 1 for index in visible_indices])  # an empty row costs 1
+        # variables: people moved into each cell (out of it if negative), then decrease and increase of visible counts
         slack = eye_array(len(visible_indices), format="csr")
         visible_rows = hstack([sums[visible_indices], slack, -slack], format="csr")
         target_row = hstack([sums[[target]], csr_array((1, 2 * len(visible_indices)))], format="csr")
@@ -188,14 +191,17 @@ class _Counts:
         """Return indices of `MOST_MOVED` variables, in the target first, then in most masked counts, then largest."""
         in_target = self.sums[[target]].toarray()[0] > 0
         in_masked = self.sums[[index for index, part in enumerate(self.parts) if part in hidden_parts]].sum(axis=0)
-        order = np.lexsort((-self.people, -in_masked, ~in_target))
-        return np.sort(order[:MOST_MOVED])
+        preferred = np.lexsort((-self.people, -in_masked, ~in_target))  # the last key is the first criterion
+        return np.sort(preferred[:MOST_MOVED])
 
 
 def _answer_combinations(answers: Integers, truth: Integers | None) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Yield for each count of a row the name of its part and the combinations of answers that it includes (mask)."""
-    yield PEOPLE, answers == 1
-    yield PEOPLE, answers == 0
+    """Yield for each count of a row the name of its part and a mask of the combinations of answers that it includes.
+
+    `answers` (decisions) and `truth` have a code for each combination, shape (combinations,), and so have the masks.
+    """
+    yield PEOPLE, answers == 1  # favourable decisions
+    yield PEOPLE, answers == 0  # unfavourable decisions
     yield UNDECIDED, answers == UNKNOWN_ANSWER
     if truth is not None:
         for decision in (1, 0):

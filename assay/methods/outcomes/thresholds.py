@@ -49,15 +49,17 @@ def threshold_map(
     totals = sums_by_selection(np.ones_like(scores))
     rows = []
     for threshold in _score_thresholds(table, scores, service_threshold):
-        at_least = np.where(np.isnan(scores), np.nan, scores >= threshold)
-        samples = {name: sample_of(table, grouping, at_least, cells, binary=True) for name, cells in selections.items()}
-        selected_sums = sums_by_selection(np.nan_to_num(at_least))
+        is_selected = np.where(np.isnan(scores), np.nan, scores >= threshold)
+        samples = {
+            name: sample_of(table, grouping, is_selected, cells, binary=True) for name, cells in selections.items()
+        }
+        selected_sums = sums_by_selection(np.nan_to_num(is_selected))
         rows.append(
             ThresholdDocument(
                 threshold,
-                tuple(selected_sums["total"]),
-                tuple(selected_sums["right"]) if truth is not None else NO_ITEMS,
-                tuple(selected_sums["wrong"]) if truth is not None else NO_ITEMS,
+                selected=tuple(selected_sums["total"]),
+                right=tuple(selected_sums["right"]) if truth is not None else NO_ITEMS,
+                wrong=tuple(selected_sums["wrong"]) if truth is not None else NO_ITEMS,
                 ratio=_rate_ratio(samples["total"]),
                 tpr_gap=largest_gap(samples["right"], _seeded_generator(), DRAWS) if truth is not None else NO_EFFECT,
                 fpr_gap=largest_gap(samples["wrong"], _seeded_generator(), DRAWS) if truth is not None else NO_EFFECT,
@@ -74,8 +76,9 @@ def _score_thresholds(table: DecisionTable, scores: Floats, service_threshold: f
     """Return quantiles of the scores of all people, at which the number of people above is exact, and the service's."""
     is_known = ~np.isnan(scores)
     distinct, distinct_index = np.unique(scores[is_known], return_inverse=True)
-    people_up_to = np.cumsum(np.bincount(distinct_index.reshape(-1), table.people[is_known]))  # each score
-    # a table with more combinations than cells has its scores in as few classes as the coarse steps, or twice as many
+    people_up_to = np.cumsum(np.bincount(distinct_index.reshape(-1), table.people[is_known]))  # each distinct score
+    # a table with more combinations than cells may have its scores in 20 or 40 quantile classes; n classes have up to
+    # 2 n + 2 ends, which are classes too, one more between these, and a few for the service's threshold
     may_be_coarse = table.rows > MOST_CELLS and len(distinct) <= 4 * SCORE_CLASSES[-2] + 10
     steps = COARSE_STEPS if may_be_coarse else STEPS
     ranks = np.floor(np.arange(1, steps) / steps * (people_up_to[-1] - 1))
@@ -93,6 +96,7 @@ def _rate_ratio(sample: Sample) -> EffectDocument:
     draws = sample.draw_means(_seeded_generator(), DRAWS)
     joint_draws = draws.copy()
     joint_draws[:, codes] = fitted_rates(draws[:, codes], _seeded_generator())
+    # 1e-300: no division by 0
     ratios = [rates[:, low] / np.maximum(rates[:, high], 1e-300) for rates in (draws, joint_draws)]
     return drawn_interval(float(sample.means[low]) / highest, *ratios)
 

@@ -211,9 +211,8 @@ class TranslationMethod(Bounded, Method):
         Each component needs a higher probability than `confidence`, so that a letter of all components can be declared.
         """
         component_confidence = self.confidence ** (1 / components)
-        tolerance = Tolerance(
-            self.delta, self.confidence, OTHER_DELTAS, {"content": content_delta}, component_confidence
-        )
+        further = {"content": content_delta}
+        tolerance = Tolerance(self.delta, self.confidence, OTHER_DELTAS, further, stop_confidence=component_confidence)
         return TwoStepTest(self.sizes, tolerance, self.alpha, self.delta_loss, strata=self.strata, **rules)
 
     def adjusted_finding(self, components: Sequence[Component]) -> Finding:
@@ -270,11 +269,11 @@ class TwoStepTest:
         for size in self.sizes:
             yield from ask(texts(size), translations)
             if translations.unasked or _is_unreadable(translations):
-                posterior = None
+                posterior = None  # the counts have changed since it was drawn
                 break
             look = LookDocument(len(looks) + 1, size)
             is_last = size == self.sizes[-1]
-            if not self._create_measurement(translations).too_few:
+            if not self._create_measurement(translations).too_few:  # too few texts get no letter
                 posterior = self.draw(translations, rng)
                 probabilities = self.tolerance.weigh(posterior.evidence)
                 look = replace(look, probabilities=probabilities.as_json(), letter=probabilities.likeliest)
@@ -306,8 +305,8 @@ class TwoStepTest:
         excess_concordance = None
         if self.tolerance.further.get("content") is not None:
             equal_pairs, pairs, pairs_by_rows = translations.concordance()
-            weights = {rows: count * times for rows, count in pairs_by_rows.items()}
-            excess_concordance = draw_excess_concordance(equal_pairs * times, pairs * times, transitions, rng, weights)
+            by_rows = {rows: count * times for rows, count in pairs_by_rows.items()}
+            excess_concordance = draw_excess_concordance(equal_pairs * times, pairs * times, transitions, rng, by_rows)
         child_rng = rng.spawn(1)[0]
         lost_ungrouped = lost_of_no_group(translations.by_group, translations.lost)
         confidence = self.tolerance.confidence
@@ -370,9 +369,12 @@ class TwoStepTest:
             lambda letter: _letter_reasons(
                 translations, self.tolerance, final_posterior.evidence, letter, common_facts
             ),
-            _effect_intervals(translations, final_posterior),
-            lambda times: self.draw(translations, rng, times).evidence,
-            lost_replies(translations.by_group, self.delta_loss, lost_share, lost_share, of_no_group=lost_ungrouped),
+            intervals=_effect_intervals(translations, final_posterior),
+            evidence_at=lambda times: self.draw(translations, rng, times).evidence,
+            # a lost text can change an effect by its share of the texts
+            lost=lost_replies(
+                translations.by_group, self.delta_loss, step_1=lost_share, step_2=lost_share, of_no_group=lost_ungrouped
+            ),
         )
 
 
@@ -421,7 +423,8 @@ def _letter_reasons(
         return [Reason("compensates", {**common_facts, "step_1": step_1, "step_2": step_2}, translations.name)]
     if letter is Letter.DSBS:
         counts = translations.pooled_counts()
-        kept_count = sum(int(counts[n, translations.outputs.index(row)]) for n, row in enumerate(translations.rows))
+        kept_columns = [translations.outputs.index(value) for value in translations.rows]
+        kept_count = int(counts[np.arange(len(kept_columns)), kept_columns].sum())
         facts = {
             **common_facts,
             "step_2": step_2,
@@ -450,7 +453,7 @@ def _shift_reason(translations: Translations, step_1: float, common_facts: Json)
     input_shares = np.concatenate([unbiased_shares, np.zeros(len(translations.outputs) - len(unbiased_shares))])
     gains = unbiased_shares @ rates - input_shares
     gainer = int(np.argmax(gains))
-    if gainer == len(translations.outputs) - 1 and not translations.neutral:
+    if gainer == len(translations.outputs) - 1 and not translations.neutral:  # the last output is the residual
         return Reason(
             "attribute-erased", {**common_facts, "erased": int(counts[:, -1].sum()), "sent": total}, translations.name
         )

@@ -77,7 +77,7 @@ def default_unbiased(attribute: Attribute) -> tuple[dict[str, float], ...]:
 def default_biased(attribute: Attribute) -> tuple[dict[str, float], ...]:
     """Return one block for each value, with a share of .9 of that value: P5's (.1, .9, 0), (.9, .1, 0) for gender."""
     names = attribute.value_names
-    other_share = round((1 - BIASED_SHARE) / (len(names) - 1), 12)
+    other_share = round((1 - BIASED_SHARE) / (len(names) - 1), 12)  # .1 instead of .09999999999999998
     return tuple(
         {name: BIASED_SHARE if name == favoured else other_share for name in names} for favoured in reversed(names)
     )
@@ -153,8 +153,8 @@ def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
             contents = [sentence.content for sentence in texts[index].sentences]
             peers = {peer for content in contents for peer in texts_by_content[content]} - {index}
             halves_of_peers = [half_of_text[peer] for peer in peers if peer in half_of_text]
-            half_of_text[index] = int(halves_of_peers.count(0) > halves_of_peers.count(1))
-            unassigned += sorted(peers - set(half_of_text), reverse=True)
+            half_of_text[index] = int(halves_of_peers.count(0) > halves_of_peers.count(1))  # with fewer of its peers
+            unassigned += sorted(peers - set(half_of_text), reverse=True)  # `pop` takes the first text first
     parts = [[text for index, text in enumerate(texts) if half_of_text[index] == half] for half in (0, 1)]
     return tuple(part for part in parts if part)
 
@@ -181,7 +181,7 @@ def capacity(
     """Count the texts per block that a `BlockWriter` can write before it would repeat a sentence."""
     content_count = len(occupations() if pool is None else pool) * len(construction.frames_for(attribute))
     names = attribute.value_names
-    return _texts_per_block(_block_shares(specs, names), len(names), (content_count,) * len(names))
+    return _texts_per_block(_block_shares(specs, names), len(names), content_counts=(content_count,) * len(names))
 
 
 def neutral_capacity(attribute: Attribute, specs: Sequence[BlockSpec], source: SourceLanguage | None = None) -> int:
@@ -189,7 +189,7 @@ def neutral_capacity(attribute: Attribute, specs: Sequence[BlockSpec], source: S
     pool, neutral = _neutral_material(source)
     names = attribute.value_names
     content_counts = tuple(len(_occupations_of(name, pool)) * len(neutral.frames) for name in names)
-    return _texts_per_block(_block_shares(specs, names), 1, content_counts)
+    return _texts_per_block(_block_shares(specs, names), per_text=1, content_counts=content_counts)
 
 
 def _neutral_material(source: SourceLanguage | None) -> tuple[Sequence[Occupation], Construction]:
@@ -217,8 +217,9 @@ class _Writer(ABC):
         shares = _block_shares(specs, tuple(contents))
         self.capacity = _texts_per_block(shares, per_text, tuple(map(len, contents.values())))
         """Number of texts per block without a repeated sentence."""
-        self._written = 0
-        self._progress = [_cumulative_counts(block_shares, per_text) for block_shares in shares]
+        self._texts_written = 0  # of each block
+        # of each block, the number of sentences about each value: after further texts one by one, and at present
+        self._next_counts = [_cumulative_counts(block_shares, per_text) for block_shares in shares]
         self._counts = [(0,) * len(contents) for _ in specs]
 
     def more(self, texts_per_block: int) -> tuple[Text, ...]:
@@ -234,9 +235,9 @@ class _Writer(ABC):
                 f"there are at most {self.capacity}",
                 "texts_per_block",
             )
-        count = max(0, texts_per_block - self._written)
+        count = max(0, texts_per_block - self._texts_written)
         texts = [text for block_index in range(len(self._specs)) for text in self._extend_block(block_index, count)]
-        self._written += count
+        self._texts_written += count
         return tuple(texts)
 
     @abstractmethod
@@ -247,7 +248,7 @@ class _Writer(ABC):
         """Yield `count` further texts of the block with the index `block_index`."""
         old_counts = self._counts[block_index]
         for _ in range(count):
-            self._counts[block_index] = next(self._progress[block_index])
+            self._counts[block_index] = next(self._next_counts[block_index])
         new_sentences = [
             self._next_sentence(value)
             for value, old_count, new_count in zip(self._contents, old_counts, self._counts[block_index], strict=True)
@@ -255,7 +256,7 @@ class _Writer(ABC):
         ]
         block = self._specs[block_index].name
         texts = _split_into_texts(new_sentences, count, self._rng)
-        for number, sentences in enumerate(texts, start=self._written + 1):
+        for number, sentences in enumerate(texts, start=self._texts_written + 1):
             yield Text(f"{block}/{number:04d}", block, " ".join(sentence.text for sentence in sentences), sentences)
 
     def _next_sentence(self, value: str) -> Sentence:
@@ -288,7 +289,8 @@ class BlockWriter(_Writer):
             value.name: cycle([value.people[index] for index in rng.permutation(len(value.people))])
             for value in attribute.values
         }
-        super().__init__(specs, dict.fromkeys(attribute.value_names, contents), len(attribute.values), rng)
+        contents_by_value = dict.fromkeys(attribute.value_names, contents)
+        super().__init__(specs, contents_by_value, per_text=len(attribute.values), rng=rng)
 
     def _write_sentence(self, content: Content, value: str) -> str:
         person = next(self._people[value]) if content.frame.named else ""
@@ -316,7 +318,7 @@ class NeutralWriter(_Writer):
                 raise SpecificationError(f"the catalogue has no occupation held mostly by {name!r}", "attribute")
         names = attribute.value_names
         contents = {name: _shuffled_contents(_occupations_of(name, pool), neutral.frames, rng) for name in names}
-        super().__init__(specs, contents, 1, rng)
+        super().__init__(specs, contents, per_text=1, rng=rng)
 
     def _write_sentence(self, content: Content, value: str) -> str:  # noqa: ARG002 - a neutral sentence names no value
         return content.frame.write(content.occupation)
@@ -351,12 +353,12 @@ def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator, pool: 
     contents_by_side = []
     for side in dict.fromkeys(occupation.side for occupation in pool):
         side_occupations, first_frame = _occupations_of(side, pool), int(rng.integers(len(frames)))
-        order = rng.permutation(len(side_occupations)).tolist()
+        shuffled_indices = rng.permutation(len(side_occupations)).tolist()
         contents_by_side.append(
             [
                 Content(side_occupations[occupation_index], frames[(first_frame + position + turn) % len(frames)])
                 for turn in range(len(frames))
-                for position, occupation_index in enumerate(order)
+                for position, occupation_index in enumerate(shuffled_indices)
             ]
         )
     return [content for contents in zip_longest(*contents_by_side) for content in contents if content is not None]

@@ -76,7 +76,7 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
     .. [1] Rao & Scott (1992), "A simple method for the analysis of clustered binary data", Biometrics 48.
     """
     counts = np.array(list(by_occupation.values()), dtype=float)
-    inflation = np.ones(counts.shape[1] if counts.ndim == 3 else 1)
+    inflation = np.ones(counts.shape[1] if counts.ndim == 3 else 1)  # without occupations, there are no rows
     for row in range(len(inflation)):
         occupation_counts = counts[counts[:, row].sum(axis=1) > 0, row] if counts.ndim == 3 else counts
         if len(occupation_counts) < LEAST_OCCUPATIONS:
@@ -122,18 +122,20 @@ def _draw_strata(
     role: str = "unbiased",
 ) -> Iterator[tuple[HiddenEffect, Floats]]:
     """Yield each stratum's effect in each block of `role`, from a joint fit of all strata and from the stratum only."""
-    outputs = len(translations.outputs) - translations.neutral  # an output that names no value is no effect
-    unbiased_shares, block_shares = pad_to(translations.shares("unbiased"), outputs), translations.shares(role)
+    output_count = len(translations.outputs) - translations.neutral  # an output that names no value is no effect
+    unbiased_shares, block_shares = pad_to(translations.shares("unbiased"), output_count), translations.shares(role)
+    # biased blocks can only be compared with a single unbiased one
     if len(counts_by_part) < 2 or (role == "biased" and len(unbiased_shares) > 1):
         return
     shares_by_part = {
-        name: outputs_under(draw_transitions(counts, rng, draws), block_shares)[..., :outputs]
+        name: outputs_under(draw_transitions(counts, rng, draws), block_shares)[..., :output_count]
         for name, counts in counts_by_part.items()
     }
     for block in range(len(block_shares)):
         fair_shares = unbiased_shares[0 if role == "biased" else block]
         gaps_by_part = {}
         for name, output_shares in shares_by_part.items():
+            # the fair shares are of the sentences whose output names a value
             named_share = output_shares[:, block].sum(axis=1, keepdims=True) if translations.neutral else 1.0
             gaps_by_part[name] = output_shares[:, block] - named_share * fair_shares
         estimates = {name: (gaps.mean(axis=0), gaps) for name, gaps in gaps_by_part.items()}
@@ -166,10 +168,11 @@ def _draw_spread(
     if len(complete_cases) >= LEAST_OCCUPATIONS:
         output_shares = complete_cases / complete_cases.sum(axis=2, keepdims=True)
         columns = [translations.outputs.index(value) for value in translations.rows]
+        # by occupation and value: share of its sentences that keep the value; share of others' that get it instead
         kept_shares = np.stack([output_shares[:, row, column] for row, column in enumerate(columns)], axis=1)
         from_others = np.einsum("a,nak->nk", shares, output_shares)[:, columns] - shares * kept_shares
         offset = -((kept_shares - kept_shares.mean(axis=0)) * (from_others - from_others.mean(axis=0))) @ shares
-        weights = rng.dirichlet(np.full(len(offset), float(times)), draws)
+        weights = rng.dirichlet(np.full(len(offset), float(times)), draws)  # Bayesian bootstrap of the occupations
         common_variance = np.maximum(0.0, weights @ offset)  # can be below 0 by chance with few occupations
         variance = np.maximum(0.0, variance - common_variance)
     return (HiddenEffect("individual", "typical occupation", np.sqrt(variance), limit),)

@@ -139,7 +139,7 @@ def with_indefinite_article(text: Text) -> Text:
     (sentence,) = text.sentences
     frames = construction("neutral-indefinite").frames
     _, _, frame_number = sentence.content.rpartition("/")
-    frame = frames[int(frame_number) % len(frames)]
+    frame = frames[int(frame_number) % len(frames)]  # there are fewer frames than with the definite article
     occupation = next(candidate for candidate in occupations() if candidate.name == sentence.occupation)
     new_text = frame.write(occupation)
     new_sentence = replace(sentence, text=new_text, content=f"{occupation.name}/{frame.name}")

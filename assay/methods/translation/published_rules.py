@@ -58,13 +58,11 @@ def analyse_blocks(
     """
     names = rule_names(statistic, join)
     *chi_squared_names, kl_name = names
-    outputs = len(translations.rows) if translations.neutral else len(translations.outputs)
-    observed = {block.name: translations.by_block[block.name].sum(axis=0)[:outputs] for block in translations.blocks}
+    size = len(translations.rows) if translations.neutral else len(translations.outputs)  # number of compared outputs
+    observed = {block.name: translations.by_block[block.name].sum(axis=0)[:size] for block in translations.blocks}
     block_shares = {
         role: {
-            block.name: _output_shares(translations, block, outputs)
-            for block in translations.blocks
-            if block.role == role
+            block.name: _output_shares(translations, block, size) for block in translations.blocks if block.role == role
         }
         for role in ("unbiased", "biased")
     }
@@ -80,11 +78,11 @@ def analyse_blocks(
             rng,
             reading=rule_reading,
             statistic=statistic,
-            join="vote" if join == "vote" else None,
+            join="vote" if join == "vote" else None,  # `None`: as the rule was published
             alpha=alpha,
         )
         letters[rule] = verdict.letter
-        detail["chi-squared"] = _tests_as_json(verdict.tests)
+        detail["chi-squared"] = _tests_as_json(verdict.tests)  # both readings use the same tests
     divergence = divergence_letter(observed, block_shares["unbiased"], block_shares["biased"], alpha, rng, join)
     letters[kl_name] = divergence.letter
     detail["kl"] = _tests_as_json(divergence.tests)
@@ -93,6 +91,7 @@ def analyse_blocks(
         block: {name: asdict(exact_multinomial(counts, shares, rng)) for name, shares in unbiased_shares.items()}
         for block, counts in observed.items()
     }
+    # False sorts before True: the rules of `reading` come first
     ordered_letters = {rule: letters[rule] for rule in sorted(names, key=lambda rule: f"/{reading}" not in rule)}
     return Analyses(ordered_letters, detail, _lowest_p(unbiased_shares, detail["exact-multinomial"]))
 
@@ -111,13 +110,16 @@ def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]
     pvalues, ranks = np.array([raw_pvalues[name] for name in names]), np.arange(1, len(names) + 1)
     holm = np.minimum(np.maximum.accumulate(pvalues * ranks[::-1]), 1.0)
     bh = np.minimum(np.minimum.accumulate((pvalues * len(names) / ranks)[::-1])[::-1], 1.0)
-    adjusted_p = {name: {"holm": float(a), "bh": float(b)} for name, a, b in zip(names, holm, bh, strict=True)}
-    return {name: {"p": p, **adjusted_p[name]} for name, p in raw_pvalues.items()}
+    index_by_name = {name: index for index, name in enumerate(names)}
+    return {
+        name: {"p": p, "holm": float(holm[index_by_name[name]]), "bh": float(bh[index_by_name[name]])}
+        for name, p in raw_pvalues.items()
+    }
 
 
-def _output_shares(translations: Translations, block: BlockSpec, outputs: int) -> Floats:
-    values = [block.shares.get(row, 0.0) for row in translations.rows]
-    return np.array(values + [0.0] * (outputs - len(values)))
+def _output_shares(translations: Translations, block: BlockSpec, size: int) -> Floats:
+    shares = [block.shares.get(row, 0.0) for row in translations.rows]
+    return np.array(shares + [0.0] * (size - len(shares)))  # no text is about the residual, the last output
 
 
 def _lowest_p(unbiased_blocks: Collection[str], tests: Mapping[str, Mapping[str, Json]]) -> float:

@@ -175,8 +175,8 @@ class RoundTrip(TranslationMethod):
             ]
             texts_with_middle: list[tuple[Text, str]] = []
             for text, reply in zip(chunk, out_replies, strict=True):
-                if failure := read_hop(text.text, reply):
-                    translations.count(text, failure, middle=reply.value)
+                if unusable_reading := read_hop(text.text, reply):
+                    translations.count(text, unusable_reading, middle=reply.value)
                 else:
                     texts_with_middle.append((text, str(reply.value)))
             back_replies = yield [
@@ -188,7 +188,7 @@ class RoundTrip(TranslationMethod):
                 for text, middle in texts_with_middle
             ]
             for (text, middle), reply in zip(texts_with_middle, back_replies, strict=True):
-                returned_text, count = str(reply.value), len(text.sentences)
-                failure = read_hop(middle, reply)
-                reading = failure or read_text(returned_text, count, self.catalog_attribute, self.source_texts)
+                reading = read_hop(middle, reply) or read_text(
+                    str(reply.value), len(text.sentences), self.catalog_attribute, self.source_texts
+                )
                 translations.count(text, reading, middle=middle, returned=reply.value)
