@@ -162,6 +162,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
 
 def _called_addresses(job: Job, rated_target: Target, second_target: Target | None) -> dict[str, bool]:
     """Return the addresses that a job calls; a value is true if the host needs a cool-down between ratings."""
+    # an author or a judge is not rated; a link overwrites its entry if it has the same address
     cools_down_by_url = {} if second_target is None else {second_target.base_url: False}
     for link in _links(job.target):
         has_secret = rated_target.secret is not None or link.get("id") in rated_target.link_secrets
@@ -203,7 +204,7 @@ async def examine(
     writes_itself = second_service is None or second_service.is_judge
     adapter = rated_service.adapter
     if writes_itself and author_questions and resumed:
-        adapter = one_question_per_call(adapter)
+        adapter = one_question_per_call(adapter)  # not examined: a call with several could mix up their answers
     elif first_questions:
         asks = [ask for ask in first_questions if writes_itself or not isinstance(ask, AUTHORED)]
         adapter = (await rated_service.examine(pairs, asks)).adapter
@@ -261,7 +262,8 @@ def hosts_of(*target_documents: Json | None) -> tuple[str, ...]:
     hosts: set[str] = set()
     for document in filter(None, target_documents):
         for link in _links(document):
-            hosts.add(urlsplit(str(link.get("base_url") or "")).netloc.rpartition("@")[2] or str(link["protocol"]))
+            _credentials, _, host = urlsplit(str(link.get("base_url") or "")).netloc.rpartition("@")
+            hosts.add(host or str(link["protocol"]))
     return tuple(sorted(hosts))
 
 
@@ -289,8 +291,10 @@ def _rated_target(context: WorkerContext, job: Job) -> Target:
     if job.sealed_secret is None:
         secret = _saved_secret(context, job, job.target_id, job.target)
     else:
-        identity = {"tenant": job.tenant, "target": job.id}
-        secret = context.vault.open_for_target(job.sealed_secret, **identity, description=job.target)
+        # such a secret was sealed for the job's id, because its target need not be saved
+        secret = context.vault.open_for_target(
+            job.sealed_secret, tenant=job.tenant, target=job.id, description=job.target
+        )
     return with_tightened_limits(Target.of(job.target, secret, _link_secrets(context, job)))
 
 
@@ -340,5 +344,5 @@ def _same_address(target: StoredTarget, description: Json) -> bool:
 
 
 def _open_secret(context: WorkerContext, target: StoredTarget, sealed_secret: SealedSecret) -> str:
-    identity = {"tenant": target.tenant, "target": target.id}
-    return context.vault.open_for_target(sealed_secret, **identity, description=targets.descriptor(target))
+    description = targets.descriptor(target)
+    return context.vault.open_for_target(sealed_secret, tenant=target.tenant, target=target.id, description=description)

@@ -139,7 +139,7 @@ def _parse_counts(row: Mapping[str, str], line: int) -> Count:
 
 
 def _parse_count(cell: str, line: int, column: str) -> int:
-    if not (cell.isascii() and cell.isdigit() and len(cell) <= 7) or int(cell) > MOST_TRIALS:
+    if not (cell.isascii() and cell.isdigit() and len(cell) <= 7) or int(cell) > MOST_TRIALS:  # which has 7 digits
         raise Unreadable(f"{shown(cell)} is not an integer from 0 to {MOST_TRIALS:,}", line=line, column=column)
     return int(cell)
 

@@ -65,7 +65,7 @@ def _translate_zip_errors() -> Iterator[None]:
 
 def _check_end_record(file: BinaryIO) -> None:
     """Raise `Unreadable` for a too large table of contents, before reading it."""
-    size = file.seek(0, 2)
+    size = file.seek(0, 2)  # 2: from the end
     if size < _END_RECORD.size:
         raise BadZipFile
     file.seek(-_END_RECORD.size, 2)
@@ -263,7 +263,7 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
 def _read_header(file: BinaryIO) -> tuple[int | None, int]:
     """Read the header ``words dims``; if there is none, go back to the start and return ``(None, 0)``."""
     start = file.tell()
-    parts = file.readline(64).split()
+    parts = file.readline(64).split()  # a header is shorter
     if len(parts) == 2 and all(part.isdigit() and len(part) < 10 for part in parts):
         count, dims = map(int, parts)
         if dims == 0:

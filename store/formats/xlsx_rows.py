@@ -62,7 +62,7 @@ class XlsxRows:
         check_names(self.columns)
         if formula := next((name for name in self.columns if is_formula(name)), None):
             raise Unreadable(f"{shown(formula)} is a spreadsheet formula; rename the column", line=self._header_row)
-        self._count_start: Field = None
+        self._count_start: Field = None  # the first row number, if the first column counts the rows
 
     def __iter__(self) -> Iterator[tuple[int, list[Field]]]:
         """Yield the number of each row in the sheet, and its cells: texts, integers and numbers."""
@@ -112,7 +112,7 @@ class XlsxRows:
             else:
                 row[position] = cell
         if self._count_start is not None and indices[0] != 0:
-            self._check_unnamed_cell(0, None, line, row_count)
+            self._check_unnamed_cell(0, None, line, row_count)  # the row number is missing
         return row
 
     def _refuse_text(self, row: Sequence[Field], line: int) -> None:

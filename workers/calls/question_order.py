@@ -61,7 +61,7 @@ class QuestionOrder:
                 positions = _positions_in_rounds(relatives, positions, earliest_calls)
             elif in_rounds:
                 by_earliest_call = np.lexsort((positions, earliest_calls))  # at random among equal ones
-                positions = np.argsort(by_earliest_call)
+                positions = np.argsort(by_earliest_call)  # inverse permutation: the position of each question
             if _swap_until_separate(positions, relatives, earliest_calls.tolist(), distance, per_call, self._rng):
                 break
         for probe, position in zip(probes, positions.tolist(), strict=True):
@@ -70,6 +70,7 @@ class QuestionOrder:
                 self._last_calls[item_name] = max(self._last_calls.get(item_name, 0), call)
         self._call_count += call_count
         last_calls = self._last_calls.items()
+        # calls farther back than the distance constrain no later batch
         self._last_calls = {name: call for name, call in last_calls if self._call_count - call < self._distance}
         return [probes[index] for index in np.argsort(positions)], per_call
 
@@ -85,8 +86,9 @@ class QuestionOrder:
         """
         if not relatives and not self._last_calls:
             return
+        # k + 1 versions at equal distances span k distances; pairs are sent in two halves of the batch
         distance = min(self._distance, call_count // max(2, max(map(len, relatives.values()), default=0)))
-        if call_count > 2 * distance:
+        if call_count > 2 * distance:  # in a larger batch, exchanges alone may separate a random order
             yield distance, self._distance, False
         scale = 1.0
         while int(scale * self._distance) > 0:
@@ -101,7 +103,7 @@ def _other_versions(probes: Sequence[Probe]) -> Relatives:
             indices_by_item[item_name].append(index)
     relatives: dict[int, set[int]] = defaultdict(set)
     for indices in indices_by_item.values():
-        if 1 < len(indices) <= MOST_VERSIONS:
+        if 1 < len(indices) <= MOST_VERSIONS:  # more cannot be kept apart, and `questions_in_a_call` lets them share
             for index in indices:
                 relatives[index].update(indices)
     return {index: tuple(versions - {index}) for index, versions in relatives.items()}

@@ -151,7 +151,7 @@ def read_settings(protocol: str, kind: Kind, settings: Json) -> tuple[type[Adapt
 @cache
 def protocols() -> tuple[ProtocolInfo, ...]:
     """Return the facts about all protocols: built-in ones in the order of the list, presets, then plug-ins."""
-    # cached, because the settings classes of the presets are slow to build
+    # cached, because the settings classes of the presets are slow to build; each name keeps its first place in the dict
     built_in: dict[str, type[Adapter] | Preset] = {adapter.protocol: adapter for adapter in PROTOCOLS}
     return tuple(_protocol_info(name, adapter) for name, adapter in {**built_in, **presets(), **_adapters()}.items())
 
@@ -301,15 +301,16 @@ def read_target(document: Json, secret: str | None = None) -> Target:
         raise SpecificationError(message, "base_url")
     settings = _read_object(document, "settings")
     _, valid_settings = read_settings(adapter.protocol, kind, settings)
+    auth = getattr(valid_settings, "auth", None)
     if isinstance(valid_settings, TargetSettings):
         valid_settings.check_kind(kind)
     if secret is not None or "secret" in document:
         secret = secret if secret is not None else document["secret"]
-        _check_secret(secret, adapter, getattr(valid_settings, "auth", None))
+        _check_secret(secret, adapter, auth)
         if isinstance(valid_settings, TargetSettings):
             valid_settings.check_secret(secret)
-    if isinstance(auth := getattr(valid_settings, "auth", None), AwsSigV4) and base_url:
-        auth.region_of(base_url)
+    if isinstance(auth, AwsSigV4) and base_url:
+        auth.region_of(base_url)  # raises if no region is named
     limits = read_fields(Limits, _read_object(document, "limits"), "limits")
     name = str(document.get("name") or adapter.protocol)
     return Target(name, kind, adapter.protocol, base_url, settings, secret, limits)
@@ -371,13 +372,14 @@ def _read_object(document: Json, name: str) -> Json:
 
 def _read_kind(name: Any, adapter: type[Adapter] | Preset) -> Kind:
     kinds = kinds_of(adapter)
-    names = tuple(str(kind) for kind in sorted(kinds))
     try:
         kind = Kind(name)
     except ValueError:
         raise UnknownName("kind of service", str(name), tuple(Kind), "kind") from None
     if kind not in kinds:
-        raise SpecificationError(f"protocol {adapter.protocol} speaks to {', '.join(names)}, not to {kind}", "kind")
+        raise SpecificationError(
+            f"protocol {adapter.protocol} speaks to {', '.join(sorted(kinds))}, not to {kind}", "kind"
+        )
     return kind
 
 

@@ -121,7 +121,7 @@ def assertion(scheme: GcpServiceAccount, secret: str, now_s: float) -> TokenRequ
         "scope": scheme.scope,
         "aud": scheme.token_url,
         "iat": int(now_s),
-        "exp": int(now_s) + 3600,
+        "exp": int(now_s) + 3600,  # Google accepts at most an hour
     }
     signed_part = b".".join(_base64url(json.dumps(part).encode()) for part in (header, claims))
     signature = account.key.sign(signed_part, PKCS1v15(), SHA256())

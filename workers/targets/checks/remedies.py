@@ -134,6 +134,7 @@ def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask:
     case = _Case(failure, exchange, target, ask)
     remedy = _remedy_of_case(case)
     misunderstood = target.kind in RECORDS and case.status in MISUNDERSTOOD and not target.settings.get("samples")
+    # a remedy that names the place of the answer implies that the request was understood
     if misunderstood and "settings.output" not in remedy.remedy:
         return Remedy(remedy.cause, f"{remedy.remedy} If it takes records, give some in settings.samples.")
     return remedy

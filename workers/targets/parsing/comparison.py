@@ -89,11 +89,13 @@ def _parse_scores(answer: Any, labels: Sequence[str]) -> Classification:
     answer = unwrap(answer)
     if isinstance(answer, Mapping):
         by_label = {label_key(label_text(name)): score for name, score in answer.items()}
-        answer = [by_label.get(label_key(label)) for label in labels[:2]] if len(by_label) == 2 else answer
+        if len(by_label) == 2:
+            answer = [by_label.get(label_key(label)) for label in labels[:2]]  # without the label of a tie
     if not isinstance(answer, list) or len(answer) != 2:
         raise Misread(f"returned {summary_of(answer)}; expected a score for each of the two documents")
-    score, other_score = (finite_number(number, "score") for number in answer)
-    return _label_without_scores(TIE if score == other_score else FIRST if score > other_score else SECOND)
+    first_score, second_score = (finite_number(number, "score") for number in answer)
+    better_document = FIRST if first_score > second_score else SECOND
+    return _label_without_scores(TIE if first_score == second_score else better_document)
 
 
 def _parse_document(answer: Any, documents: Mapping[str, Field]) -> Classification:

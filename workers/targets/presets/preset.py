@@ -71,7 +71,8 @@ class Preset:
             type_of_setting: Any = types[setting.name]
             described_type = Annotated[type_of_setting, Field(description=properties[setting.name]["description"])]
             filled = setting.name in self.settings or all(setting.name in by_kind for by_kind in self.by_kind.values())
-            factory = list if filled else setting.default_factory  # the preset's own default is not shown
+            # a schema shows no value of a factory, so this hides the base's default, which the preset replaces
+            factory = list if filled else setting.default_factory
             default = field(default_factory=factory) if factory is not MISSING else field(default=setting.default)
             members.setdefault(setting.name, (described_type, default))
         member_list = [(name, *type_and_default) for name, type_and_default in members.items()]
@@ -115,6 +116,7 @@ def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
             if text in {".", ".."}:
                 raise SpecificationError(f"{name} is {text!r}, which would lead to another path", name)
             return quote(text, safe="")
+        # the base protocol fills braces itself; only those of the instruction are meant for it
         return text if name == "instruction" else text.replace("{", "{{").replace("}", "}}")
 
     return _PARAMETER.sub(text_of_parameter, template)

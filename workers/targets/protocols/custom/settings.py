@@ -283,8 +283,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
                 raise SpecificationError(f"{where} may hold visible ASCII characters only", where)
 
     def _check_auth(self) -> None:
-        check_placeholders(self.auth_value, ("secret",), "auth_value")
-        if not self.auth_name or "secret" not in check_placeholders(self.auth_value, ("secret",), "auth_value"):
+        used_names = check_placeholders(self.auth_value, ("secret",), "auth_value")
+        if not self.auth_name or "secret" not in used_names:
             raise SpecificationError("auth needs an auth_name, and an auth_value that holds {secret}", "auth_value")
         if self.auth == "header":
             schemes.check_header_name(self.auth_name, "auth_name")

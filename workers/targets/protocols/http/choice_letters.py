@@ -26,6 +26,8 @@ _CUES, _NOUNS = alternatives("choice", "cues"), alternatives("choice", "nouns")
 _ORDINALS = tuple(alternatives("choice", name) for name in ("first", "second"))
 
 _EDGE, _END = r"(?<![A-Za-zÀ-ɏ0-9'])", r"(?![A-Za-zÀ-ɏ0-9'])"
+"""Beginning and end of a word, which may have accents."""
+
 _SINGLE_CAPITAL = re.compile(rf"{_EDGE}[A-Z]{_END}(?!-\w)")
 _WORD_AFTER = re.compile(
     r"\s+(?!(?:or|and|is|was|would|seems|sounds|because|since|as|for|o|u|y|e|et|ou|und|oder|es|est|ist|è|é)\b)[a-zà-ÿ]"
@@ -131,7 +133,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
         return None
     text = fence[1] if (fence := _FENCE.match(text)) else text
     if (choice := _choice_in_json(text)) is not None:
-        return letter_in(choice, options) if choice.strip() != text else None
+        return letter_in(choice, options) if choice.strip() != text else None  # no endless recursion
     words = _words_without_case(text)
     equal_options = [index for index, option in enumerate(options) if _words_without_case(option) == words]
     if equal_options:
@@ -141,7 +143,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)
     if (option_index := _repeated_option(text, options)) is not None:
         return option_index
-    text_outside, negating_options = _without_unknowable(_without_options(text, options), options)
+    text_outside, negating_options = _without_negating_options(_without_options(text, options), options)
     if refuses_in_words(text_outside):
         return None
     indices = _letters_on_own_line(text, len(options))
@@ -203,7 +205,7 @@ def _repeated_option(text: str, options: Sequence[str]) -> int | None:
     return matching[0] if len(matching) == 1 else None
 
 
-def _without_unknowable(text: str, options: Sequence[str]) -> tuple[str, set[int]]:
+def _without_negating_options(text: str, options: Sequence[str]) -> tuple[str, set[int]]:
     """Remove the words of negating options, such as "Can't answer"; return the text and these options' indices.
 
     Case and the forms of "cannot" are ignored. Such words alone are no choice: "I can't answer that" is a refusal. But
@@ -234,7 +236,8 @@ def _mentioned_options(text: str, options: Sequence[str]) -> set[int]:
     letters = [match[0] for match in capitals if not _is_article(text_outside, match)]
     if letters:  # "A than B": beside another letter, an article may be a letter as well
         letters += [match[0] for match in capitals if _NOUN_AFTER.match(text_outside, match.end()) is None]
-    letters += [match[match.lastindex or 0] for match in _LOWER_LETTER.finditer(text_outside)]
+    letters += [match[match.lastindex or 0] for match in _LOWER_LETTER.finditer(text_outside)]  # the group that matched
+    # "I" is usually the pronoun
     indices = {index for letter in letters if letter != "I" and (index := _index_of_letter(letter, count)) is not None}
     indices |= {int(match[1]) - 1 for match in _OPTION_NUMBER.finditer(text_outside) if int(match[1]) <= count}
     if count >= len(_ORDINALS):
@@ -261,7 +264,7 @@ def _quoted_options(text: str, options: Sequence[str]) -> list[int]:
     spaced_text = f" {_words_of(text)} "
     indices: list[int] = []
     differing_in_case: list[int] = []
-    for index, option in sorted(enumerate(options), key=lambda entry: len(entry[1]), reverse=True):
+    for index, option in sorted(enumerate(options), key=lambda entry: len(entry[1]), reverse=True):  # longest first
         spaced_option = f" {_words_of(option)} "
         if not spaced_option.strip():
             continue
@@ -270,7 +273,8 @@ def _quoted_options(text: str, options: Sequence[str]) -> list[int]:
             is_quoted = re.match(option_alone, text, re.IGNORECASE) is not None
         else:
             is_quoted = spaced_option in spaced_text
-            differing_in_case += [index] * (not is_quoted and spaced_option.casefold() in spaced_text.casefold())
+            if not is_quoted and spaced_option.casefold() in spaced_text.casefold():
+                differing_in_case.append(index)
         if is_quoted:
             indices.append(index)
             spaced_text = spaced_text.replace(spaced_option, " … ")
@@ -321,6 +325,7 @@ def letter_shares(tokens: Likelihoods, count: int) -> list[float]:
     """Return the probability of each letter, summed over its spellings (" A", "A", "a)"); 0 for a missing letter."""
     shares = [0.0] * count
     for token, log_probability in tokens:
+        # tokenisers write a space as one of these characters
         letter = re.sub(r"[\W_]+", "", normalise_answer(token.replace("▁", " ").replace("Ġ", " "))).upper()
         if len(letter) == 1 and letter in LETTERS[:count]:
             shares[LETTERS.index(letter)] += math.exp(log_probability)

@@ -1,8 +1,8 @@
 """Adapter for a language model that decides about cases: a classifier or a regressor behind a prompt.
 
-It asks a language model's adapter in one of three ways: the first that an answer allows (`Decision.readings`). With
-lettered options, the question is asked once for every rotation of the options, so that a preference for a position
-cancels: the score of a label is its mean over the rotations.
+A *reading* is one of three ways to ask and to read the answer; the first that an answer allows is settled on
+(`Decision.readings`). With lettered options, the question is asked once for every rotation of the options, so that a
+preference for a position cancels: the score of a label is its mean over the rotations.
 """
 
 from __future__ import annotations
@@ -90,10 +90,11 @@ class Decider(Adapter):
         return [await self._decide_case(ask, idempotency_key) for ask in questions_for(questions, asks)]
 
     async def _decide_case(self, ask: Any, key: str | None) -> Reply:
+        """Ask about a case with the settled reading, or else with one after the other until an answer can be read."""
         question = self.decision.question(ask.given)
         if question is None:
-            missing_slot = "its slots are the columns of a record, and the case lacks one"
-            return Reply(failure=Failure("unsupported", f"the prompt cannot be filled in: {missing_slot}"))
+            cause = "its slots are the columns of a record, and the case lacks one"
+            return Reply(failure=Failure("unsupported", f"the prompt cannot be filled in: {cause}"))
         if self._settled_reading:
             return await self._ask_every_system(question, self._settled_reading[0], key)
         reply = Reply()
@@ -123,10 +124,10 @@ class Decider(Adapter):
         """Ask the model with one system prompt; return a number, or the score of each label."""
         labels = self.decision.labels
         if self.decision.range is not None:
-            return await self._call_model(model, Decide(prompt, (), read=self._read_number), reading, key)
+            return await self._call_model(model, Decide(prompt, options=(), read=self._read_number), reading, key)
         if reading != "letters":
             parse = self._read_probabilities if reading == "probabilities" else self._read_label
-            return await self._call_model(model, Decide(prompt, (), read=parse), reading, key)
+            return await self._call_model(model, Decide(prompt, options=(), read=parse), reading, key)
         mean_scores = dict.fromkeys(labels, 0.0)
         for rotation in range(len(labels)):
             options = (*labels[rotation:], *labels[:rotation])
@@ -191,11 +192,11 @@ def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput, str], Reply
 
     def read_letter(output: ModelOutput, origin: str) -> Reply:
         text = choice_letters.without_thoughts(output.text)
-        if choice_letters.bare_letter(text) and text.strip():
+        if choice_letters.bare_letter(text) and text.strip():  # an empty text counts as a bare letter, but chooses none
             shares = choice_letters.letter_shares(output.first, len(options))
             if sum(shares) >= choice_letters.LEAST_SHARE:
                 return Reply({option: share / sum(shares) for option, share in zip(options, shares, strict=True)})
-        chosen_option = option_in(output.text, options)
+        chosen_option = option_in(output.text, options)  # removes thoughts itself
         if chosen_option is None or (output.ended == "length" and not choice_letters.bare_letter(text)):
             return _unread_failure(output, origin, f"one of A to {choice_letters.LETTERS[len(options) - 1]}", options)
         return Reply({option: float(option == chosen_option) for option in options})

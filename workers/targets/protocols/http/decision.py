@@ -85,7 +85,7 @@ class Decision(Strict):
     def _check_language(self) -> None:
         """Validate that there is an instruction how to answer in the language."""
         if self.language != ENGLISH:
-            sentence_table(self.language, "decision.language")
+            sentence_table(self.language, "decision.language")  # raises for an unknown language
             if not self.labels:
                 raise SpecificationError("numbers are asked for in English; leave language out", "decision.language")
 
@@ -130,7 +130,7 @@ class Decision(Strict):
         if self.answer is not None:
             return self.answer
         if self.range is not None:
-            low, high = (f"{bound:g}" if abs(bound) < 1e6 else f"{bound:.0f}" for bound in self.range)
+            low, high = (f"{bound:g}" if abs(bound) < 1e6 else f"{bound:.0f}" for bound in self.range)  # no exponent
             return f"Answer with one number from {low} to {high} only, without a unit and without separators."
         if self.language != ENGLISH:
             instructions = sentence_table(self.language)["instructions"]

@@ -125,6 +125,7 @@ def declines(text: str, labels: Sequence[str]) -> bool:
 
 def _leading_labels(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
     """Return the labels with which a text begins, each with the text after it."""
+    # an emoji ends a label like a full stop
     text = "".join("." if category(char) == "So" else char for char in _MARKUP.sub("", text)).strip()
     end = r"(?=\s*[,.;!(](?!\d)|\s*\n|\s+[-–—]\s|\s*\Z)"
     opening = rf"[\W_]*(?:{_APOLOGY})?(?:{_SAYS})?"
@@ -141,6 +142,7 @@ def _is_upheld(label: str, text_after: str, labels: Sequence[str]) -> bool:
         return False
     if negates(label) or label.casefold() in _NEGATIVE_LABELS:
         return not _WITHDRAWN_DENIAL.search(text_after)
+    # a negation right after the label takes it back; a later one may be about something else
     return not negates(explanation.lstrip(" ,.;!(\n-–—")[:20]) and not _WITHDRAWAL.search(explanation)
 
 
@@ -183,7 +185,7 @@ def option_in(answer: str, options: Sequence[str]) -> str | None:
     label = label_in(after_letter, options)
     if after_letter != text and label is not None:
         answer = text.removesuffix(after_letter)  # the words are those of an option: "no" denies nothing
-    choice = letter_in(answer, ("",) * len(options))
+    choice = letter_in(answer, ("",) * len(options))  # options without words, so that only letters are read
     if choice is None:
         return label_in(answer, options)
     return options[choice] if label in {None, options[choice]} else None
@@ -224,7 +226,8 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
         return None  # 1 % is not 1
     if (scale := _NUMBER_ON_SCALE.fullmatch(text)) and float(scale[2]) == high >= LEAST_SCALE:  # such as "75/100"
         text = scale[1]
-    units = re.findall(r"[^\W\d_]+", re.sub(r"\d[eE](?=[+-]?\d)", "", text).casefold())
+    text_without_exponent = re.sub(r"\d[eE](?=[+-]?\d)", "", text)
+    units = re.findall(r"[^\W\d_]+", text_without_exponent.casefold())
     usual_units = alternatives("decision", "units")
     if not all(re.fullmatch(usual_units, unit) or re.search(rf"\b{unit}\b", prompt, re.IGNORECASE) for unit in units):
         return None
@@ -233,7 +236,7 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     if form is None and (plain_value := plain_number(text)) is not None:
         numbers.add(plain_value)
     if form is None and numbers and _MONEY.search(text):
-        numbers = {max(numbers)}
+        numbers = {max(numbers)}  # "$1.234" means 1,234: amounts of money seldom have three decimals
     numbers_in_range = {number for number in numbers if low <= number <= high}
     return numbers_in_range.pop() if len(numbers_in_range) == 1 else None
 
@@ -249,6 +252,7 @@ def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str,
     shares = dict.fromkeys(labels, 0.0)
     unclear_share = 0.0
     for token, log_probability in tokens:
+        # tokenisers write a space as one of these characters
         token_key = _token_key(token.replace("▁", " ").replace("Ġ", " "))
         fitting_labels = [
             label

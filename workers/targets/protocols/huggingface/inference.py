@@ -225,7 +225,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         candidate = answer[0] if isinstance(answer, list) and answer else answer
         if not isinstance(candidate, dict) or not isinstance(candidate.get("token_str"), str):
             raise Misread(f"gave {summary_of(candidate)} where a token with its score is due")
-        token = candidate["token_str"].replace("▁", " ").replace("Ġ", " ").strip()
+        token = candidate["token_str"].replace("▁", " ").replace("Ġ", " ").strip()  # tokenisers write spaces like this
         is_same_word = token.casefold() == word.casefold() if self.settings.uncased else token == word
         if not is_same_word:
             raise _UnknownWord(f"does not know {word[:60]!r} as one token")
