@@ -88,23 +88,12 @@ async def probe(
     A service that compares two documents is asked in both orders. A failed call is a result and not an exception.
     Nothing is retried and nothing is stored.
 
-    Parameters
-    ----------
-    pairs : sequence of (str, str)
-        Language pairs of a translator.
-    asks : sequence of Ask
-        First questions of the experiment, if there is one.
-    examine : bool
-        Examine the target as before a rating, in about ten further calls, if the question was answered.
-    exchanges : list of Exchange, optional
-        Receives every exchange, complete and with its secrets.
+    `pairs` are the language pairs of a translator, `asks` the first questions of the experiment, if there is one.
+    With `examine`, an answered question is followed by the examination before a rating, in about ten further calls.
+    `exchanges` receives every exchange, complete and with its secrets.
 
-    Raises
-    ------
-    SpecificationError
-        If the target's settings do not fit its protocol.
-    RatingsRefused
-        If the host refuses ratings.
+    Raise `SpecificationError` if the target's settings do not fit its protocol, `RatingsRefused` if the host refuses
+    ratings.
     """
     result = await _probe(
         target, egress, pairs, asks, examine=examine, exchanges=[] if exchanges is None else exchanges

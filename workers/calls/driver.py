@@ -136,12 +136,7 @@ class Driver:
     async def run(self, session: Session) -> Finding:
         """Run a session to its finding; all answers are in the ledger when this returns or raises.
 
-        Raises
-        ------
-        TargetUnavailable, TargetRefused
-            If further calls would fail.
-        Exception
-            Any error of the ledger.
+        Raise `TargetUnavailable` or `TargetRefused` if further calls would fail, and any error of the ledger.
         """
         self._writer = asyncio.create_task(self._write_regularly())
         try:
@@ -179,10 +174,7 @@ class Driver:
             raise first_error(error_group) from None
 
     def _group_by_call(self, probes: Sequence[Probe], limit: int) -> Iterator[list[Probe]]:
-        """Yield groups of at most `limit` probes that may share a call, in the order of the probes."""
-        if limit <= 1:
-            yield from ([probe] for probe in probes)
-            return
+        """Yield groups of at most `limit` probes that may share a call, in the order in which they are complete."""
         probe_groups: dict[object, list[Probe]] = {}
         for probe in probes:
             probe_group = probe_groups.setdefault(self.adapter.group_key(probe.ask), [])

@@ -81,12 +81,7 @@ class HostLimits:
     async def admit(self, job: Job, egress: Egress, cools_down_by_url: Mapping[str, bool]) -> None:
         """Allow a job to call the hosts of some URLs; a value is true if the host of its URL cools down between jobs.
 
-        Raises
-        ------
-        RatingsRefused
-            If a host refuses ratings.
-        HostCoolingDown
-            If a host cools down after another rating.
+        Raise `RatingsRefused` if a host refuses ratings, `HostCoolingDown` if one cools down after another rating.
         """
         cooling_hosts: set[str] = set()
         for url, must_cool_down in cools_down_by_url.items():

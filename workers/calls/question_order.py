@@ -30,14 +30,8 @@ class QuestionOrder:
     """Orders the batches of a job; the versions of an item (`Probe.versions_of`) are far apart over all batches.
 
     A service could otherwise recognise a test by two questions that differ only in the attribute. The version that is
-    sent first is random.
-
-    Parameters
-    ----------
-    rng : Generator
-        Decides the order. The service must not know it; the rating does not depend on it.
-    apart : int
-        Number of calls between two versions of an item. If a batch is too small, the distance is as large as possible.
+    sent first is random. `rng` decides the order; the service must not know it, and the rating does not depend on it.
+    `apart` is the number of calls between two versions; in a batch that is too small, as many as possible.
     """
 
     def __init__(self, rng: np.random.Generator, apart: int = LEAST_APART) -> None:

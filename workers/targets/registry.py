@@ -223,12 +223,8 @@ def with_tightened_limits(target: Target) -> Target:
 def connect(target: Target, egress: Egress) -> Adapter:
     """Build the adapter of a target; nothing is sent yet.
 
-    Raises
-    ------
-    SpecificationError
-        If the target's settings do not fit its protocol.
-    CallFailed
-        ``unsupported``, if the operator does not allow the protocol.
+    Raise `SpecificationError` if the target's settings do not fit its protocol, `CallFailed` ``unsupported`` if the
+    operator does not allow the protocol.
     """
     adapter_class: Any
     adapter_class, settings = read_settings(target.protocol, target.kind, target.settings)
@@ -277,18 +273,10 @@ class TargetChecker:
 def read_target(document: Json, secret: str | None = None) -> Target:
     """Build a target from a request's fields, and validate all of them except the address of the URL.
 
-    Parameters
-    ----------
-    document : mapping
-        ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``.
-        If the field ``secret`` is missing, secrets are not validated: the caller stores them elsewhere.
-    secret : str, optional
-        The key, if it is not among the fields.
+    The fields are ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``; `secret` is
+    the key if it is not among them. Without both, secrets are not validated: the caller stores them elsewhere.
 
-    Raises
-    ------
-    SpecificationError
-        If a field is invalid; the error names the field. The message never repeats a secret.
+    Raise `SpecificationError` if a field is invalid; the error names the field. The message never repeats a secret.
     """
     adapter = find_protocol(str(document.get("protocol")))
     kind = _read_kind(document.get("kind"), adapter)
@@ -317,21 +305,12 @@ def read_target(document: Json, secret: str | None = None) -> Target:
 
 
 def check_target(target_fields: Json, allow: Sequence[Network], *, scraping: bool = False) -> None:
-    """Validate a target without calling it.
+    """Validate a target, described by the fields of `read_target`, without calling it.
 
-    Parameters
-    ----------
-    target_fields : mapping
-        The fields of `read_target`.
-    allow : sequence of network
-        Networks that the operator allows in addition to public addresses.
-    scraping : bool
-        Whether the operator allows scraped translators.
+    `allow` are networks that the operator allows in addition to public addresses; `scraping` tells whether the operator
+    allows scraped translators.
 
-    Raises
-    ------
-    SpecificationError
-        If a field is invalid: `UnknownName` for a protocol, `AddressRefused` for a URL.
+    Raise `SpecificationError` if a field is invalid: `UnknownName` for a protocol, `AddressRefused` for a URL.
     """
     target = read_target(target_fields)
     if target.base_url:

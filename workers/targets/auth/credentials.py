@@ -274,12 +274,7 @@ def signed_headers(
     The host, the content type and all headers ``x-amz-*`` are signed. As AWS requires for all services but S3, the
     signed path is percent-encoded once more than in the request.
 
-    Parameters
-    ----------
-    url : str
-        Address with its query, percent-encoded.
-    now : datetime
-        Time with a zone; AWS accepts a difference of five minutes.
+    `url` has its query, percent-encoded. `now` has a time zone; AWS accepts a difference of five minutes.
     """
     timestamp = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     added_headers = {"X-Amz-Date": timestamp}
@@ -313,8 +308,5 @@ def signed_headers(
 
 
 def _canonical_query(query: str) -> str:
-    pairs = [
-        (quote(name, safe="-_.~"), quote(value, safe="-_.~"))
-        for name, value in parse_qsl(query, keep_blank_values=True)
-    ]
+    pairs = [[quote(text, safe="-_.~") for text in pair] for pair in parse_qsl(query, keep_blank_values=True)]
     return "&".join(f"{name}={value}" for name, value in sorted(pairs))

@@ -48,13 +48,8 @@ class ModelExamination(Examination):
     alone, one of them twice, and then all in one call. A model is unfit if no kind works, or if a call with several
     questions mixes up its answers.
 
-    Parameters
-    ----------
-    asks : sequence of Ask
-        First questions of the experiment. If they are requests for texts or images, the target is an author, and
-        only has to answer one of them.
-    rng : Generator, optional
-        Draws the other questions; by default they are `SAMPLE_QUESTIONS`.
+    `asks` are the first questions of the experiment; if they are requests for texts or images, the target is an author,
+    and only has to answer one of them. `rng` draws the other questions; by default they are `SAMPLE_QUESTIONS`.
     """
 
     def __init__(

@@ -122,15 +122,7 @@ class _Case:
 
 
 def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask: Ask) -> Remedy:
-    """Return the cause and the remedy of a failure.
-
-    Parameters
-    ----------
-    exchange : Exchange, optional
-        The last request with its response, if one was sent.
-    ask : Ask
-        The question.
-    """
+    """Return the cause and the remedy of a failed question; `exchange` is the last request, if one was sent."""
     case = _Case(failure, exchange, target, ask)
     remedy = _remedy_of_case(case)
     misunderstood = target.kind in RECORDS and case.status in MISUNDERSTOOD and not target.settings.get("samples")

@@ -39,15 +39,8 @@ def comparison_of(
 ) -> Reply:
     """Parse the answer to a question with two documents into the label or the scores of `COMPARED`.
 
-    Parameters
-    ----------
-    answer : JSON value
-    documents : mapping
-        The documents, with the keys ``first`` and ``second``.
-    meaning : str
-        Declared form of the answer.
-    labels : sequence of str
-        Declared labels of the first document, the second and, if there is a third, a tie; empty: those of `COMPARED`.
+    `documents` has the keys ``first`` and ``second``; `meaning` is the declared form of the answer. `labels` are the
+    declared labels of the first document, the second and, if there is a third, a tie; empty: those of `COMPARED`.
     """
     names = tuple(labels) or COMPARED
     if meaning == "document":

@@ -56,13 +56,7 @@ class DecisionCall:
 
 
 class Decider(Adapter):
-    """Classifier or regressor made of a language model and a decision.
-
-    Parameters
-    ----------
-    model_adapter : HttpAdapter
-        Adapter for the language model. It gets copies with the system prompts of the decision.
-    """
+    """Classifier or regressor made of a decision and copies of a language model's adapter, one per system prompt."""
 
     protocol: ClassVar[str] = DECISION
     summary: ClassVar[str] = "A language model that decides"
