@@ -176,6 +176,7 @@ def _parse_numbers(
             if text not in missing_texts:
                 tally.add(text)
     settle_decimals(tallies, decimal, european=european)
+    # the number of each different text, indexed by the codes of the rows
     return {
         coding.name: np.array([*_numbers_of_texts(coding.texts, tally, missing_texts)])[coding.array]
         for coding, tally in zip(codings, tallies, strict=True)

@@ -75,6 +75,7 @@ def run_limited(task: str, file: BinaryIO, **arguments: object) -> Any:
             stdout=answer,
             stderr=subprocess.DEVNULL,
             pass_fds=[file.fileno()],
+            # arenas and threads would reserve address space, which the limit of memory counts
             env={"MALLOC_ARENA_MAX": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
         )
         try:

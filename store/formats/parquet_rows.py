@@ -90,7 +90,7 @@ class ParquetRows:
         except UnicodeDecodeError:
             pass  # the row is named below
         except self._arrow_errors as error:
-            if "UTF8" not in str(error):
+            if "UTF8" not in str(error):  # the row of a text is named below as well
                 raise Unreadable("the values do not fit the type of the column", column=name) from None
         try:
             return self._to_python(column)

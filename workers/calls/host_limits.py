@@ -144,6 +144,7 @@ class HostLimits:
     async def _refuses(self, file_url: str) -> bool | None:
         """Whether the file at a URL refuses ratings; a missing file does not. ``None`` if it cannot be read."""
         networks = self.settings.egress_networks
+        # this call concerns the agency itself, and is no part of a rating
         async with Egress(networks, response_cap=FILE_BYTES, user_agent=AGENT) as egress:
             try:
                 async with self.limited_slot(

@@ -114,12 +114,14 @@ def _positions_in_rounds(relatives: Relatives, positions: Integers, earliest_cal
         while waiting:  # neighbours are visited one after another, so that they get neighbouring positions
             index = waiting.pop()
             if index not in round_of:
+                # the first round without a relative
                 taken_rounds = {round_of[relative] for relative in relatives.get(index, ()) if relative in round_of}
                 round_of[index] = next(number for number in range(len(taken_rounds) + 1) if number not in taken_rounds)
                 waiting += [relative for relative in relatives.get(index, ()) if relative not in round_of]
+    # sorting is stable: questions with equal keys keep the order in which they were visited
     first_round = sorted((index for index in round_of if round_of[index] == 0), key=lambda index: earliest_calls[index])
     later_rounds = sorted((index for index in round_of if round_of[index] > 0), key=lambda index: round_of[index])
-    return np.argsort(np.array([*first_round, *later_rounds]))
+    return np.argsort(np.array([*first_round, *later_rounds]))  # inverse permutation
 
 
 def _swap_until_separate(

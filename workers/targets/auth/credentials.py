@@ -243,6 +243,7 @@ def _place_secret(request: OutgoingRequest, placement: Placed, secret_text: str)
         return _with_headers(request, named_secret)
     if placement.type == "query":
         separator = "&" if "?" in request.url else "?"
+        # UTF-8 cannot encode lone surrogates, which a name in JSON may hold
         return replace(request, url=f"{request.url}{separator}{urlencode(named_secret, errors='replace')}")
     if not request.content:
         return request  # a request without a body, such as that for the languages, needs no key in its body

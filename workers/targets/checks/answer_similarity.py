@@ -80,6 +80,7 @@ def order_of(alone: Sequence[Any], together: Sequence[Any]) -> Order:
     own_distances = [distances[index][index] for index in range(count)]
     orders = permutations(range(count))
     best_sum = min(sum(distances[joint][single] for joint, single in enumerate(order)) for order in orders)
+    # another order fits clearly better than the given one, by more than rounding, and well enough to be the true one
     if sum(own_distances) > CLEAR_FACTOR * best_sum + count * ROUNDING and best_sum <= count * CLOSE:
         return Order.CROSSED
     largest_repeat_difference = max(own_distances, default=0.0)

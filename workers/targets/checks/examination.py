@@ -210,5 +210,5 @@ def readable_text(value: object) -> str:
     if isinstance(value, list):
         numbers = ", ".join(f"{number:.4g}" for number in value[:4])
         return f"{len(value)} numbers: {numbers}{' …' if len(value) > 4 else ''}"
-    is_record = isinstance(value, tuple)  # of pairs: column name, cell
-    return json.dumps(dict(value) if is_record else value, ensure_ascii=False)
+    document = dict(value) if isinstance(value, tuple) else value  # a record is a tuple of pairs: column name, cell
+    return json.dumps(document, ensure_ascii=False)

@@ -240,7 +240,7 @@ def _wrong_shape_remedy(case: _Case) -> Remedy:
         return case.remedy("wrong-protocol")
     if case.status == ACCEPTED and not case.target.settings.get("poll"):
         return _polling_remedy(case)
-    if re.match(rb'\s*\{\s*"errors?"\s*:\s*[{"\[][^\]]', case.body):
+    if re.match(rb'\s*\{\s*"errors?"\s*:\s*[{"\[][^\]]', case.body):  # an error that is not empty comes first
         return case.remedy("error-as-success")
     if "labels" in (suggestion := _suggested_settings(case)):
         return case.remedy("no-class", settings=suggestion)

@@ -67,7 +67,7 @@ def _parse_label(answer: Any, labels: Sequence[str]) -> Classification:
     if isinstance(unwrap(answer), list) and len(unwrap(answer)) != len(labels):
         raise Misread(f"returned {summary_of(unwrap(answer))}; expected a probability for each of {len(labels)} labels")
     classification = parse_classes(answer, labels)
-    name_of = dict(zip(labels, COMPARED, strict=False))
+    name_of = dict(zip(labels, COMPARED, strict=False))  # the last one, a tie, may have no label
     if classification["scores"] is None:
         return _label_without_scores(name_of[classification["label"]])
     return {"label": None, "scores": {name_of[label]: score for label, score in classification["scores"].items()}}

@@ -137,7 +137,7 @@ def _count_by_offsets(echo: Echo, prompt: str) -> int | None:
     if offsets[0] != 0 or sorted(offsets) != offsets or not _has_enough_ascii(prompt):
         return None
     token_count = sum(1 for offset in offsets if int(offset) < len(prompt))
-    bounds = [*offsets, len(text)][: token_count + 1]
+    bounds = [*offsets, len(text)][: token_count + 1]  # a token ends where the next one starts
     texts = [_ascii_characters(text[start:end]) for start, end in pairwise(bounds)]
     tokens = [_ascii_characters(str(token)) for token in echo.tokens[:token_count]]
     # a start-of-text token is no part of the text, so the token after it has the same offset
@@ -147,6 +147,7 @@ def _count_by_offsets(echo: Echo, prompt: str) -> int | None:
     differing_tokens = [token for expected, token in pairs if expected not in ("", token)]
     if not all(token.startswith(BYTES_PREFIX) for token in differing_tokens):  # parts of a character differ always
         return None
+    # enough of the prompt must be spelt by tokens that could be compared
     return token_count if len("".join(equal_texts)) >= ENOUGH_ASCII * len(_ascii_characters(prompt)) else None
 
 

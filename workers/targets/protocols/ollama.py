@@ -105,5 +105,5 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
         text = dig(message, "content", origin=response.origin)
         logprobs = document.get("logprobs")
         likely_tokens = likely_first_tokens(logprobs) if isinstance(logprobs, list) else ()
-        ended: Literal["", "length"] = "length" if document.get("done_reason") == "length" else ""
-        return [ModelOutput(text, likely_tokens, ended=ended, thinking=bool(message.get("thinking")))]
+        end_reason: Literal["", "length"] = "length" if document.get("done_reason") == "length" else ""
+        return [ModelOutput(text, likely_tokens, end_reason=end_reason, thinking=bool(message.get("thinking")))]

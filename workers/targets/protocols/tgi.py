@@ -72,7 +72,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
         if isinstance(asks[0], Choose) and isinstance(text, str):
             text = first_line(text)  # without a chat template, a model goes on after its answer
         is_cut = details.get("finish_reason") == "length"
-        return [ModelOutput(text, likely_first(details), ended="length" if is_cut else "")]
+        return [ModelOutput(text, likely_first(details), end_reason="length" if is_cut else "")]
 
 
 def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> JsonObject:

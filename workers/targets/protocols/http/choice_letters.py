@@ -140,7 +140,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
         return equal_options[0] if len(equal_options) == 1 else None
     if letter := _BARE_LETTER.fullmatch(text):
         return _index_of_letter(letter[1], len(options))
-    text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)
+    text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)  # Markdown
     if (option_index := _repeated_option(text, options)) is not None:
         return option_index
     text_outside, negating_options = _without_negating_options(_without_options(text, options), options)
@@ -153,6 +153,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     first_sentence = _without_options(re.split(r"(?<=[.!?])\s|\n", text)[0], options)
     sounds_unsure = "?" in first_sentence or _DOUBT.search(first_sentence)
     is_guess = unknown_options and indices.isdisjoint(unknown_options) and sounds_unsure  # "unknown" was an option
+    # the words of a negating option contradict the letter of another option
     return indices.pop() if len(indices) == 1 and negating_options <= indices and not is_guess else None
 
 

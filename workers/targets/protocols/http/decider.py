@@ -158,7 +158,7 @@ class Decider(Adapter):
         """
         if label_in(output.text, self.decision.labels) is None:
             return self._read_label(output, origin)
-        shares = label_probabilities(output.first, self.decision.labels)
+        shares = label_probabilities(output.likely_tokens, self.decision.labels)
         if shares is None:
             message = f"{origin} returned no probabilities of the labels' first tokens"
             return Reply(failure=Failure("no-choice", message))
@@ -167,14 +167,14 @@ class Decider(Adapter):
     def _read_label(self, output: ModelOutput, origin: str) -> Reply:
         labels = self.decision.labels
         label = label_in(output.text, labels)
-        if label is None or (output.ended == "length" and may_go_on(output.text, labels)):
+        if label is None or (output.end_reason == "length" and may_go_on(output.text, labels)):
             return _unread_failure(output, origin, f"one of {', '.join(labels)}", labels)
         return Reply({name: float(name == label) for name in labels})
 
     def _read_number(self, output: ModelOutput, origin: str) -> Reply:
         assert self.decision.range is not None  # noqa: S101  a regressor has a range
         number = number_in(output.text, self.decision.range, self._number_form, self.decision.prompt)
-        if number is None or output.ended == "length":
+        if number is None or output.end_reason == "length":
             low, high = self.decision.range
             advice = "say in settings.decision.answer how to answer, such as: digits only"
             return _unread_failure(output, origin, f"one number from {low:g} to {high:g}; {advice}")
@@ -187,11 +187,11 @@ def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput, str], Reply
     def read_letter(output: ModelOutput, origin: str) -> Reply:
         text = choice_letters.without_thoughts(output.text)
         if choice_letters.bare_letter(text) and text.strip():  # an empty text counts as a bare letter, but chooses none
-            shares = choice_letters.letter_shares(output.first, len(options))
+            shares = choice_letters.letter_shares(output.likely_tokens, len(options))
             if sum(shares) >= choice_letters.LEAST_SHARE:
                 return Reply({option: share / sum(shares) for option, share in zip(options, shares, strict=True)})
         chosen_option = option_in(output.text, options)  # removes thoughts itself
-        if chosen_option is None or (output.ended == "length" and not choice_letters.bare_letter(text)):
+        if chosen_option is None or (output.end_reason == "length" and not choice_letters.bare_letter(text)):
             return _unread_failure(output, origin, f"one of A to {choice_letters.LETTERS[len(options) - 1]}", options)
         return Reply({option: float(option == chosen_option) for option in options})
 
@@ -203,9 +203,9 @@ def _describe_call(
 ) -> DecisionCall:
     """Return a call as a probe shows it: its prompt, the model's answer and the parsed answer."""
     answer = str(outputs[0].text) if outputs else ""
-    if outputs and outputs[0].first and reading != "text":
-        likely_tokens = ", ".join(f"{token!r} {math.exp(logprob):.2f}" for token, logprob in outputs[0].first)
-        answer += f" (first tokens: {likely_tokens})"
+    if outputs and outputs[0].likely_tokens and reading != "text":
+        shares = ", ".join(f"{token!r} {math.exp(logprob):.2f}" for token, logprob in outputs[0].likely_tokens)
+        answer += f" (first tokens: {shares})"
     if reply.failure is not None:
         reading_text = ""
         answer = answer or reply.failure.message
@@ -222,7 +222,7 @@ def _unread_failure(output: ModelOutput, origin: str, expected: str, labels: Seq
     text = choice_letters.without_thoughts(output.text).strip()
     if declines(normalise_answer(text), labels):
         return Reply(failure=Failure("declined", f"the model at {origin} declined: {quoted(text)}"))
-    if output.ended == "length":
+    if output.end_reason == "length":
         progress = "it was still thinking" if output.thinking or not text else f"it had written {quoted(text)}"
         message = f"the model at {origin} reached its limit of tokens before it decided ({progress}); raise {TOKENS}"
         return Reply(failure=Failure("no-choice", message))

@@ -55,7 +55,9 @@ class Decision(Strict):
     def __post_init__(self) -> None:
         if self.name is not None:
             decision = shipped_decision(self.name, "decision.name", self.language)
-            own_answers = bool(self.labels) or self.range is not None
+            own_answers = (
+                bool(self.labels) or self.range is not None
+            )  # of either kind; no default of the other is mixed in
             defaults = {
                 "system": self.system or decision.system,
                 "prompt": self.prompt or decision.prompt,
@@ -140,11 +142,11 @@ class Decision(Strict):
             return "Answer with one letter only: the letter of the option that you choose."
         return f"Answer with exactly one of these, and nothing else: {', '.join(self.labels)}."
 
-    def output_names(self, system: int) -> Mapping[str, str]:
+    def output_names(self, system_index: int) -> Mapping[str, str]:
         """Return the name of each label in the scores; with several system prompts, it tells the prompt."""
         if self.compares:
-            return dict(zip(self.labels, COMPARED, strict=False))
-        suffix = PROMPT_SUFFIX.format(number=system + 1) if len(self.systems) > 1 else ""
+            return dict(zip(self.labels, COMPARED, strict=False))  # the last one, a tie, may have no label
+        suffix = PROMPT_SUFFIX.format(number=system_index + 1) if len(self.systems) > 1 else ""
         return {label: f"{label}{suffix}" for label in self.labels}
 
 

@@ -109,6 +109,7 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     if len(mentioned_labels) != 1:
         return None
     label_pattern = _label_pattern(mentioned_labels[0], labels)
+    # the verb is "to be" in several languages: "My decision is: yes"
     cue_pattern = rf"\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?{label_pattern}[\W_]*\Z"
     final_label = re.search(cue_pattern, text, re.IGNORECASE)
     if final_label is None or negates(text[: final_label.start()][-40:]):  # "not" shortly before the cue
@@ -199,6 +200,7 @@ def _label_pattern(label: str, labels: Sequence[str]) -> str:
     exact = r"[\s_-]+".join(map(re.escape, plain_label(label).split())) or re.escape(label)
     stem = _ENDING.sub("", label) if label.isascii() and label.isalpha() and len(label) > LEAST_STEM else ""
     pattern = rf"(?:{exact}|{stem}{_ENDINGS})" if len(stem) >= LEAST_STEM else exact
+    # a letter with an accent also matches the letter without it
     pattern = "".join(f"[{char}{base[0]}]" if len(base := normalize("NFD", char)) > 1 else char for char in pattern)
     labels_that_fit = [rival for rival in labels if re.fullmatch(pattern, plain_label(rival), re.IGNORECASE)]
     return rf"(?<![\w-])(?:{pattern if len(labels_that_fit) == 1 else exact})(?![\w-])"

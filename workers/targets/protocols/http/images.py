@@ -101,6 +101,7 @@ def parse_look(answer: object, labels: Sequence[str]) -> ImageAnswer:
 def scores_of(scores: Mapping[str, float], labels: Sequence[str]) -> dict[str, float]:
     """Return the probabilities by label, in the order and spelling of `labels`, or raise `LabelsMissed`."""
     by_key = {label_key(label): label for label in labels}
+    # case and blanks are ignored unless two labels differ in them alone
     if len(by_key) == len(labels) and len({label_key(name) for name in scores}) == len(scores):
         scores = {by_key.get(label_key(name), name): score for name, score in scores.items()}
     unknown_labels, missing_labels = sorted(scores.keys() - set(labels)), sorted(set(labels) - scores.keys())

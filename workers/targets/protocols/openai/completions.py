@@ -104,8 +104,8 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
         if isinstance(ask, Choose):
             text, likely_tokens = first_line(text), likely_first(details)
         if reason == "content_filter":
-            return ModelOutput(text, likely_tokens, ended="declined")
-        return ModelOutput(text, likely_tokens, ended="length" if reason == "length" else "")
+            return ModelOutput(text, likely_tokens, end_reason="declined")
+        return ModelOutput(text, likely_tokens, end_reason="length" if reason == "length" else "")
 
 
 def likely_first(logprobs: JsonObject) -> Likelihoods:
