@@ -55,9 +55,7 @@ class Decision(Strict):
     def __post_init__(self) -> None:
         if self.name is not None:
             decision = shipped_decision(self.name, "decision.name", self.language)
-            own_answers = (
-                bool(self.labels) or self.range is not None
-            )  # of either kind; no default of the other is mixed in
+            own_answers = bool(self.labels) or self.range is not None  # then neither has a default
             defaults = {
                 "system": self.system or decision.system,
                 "prompt": self.prompt or decision.prompt,
