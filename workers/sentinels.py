@@ -83,11 +83,13 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
         stored_rating = ratings.find(c, watch.rating, job.tenant)
         earlier_runs, _ = sentinels.runs_of(c, watch)
         observations = () if stored_rating is None else tuple(evidence(c, stored_rating.job_id))
+    # an empty document has no case
     rating = RatingDocument() if stored_rating is None else stored_rating.seen_by(job.tenant).rating
     known_outcomes = _outcomes(live_reader(rating), observations)
     outcomes = {key: outcome for key, outcome in known_outcomes.items() if outcome is not None}
     if not outcomes:
         raise WatchUnfit(f"the record of {watch.rating} has no case that can be asked again")
+    # spawned, because the seed itself breaks the ties of ranks (`SentinelRun`)
     sentinel_keys = choose_sentinels(list(outcomes), watch.cases, generator(job.seed).spawn(1)[0])
     # all runs of a test ask the same cases; only the first run's reference is used
     case_keys = frozenset(earlier_runs[0].outcomes if earlier_runs else (*sentinel_keys.fresh, *sentinel_keys.telling))

@@ -47,11 +47,11 @@ def blocks(file: BinaryIO) -> Iterator[Block]:
     with _translate_zip_errors():
         _check_end_record(file)
         with ZipFile(file) as archive:
-            words, vectors = _find_arrays(archive)
-            with archive.open(words) as member:
-                word_list = _read_words(member, words.file_size)
-            with archive.open(vectors) as member:
-                yield from _read_vectors(member, vectors.file_size, word_list)
+            words_part, vectors_part = _find_arrays(archive)
+            with archive.open(words_part) as member:
+                words = _read_words(member, words_part.file_size)
+            with archive.open(vectors_part) as member:
+                yield from _read_vectors(member, vectors_part.file_size, words)
 
 
 @contextmanager

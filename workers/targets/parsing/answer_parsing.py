@@ -280,7 +280,7 @@ def _label_and_score(entry: object) -> tuple[Any, Any]:
 def _scores_by_label(pairs: Sequence[tuple[Any, Any]]) -> JsonObject:
     scores: JsonObject = {}
     for name, score in pairs:
-        label = _label_of(name, ())
+        label = _label_of(name, ())  # declared spellings are matched later, by `parse_classes`
         if label in scores:
             raise Misread("returned the same label twice")
         scores[label] = score

@@ -162,7 +162,7 @@ class DeepTranslator(Adapter):
 
         def deliver(result: str | CallFailed) -> None:
             self._thread_slots.release()
-            if not outcome.done():
+            if not outcome.done():  # it is done if the call was cancelled at its deadline
                 outcome.set_result(result)
 
         def run() -> None:

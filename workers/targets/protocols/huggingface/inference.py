@@ -276,7 +276,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
             case "visual-question-answering":
                 return [reply_of(lambda: parse_answers(answer, ask.labels), origin)]
             case "image-to-text":
-                return [reply_of(lambda: images.parse_look(parse_caption(answer), ()), origin)]
+                return [reply_of(lambda: images.parse_look(parse_caption(answer), labels=()), origin)]
         return [answer]
 
 
