@@ -120,7 +120,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
     """Build the rated service and the author or judge, if the job has one, and connect to them in the block.
 
     Raise `TargetMoved` if a saved target has another address or protocol now, `CallFailed` if the guard refuses an
-    address, and `RatingsRefused` or `HostCoolingDown` if a host refuses ratings or cools down after another one.
+    address, and `RatingsRefused` or `HostCoolingDown` if a host refuses ratings or cools down after another rating.
     """
     settings = context.settings
     # known to the agency only; it determines the order of questions and the texts of examinations

@@ -240,7 +240,7 @@ class CsvRows:
         names = header[1:] if self.counts_rows else header
         self.columns = tuple(unicodedata.normalize("NFC", name.strip()) for name in names)
         check_names(self.columns)
-        refuse_formulas(self.columns, self.columns, self._line_number())
+        refuse_formulas(self.columns, self.columns, self._line_number())  # the names are the cells of this line
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of each row's last line, and the row."""

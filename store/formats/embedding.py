@@ -214,6 +214,7 @@ def inspect(file: BinaryIO, media_type: str) -> JsonObject:
 
 
 def _check_words(words: Sequence[str], earlier_words: set[str]) -> None:
+    """Raise `Unreadable` for an invalid or repeated word; add the words to `earlier_words`."""
     for number, word in enumerate(words, len(earlier_words) + 1):
         has_surrogate = not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word)
         if not 0 < len(word) <= LONGEST_WORD or not word.strip() or "\0" in word or has_surrogate:

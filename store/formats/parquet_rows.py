@@ -45,7 +45,7 @@ class ParquetRows:
             import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
             from pyarrow import parquet
         except ImportError:
-            raise NotInstalled("reading Parquet", "pyarrow", "real") from None
+            raise NotInstalled("reading Parquet", package="pyarrow", extra="real") from None
         self._arrow = pa
         self._arrow_errors = (pa.ArrowException, OSError, ValueError, OverflowError, NotImplementedError)
         try:

@@ -51,7 +51,7 @@ class XlsxRows:
         self._header_row, indices, cells = next(self._rows, (0, [], []))
         if not cells:
             raise Unreadable("the sheet is empty; its first row must name the columns")
-        self._check_faults(self._header_row, {})
+        self._check_faults(self._header_row, names={})
         names = {index: unicodedata.normalize("NFC", as_text(cell)) for index, cell in zip(indices, cells, strict=True)}
         named_indices = [index for index, name in names.items() if name]
         self._position_of_index = {index: position for position, index in enumerate(named_indices)}
@@ -80,7 +80,7 @@ class XlsxRows:
             is_complete = indices == all_indices and self._count_start is None
             row = cells if is_complete else self._place_cells(indices, cells, line, row_count)
             for cell in row:
-                if isinstance(cell, str) and (len(cell) > LONGEST_CELL or cell[0] in SUSPICIOUS):
+                if isinstance(cell, str) and (len(cell) > LONGEST_CELL or cell[0] in SUSPICIOUS):  # texts are not empty
                     self._refuse_text(row, line)
             if row[0] == self.columns[0] and tuple(row) == self.columns:
                 raise Unreadable("repeats the header; send tables one by one, or join them without it", line=line)

@@ -66,7 +66,7 @@ class QuestionOrder:
         last_calls = self._last_calls.items()
         # calls farther back than the distance constrain no later batch
         self._last_calls = {name: call for name, call in last_calls if self._call_count - call < self._distance}
-        return [probes[index] for index in np.argsort(positions)], per_call
+        return [probes[index] for index in np.argsort(positions)], per_call  # argsort: the index at each position
 
     def _earliest_call(self, probe: Probe, distance: int) -> int:
         """Return the first call of this batch that is `distance` calls after the item's versions in earlier batches."""

@@ -51,7 +51,7 @@ def comparison_of(
         reply = reply_of(lambda: _parse_label(answer, names), origin, answer)
     if (failure := reply.failure) is None or failure.code == "declined":
         return reply
-    return Reply(failure=Failure("no-choice", failure.message))
+    return Reply(failure=Failure("no-choice", failure.message))  # an answer in any other form chooses no document
 
 
 def _label_without_scores(name: str) -> Classification:

@@ -262,6 +262,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         answers = as_list(answer, origin=origin) if settings.batch == "array" else [answer]
         if not settings.index:
             return texts_of(answers, len(asks), origin=origin) if is_translator else answers
+        # the number of answers is checked with the indices
         texts = texts_of(answers, len(answers), origin=origin) if is_translator else answers
         indices = evaluate(Expression(settings.index), bodies[0], origin, "index")
         return in_question_order(texts, indices, len(asks), origin)

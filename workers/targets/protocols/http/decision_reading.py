@@ -222,7 +222,7 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     low, high = bounds
     text = re.sub(r"[*`_#]+", "", _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())).strip()
     if (match := _EXPLAINED.match(text)) and not _OTHER_NUMBER.search(text, match.end(1)):
-        text = match[1]
+        text = match[1]  # without the reason after the number
     text = _BEFORE_NUMBER.sub("", text)
     if high <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE):
         return None  # 1 % is not 1
