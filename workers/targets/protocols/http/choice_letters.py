@@ -24,6 +24,7 @@ LEAST_SHARE = 0.5
 
 _CUES, _NOUNS = alternatives("choice", "cues"), alternatives("choice", "nouns")
 _ORDINALS = tuple(alternatives("choice", name) for name in ("first", "second"))
+"""Words for a choice, for an option, and for its position, in several languages."""
 
 _EDGE, _END = r"(?<![A-Za-zÀ-ɏ0-9'])", r"(?![A-Za-zÀ-ɏ0-9'])"
 """Beginning and end of a word, which may have accents."""
@@ -32,14 +33,19 @@ _SINGLE_CAPITAL = re.compile(rf"{_EDGE}[A-Z]{_END}(?!-\w)")
 _WORD_AFTER = re.compile(
     r"\s+(?!(?:or|and|is|was|would|seems|sounds|because|since|as|for|o|u|y|e|et|ou|und|oder|es|est|ist|è|é)\b)[a-zà-ÿ]"
 )
+"""A word after an article: "A nurse", but not "A because"."""
 _NOUN_AFTER = re.compile(rf"\s+(?i:{_CUES}|{_NOUNS}|primeira|segunda|letra|alternativa)")
+"""A noun after an article, also in Portuguese: "A resposta"."""
 _CUE_BEFORE = re.compile(rf"(?i:{_CUES})\W+(?:[a-zà-ÿ]+\W+){{0,3}}\Z")
+"""Words before a letter that say that it is the choice, with up to three others between."""
 _BARE_LETTER = re.compile(r"[^\w?]*_*([A-Za-z])(?:[^\w?]|_)*")
 _LEADING_LETTER = re.compile(r"[\W_]*([A-Z])(?=[^\w\s'?&/-]|\s+[-–—:]|\s*\n)")
+"""A letter at the beginning that is no article: "B. She is a nurse", "B - a nurse"."""
 _LOWER_LETTER = re.compile(
     rf"(?i:(?:{_CUES}))[\W_]{{0,9}}(?:is|es|est|ist|è|é)?[\W_]{{0,9}}{_EDGE}([a-z])(?=[\W_]{{0,9}}(?:\Z|[.),:]))"
     r"|\(([a-z])\)|\A[\W_]{0,9}([a-z])[).:]"
 )
+"""A small letter that is a choice: "answer: b", "(b)", "b)"."""
 _OPTION_NUMBER = re.compile(rf"(?i:{_NOUNS})\s+(?:no\.?\s*|number\s+)?([1-9]){_END}")
 _NEGATION = re.compile(
     rf"(?<!\w){alternatives('choice', 'denied')}(?!\w)|[不非错錯誤✗✘❌]|ない|ません|間違|[:=]\s*[\"']?0(?![.,]?\d)",
@@ -68,10 +74,12 @@ _LEAD_WORDS = re.compile(
 _TAIL_WORDS, _UNKNOWN, _THOUGHTS, _UNENDED_THOUGHTS = (
     compiled("choice", name) for name in ("tails", "unknown", "thoughts", "thinking")
 )
+"""Patterns of ``answers.toml``, which explains them."""
 _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
 _ANSWER_KEYS = frozenset(
     {"answer", "choice", "option", "letter", "selected", "selection", "response", "result", "preferred", "final"}
 )
+"""Members of an answer of JSON that may hold the choice."""
 
 ARTICLES = frozenset("AEIOUY")
 """Letters that are words, such as articles, in some language."""

@@ -57,7 +57,9 @@ _REFUSAL, _WITHDRAWAL, _WITHDRAWN_DENIAL, _CORRECTION, _REPORTED, _OTHER_NUMBER,
         *("other_numbers", "explained", "money", "wrapped"),
     )
 )
+"""Patterns of ``answers.toml``, which explains them."""
 _ANSWERED = r"(?!\s+(?:because|since|as|and|but|or|if|in|for|sorry|way|i|we)\b)"
+"""No word follows that often follows an answer: "no because …" is an answer, "no reason" is none."""
 _HARMLESS_NEGATION = re.compile(
     rf"(?:\b(?:is|are|was|were|be|has|have|had|plays?|makes?|with|see)\s+no{_ANSWERED}\s+(?=[a-z])"
     r"|(?:\b(?:no|not|não|kein\w*|nicht|pas|aucune?|non|nessun\w?|nenhum\w?|ning[uú]n\w?)|n't)"
@@ -70,10 +72,12 @@ _NEGATIVE_LABELS = frozenset({"nein", "deny", "denied", "decline", "declined", "
 """Negative labels that `negates` does not recognise."""
 
 _ENDING = re.compile(r"(?:ied|ed|e|y)\Z", re.IGNORECASE)
+"""Ending that is removed from a label to get its stem."""
 _ENDINGS = (
     r"(?:es?|s|ed|ing|y|ies|ied|ying|ion"
     r"|(?:al|ance|ial|ation)(?:\s+(?:is\s+)?(?:granted|given|recommended|confirmed))?)"
 )
+"""Endings that a stem may have in an answer: of "approve" also "approval is granted"."""
 _AMOUNTS = alternatives("decision", "amounts")
 _BEFORE_NUMBER = re.compile(
     rf"\A(?:{_APOLOGY})?(?:(?:{alternatives('decision', 'of_amounts')}\s+)*(?:{_CUE}|{_AMOUNTS})\s*"
@@ -115,7 +119,7 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     if final_label is None or negates(text[: final_label.start()][-40:]):  # "not" shortly before the cue
         return None
     words_before = re.split(r"[.!?:\n]", text[: final_label.start()])[-1]
-    return None if _REPORTED.search(words_before) else mentioned_labels[0]
+    return None if _REPORTED.search(words_before) else mentioned_labels[0]  # such as "they hope my answer is yes"
 
 
 def declines(text: str, labels: Sequence[str]) -> bool:
