@@ -324,7 +324,7 @@ def _link_secrets(context: WorkerContext, job: Job) -> dict[str, str]:
     links = {link["id"]: link for link in _links(job.target) if link.get("id")}
     with context.database.read() as connection:
         saved_targets = targets.find_by_ids(connection, job.tenant, links)
-    # a link that has another address now gets no secret: it may be meant for the new address only
+    # a link that has another address now gets no secret, which may be meant for the new address only
     return {
         link_id: _open_secret(context, saved_target, saved_target.sealed_secret)
         for link_id, saved_target in saved_targets.items()

@@ -30,7 +30,7 @@ ANSWER_BYTES = 7 << 20
 """Maximum size of a child's result in bytes of JSON; parsed, it takes ten times as much memory in this process."""
 
 LONGEST_S = 4 * PROCESSOR_S
-"""Maximum duration of a child in seconds; it is longer, because a child has the lowest priority."""
+"""Maximum duration of a child in seconds, longer than its processor time because of its priority."""
 
 NICENESS = 19
 """Lowest priority, so that a child takes only the processor time that requests leave."""
