@@ -58,12 +58,8 @@ def read_decisions(
     on_rows : callable, optional
         Is called with the number of rows read so far.
 
-    Raises
-    ------
-    UnknownName
-        If the file lacks a column.
-    Unreadable
-        If it cannot be read, a column has too many values, or a score or weight is no number (with the row).
+    Raise `UnknownName` if the file lacks a column, and `Unreadable` if it cannot be read, a column has too many values,
+    or a score or weight is no number (with the row).
     """
     digest = _digest_of_file(file)
     rows = open_rows(file, media_type, encoding, sheet)
