@@ -119,14 +119,8 @@ def examination_of(
 async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple[JobService, JobService | None]]:
     """Build the rated service and the author or judge, if the job has one, and connect to them in the block.
 
-    Raises
-    ------
-    TargetMoved
-        If a saved target has another address or protocol now.
-    CallFailed
-        If the guard refuses an address.
-    RatingsRefused, HostCoolingDown
-        If a host refuses ratings, or cools down after another rating.
+    Raise `TargetMoved` if a saved target has another address or protocol now, `CallFailed` if the guard refuses an
+    address, and `RatingsRefused` or `HostCoolingDown` if a host refuses ratings or cools down after another rating.
     """
     settings = context.settings
     # known to the agency only; it determines the order of questions and the texts of examinations
@@ -162,6 +156,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
 
 def _called_addresses(job: Job, rated_target: Target, second_target: Target | None) -> dict[str, bool]:
     """Return the addresses that a job calls; a value is true if the host needs a cool-down between ratings."""
+    # an author or a judge is not rated; a link overwrites its entry if it has the same address
     cools_down_by_url = {} if second_target is None else {second_target.base_url: False}
     for link in _links(job.target):
         has_secret = rated_target.secret is not None or link.get("id") in rated_target.link_secrets
@@ -203,7 +198,7 @@ async def examine(
     writes_itself = second_service is None or second_service.is_judge
     adapter = rated_service.adapter
     if writes_itself and author_questions and resumed:
-        adapter = one_question_per_call(adapter)
+        adapter = one_question_per_call(adapter)  # not examined: a call with several could mix up their answers
     elif first_questions:
         asks = [ask for ask in first_questions if writes_itself or not isinstance(ask, AUTHORED)]
         adapter = (await rated_service.examine(pairs, asks)).adapter
@@ -261,7 +256,8 @@ def hosts_of(*target_documents: Json | None) -> tuple[str, ...]:
     hosts: set[str] = set()
     for document in filter(None, target_documents):
         for link in _links(document):
-            hosts.add(urlsplit(str(link.get("base_url") or "")).netloc.rpartition("@")[2] or str(link["protocol"]))
+            _credentials, _, host = urlsplit(str(link.get("base_url") or "")).netloc.rpartition("@")
+            hosts.add(host or str(link["protocol"]))
     return tuple(sorted(hosts))
 
 
@@ -289,8 +285,10 @@ def _rated_target(context: WorkerContext, job: Job) -> Target:
     if job.sealed_secret is None:
         secret = _saved_secret(context, job, job.target_id, job.target)
     else:
-        identity = {"tenant": job.tenant, "target": job.id}
-        secret = context.vault.open_for_target(job.sealed_secret, **identity, description=job.target)
+        # such a secret was sealed for the job's id, because its target need not be saved
+        secret = context.vault.open_for_target(
+            job.sealed_secret, tenant=job.tenant, target=job.id, description=job.target
+        )
     return with_tightened_limits(Target.of(job.target, secret, _link_secrets(context, job)))
 
 
@@ -326,6 +324,7 @@ def _link_secrets(context: WorkerContext, job: Job) -> dict[str, str]:
     links = {link["id"]: link for link in _links(job.target) if link.get("id")}
     with context.database.read() as connection:
         saved_targets = targets.find_by_ids(connection, job.tenant, links)
+    # a link that has another address now gets no secret, which may be meant for the new address only
     return {
         link_id: _open_secret(context, saved_target, saved_target.sealed_secret)
         for link_id, saved_target in saved_targets.items()
@@ -340,5 +339,5 @@ def _same_address(target: StoredTarget, description: Json) -> bool:
 
 
 def _open_secret(context: WorkerContext, target: StoredTarget, sealed_secret: SealedSecret) -> str:
-    identity = {"tenant": target.tenant, "target": target.id}
-    return context.vault.open_for_target(sealed_secret, **identity, description=targets.descriptor(target))
+    description = targets.descriptor(target)
+    return context.vault.open_for_target(sealed_secret, tenant=target.tenant, target=target.id, description=description)

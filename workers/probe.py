@@ -25,7 +25,7 @@ from workers.egress import CallFailed, Egress, Exchange, Quoter, ShownExchange, 
 from workers.job_targets import USUAL_PAIRS, examination_of
 from workers.targets.adapter import Adapter, Target
 from workers.targets.checks.capability import Capability, TargetUnfit
-from workers.targets.checks.examination import Calls, answer_text
+from workers.targets.checks.examination import Calls, readable_text
 from workers.targets.checks.image_classifier import describe_question, look_questions
 from workers.targets.checks.language_model import RUNGS, SAMPLE_PROMPT, SAMPLE_QUESTIONS, text_of
 from workers.targets.checks.remedies import doubt_about, remedy_for
@@ -88,23 +88,12 @@ async def probe(
     A service that compares two documents is asked in both orders. A failed call is a result and not an exception.
     Nothing is retried and nothing is stored.
 
-    Parameters
-    ----------
-    pairs : sequence of (str, str)
-        Language pairs of a translator.
-    asks : sequence of Ask
-        First questions of the experiment, if there is one.
-    examine : bool
-        Examine the target as before a rating, in about ten further calls, if the question was answered.
-    exchanges : list of Exchange, optional
-        Receives every exchange, complete and with its secrets.
+    `pairs` are the language pairs of a translator, `asks` the first questions of the experiment, if there is one.
+    With `examine`, an answered question is followed by the examination before a rating, in about ten further calls.
+    `exchanges` receives every exchange, complete and with its secrets.
 
-    Raises
-    ------
-    SpecificationError
-        If the target's settings do not fit its protocol.
-    RatingsRefused
-        If the host refuses ratings.
+    Raise `SpecificationError` if the target's settings do not fit its protocol, `RatingsRefused` if the host refuses
+    ratings.
     """
     result = await _probe(
         target, egress, pairs, asks, examine=examine, exchanges=[] if exchanges is None else exchanges
@@ -146,14 +135,15 @@ async def _probe(
     quoter = Quoter(target.secret)
     return ProbeResult(
         question=quoter.clean(text_of_question(ask)),
-        exchange=None if exchange is None else show_exchange(exchange, [*_secrets(target)]),
+        exchange=None if exchange is None else show_exchange(exchange, _secrets(target)),
         exchanges=len(exchanges),
-        reading=None if reply.failure is not None else quoter.clean(answer_text(reply.value)),
+        # an answer that was read is shown even if the examination failed later
+        reading=None if reply.failure is not None else quoter.clean(readable_text(reply.value)),
         latency_s=exchange.seconds if exchange is not None and exchange.received is not None else None,
         capability=None if capability is None else capability.as_json(),
         code=None if failure is None else failure.code,
         service_said=None if failure is None else service_said(failure.message),
-        **asdict(remedy),
+        **asdict(remedy),  # `cause` and `remedy`
         decision=tuple(_mask_call(call, quoter) for call in decision_calls),
     )
 
@@ -174,7 +164,7 @@ def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence
     match target.kind:
         case Kind.TRANSLATOR:
             source, target_language = pairs[0]
-            _, sentence = sentences_in(source, 1)[0]
+            _number, sentence = sentences_in(source, count=1)[0]
             return [Translate(sentence, source, target_language)]
         case Kind.LANGUAGE_MODEL:
             return [*asks[:1], *image_questions(target), *(SAMPLE_QUESTIONS[rung][0] for rung in RUNGS), SAMPLE_PROMPT]
@@ -219,7 +209,7 @@ def text_of_question(ask: Ask) -> str:
         case Look():
             return describe_question(ask)
         case Classify() | Regress() | Embed():
-            return answer_text(content_of(ask))
+            return readable_text(content_of(ask))
         case Translate(text=text, source=source, target=target):
             return f"{source} to {target}: {text}"
         case _:

@@ -118,14 +118,15 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
     job = claim.job
     method = parse_method(job.experiment or {})
     first_questions = [probe.ask for probe in next(method.design(generator(job.seed)), ())]
-    expected = max(job.expected, method.expected_probes())
+    expected = max(job.expected, method.expected_probes())  # an earlier attempt may have found that it takes more
     pairs = method.language_pairs() or USUAL_PAIRS
     questions = Questions(lambda: method.design(generator(job.seed)), first_questions, pairs, expected)
     session, service = await _run_experiment(context, claim, questions)
     assert session.finding is not None  # noqa: S101  the driver always ends with a finding
     finding = with_circumstances(session.finding, service, method)
     # the second service is named only if it was asked; stored texts and images need no calls
-    was_asked = job.author is not None and any(session.sent[ask] for ask in asks_of_second(job.author["kind"]))
+    ask_types = () if job.author is None else asks_of_second(job.author["kind"])
+    was_asked = any(session.sent[ask_type] for ask_type in ask_types)
     second_target = job.author if was_asked else None
     second_document = NO_SERVICE if second_target is None else describe(second_target)
     is_judge = second_document.kind in JUDGES
@@ -145,7 +146,7 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
         audit="announced" if await asyncio.to_thread(announced, context, job) else "unannounced",
         commitment=commitment_document(job.commitment, experiment, job.seed, job.nonce),
     )
-    document = replace(document, judge=second_document if is_judge else NO_SERVICE)
+    document = replace(document, judge=second_document if is_judge else NO_SERVICE)  # which is no argument above
     await asyncio.to_thread(_store_rating, context, claim, method, document)
 
 
@@ -203,8 +204,8 @@ async def _run_experiment(context: WorkerContext, claim: Claim, questions: Quest
             service.target.limits,
             Budget(job.max_calls, job.calls),
             ledger,
-            context.vault.mark(f"keys {job.id}"),
-            service.called_service.lane.rng,
+            secret=context.vault.mark(f"keys {job.id}"),
+            rng=service.called_service.lane.rng,
             patience=Patience(settings.call_attempts, settings.backoff_s, settings.backoff_cap_s),
             expected=questions.expected,
             flush_replies=settings.ledger_replies,

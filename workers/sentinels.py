@@ -54,7 +54,7 @@ class WatchTask:
             return case_key in self.case_keys
 
         design = self.method.design(generator(self.rating.seed or 0))
-        return asked_again(design, self.recorded, is_sentinel, self.method.finding(()))
+        return asked_again(design, self.recorded, is_sentinel, finding=self.method.finding(()))  # no letter is made
 
     def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:  # noqa: ARG002  in the ledger
         """Read the outcomes from the job's observations, and store and test the run; a lost answer is no outcome."""
@@ -83,12 +83,15 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
         stored_rating = ratings.find(c, watch.rating, job.tenant)
         earlier_runs, _ = sentinels.runs_of(c, watch)
         observations = () if stored_rating is None else tuple(evidence(c, stored_rating.job_id))
+    # an empty document has no case
     rating = RatingDocument() if stored_rating is None else stored_rating.seen_by(job.tenant).rating
     known_outcomes = _outcomes(live_reader(rating), observations)
     outcomes = {key: outcome for key, outcome in known_outcomes.items() if outcome is not None}
     if not outcomes:
         raise WatchUnfit(f"the record of {watch.rating} has no case that can be asked again")
+    # spawned, because the seed itself breaks the ties of ranks (`SentinelRun`)
     sentinel_keys = choose_sentinels(list(outcomes), watch.cases, generator(job.seed).spawn(1)[0])
+    # all runs of a test ask the same cases; only the first run's reference is used
     case_keys = frozenset(earlier_runs[0].outcomes if earlier_runs else (*sentinel_keys.fresh, *sentinel_keys.telling))
     reference = {} if earlier_runs else {key: outcomes[key] for key in sentinel_keys.fresh}
     by_unit = {observation.probe.unit: observation for observation in observations}

@@ -34,7 +34,7 @@ def main() -> None:
     end_with_parent()
     request = json.load(sys.stdin)
     if request["arguments"].get("media_type") == PARQUET:
-        _import_arrow()
+        _import_arrow()  # before the limits, so that they do not include its memory
     _limit_resources(request)
     try:
         with os.fdopen(request["file"], "rb") as file:

@@ -37,16 +37,10 @@ CHOICE_FORMATS: Mapping[frozenset[str], str] = {
 def inspect(file: BinaryIO, media_type: str) -> JsonObject:
     """Validate trials and summarise them.
 
-    Returns
-    -------
-    dict
-        Numbers of ``rows``, ``trials``, ``concepts``, ``levels`` and ``subjects`` (``None`` without that column),
-        and the ``lowest`` and ``highest`` level.
+    The result has the numbers of ``rows``, ``trials``, ``concepts``, ``levels`` and ``subjects`` (``None`` without that
+    column), and the ``lowest`` and ``highest`` level.
 
-    Raises
-    ------
-    Unreadable
-        If the file is invalid; the error names the line and the column.
+    Raise `Unreadable` if the file is invalid, with the line and the column.
     """
     row_count, groups = _group_choices(file, media_type)
     if not row_count:
@@ -139,7 +133,7 @@ def _parse_counts(row: Mapping[str, str], line: int) -> Count:
 
 
 def _parse_count(cell: str, line: int, column: str) -> int:
-    if not (cell.isascii() and cell.isdigit() and len(cell) <= 7) or int(cell) > MOST_TRIALS:
+    if not (cell.isascii() and cell.isdigit() and len(cell) <= 7) or int(cell) > MOST_TRIALS:  # which has 7 digits
         raise Unreadable(f"{shown(cell)} is not an integer from 0 to {MOST_TRIALS:,}", line=line, column=column)
     return int(cell)
 

@@ -27,6 +27,7 @@ MISSING_MARKS = frozenset({"?", "na", "n/a", "#n/a", "nan", "null", "none", "-",
 """Marks of missing values among numbers, case folded. In a column of text they are text: NA is Namibia."""
 
 _BLANKS = " \u00a0\u202f'’"
+# "comma" may lack the integer part, as in ",5"; with a point, that is a `NUMBER` already
 _GROUPED: Mapping[DecimalSign, re.Pattern[str]] = {
     "point": re.compile(rf"[+-]?(?:\d+|\d{{1,3}}(?:([,{_BLANKS}])\d{{3}})(?:\1\d{{3}})*)(?:\.\d+)?", re.ASCII),
     "comma": re.compile(rf"[+-]?(?:\d*|\d{{1,3}}(?:([.{_BLANKS}])\d{{3}})(?:\1\d{{3}})*)(?:,\d+)?", re.ASCII),
@@ -153,7 +154,8 @@ class ColumnTally:
         self._has_numbers |= bool(numerals)
         self._has_blank_groups |= grouped_by_blanks(text)
         self._has_decimal_places |= bool(numerals) and not any(is_integer(numeral) for numeral in numerals)
-        self.has_groups |= len(numerals) > 0 and len(numerals[-1]) < len(text)  # signs between thousands were removed
+        # the reading with a comma, if both are possible, is shorter only if signs between thousands were removed
+        self.has_groups |= len(numerals) > 0 and len(numerals[-1]) < len(text)
         if len({float(numeral) for numeral in numerals}) > 1:
             self._ambiguous_numbers.setdefault("," if "," in text else ".", cell)
 
@@ -187,7 +189,7 @@ class ColumnTally:
         missing = self._missing_count + sum(self._mark_counts[mark] for mark in marks)
         decimal = (self.decimal_sign if is_parsed else None) or "point"
         if self._cell_counts is None:
-            return Column(self.name, column_type, missing, None, None, decimal, marks)
+            return Column(self.name, column_type, missing, distinct=None, values=None, decimal=decimal, marks=marks)
         summary = {"name": self.name, "type": column_type, "decimal": decimal, "marks": marks}
         count_of: dict[Any, int] = {}
         text_of: dict[Any, str] = {}
@@ -196,7 +198,8 @@ class ColumnTally:
             if value is not None:
                 count_of[value] = count_of.get(value, 0) + count
                 text_of.setdefault(value, as_text(cell))
-        return Column(self.name, column_type, missing, len(count_of), _value_counts(count_of, text_of), decimal, marks)
+        values = _value_counts(count_of, text_of)
+        return Column(self.name, column_type, missing, len(count_of), values, decimal=decimal, marks=marks)
 
     def _column_type(self) -> str:
         if self._declared_type is not None:

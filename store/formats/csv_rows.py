@@ -113,7 +113,7 @@ def lines_of(file: BinaryIO, encoding: str) -> Iterator[str]:
 
     Raise `Unreadable` if a line is too long, does not have this encoding, or contains NUL.
     """
-    raw_lines = iter(lambda: file.readline(LONGEST_LINE_BYTES + 1), b"")
+    raw_lines = iter(lambda: file.readline(LONGEST_LINE_BYTES + 1), b"")  # + 1: to notice a line that is too long
     lines: Iterator[str | bytes] = _utf_16_lines(file) if encoding == "utf-16" else raw_lines
     for line_number, line in enumerate(lines, 1):
         yield decode_line(line, line_number, encoding)
@@ -169,6 +169,7 @@ def _separator(lines: list[str], skips_blanks: bool) -> str:
     fitting_separators = [separator for separator, share in share_of.items() if share == 1]
     if fitting_separators:
         return fitting_separators[0]
+    # reversed, so that the comma is the choice if no separator fits, as in a table of one column
     return max(reversed(SEPARATORS), key=lambda separator: share_of[separator])
 
 
@@ -239,7 +240,7 @@ class CsvRows:
         names = header[1:] if self.counts_rows else header
         self.columns = tuple(unicodedata.normalize("NFC", name.strip()) for name in names)
         check_names(self.columns)
-        refuse_formulas(self.columns, self.columns, self._line_number())
+        refuse_formulas(self.columns, self.columns, self._line_number())  # the names are the cells of this line
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of each row's last line, and the row."""
@@ -326,4 +327,4 @@ def is_formula(cell: str) -> bool:
     if text[0] in "=＝":
         return True
     is_number = _PLAIN_NUMBER.fullmatch(text) or NUMBER.fullmatch(text)
-    return not is_number and _OPERATORS.search(text, 1) is not None
+    return not is_number and _OPERATORS.search(text, 1) is not None  # 1: after the first sign

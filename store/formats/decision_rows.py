@@ -58,12 +58,8 @@ def read_decisions(
     on_rows : callable, optional
         Is called with the number of rows read so far.
 
-    Raises
-    ------
-    UnknownName
-        If the file lacks a column.
-    Unreadable
-        If it cannot be read, a column has too many values, or a score or weight is no number (with the row).
+    Raise `UnknownName` if the file lacks a column, and `Unreadable` if it cannot be read, a column has too many values,
+    or a score or weight is no number (with the row).
     """
     digest = _digest_of_file(file)
     rows = open_rows(file, media_type, encoding, sheet)
@@ -83,13 +79,14 @@ def read_decisions(
         if name == weight:
             unusable, expected = unusable | (numbers <= 0) | np.isnan(numbers), "a positive number"
         if unusable.any():
-            file.seek(0)
+            file.seek(0)  # read again, because the numbers of lines were not kept
             rows = open_rows(file, media_type, encoding, sheet)
             _refuse_text(rows, coding_of[name], int(unusable.argmax()), expected)
     # the code 0 of an empty cell becomes -1, which means unknown
     codes = {name: (coding_of[name].texts[1:], coding_of[name].array - 1) for name in text_columns}
     clusters = _number_clusters(coding_of[cluster].array) if cluster else None
-    return asdict(DecisionTable.counted(digest, codes, numbers_of.get(score), clusters, numbers_of.get(weight), cuts))
+    scores, weights = numbers_of.get(score), numbers_of.get(weight)
+    return asdict(DecisionTable.counted(digest, codes, scores, clusters=clusters, weights=weights, cuts=cuts))
 
 
 def _check_columns(required_names: Sequence[str], file_columns: Sequence[str]) -> None:
@@ -135,6 +132,7 @@ class _Coding:
         self.codes.append(self._code_new_cell(cell, line) if code is None else code)
 
     def _code_new_cell(self, cell: Field, line: int) -> int:
+        """Return the code of a cell that differs from all before it; its text may have a code already."""
         text = as_text(cell)
         code = self._code_of.get(text)
         if code is None:
@@ -160,7 +158,7 @@ def _number_clusters(codes: Integers) -> Integers:
     clusters = codes.copy()
     clusters[without_cluster] = codes.max(initial=0) + 1 + np.arange(int(without_cluster.sum()))
     _, numbers = np.unique(clusters, return_inverse=True)
-    return numbers.reshape(-1).astype(np.int64)
+    return numbers.astype(np.int64)
 
 
 def _parse_numbers(
@@ -174,6 +172,7 @@ def _parse_numbers(
             if text not in missing_texts:
                 tally.add(text)
     settle_decimals(tallies, decimal, european=european)
+    # the number of each different text, indexed by the codes of the rows
     return {
         coding.name: np.array([*_numbers_of_texts(coding.texts, tally, missing_texts)])[coding.array]
         for coding, tally in zip(codings, tallies, strict=True)

@@ -47,11 +47,11 @@ def blocks(file: BinaryIO) -> Iterator[Block]:
     with _translate_zip_errors():
         _check_end_record(file)
         with ZipFile(file) as archive:
-            words, vectors = _find_arrays(archive)
-            with archive.open(words) as member:
-                word_list = _read_words(member, words.file_size)
-            with archive.open(vectors) as member:
-                yield from _read_vectors(member, vectors.file_size, word_list)
+            words_part, vectors_part = _find_arrays(archive)
+            with archive.open(words_part) as member:
+                words = _read_words(member, words_part.file_size)
+            with archive.open(vectors_part) as member:
+                yield from _read_vectors(member, vectors_part.file_size, words)
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def _translate_zip_errors() -> Iterator[None]:
 
 def _check_end_record(file: BinaryIO) -> None:
     """Raise `Unreadable` for a too large table of contents, before reading it."""
-    size = file.seek(0, 2)
+    size = file.seek(0, 2)  # 2: from the end
     if size < _END_RECORD.size:
         raise BadZipFile
     file.seek(-_END_RECORD.size, 2)
@@ -214,6 +214,7 @@ def inspect(file: BinaryIO, media_type: str) -> JsonObject:
 
 
 def _check_words(words: Sequence[str], earlier_words: set[str]) -> None:
+    """Raise `Unreadable` for an invalid or repeated word; add the words to `earlier_words`."""
     for number, word in enumerate(words, len(earlier_words) + 1):
         has_surrogate = not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word)
         if not 0 < len(word) <= LONGEST_WORD or not word.strip() or "\0" in word or has_surrogate:
@@ -263,7 +264,7 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
 def _read_header(file: BinaryIO) -> tuple[int | None, int]:
     """Read the header ``words dims``; if there is none, go back to the start and return ``(None, 0)``."""
     start = file.tell()
-    parts = file.readline(64).split()
+    parts = file.readline(64).split()  # a header is shorter
     if len(parts) == 2 and all(part.isdigit() and len(part) < 10 for part in parts):
         count, dims = map(int, parts)
         if dims == 0:

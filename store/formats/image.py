@@ -108,7 +108,7 @@ def _read_in_child(content: bytes) -> ImageFacts:
         try:
             return ImageFacts(**run_limited("image", file))
         except Unreadable as error:
-            at_limit = error.code == Unreadable.code
+            at_limit = error.code == Unreadable.code  # errors of the task have the codes of `ImageRefused`
             raise ImageRefused("image-too-large" if at_limit else error.code, str(error)) from None
 
 

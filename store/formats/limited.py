@@ -30,6 +30,7 @@ ANSWER_BYTES = 7 << 20
 """Maximum size of a child's result in bytes of JSON; parsed, it takes ten times as much memory in this process."""
 
 LONGEST_S = 4 * PROCESSOR_S
+"""Maximum duration of a child in seconds, longer than its processor time because of its priority."""
 
 NICENESS = 19
 """Lowest priority, so that a child takes only the processor time that requests leave."""
@@ -74,6 +75,7 @@ def run_limited(task: str, file: BinaryIO, **arguments: object) -> Any:
             stdout=answer,
             stderr=subprocess.DEVNULL,
             pass_fds=[file.fileno()],
+            # arenas and threads would reserve address space, which the limit of memory counts
             env={"MALLOC_ARENA_MAX": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
         )
         try:

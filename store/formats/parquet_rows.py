@@ -45,7 +45,7 @@ class ParquetRows:
             import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
             from pyarrow import parquet
         except ImportError:
-            raise NotInstalled("reading Parquet", "pyarrow", "real") from None
+            raise NotInstalled("reading Parquet", package="pyarrow", extra="real") from None
         self._arrow = pa
         self._arrow_errors = (pa.ArrowException, OSError, ValueError, OverflowError, NotImplementedError)
         try:
@@ -90,7 +90,7 @@ class ParquetRows:
         except UnicodeDecodeError:
             pass  # the row is named below
         except self._arrow_errors as error:
-            if "UTF8" not in str(error):
+            if "UTF8" not in str(error):  # the row of a text is named below as well
                 raise Unreadable("the values do not fit the type of the column", column=name) from None
         try:
             return self._to_python(column)

@@ -280,9 +280,9 @@ class Sheet:
                 if not is_phonetic:
                     text = (text or "") + "".join(pieces)
             elif name == cell_name:
-                index = index_of[cell["r"][:-row_digits]] if "r" in cell else index + 1
+                index = index_of[cell["r"][:-row_digits]] if "r" in cell else index + 1  # by letters, as in "B12"
                 if text is not None or has_formula:
-                    is_shared = not has_formula and cell.get("t") == "s"
+                    is_shared = not has_formula and cell.get("t") == "s"  # the text is then an index of `texts`
                     value = texts[int(text or "")] if is_shared else self._parse_value(cell, text, index, has_formula)
                     if value is not None:
                         indices.append(index)

@@ -51,7 +51,7 @@ class XlsxRows:
         self._header_row, indices, cells = next(self._rows, (0, [], []))
         if not cells:
             raise Unreadable("the sheet is empty; its first row must name the columns")
-        self._check_faults(self._header_row, {})
+        self._check_faults(self._header_row, names={})
         names = {index: unicodedata.normalize("NFC", as_text(cell)) for index, cell in zip(indices, cells, strict=True)}
         named_indices = [index for index, name in names.items() if name]
         self._position_of_index = {index: position for position, index in enumerate(named_indices)}
@@ -62,7 +62,7 @@ class XlsxRows:
         check_names(self.columns)
         if formula := next((name for name in self.columns if is_formula(name)), None):
             raise Unreadable(f"{shown(formula)} is a spreadsheet formula; rename the column", line=self._header_row)
-        self._count_start: Field = None
+        self._count_start: Field = None  # the first row number, if the first column counts the rows
 
     def __iter__(self) -> Iterator[tuple[int, list[Field]]]:
         """Yield the number of each row in the sheet, and its cells: texts, integers and numbers."""
@@ -80,7 +80,7 @@ class XlsxRows:
             is_complete = indices == all_indices and self._count_start is None
             row = cells if is_complete else self._place_cells(indices, cells, line, row_count)
             for cell in row:
-                if isinstance(cell, str) and (len(cell) > LONGEST_CELL or cell[0] in SUSPICIOUS):
+                if isinstance(cell, str) and (len(cell) > LONGEST_CELL or cell[0] in SUSPICIOUS):  # texts are not empty
                     self._refuse_text(row, line)
             if row[0] == self.columns[0] and tuple(row) == self.columns:
                 raise Unreadable("repeats the header; send tables one by one, or join them without it", line=line)
@@ -112,7 +112,7 @@ class XlsxRows:
             else:
                 row[position] = cell
         if self._count_start is not None and indices[0] != 0:
-            self._check_unnamed_cell(0, None, line, row_count)
+            self._check_unnamed_cell(0, None, line, row_count)  # the row number is missing
         return row
 
     def _refuse_text(self, row: Sequence[Field], line: int) -> None:

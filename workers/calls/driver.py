@@ -121,13 +121,14 @@ class Driver:
     """Computing time of the experiment so far, in seconds."""
 
     def __post_init__(self) -> None:
-        lane = Lane("alone", "alone", self.limits, self.rng, sleep=self.sleep)
+        lane = Lane(name="alone", holder="alone", limits=self.limits, rng=self.rng, sleep=self.sleep)
         self._rated_service = self.rated or CalledService(lane)
         self._second_service = self.second or self._rated_service
         self._unwritten_answers: list[LedgerEntry] = []
         self._flush_due, self._backlog_written = asyncio.Event(), asyncio.Event()
         self._reported_calls = self.budget.spent
         self._writer: asyncio.Task[None] | None = None
+        # concurrent calls may reach the service in another order than they were sent
         self._question_order = QuestionOrder(self.rng, LEAST_APART + self.limits.concurrency)
         self._items_in_flight: set[str] = set()
         self._flight_ended = asyncio.Condition()
@@ -135,16 +136,12 @@ class Driver:
     async def run(self, session: Session) -> Finding:
         """Run a session to its finding; all answers are in the ledger when this returns or raises.
 
-        Raises
-        ------
-        TargetUnavailable, TargetRefused
-            If further calls would fail.
-        Exception
-            Any error of the ledger.
+        Raise `TargetUnavailable` or `TargetRefused` if further calls would fail, and any error of the ledger.
         """
         self._writer = asyncio.create_task(self._write_regularly())
         try:
             while session.finding is None:
+                # answers copied from identical questions: nothing was sent for them
                 self._enqueue([LedgerEntry(copy, attempts=0, elapsed_ms=0) for copy in session.unrecorded])
                 await self._send_missing(session)
                 start = time.perf_counter()
@@ -171,16 +168,13 @@ class Driver:
         try:
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(min(self.limits.concurrency, len(probes))):
-                    tasks.create_task(self._send_calls(probe_groups, session))
+                    tasks.create_task(self._send_calls(probe_groups, session))  # each takes the next group when idle
         except BaseExceptionGroup as error_group:
             # the callers handle single errors, so only the first error of the group is raised
             raise first_error(error_group) from None
 
     def _group_by_call(self, probes: Sequence[Probe], limit: int) -> Iterator[list[Probe]]:
-        """Yield groups of at most `limit` probes that may share a call, in the order of the probes."""
-        if limit <= 1:
-            yield from ([probe] for probe in probes)
-            return
+        """Yield groups of at most `limit` probes that may share a call, in the order in which they are complete."""
         probe_groups: dict[object, list[Probe]] = {}
         for probe in probes:
             probe_group = probe_groups.setdefault(self.adapter.group_key(probe.ask), [])
@@ -274,7 +268,7 @@ class Driver:
         while len(self._unwritten_answers) >= MOST_UNWRITTEN * self.flush_replies:
             self._backlog_written.clear()
             await self._backlog_written.wait()
-            self._enqueue(())
+            self._enqueue(())  # raises the error if the write failed
 
     async def _write_regularly(self) -> None:
         while True:

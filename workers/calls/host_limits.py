@@ -81,18 +81,13 @@ class HostLimits:
     async def admit(self, job: Job, egress: Egress, cools_down_by_url: Mapping[str, bool]) -> None:
         """Allow a job to call the hosts of some URLs; a value is true if the host of its URL cools down between jobs.
 
-        Raises
-        ------
-        RatingsRefused
-            If a host refuses ratings.
-        HostCoolingDown
-            If a host cools down after another rating.
+        Raise `RatingsRefused` if a host refuses ratings, `HostCoolingDown` if one cools down after another rating.
         """
         cooling_hosts: set[str] = set()
         for url, must_cool_down in cools_down_by_url.items():
             if await _is_exempt(egress, url):
-                await asyncio.to_thread(self._permitted_standing, url)
-            elif not await self._owns_host(url) and must_cool_down:
+                await asyncio.to_thread(self._permitted_standing, url)  # only to raise a refusal
+            elif not await self._owns_host(url) and must_cool_down:  # in this order: `_owns_host` raises a refusal
                 cooling_hosts.add(host_of(url) or url)
         cooldown_s = self.settings.host_cooldown_s
         if cooling_hosts and cooldown_s > 0:
@@ -116,14 +111,13 @@ class HostLimits:
     async def limited_slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
         """Wait until the limits of a URL's host, shared by all jobs, allow a call; hold slots while the block runs."""
         settings = self.settings
-        longest_wait_s = settings.host_concurrency / settings.host_rate
+        longest_wait_s = settings.host_concurrency / settings.host_rate  # if each slot's call waits its turn
         limits = Limits(settings.host_concurrency, settings.host_rate, min(LONGEST_S, timeout_s + longest_wait_s))
         holder = f"{self.holder}:{next(self._slot_numbers)}"
         # sorted, so that two calls cannot wait for each other's slots
-        limit_names = [f"host:{host_of(url) or url}", *(f"address:{address}" for address in sorted(set(addresses)))]
+        limited = [("host", host_of(url) or url), *(("address", address) for address in sorted(set(addresses)))]
         async with AsyncExitStack() as stack:
-            for limit_name in limit_names:
-                scope, _, host_or_address = limit_name.partition(":")
+            for scope, host_or_address in limited:
                 lane_name = f"{scope}:{sha256(host_or_address.encode()).hexdigest()[:24]}"
                 lane = Lane(lane_name, holder, limits, self.rng, self.traffic)
                 slot = await stack.enter_async_context(lane.slot())
@@ -150,6 +144,7 @@ class HostLimits:
     async def _refuses(self, file_url: str) -> bool | None:
         """Whether the file at a URL refuses ratings; a missing file does not. ``None`` if it cannot be read."""
         networks = self.settings.egress_networks
+        # this call concerns the agency itself, and is no part of a rating
         async with Egress(networks, response_cap=FILE_BYTES, user_agent=AGENT) as egress:
             try:
                 async with self.limited_slot(
@@ -161,6 +156,7 @@ class HostLimits:
         return any(_DISALLOW.fullmatch(line) for line in answer.text.splitlines())
 
     def _permitted_standing(self, url: str) -> Standing:
+        """Read the standing of the tenant at a URL's host, or raise `RatingsRefused` if the host refuses ratings."""
         with self.database.read() as connection:
             standing = domains.standing(connection, self.tenant, url)
         if standing.refusal is not None:

@@ -47,7 +47,10 @@ end
 redis.call('SET', KEYS[2], 1, 'PX', 1000)
 return 0
 """
-"""Redis script: takes or extends a slot (arguments: token, limit, milliseconds); else notes that a job waits."""
+"""Redis script: takes or extends a slot, else notes that a job waits.
+
+Keys: slots by expiry, note; arguments: token, limit, milliseconds to keep the slot.
+"""
 
 RESERVE = """
 local now = redis.call('TIME')
@@ -99,7 +102,7 @@ class LocalTraffic:
             if is_free:
                 slots[token] = now + keep_s
             else:
-                self._waiting_until[lane] = now + 1
+                self._waiting_until[lane] = now + 1  # the note expires after 1 s, as in `TAKE_SLOT`
             self._store_slots(lane, slots)
             return is_free
 
@@ -329,6 +332,7 @@ class Slot:
             await self._release_slot()
 
     async def _release_slot(self) -> bool:
+        """Release the slot, and return whether another job waits for one."""
         self._kept_until = None
         return await self._lane.traffic.release_slot(self._lane.name, self._token)
 

@@ -30,14 +30,8 @@ class QuestionOrder:
     """Orders the batches of a job; the versions of an item (`Probe.versions_of`) are far apart over all batches.
 
     A service could otherwise recognise a test by two questions that differ only in the attribute. The version that is
-    sent first is random.
-
-    Parameters
-    ----------
-    rng : Generator
-        Decides the order. The service must not know it; the rating does not depend on it.
-    apart : int
-        Number of calls between two versions of an item. If a batch is too small, the distance is as large as possible.
+    sent first is random. `rng` decides the order; the service must not know it, and the rating does not depend on it.
+    `apart` is the number of calls between two versions; in a batch that is too small, as many as possible.
     """
 
     def __init__(self, rng: np.random.Generator, apart: int = LEAST_APART) -> None:
@@ -61,7 +55,7 @@ class QuestionOrder:
                 positions = _positions_in_rounds(relatives, positions, earliest_calls)
             elif in_rounds:
                 by_earliest_call = np.lexsort((positions, earliest_calls))  # at random among equal ones
-                positions = np.argsort(by_earliest_call)
+                positions = np.argsort(by_earliest_call)  # inverse permutation: the position of each question
             if _swap_until_separate(positions, relatives, earliest_calls.tolist(), distance, per_call, self._rng):
                 break
         for probe, position in zip(probes, positions.tolist(), strict=True):
@@ -70,8 +64,9 @@ class QuestionOrder:
                 self._last_calls[item_name] = max(self._last_calls.get(item_name, 0), call)
         self._call_count += call_count
         last_calls = self._last_calls.items()
+        # calls farther back than the distance constrain no later batch
         self._last_calls = {name: call for name, call in last_calls if self._call_count - call < self._distance}
-        return [probes[index] for index in np.argsort(positions)], per_call
+        return [probes[index] for index in np.argsort(positions)], per_call  # argsort: the index at each position
 
     def _earliest_call(self, probe: Probe, distance: int) -> int:
         """Return the first call of this batch that is `distance` calls after the item's versions in earlier batches."""
@@ -85,8 +80,9 @@ class QuestionOrder:
         """
         if not relatives and not self._last_calls:
             return
+        # k + 1 versions at equal distances span k distances; pairs are sent in two halves of the batch
         distance = min(self._distance, call_count // max(2, max(map(len, relatives.values()), default=0)))
-        if call_count > 2 * distance:
+        if call_count > 2 * distance:  # in a larger batch, exchanges alone may separate a random order
             yield distance, self._distance, False
         scale = 1.0
         while int(scale * self._distance) > 0:
@@ -101,7 +97,7 @@ def _other_versions(probes: Sequence[Probe]) -> Relatives:
             indices_by_item[item_name].append(index)
     relatives: dict[int, set[int]] = defaultdict(set)
     for indices in indices_by_item.values():
-        if 1 < len(indices) <= MOST_VERSIONS:
+        if 1 < len(indices) <= MOST_VERSIONS:  # more cannot be kept apart, and `questions_in_a_call` lets them share
             for index in indices:
                 relatives[index].update(indices)
     return {index: tuple(versions - {index}) for index, versions in relatives.items()}
@@ -118,12 +114,14 @@ def _positions_in_rounds(relatives: Relatives, positions: Integers, earliest_cal
         while waiting:  # neighbours are visited one after another, so that they get neighbouring positions
             index = waiting.pop()
             if index not in round_of:
+                # the first round without a relative
                 taken_rounds = {round_of[relative] for relative in relatives.get(index, ()) if relative in round_of}
                 round_of[index] = next(number for number in range(len(taken_rounds) + 1) if number not in taken_rounds)
                 waiting += [relative for relative in relatives.get(index, ()) if relative not in round_of]
+    # sorting is stable: questions with equal keys keep the order in which they were visited
     first_round = sorted((index for index in round_of if round_of[index] == 0), key=lambda index: earliest_calls[index])
     later_rounds = sorted((index for index in round_of if round_of[index] > 0), key=lambda index: round_of[index])
-    return np.argsort(np.array([*first_round, *later_rounds]))
+    return np.argsort(np.array([*first_round, *later_rounds]))  # inverse permutation
 
 
 def _swap_until_separate(

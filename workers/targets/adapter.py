@@ -140,7 +140,7 @@ def questions_per_call(adapter: Adapter, limits: Limits) -> int:
 
 
 def opaque_key(secret: str, *parts: str) -> str:
-    """Return a UUID that depends only on the secret and the facts, and reveals neither."""
+    """Return a UUID that depends only on the secret and the parts, and reveals neither."""
     # keyed BLAKE2: OpenSSL's HMAC releases the interpreter lock, which the ledger's thread then takes and holds
     key = hashlib.sha256(secret.encode()).digest()
     digest = hashlib.blake2b(json.dumps(parts).encode(), key=key, digest_size=16).digest()

@@ -151,7 +151,7 @@ def read_settings(protocol: str, kind: Kind, settings: Json) -> tuple[type[Adapt
 @cache
 def protocols() -> tuple[ProtocolInfo, ...]:
     """Return the facts about all protocols: built-in ones in the order of the list, presets, then plug-ins."""
-    # cached, because the settings classes of the presets are slow to build
+    # cached, because the settings classes of the presets are slow to build; each name keeps its first place in the dict
     built_in: dict[str, type[Adapter] | Preset] = {adapter.protocol: adapter for adapter in PROTOCOLS}
     return tuple(_protocol_info(name, adapter) for name, adapter in {**built_in, **presets(), **_adapters()}.items())
 
@@ -223,12 +223,8 @@ def with_tightened_limits(target: Target) -> Target:
 def connect(target: Target, egress: Egress) -> Adapter:
     """Build the adapter of a target; nothing is sent yet.
 
-    Raises
-    ------
-    SpecificationError
-        If the target's settings do not fit its protocol.
-    CallFailed
-        ``unsupported``, if the operator does not allow the protocol.
+    Raise `SpecificationError` if the target's settings do not fit its protocol, `CallFailed` ``unsupported`` if the
+    operator does not allow the protocol.
     """
     adapter_class: Any
     adapter_class, settings = read_settings(target.protocol, target.kind, target.settings)
@@ -277,18 +273,10 @@ class TargetChecker:
 def read_target(document: Json, secret: str | None = None) -> Target:
     """Build a target from a request's fields, and validate all of them except the address of the URL.
 
-    Parameters
-    ----------
-    document : mapping
-        ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``.
-        If the field ``secret`` is missing, secrets are not validated: the caller stores them elsewhere.
-    secret : str, optional
-        The key, if it is not among the fields.
+    The fields are ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``; `secret` is
+    the key if it is not among them. Without both, secrets are not validated: the caller stores them elsewhere.
 
-    Raises
-    ------
-    SpecificationError
-        If a field is invalid; the error names the field. The message never repeats a secret.
+    Raise `SpecificationError` if a field is invalid; the error names the field. The message never repeats a secret.
     """
     adapter = find_protocol(str(document.get("protocol")))
     kind = _read_kind(document.get("kind"), adapter)
@@ -301,36 +289,28 @@ def read_target(document: Json, secret: str | None = None) -> Target:
         raise SpecificationError(message, "base_url")
     settings = _read_object(document, "settings")
     _, valid_settings = read_settings(adapter.protocol, kind, settings)
+    auth = getattr(valid_settings, "auth", None)
     if isinstance(valid_settings, TargetSettings):
         valid_settings.check_kind(kind)
     if secret is not None or "secret" in document:
         secret = secret if secret is not None else document["secret"]
-        _check_secret(secret, adapter, getattr(valid_settings, "auth", None))
+        _check_secret(secret, adapter, auth)
         if isinstance(valid_settings, TargetSettings):
             valid_settings.check_secret(secret)
-    if isinstance(auth := getattr(valid_settings, "auth", None), AwsSigV4) and base_url:
-        auth.region_of(base_url)
+    if isinstance(auth, AwsSigV4) and base_url:
+        auth.region_of(base_url)  # raises if no region is named
     limits = read_fields(Limits, _read_object(document, "limits"), "limits")
     name = str(document.get("name") or adapter.protocol)
     return Target(name, kind, adapter.protocol, base_url, settings, secret, limits)
 
 
 def check_target(target_fields: Json, allow: Sequence[Network], *, scraping: bool = False) -> None:
-    """Validate a target without calling it.
+    """Validate a target, described by the fields of `read_target`, without calling it.
 
-    Parameters
-    ----------
-    target_fields : mapping
-        The fields of `read_target`.
-    allow : sequence of network
-        Networks that the operator allows in addition to public addresses.
-    scraping : bool
-        Whether the operator allows scraped translators.
+    `allow` are networks that the operator allows in addition to public addresses; `scraping` tells whether the operator
+    allows scraped translators.
 
-    Raises
-    ------
-    SpecificationError
-        If a field is invalid: `UnknownName` for a protocol, `AddressRefused` for a URL.
+    Raise `SpecificationError` if a field is invalid: `UnknownName` for a protocol, `AddressRefused` for a URL.
     """
     target = read_target(target_fields)
     if target.base_url:
@@ -371,13 +351,14 @@ def _read_object(document: Json, name: str) -> Json:
 
 def _read_kind(name: Any, adapter: type[Adapter] | Preset) -> Kind:
     kinds = kinds_of(adapter)
-    names = tuple(str(kind) for kind in sorted(kinds))
     try:
         kind = Kind(name)
     except ValueError:
         raise UnknownName("kind of service", str(name), tuple(Kind), "kind") from None
     if kind not in kinds:
-        raise SpecificationError(f"protocol {adapter.protocol} speaks to {', '.join(names)}, not to {kind}", "kind")
+        raise SpecificationError(
+            f"protocol {adapter.protocol} speaks to {', '.join(sorted(kinds))}, not to {kind}", "kind"
+        )
     return kind
 
 

@@ -147,6 +147,7 @@ def read_fields(settings_type: type[S], values: Mapping[str, Any], where: str) -
     else:  # without the parts that name a type instead of a field
         inner_field = ".".join(str(part) for part in location if "[" not in str(part) and part != "constrained-str")
     name = f"{where}.{inner_field}" if inner_field else where
+    # for a field of a nested object, the names of this class would be wrong suggestions
     known_names = [field.name for field in fields(cast("Any", settings_type))] if len(location) == 1 else ()
     message = str(cause) if isinstance(cause, SpecificationError) else f"{name}: {plain_message(error, known_names)}"
     raise SpecificationError(message, name)

@@ -173,7 +173,7 @@ def chat(style: str, prose: float, seed: int) -> Answer:
 
 def still_thinking(probe: Probe) -> Reply:
     """Return the read answer of a reasoning model that reaches its limit of tokens before it writes anything."""
-    return accept_worded(ModelOutput("", ended="length", thinking=True), probe.ask, "chat")
+    return accept_worded(ModelOutput("", end_reason="length", thinking=True), probe.ask, "chat")
 
 
 def _choices(answers: Callable[[int], Answer], *deserves: Letter) -> MisreadWorld:

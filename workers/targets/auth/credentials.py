@@ -121,7 +121,7 @@ def assertion(scheme: GcpServiceAccount, secret: str, now_s: float) -> TokenRequ
         "scope": scheme.scope,
         "aud": scheme.token_url,
         "iat": int(now_s),
-        "exp": int(now_s) + 3600,
+        "exp": int(now_s) + 3600,  # Google accepts at most an hour
     }
     signed_part = b".".join(_base64url(json.dumps(part).encode()) for part in (header, claims))
     signature = account.key.sign(signed_part, PKCS1v15(), SHA256())
@@ -243,6 +243,7 @@ def _place_secret(request: OutgoingRequest, placement: Placed, secret_text: str)
         return _with_headers(request, named_secret)
     if placement.type == "query":
         separator = "&" if "?" in request.url else "?"
+        # UTF-8 cannot encode lone surrogates, which a name in JSON may hold
         return replace(request, url=f"{request.url}{separator}{urlencode(named_secret, errors='replace')}")
     if not request.content:
         return request  # a request without a body, such as that for the languages, needs no key in its body
@@ -274,12 +275,7 @@ def signed_headers(
     The host, the content type and all headers ``x-amz-*`` are signed. As AWS requires for all services but S3, the
     signed path is percent-encoded once more than in the request.
 
-    Parameters
-    ----------
-    url : str
-        Address with its query, percent-encoded.
-    now : datetime
-        Time with a zone; AWS accepts a difference of five minutes.
+    `url` has its query, percent-encoded. `now` has a time zone; AWS accepts a difference of five minutes.
     """
     timestamp = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     added_headers = {"X-Amz-Date": timestamp}
@@ -313,8 +309,5 @@ def signed_headers(
 
 
 def _canonical_query(query: str) -> str:
-    pairs = [
-        (quote(name, safe="-_.~"), quote(value, safe="-_.~"))
-        for name, value in parse_qsl(query, keep_blank_values=True)
-    ]
+    pairs = [[quote(text, safe="-_.~") for text in pair] for pair in parse_qsl(query, keep_blank_values=True)]
     return "&".join(f"{name}={value}" for name, value in sorted(pairs))

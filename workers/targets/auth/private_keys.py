@@ -67,7 +67,7 @@ def load_private_key(pem: str) -> PrivateKey:
             raise UnusableKey("the private key must be unencrypted, of RSA or of an elliptic curve")
         # the sizes of the numbers are unknown before they are parsed, and their parsing without tests is quick
         key = load_pem_private_key(block, password=None, unsafe_skip_rsa_key_validation=True)
-    except _LOADING_ERRORS as error:
+    except _LOADING_ERRORS as error:  # among them `UnusableKey`, which is a `ValueError`
         raise error if isinstance(error, UnusableKey) else UnusableKey("the private key cannot be read") from None
     if isinstance(key, RSAPrivateKey) and _is_too_large(key):
         raise UnusableKey(f"an RSA key may have at most {MOST_BITS:,} bits")

@@ -166,7 +166,7 @@ def check_auth(auth: Plain | Scheme, secret: str | None) -> None:
         case "basic" if ":" not in secret:
             raise SpecificationError("the secret of auth basic is user:password", "secret")
         case "aws-sigv4":
-            aws_keys(secret)
+            aws_keys(secret)  # raises for another form
         case "gcp-service-account":
             _check_key(service_account(secret).key, name)
         case "mtls":

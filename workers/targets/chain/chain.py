@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Annotated, ClassVar, cast
 
 from annotated_types import MaxLen, MinLen
@@ -84,7 +85,8 @@ class ChainSettings(TargetSettings):
             if REQUESTED_LANGUAGE in link.path and kinds[-1] is not Kind.TRANSLATOR:
                 message = f"a {kinds[-1]} is asked about texts in one language; name the languages in place of *"
                 raise SpecificationError(message, f"links.{index}.path")
-        for index, (previous_link, link) in enumerate(zip(self.links, self.links[1:-1], strict=False), start=1):
+        # `index` is that of `link`; the last link has no path
+        for index, (previous_link, link) in enumerate(pairwise(self.links[:-1]), start=1):
             if previous_link.path[-1] != link.path[0]:
                 raise SpecificationError(
                     f"link {index} ends in {previous_link.path[-1]} and link {index + 1} begins in {link.path[0]}; "
@@ -129,7 +131,7 @@ def tighten_limits(target: Target, links: Sequence[Target], paths: Sequence[Path
     calls_of_link = Counter(hop.link for hop in hops_on_way_out(paths))
     limits = target.limits
     rates = [limits.requests_per_second] + [
-        link.limits.requests_per_second / max(1, calls_of_link[index])
+        link.limits.requests_per_second / max(1, calls_of_link[index])  # 1: the last link, which has no path
         for index, link in enumerate(links)
         if link.limits.requests_per_second is not None
     ]
@@ -221,7 +223,7 @@ class Chain(Adapter):
         for index, hop in enumerate(route):
             await self._translate_hop(hop, replies, key and opaque_key(key, str(index)))
         if not isinstance(first_question, Translate):
-            await self._ask_last_link(len(self._links) - 1, replies, cast("Sequence[Classify | Regress]", asks), key)
+            await self._ask_last_link(replies, cast("Sequence[Classify | Regress]", asks), key)
         return replies
 
     async def _translate_hop(self, hop: Hop, replies: list[Reply], key: str | None) -> None:
@@ -233,12 +235,12 @@ class Chain(Adapter):
         for index, reply in zip(pending_indices, await self._call_link(hop.link, asks, key), strict=True):
             replies[index] = reply if not reply.ok or str(reply.value).strip() else empty_reply
 
-    async def _ask_last_link(
-        self, link: int, replies: list[Reply], asks: Sequence[Classify | Regress], key: str | None
-    ) -> None:
+    async def _ask_last_link(self, replies: list[Reply], asks: Sequence[Classify | Regress], key: str | None) -> None:
+        """Ask the last link about the translated texts in `replies`; replace the replies in place."""
+        last_link = len(self._links) - 1
         pending_indices = [index for index, reply in enumerate(replies) if reply.ok]
         questions = [replace(asks[index], given=str(replies[index].value)) for index in pending_indices]
-        for index, reply in zip(pending_indices, await self._call_link(link, questions, key), strict=True):
+        for index, reply in zip(pending_indices, await self._call_link(last_link, questions, key), strict=True):
             replies[index] = reply
 
     async def _call_link(self, link: int, asks: Sequence[Ask], key: str | None) -> list[Reply]:

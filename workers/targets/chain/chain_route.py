@@ -53,19 +53,11 @@ def check_path(path: Path, field: str) -> None:
 
 
 def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
-    """Return the translations from one language to another.
+    """Return the translations from one language to another, one of which must be the first language of the first path.
 
-    Parameters
-    ----------
-    paths : sequence of sequence of str
-        Paths of every link but the last; each begins with the last language of the path before.
-    source, target : str
-        One of them must be the first language of the first path.
+    `paths` are those of every link but the last; each begins with the last language of the path before.
 
-    Raises
-    ------
-    NoWay
-        If neither is the first language, or if the other one is the first or last language of the paths.
+    Raise `NoWay` if neither is the first language, or if the other one is the first or last language of the paths.
     """
     first_language, turning_language, path_count = paths[0][0], paths[-1][-1], len(paths)
     if source == first_language and target not in {first_language, turning_language}:

@@ -29,6 +29,7 @@ class Roles(Adapter):
     def __init__(self, rated_adapter: Adapter, second_adapter: Adapter, second_kind: Kind) -> None:
         self._rated_adapter, self._second_adapter = rated_adapter, second_adapter
         self._second_asks, self._role = asks_of_second(second_kind), role_of(second_kind)
+        # that of the service that makes no texts, because each call makes one text or image anyway
         self.batch_limit = second_adapter.batch_limit if second_kind in JUDGES else rated_adapter.batch_limit
 
     def group_key(self, ask: Ask) -> Hashable:

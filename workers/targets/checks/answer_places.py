@@ -53,11 +53,12 @@ def settings_that_read(body: bytes, kind: Kind) -> JsonObject:
         return {"response": "text"}
     paths = list(answer_paths(body, kind))
     settings: JsonObject = {}
-    if kind is Kind.CLASSIFIER and not (paths and _METADATA.fullmatch(last_name(paths[0])) is None):
+    has_label = bool(paths) and _METADATA.fullmatch(last_name(paths[0])) is None
+    if kind is Kind.CLASSIFIER and not has_label:
         values = dict(values_in(json_in(body)))
         number_paths = [path for path in answer_paths(body, Kind.REGRESSOR) if not isinstance(values[path], str)]
         if number_paths:  # the likeliest number is taken for the probability of the label "yes"
-            scale = {"scale": [0, 100]} if values[number_paths[0]] > 1 else {}
+            scale = {"scale": [0, 100]} if values[number_paths[0]] > 1 else {}  # above 1, a percentage
             settings = {"labels": ["no", "yes"], "number": "probability", **scale}
             paths = number_paths
     if kind is Kind.REGRESSOR and paths:
@@ -124,6 +125,7 @@ def values_in(document: object) -> Iterator[tuple[str, Any]]:
                 step = name if _PLAIN_NAME.fullmatch(name) else json.dumps(name)
                 waiting.append((f"{path}.{step}" if path else step, member))
         elif isinstance(value, list):
+            # later elements are usually like the first two
             waiting += [(f"{path}[{index}]", element) for index, element in enumerate(value[:2])]
 
 

@@ -76,10 +76,11 @@ def any_differ(answers: Sequence[Any]) -> bool:
 def order_of(alone: Sequence[Any], together: Sequence[Any]) -> Order:
     """Compare answers to at most `MOST_COMPARED` questions asked alone with those to the same questions in one call."""
     count = len(alone)
-    distances = [[difference(single, joint) for single in alone] for joint in together]
+    distances = [[difference(single, joint) for single in alone] for joint in together]  # row: an answer in the call
     own_distances = [distances[index][index] for index in range(count)]
     orders = permutations(range(count))
-    best_sum = min(sum(distances[index][other] for index, other in enumerate(order)) for order in orders)
+    best_sum = min(sum(distances[joint][single] for joint, single in enumerate(order)) for order in orders)
+    # another order fits clearly better than the given one, by more than rounding, and well enough to be the true one
     if sum(own_distances) > CLEAR_FACTOR * best_sum + count * ROUNDING and best_sum <= count * CLOSE:
         return Order.CROSSED
     largest_repeat_difference = max(own_distances, default=0.0)

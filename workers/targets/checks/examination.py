@@ -24,6 +24,7 @@ PATIENCE = 3
 """Maximum attempts at a call that times out, because each attempt takes the whole deadline."""
 
 BACKOFF_S, BACKOFF_CAP_S, WAIT_CAP_S = 0.1, 2.0, 10.0
+"""Seconds: the first pause before a retry, the longest one, and the longest pause that a service can request."""
 
 HOPELESS = frozenset({"refused-address", "tls", "auth", "quota"})
 """Codes of failures after which every other question would fail as well."""
@@ -148,6 +149,7 @@ class Examination(ABC):
         """Repeat questions in one call; return whether the answers came in order, or ``None`` if that is unknown."""
         if self._adapter.batch_limit == 1:
             return None
+        # the last ones, because questions may have been asked until the answers differed
         questions = list(answers_alone)[-min(MOST_COMPARED, self._adapter.batch_limit) :]
         if len(questions) < 2:
             self._notes.append("one question is too few to see the order of several; they are sent one by one")
@@ -201,11 +203,12 @@ def comparable(value: object) -> Any:
             return value
 
 
-def answer_text(value: object) -> str:
-    """Return a reply value as text to be shown to people: a text, the first numbers of a vector, or JSON."""
+def readable_text(value: object) -> str:
+    """Return the content of a question or an answer for people: its text, the first numbers of a vector, or JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
         numbers = ", ".join(f"{number:.4g}" for number in value[:4])
         return f"{len(value)} numbers: {numbers}{' …' if len(value) > 4 else ''}"
-    return json.dumps(dict(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+    document = dict(value) if isinstance(value, tuple) else value  # a record is a tuple of pairs: column name, cell
+    return json.dumps(document, ensure_ascii=False)

@@ -10,7 +10,7 @@ from assay.model import Ask, Look, Reply
 from workers.targets.adapter import Adapter, Target
 from workers.targets.checks.answer_similarity import ROUNDING, difference
 from workers.targets.checks.capability import Capability, TargetUnfit
-from workers.targets.checks.examination import Calls, Examination, answer_text
+from workers.targets.checks.examination import Calls, Examination, readable_text
 from workers.targets.checks.samples import QUESTION, SHAPES, sample_images
 
 MOST_OF_THE_EXPERIMENT = 2
@@ -65,7 +65,7 @@ class ImageExamination(Examination):
         self._note_recognised_shapes(answers)
         return self._capability(
             describe_question(question),
-            answer_text(answer),
+            readable_text(answer),
             deterministic=await self._is_deterministic(question, answer),
             labels=question.labels if answer["scores"] is not None else None,
         )
@@ -79,13 +79,13 @@ class ImageExamination(Examination):
     def _check_failures(self, replies: dict[Look, Reply]) -> None:
         """Raise `TargetUnfit` for a service that refuses all images or does not know the labels."""
         failures = [(ask, reply.failure) for ask, reply in replies.items() if reply.failure is not None]
-        own_images = [ask for ask in replies if ask.image not in sample_images()]
+        experiment_looks = {ask for ask in replies if ask.image not in sample_images()}
         fatal_failures = [failure for _, failure in failures if failure.code == "unknown-label"]
-        if len(failures) == len(replies) or (own_images and {ask for ask, _ in failures} >= set(own_images)):
+        if len(failures) == len(replies) or (experiment_looks and {ask for ask, _ in failures} >= experiment_looks):
             fatal_failures += [failure for _, failure in failures]
         if fatal_failures:
-            first_failure, (first_question, _) = fatal_failures[0], failures[0]
-            has_sample_labels = first_failure.code == "unknown-label" and first_question.labels == SHAPES
+            first_failure, labels = fatal_failures[0], self._looks[0].labels  # all questions have the same labels
+            has_sample_labels = first_failure.code == "unknown-label" and labels == SHAPES
             raise TargetUnfit(first_failure.code, first_failure.message, MEND_LABELS if has_sample_labels else MEND)
         if failures:
             _, failure = failures[0]
@@ -105,16 +105,16 @@ class ImageExamination(Examination):
         shapes = dict(zip(sample_images(), SHAPES, strict=True))
         shape_answers = {ask: answer for ask, answer in answers.items() if ask.image in shapes and ask.labels == SHAPES}
         if shape_answers:
-            correct_count = sum(shapes[ask.image] in _likeliest_label(answer) for ask, answer in shape_answers.items())
+            correct_count = sum(shapes[ask.image] in _label_or_text(answer) for ask, answer in shape_answers.items())
             self._notes.append(f"{correct_count} of {len(shape_answers)} plain shapes were recognised")
 
 
 def describe_question(ask: Look) -> str:
     """Return a question as text, to be shown to people."""
     image = dict(zip(sample_images(), SHAPES, strict=True)).get(ask.image, ask.image)
-    return answer_text(f"{image}: {ask.question or 'which label fits?'} ({', '.join(ask.labels)})")
+    return f"{image}: {ask.question or 'which label fits?'} ({', '.join(ask.labels)})"
 
 
-def _likeliest_label(answer: JsonObject) -> str:
+def _label_or_text(answer: JsonObject) -> str:
     scores = answer["scores"]
     return str(answer["text"]).casefold() if scores is None else str(max(scores, key=scores.__getitem__))

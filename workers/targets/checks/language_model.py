@@ -17,7 +17,7 @@ from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
 from workers.targets.checks.answer_similarity import MOST_COMPARED, any_differ
 from workers.targets.checks.capability import Capability, TargetUnfit, unfit
-from workers.targets.checks.examination import HOPELESS, TRIES, Calls, Examination, answer_text, comparable
+from workers.targets.checks.examination import HOPELESS, TRIES, Calls, Examination, comparable, readable_text
 from workers.targets.checks.samples import spread, worded_questions
 
 RUNGS: tuple[type[Ask], ...] = (Score, Fill, Choose)
@@ -26,7 +26,7 @@ RUNGS: tuple[type[Ask], ...] = (Score, Fill, Choose)
 _QUESTIONS = read_table("examination")
 SAMPLE_QUESTIONS: Mapping[type[Ask], tuple[Ask, ...]] = {
     Score: tuple(map(Score, _QUESTIONS["scored"])),
-    Fill: tuple(Fill(*words) for words in _QUESTIONS["filled"]),
+    Fill: tuple(Fill(before, word, after) for before, word, after in _QUESTIONS["filled"]),
     Choose: tuple(Choose(text, tuple(options)) for text, options in _QUESTIONS["chosen"]),
 }
 """Neutral questions by kind, for kinds of question that the experiment does not begin with."""
@@ -48,13 +48,8 @@ class ModelExamination(Examination):
     alone, one of them twice, and then all in one call. A model is unfit if no kind works, or if a call with several
     questions mixes up its answers.
 
-    Parameters
-    ----------
-    asks : sequence of Ask
-        First questions of the experiment. If they are requests for texts or images, the target is an author, and
-        only has to answer one of them.
-    rng : Generator, optional
-        Draws the other questions; by default they are `SAMPLE_QUESTIONS`.
+    `asks` are the first questions of the experiment; if they are requests for texts or images, the target is an author,
+    and only has to answer one of them. `rng` draws the other questions; by default they are `SAMPLE_QUESTIONS`.
     """
 
     def __init__(
@@ -79,7 +74,7 @@ class ModelExamination(Examination):
             # retried only until a first transient failure, so that a busy service is waited for once
             reply = await self._ask_alone(ask, TRIES if self._retriable_failure is None else 1)
             if reply.failure is None:
-                return self._capability(answer_text(text_of(ask)), answer_text(reply.value), rungs=(ask.asks,))
+                return self._capability(text_of(ask), readable_text(reply.value), rungs=(ask.asks,))
             failure = failure or reply.failure
             self._notes.append(f"a question to {ask.asks} failed ({reply.failure.code})")
         assert failure is not None  # noqa: S101  set, because there is at least one prompt
@@ -120,8 +115,8 @@ class ModelExamination(Examination):
         order_kept = await self._keeps_order(answers_alone, deterministic)
         await self._note_empty_text(rung)
         return self._capability(
-            answer_text(text_of(ask)),
-            answer_text(reply.value),
+            text_of(ask),
+            readable_text(reply.value),
             deterministic=deterministic,
             order_kept=order_kept,
             rungs=tuple(kind.asks for kind in answer_of_kind),
@@ -132,7 +127,7 @@ class ModelExamination(Examination):
         if failure.code in HOPELESS or (failure.code in UNREACHABLE and self._latency_s is None):
             return True
         if failure.retriable:
-            self._retriable_failure = failure
+            self._retriable_failure = failure  # raised if no question is answered
         return False
 
     async def _try_kind(self, rung: type[Ask]) -> tuple[Ask, Reply]:
@@ -177,7 +172,8 @@ class ModelExamination(Examination):
 
     def _check_constant(self, rung: type[Ask], answers: Mapping[Ask, Any]) -> None:
         """Raise `TargetUnfit` if all texts got the same probability; a constant choice only adds a note."""
-        if len(answers) < 3 or any_differ([comparable(value) for value in answers.values()]):
+        answer_values = [comparable(value) for value in answers.values()]
+        if len(answer_values) < 3 or any_differ(answer_values):  # two answers may be equal by chance
             return
         if rung is Choose:
             self._notes.append("it chose the same letter whatever it was asked")

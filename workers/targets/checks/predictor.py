@@ -13,7 +13,7 @@ from assay.model import Failure
 from workers.targets.adapter import Adapter, Prediction
 from workers.targets.checks.answer_similarity import MOST_COMPARED, any_differ
 from workers.targets.checks.capability import Capability, TargetUnfit
-from workers.targets.checks.examination import Calls, Examination, answer_text
+from workers.targets.checks.examination import Calls, Examination, readable_text
 from workers.targets.checks.samples import HINT, Samples, spread
 from workers.targets.protocols.http.predictor import content_of
 
@@ -125,6 +125,7 @@ class PredictorExamination(Examination):
     async def run(self) -> Capability:
         """Examine the target."""
         answers_alone = await self._answers_one_by_one()
+        # there may be no answer if all words are outside an embedding's vocabulary
         question, answer = next(iter(answers_alone.items()), (self._questions[0], None))
         deterministic = order_kept = None
         if answers_alone:
@@ -132,8 +133,8 @@ class PredictorExamination(Examination):
             deterministic = await self._is_deterministic(question, answer)
             order_kept = await self._keeps_order(answers_alone, deterministic)
         return self._capability(
-            answer_text(content_of(question)),
-            "" if answer is None else answer_text(answer),
+            readable_text(content_of(question)),
+            "" if answer is None else readable_text(answer),
             deterministic=deterministic,
             order_kept=order_kept,
             dimensions=len(answer) if isinstance(answer, list) else None,

@@ -122,18 +122,11 @@ class _Case:
 
 
 def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask: Ask) -> Remedy:
-    """Return the cause and the remedy of a failure.
-
-    Parameters
-    ----------
-    exchange : Exchange, optional
-        The last request with its response, if one was sent.
-    ask : Ask
-        The question.
-    """
+    """Return the cause and the remedy of a failed question; `exchange` is the last request, if one was sent."""
     case = _Case(failure, exchange, target, ask)
     remedy = _remedy_of_case(case)
     misunderstood = target.kind in RECORDS and case.status in MISUNDERSTOOD and not target.settings.get("samples")
+    # a remedy that names the place of the answer implies that the request was understood
     if misunderstood and "settings.output" not in remedy.remedy:
         return Remedy(remedy.cause, f"{remedy.remedy} If it takes records, give some in settings.samples.")
     return remedy
@@ -247,7 +240,7 @@ def _wrong_shape_remedy(case: _Case) -> Remedy:
         return case.remedy("wrong-protocol")
     if case.status == ACCEPTED and not case.target.settings.get("poll"):
         return _polling_remedy(case)
-    if re.match(rb'\s*\{\s*"errors?"\s*:\s*[{"\[][^\]]', case.body):
+    if re.match(rb'\s*\{\s*"errors?"\s*:\s*[{"\[][^\]]', case.body):  # an error that is not empty comes first
         return case.remedy("error-as-success")
     if "labels" in (suggestion := _suggested_settings(case)):
         return case.remedy("no-class", settings=suggestion)

@@ -82,7 +82,8 @@ def numbered_sentences(count: int, rng: np.random.Generator, source: str = "en")
     numbers = rng.choice(np.arange(201, 990), size=count, replace=False).tolist()
     if source == "en" or source not in source_languages():
         return [(number, f"{_random_person(rng)} {_random_item(NUMBERED, rng)} {number}.") for number in numbers]
-    names = [name for gender in read_table(f"sentences/{source}")["names"].values() for name in gender]
+    names_by_gender = read_table(f"sentences/{source}")["names"]
+    names = [name for names_of_gender in names_by_gender.values() for name in names_of_gender]
     clauses = read_table(f"grammar/{source}")["texts"]["numbered"]
     return [(number, f"{_random_item(names, rng)} {_random_item(clauses, rng)} {number}.") for number in numbers]
 

@@ -70,6 +70,7 @@ class TranslatorExamination(Examination):
         )
 
     def _is_fatal(self, failure: CallFailed) -> bool:
+        # all later texts depend on the first translation
         return self._latency_s is None or super()._is_fatal(failure)
 
     def _answer_distance(self, answer: str, other_answer: str) -> float:
@@ -77,7 +78,7 @@ class TranslatorExamination(Examination):
 
     async def _check_languages(self) -> None:
         try:
-            supported_pairs = await self._calls.persist(self._adapter.languages, PATIENCE)
+            supported_pairs = await self._calls.persist(self._adapter.languages, tries=PATIENCE)
         except CallFailed as failed:
             if failed.code in HOPELESS:
                 raise unfit(failed) from None
@@ -122,8 +123,8 @@ class TranslatorExamination(Examination):
 
     async def _keeps_order_of_texts(self) -> bool | None:
         """Translate several texts in one call; return whether their answers came in order, or ``None`` if unknown."""
-        size = min(5, self._adapter.batch_limit)
-        numbers, texts = zip(*self._sentences[1 : size + 1], strict=True)
+        text_count = min(5, self._adapter.batch_limit)
+        numbers, texts = zip(*self._sentences[1 : text_count + 1], strict=True)  # without the text that was sent alone
         translations = await self._ask_in_one_call([Translate(text, *self._pairs[0]) for text in texts])
         if translations is None:
             return None
@@ -132,7 +133,8 @@ class TranslatorExamination(Examination):
         if all(expected in returned for expected, returned in pairs):
             return True
         if any((set(numbers) - {expected}) & returned for expected, returned in pairs):
-            raise TargetUnfit("out-of-order", f"{size} texts in one call came back in another order", MEND_ARRAYS)
+            message = f"{text_count} texts in one call came back in another order"
+            raise TargetUnfit("out-of-order", message, MEND_ARRAYS)
         self._notes.append("the numbers did not survive, so the order of several texts could not be checked")
         return None
 
@@ -162,7 +164,7 @@ class TranslatorExamination(Examination):
             self._notes.append("the numbers did not survive, so it could not be seen whether long texts stay whole")
             return None
         missing_at_end = len(numbers) - 1 - returned_indices[-1]
-        if missing_at_end > 1:
+        if missing_at_end > 1:  # a single number may get lost in translation
             message = f"of a text of {text_size} the last {missing_at_end} did not come back"
             raise TargetUnfit("truncates", message, MEND_LENGTH)
         missing_count = len(numbers) - len(returned_indices)
@@ -196,5 +198,8 @@ def sentences_in(source: str, count: int, rng: np.random.Generator | None = None
 
 
 def numbers_in(answer: object) -> set[int]:
-    """Return the numbers in an answer, in any script; `int` reads the decimal digits of all of them."""
+    """Return the numbers of up to four digits in an answer; `int` reads the decimal digits of every script.
+
+    The sentences have no longer numbers, and `int` refuses very long ones.
+    """
     return {int(digits) for digits in _NUMBER.findall(str(answer)) if len(digits) <= 4}

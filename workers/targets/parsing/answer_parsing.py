@@ -217,6 +217,7 @@ def _label_of(answer: object, labels: Sequence[str]) -> str:
             alternative = "or a list of probabilities in the order of labels"
             raise Misread(f"returned {summary_of(answer)}; expected a label, {alternative}")
         return label_text(answer)
+    # true equals 1 in Python, so a label of the answer's own type is preferred
     labels_of_value = [label for label in labels if _value_of(label) == answer and _value_of(label) is not None]
     same_type = [label for label in labels_of_value if isinstance(_value_of(label), bool) == isinstance(answer, bool)]
     if len(matching := same_type or labels_of_value) == 1:
@@ -279,7 +280,7 @@ def _label_and_score(entry: object) -> tuple[Any, Any]:
 def _scores_by_label(pairs: Sequence[tuple[Any, Any]]) -> JsonObject:
     scores: JsonObject = {}
     for name, score in pairs:
-        label = _label_of(name, ())
+        label = _label_of(name, ())  # declared spellings are matched later, by `parse_classes`
         if label in scores:
             raise Misread("returned the same label twice")
         scores[label] = score
@@ -304,10 +305,10 @@ def _valid_scores(scores: Json, labels: Sequence[str]) -> dict[str, float]:
         advice = "make the service score all of them, or return the label without a score"
         raise Misread(f"gave {subject}, and {len(labels)} labels are declared in settings.labels; {advice}")
     # interned, because thousands of replies hold the same labels
-    return {intern(label): _probability(scores[label]) for label in labels or scores}
+    return {intern(label): _probability_of_label(scores[label]) for label in labels or scores}
 
 
-def _probability(answer: object) -> float:
+def _probability_of_label(answer: object) -> float:
     if isinstance(answer, list):
         raise Misread(f"returned {summary_of(answer)}; expected a probability")
     return probability(answer, "; raw scores (logits) are not taken")

@@ -39,15 +39,8 @@ def comparison_of(
 ) -> Reply:
     """Parse the answer to a question with two documents into the label or the scores of `COMPARED`.
 
-    Parameters
-    ----------
-    answer : JSON value
-    documents : mapping
-        The documents, with the keys ``first`` and ``second``.
-    meaning : str
-        Declared form of the answer.
-    labels : sequence of str
-        Declared labels of the first document, the second and, if there is a third, a tie; empty: those of `COMPARED`.
+    `documents` has the keys ``first`` and ``second``; `meaning` is the declared form of the answer. `labels` are the
+    declared labels of the first document, the second and, if there is a third, a tie; empty: those of `COMPARED`.
     """
     names = tuple(labels) or COMPARED
     if meaning == "document":
@@ -58,7 +51,7 @@ def comparison_of(
         reply = reply_of(lambda: _parse_label(answer, names), origin, answer)
     if (failure := reply.failure) is None or failure.code == "declined":
         return reply
-    return Reply(failure=Failure("no-choice", failure.message))
+    return Reply(failure=Failure("no-choice", failure.message))  # an answer in any other form chooses no document
 
 
 def _label_without_scores(name: str) -> Classification:
@@ -74,7 +67,7 @@ def _parse_label(answer: Any, labels: Sequence[str]) -> Classification:
     if isinstance(unwrap(answer), list) and len(unwrap(answer)) != len(labels):
         raise Misread(f"returned {summary_of(unwrap(answer))}; expected a probability for each of {len(labels)} labels")
     classification = parse_classes(answer, labels)
-    name_of = dict(zip(labels, COMPARED, strict=False))
+    name_of = dict(zip(labels, COMPARED, strict=False))  # the last one, a tie, may have no label
     if classification["scores"] is None:
         return _label_without_scores(name_of[classification["label"]])
     return {"label": None, "scores": {name_of[label]: score for label, score in classification["scores"].items()}}
@@ -89,11 +82,13 @@ def _parse_scores(answer: Any, labels: Sequence[str]) -> Classification:
     answer = unwrap(answer)
     if isinstance(answer, Mapping):
         by_label = {label_key(label_text(name)): score for name, score in answer.items()}
-        answer = [by_label.get(label_key(label)) for label in labels[:2]] if len(by_label) == 2 else answer
+        if len(by_label) == 2:
+            answer = [by_label.get(label_key(label)) for label in labels[:2]]  # without the label of a tie
     if not isinstance(answer, list) or len(answer) != 2:
         raise Misread(f"returned {summary_of(answer)}; expected a score for each of the two documents")
-    score, other_score = (finite_number(number, "score") for number in answer)
-    return _label_without_scores(TIE if score == other_score else FIRST if score > other_score else SECOND)
+    first_score, second_score = (finite_number(number, "score") for number in answer)
+    better_document = FIRST if first_score > second_score else SECOND
+    return _label_without_scores(TIE if first_score == second_score else better_document)
 
 
 def _parse_document(answer: Any, documents: Mapping[str, Field]) -> Classification:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 from assay.document import JsonObject
@@ -75,10 +75,10 @@ def score_of(echo: Echo, prompt: str) -> JsonObject:
 def total_of(log_probabilities: Sequence[Any]) -> dict[str, Any]:
     """Sum the log-probabilities of a text's tokens; see `score_of`."""
     lacks_first = bool(log_probabilities) and log_probabilities[0] in (None, 0)
-    following_tokens = log_probabilities[1:] if lacks_first else log_probabilities
-    if len(log_probabilities) > 1 and all(value is None for value in following_tokens):
+    values_to_sum = log_probabilities[1:] if lacks_first else log_probabilities
+    if len(log_probabilities) > 1 and all(value is None for value in values_to_sum):
         raise NotEchoed("gave the prompt's tokens without log-probabilities")
-    numbers = [_log_probability(value) for value in following_tokens]
+    numbers = [_log_probability(value) for value in values_to_sum]
     if not numbers:
         raise Misread("gave one token, which has no log-probability; longer texts are needed")
     if not any(numbers):
@@ -114,6 +114,7 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
 
 
 def _span_of_spelling(tokens: Sequence[str], prompt: str, normalise: Callable[[str], str]) -> tuple[int, int] | None:
+    """Return the start and the end of the tokens that spell the prompt, both normalised; ``None`` without any."""
     expected = normalise(prompt)
     for start in range(MAX_EXTRA + 1):
         length = 0
@@ -133,18 +134,20 @@ def _count_by_offsets(echo: Echo, prompt: str) -> int | None:
         return None
     if len(offsets) != len(echo.tokens) or not all(type(offset) is int for offset in offsets):
         return None
-    if offsets[0] != 0 or list(accumulate(offsets, max)) != offsets or not _has_enough_ascii(prompt):
+    if offsets[0] != 0 or sorted(offsets) != offsets or not _has_enough_ascii(prompt):
         return None
     token_count = sum(1 for offset in offsets if int(offset) < len(prompt))
-    bounds = [*offsets, len(text)][: token_count + 1]
+    bounds = [*offsets, len(text)][: token_count + 1]  # a token ends where the next one starts
     texts = [_ascii_characters(text[start:end]) for start, end in pairwise(bounds)]
     tokens = [_ascii_characters(str(token)) for token in echo.tokens[:token_count]]
+    # a start-of-text token is no part of the text, so the token after it has the same offset
     extra_count = next((count for count in range(MAX_EXTRA + 1) if count == token_count or texts[count]), MAX_EXTRA)
     pairs = list(zip(texts[extra_count:], tokens[extra_count:], strict=True))
     equal_texts = [expected for expected, token in pairs if expected == token]
     differing_tokens = [token for expected, token in pairs if expected not in ("", token)]
-    if not all(token.startswith(BYTES_PREFIX) for token in differing_tokens):
+    if not all(token.startswith(BYTES_PREFIX) for token in differing_tokens):  # parts of a character differ always
         return None
+    # enough of the prompt must be spelt by tokens that could be compared
     return token_count if len("".join(equal_texts)) >= ENOUGH_ASCII * len(_ascii_characters(prompt)) else None
 
 

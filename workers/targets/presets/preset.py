@@ -71,9 +71,10 @@ class Preset:
             type_of_setting: Any = types[setting.name]
             described_type = Annotated[type_of_setting, Field(description=properties[setting.name]["description"])]
             filled = setting.name in self.settings or all(setting.name in by_kind for by_kind in self.by_kind.values())
-            factory = list if filled else setting.default_factory  # the preset's own default is not shown
+            # a schema shows no value of a factory, so this hides the base's default, which the preset replaces
+            factory = list if filled else setting.default_factory
             default = field(default_factory=factory) if factory is not MISSING else field(default=setting.default)
-            members.setdefault(setting.name, (described_type, default))
+            members.setdefault(setting.name, (described_type, default))  # a parameter of this name takes precedence
         member_list = [(name, *type_and_default) for name, type_and_default in members.items()]
         return make_dataclass(base.__name__, member_list, kw_only=True, frozen=True, bases=(Strict,))
 
@@ -91,7 +92,7 @@ class Preset:
         preset_settings = {name: _fill(value, substitutes, in_path=name == "path") for name, value in templates.items()}
         auth, request_auth = preset_settings.get("auth"), requested_settings.get("auth")
         if isinstance(auth, Mapping) and isinstance(request_auth, Mapping) and auth["type"] == request_auth.get("type"):
-            requested_settings["auth"] = {**auth, **request_auth}
+            requested_settings["auth"] = {**auth, **request_auth}  # a request may change single fields of the scheme
         return {**preset_settings, **requested_settings}
 
 
@@ -106,7 +107,7 @@ def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
         return template
     parameter = _PARAMETER.fullmatch(template)
     if parameter and not isinstance(values[parameter[1]], str):
-        return values[parameter[1]]
+        return values[parameter[1]]  # a number or null, not its text
 
     def text_of_parameter(match: re.Match[str]) -> str:
         name = match[1]
@@ -115,6 +116,7 @@ def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
             if text in {".", ".."}:
                 raise SpecificationError(f"{name} is {text!r}, which would lead to another path", name)
             return quote(text, safe="")
+        # the base protocol fills braces itself; only those of the instruction are meant for it
         return text if name == "instruction" else text.replace("{", "{{").replace("}", "}}")
 
     return _PARAMETER.sub(text_of_parameter, template)

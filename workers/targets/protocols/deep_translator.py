@@ -124,12 +124,11 @@ class DeepTranslator(Adapter):
             longest = self._translator.longest
             return [Reply(failure=Failure("unsupported", f"the text is longer than {longest:,} characters"))]
         arguments = self._client_arguments(ask)
-        outcome: str | CallFailed
         try:
             async with asyncio.timeout(self.target.limits.timeout_s):
                 outcome = await self._in_thread(lambda: self._translate(arguments, ask.text))
         except TimeoutError:
-            outcome = CallFailed("timeout", f"no translation within {self.target.limits.timeout_s:g} s")
+            raise CallFailed("timeout", f"no translation within {self.target.limits.timeout_s:g} s") from None
         if isinstance(outcome, CallFailed):
             raise outcome
         return [Reply(outcome)]
@@ -163,7 +162,7 @@ class DeepTranslator(Adapter):
 
         def deliver(result: str | CallFailed) -> None:
             self._thread_slots.release()
-            if not outcome.done():
+            if not outcome.done():  # it is done if the call was cancelled at its deadline
                 outcome.set_result(result)
 
         def run() -> None:

@@ -156,7 +156,7 @@ def read_tensor(output: object, question_count: int, origin: str) -> Tensor:
     Raise `CallFailed` ``wrong-count`` if the first axis differs from the number of questions; ``wrong-shape`` if the
     data are missing or do not fill the shape.
     """
-    dig(output, "name", origin=origin)
+    dig(output, "name", origin=origin)  # raises if it is missing
     datatype = dig(output, "datatype", origin=origin)
     shape = as_list(dig(output, "shape", origin=origin), origin=origin)
     if not shape or not all(type(axis) is int and axis > 0 for axis in shape) or len(shape) > 8:

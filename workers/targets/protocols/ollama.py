@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
@@ -103,8 +103,7 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
         document = json_of(response)
         message = dig(document, "message", origin=response.origin)
         text = dig(message, "content", origin=response.origin)
-        has_thoughts = bool(message.get("thinking"))
         logprobs = document.get("logprobs")
         likely_tokens = likely_first_tokens(logprobs) if isinstance(logprobs, list) else ()
-        is_cut = document.get("done_reason") == "length"
-        return [ModelOutput(text, likely_tokens, "length" if is_cut else "", has_thoughts)]
+        end_reason: Literal["", "length"] = "length" if document.get("done_reason") == "length" else ""
+        return [ModelOutput(text, likely_tokens, end_reason=end_reason, thinking=bool(message.get("thinking")))]

@@ -52,7 +52,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
         settings = self.settings
         match ask:
             case Score():
-                return {"decoder_input_details": True, "max_new_tokens": 1, "do_sample": False}
+                return {"decoder_input_details": True, "max_new_tokens": 1, "do_sample": False}  # 0 is refused
             case Write():
                 return sampling_parameters(settings, ask.number)
             case _:
@@ -70,8 +70,9 @@ class Tgi(HttpLanguageModel[TgiSettings]):
         if isinstance(asks[0], Score):
             return [parse_prefill(details)]
         if isinstance(asks[0], Choose) and isinstance(text, str):
-            text = first_line(text)
-        return [ModelOutput(text, likely_first(details), "length" if details.get("finish_reason") == "length" else "")]
+            text = first_line(text)  # without a chat template, a model goes on after its answer
+        is_cut = details.get("finish_reason") == "length"
+        return [ModelOutput(text, likely_first(details), end_reason="length" if is_cut else "")]
 
 
 def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> JsonObject:

@@ -24,7 +24,7 @@ def chat(style: str, prose: float = 0.9) -> Callable[[Any], Any]:
     def answer(document: Any) -> Any:
         options = re.findall(r"^[AB]\. (.*)$", document["messages"][-1]["content"], re.MULTILINE)
         output = chosen(style, prose, 0, options)
-        tops = [{"token": token, "logprob": number} for token, number in output.first]
+        tops = [{"token": token, "logprob": number} for token, number in output.likely_tokens]
         told = {"content": [{**tops[0], "top_logprobs": tops}]}
         message = {"role": "assistant", "content": output.text}
         return {"choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": told}]}

@@ -61,7 +61,8 @@ def events_of(response: Response) -> list[Any]:
     Raise `CallFailed` ``bad-json`` for other data, ``wrong-shape`` for an event with an error, ``too-large`` for too
     many.
     """
-    origin, events, data_lines = response.origin, [], list[str]()
+    origin = response.origin
+    events, data_lines = [], list[str]()
     for line in [*response.text.splitlines(), ""]:  # an empty line ends an event
         if line.startswith("data:"):
             data_lines.append(line.removeprefix("data:").removeprefix(" "))
@@ -102,7 +103,7 @@ def rescale(answer: Any, scale: tuple[float, float]) -> Any:
         case bool() | str() | None:
             return answer
         case int() | float():
-            with contextlib.suppress(OverflowError):
+            with contextlib.suppress(OverflowError):  # an integer too large for a float is refused later
                 return (answer - low) / (high - low)
             return answer
         case list():
@@ -165,7 +166,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         template = settings.body
         if self.sends_system and values.get("system") is None:
             template = remove_text(template, "{system}")
-        body = fill(template, values, _values_of_questions(values) if settings.repeats else ())
+        body = fill(template, values, batch_values=_values_of_questions(values) if settings.repeats else ())
         in_path = {name: quote(str(values[name]), safe="", errors="replace") for name in placeholders(settings.path)}
         path = fill_text(settings.path, in_path)
         if query:
@@ -255,12 +256,13 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         answer = join_texts(outputs) if settings.response == "events" else outputs[0]
         if isinstance(asks[0], Choose) and settings.ended and settings.batch == "none":
             is_cut = any(reason in settings.ended_cut for reason in self._end_reasons(bodies, origin))
-            answer = ModelOutput(answer or "", (), "length") if is_cut else answer
+            answer = ModelOutput(answer or "", end_reason="length") if is_cut else answer
         if answer is None:
             raise CallFailed("wrong-shape", f"the output expression finds nothing in the answer of {origin}")
         answers = as_list(answer, origin=origin) if settings.batch == "array" else [answer]
         if not settings.index:
             return texts_of(answers, len(asks), origin=origin) if is_translator else answers
+        # the number of answers is checked with the indices
         texts = texts_of(answers, len(answers), origin=origin) if is_translator else answers
         indices = evaluate(Expression(settings.index), bodies[0], origin, "index")
         return in_question_order(texts, indices, len(asks), origin)
@@ -304,7 +306,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             answer = number_reply.value
         answer = answer if self.settings.scale is None else rescale(answer, self.settings.scale)
         if self.settings.number == "probability" and isinstance(answer, int | float):
-            answer = [answer]
+            answer = [answer]  # a list of one number is read as the probability of the second label
         return accept_prediction(answer, ask, self.settings.labels, origin, number_form)
 
 

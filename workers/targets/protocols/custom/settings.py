@@ -63,7 +63,7 @@ class Poll(schemes.Strict):
     """Seconds between two requests."""
 
     def __post_init__(self) -> None:
-        Expression(self.id, "poll.id")
+        Expression(self.id, "poll.id")  # raises for an invalid expression
         Expression(self.status, "poll.status")
         if not re.fullmatch(r"/[\x21-\x7e]*", self.path) or any(mark in self.path for mark in "#\\"):
             raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "poll.path")
@@ -148,7 +148,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         super().__post_init__()
         for name in ("output", "index", "ended"):
             if expression := getattr(self, name):
-                Expression(expression, name)
+                Expression(expression, name)  # raises for an invalid one
         self._check_placeholders()
         if "labels" in placeholders(self.body) and (self.encoding == "form" or not is_alone(self.body, "labels")):
             raise SpecificationError("{labels} is a list: it must be a text of its own, in a JSON body", "body")
@@ -283,8 +283,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
                 raise SpecificationError(f"{where} may hold visible ASCII characters only", where)
 
     def _check_auth(self) -> None:
-        check_placeholders(self.auth_value, ("secret",), "auth_value")
-        if not self.auth_name or "secret" not in check_placeholders(self.auth_value, ("secret",), "auth_value"):
+        used_names = check_placeholders(self.auth_value, ("secret",), "auth_value")
+        if not self.auth_name or "secret" not in used_names:
             raise SpecificationError("auth needs an auth_name, and an auth_value that holds {secret}", "auth_value")
         if self.auth == "header":
             schemes.check_header_name(self.auth_name, "auth_name")

@@ -51,15 +51,8 @@ def unrepeated(template: object) -> set[str]:
 def fill(template: object, values: Mapping[str, Any], batch_values: Sequence[Mapping[str, Any]] = ()) -> Any:
     """Replace the placeholders in a JSON value; a string that is one placeholder becomes the value itself.
 
-    Parameters
-    ----------
-    batch_values : sequence of mapping
-        Further values for each question of a batch: a list of one element with these placeholders is repeated.
-
-    Returns
-    -------
-    JSON value
-        Without the members of objects whose value is ``None``.
+    `batch_values` are further values for each question of a batch: a list of one element with these placeholders is
+    repeated. Members of objects whose value becomes ``None`` are left out; nulls of the template stay.
     """
     if isinstance(template, Mapping):
         filled_members = {key: fill(value, values, batch_values) for key, value in template.items()}
@@ -77,11 +70,12 @@ def fill(template: object, values: Mapping[str, Any], batch_values: Sequence[Map
 def remove_text(template: object, text: str) -> Any:
     """Remove the strings that equal `text` from a JSON value, with their keys; ``None`` if nothing remains.
 
-    An object in a list that holds such a string is removed whole, because a message without content is invalid.
+    An object in a list that holds such a string is removed whole, because a message without content is invalid. Nulls
+    of the template stay.
     """
     if isinstance(template, Mapping):
-        shorter = {key: remove_text(value, text) for key, value in template.items()}
-        members = {key: value for key, value in shorter.items() if value is not None or template[key] is None}
+        remainders = {key: remove_text(value, text) for key, value in template.items()}
+        members = {key: value for key, value in remainders.items() if value is not None or template[key] is None}
         return members if members or not template else None
     if isinstance(template, list | tuple):
         elements = [item for item in template if not (isinstance(item, Mapping) and text in item.values())]
@@ -92,7 +86,7 @@ def remove_text(template: object, text: str) -> Any:
 
 def fill_text(template: str, values: Mapping[str, Any]) -> str:
     """Replace the placeholders in a string once; inserted values are not searched for placeholders."""
-    return _PART.sub(lambda match: str(values[match[1]]) if match[1] else match[0][0], template)
+    return _PART.sub(lambda match: str(values[match[1]]) if match[1] else match[0][0], template)  # one of two braces
 
 
 def _placeholder_names(template: object) -> Iterator[str]:

@@ -81,15 +81,8 @@ def as_list(value: object, *, origin: str) -> list[Any]:
 def sort_by_index(entries: list[Any], expected: int, answers: str, questions: str, *, origin: str) -> list[Any]:
     """Sort objects by their member ``index``, which must number them from 0 to `expected` - 1.
 
-    Parameters
-    ----------
-    answers, questions : str
-        Nouns in the plural, for messages.
-
-    Raises
-    ------
-    CallFailed
-        ``wrong-count`` or ``wrong-shape``.
+    `answers` and `questions` are nouns in the plural, for messages. Raise `CallFailed` ``wrong-count`` or
+    ``wrong-shape``.
     """
     if len(entries) != expected:
         raise CallFailed("wrong-count", f"{origin} gave {len(entries)} {answers} for {expected} {questions}")

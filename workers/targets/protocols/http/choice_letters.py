@@ -24,20 +24,28 @@ LEAST_SHARE = 0.5
 
 _CUES, _NOUNS = alternatives("choice", "cues"), alternatives("choice", "nouns")
 _ORDINALS = tuple(alternatives("choice", name) for name in ("first", "second"))
+"""Words for a choice, for an option, and for its position, in several languages."""
 
 _EDGE, _END = r"(?<![A-Za-zÀ-ɏ0-9'])", r"(?![A-Za-zÀ-ɏ0-9'])"
+"""Beginning and end of a word, which may have accents."""
+
 _SINGLE_CAPITAL = re.compile(rf"{_EDGE}[A-Z]{_END}(?!-\w)")
 _WORD_AFTER = re.compile(
     r"\s+(?!(?:or|and|is|was|would|seems|sounds|because|since|as|for|o|u|y|e|et|ou|und|oder|es|est|ist|è|é)\b)[a-zà-ÿ]"
 )
+"""A word after an article: "A nurse", but not "A because"."""
 _NOUN_AFTER = re.compile(rf"\s+(?i:{_CUES}|{_NOUNS}|primeira|segunda|letra|alternativa)")
+"""A noun after an article, also in Portuguese: "A resposta"."""
 _CUE_BEFORE = re.compile(rf"(?i:{_CUES})\W+(?:[a-zà-ÿ]+\W+){{0,3}}\Z")
+"""Words before a letter that say that it is the choice, with up to three others between."""
 _BARE_LETTER = re.compile(r"[^\w?]*_*([A-Za-z])(?:[^\w?]|_)*")
 _LEADING_LETTER = re.compile(r"[\W_]*([A-Z])(?=[^\w\s'?&/-]|\s+[-–—:]|\s*\n)")
+"""A letter at the beginning that is no article: "B. She is a nurse", "B - a nurse"."""
 _LOWER_LETTER = re.compile(
     rf"(?i:(?:{_CUES}))[\W_]{{0,9}}(?:is|es|est|ist|è|é)?[\W_]{{0,9}}{_EDGE}([a-z])(?=[\W_]{{0,9}}(?:\Z|[.),:]))"
     r"|\(([a-z])\)|\A[\W_]{0,9}([a-z])[).:]"
 )
+"""A small letter that is a choice: "answer: b", "(b)", "b)"."""
 _OPTION_NUMBER = re.compile(rf"(?i:{_NOUNS})\s+(?:no\.?\s*|number\s+)?([1-9]){_END}")
 _NEGATION = re.compile(
     rf"(?<!\w){alternatives('choice', 'denied')}(?!\w)|[不非错錯誤✗✘❌]|ない|ません|間違|[:=]\s*[\"']?0(?![.,]?\d)",
@@ -66,10 +74,12 @@ _LEAD_WORDS = re.compile(
 _TAIL_WORDS, _UNKNOWN, _THOUGHTS, _UNENDED_THOUGHTS = (
     compiled("choice", name) for name in ("tails", "unknown", "thoughts", "thinking")
 )
+"""Patterns of ``answers.toml``, which explains them."""
 _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
 _ANSWER_KEYS = frozenset(
     {"answer", "choice", "option", "letter", "selected", "selection", "response", "result", "preferred", "final"}
 )
+"""Members of an answer of JSON that may hold the choice."""
 
 ARTICLES = frozenset("AEIOUY")
 """Letters that are words, such as articles, in some language."""
@@ -131,17 +141,17 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
         return None
     text = fence[1] if (fence := _FENCE.match(text)) else text
     if (choice := _choice_in_json(text)) is not None:
-        return letter_in(choice, options) if choice.strip() != text else None
+        return letter_in(choice, options) if choice.strip() != text else None  # no endless recursion
     words = _words_without_case(text)
     equal_options = [index for index, option in enumerate(options) if _words_without_case(option) == words]
     if equal_options:
         return equal_options[0] if len(equal_options) == 1 else None
     if letter := _BARE_LETTER.fullmatch(text):
         return _index_of_letter(letter[1], len(options))
-    text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)
+    text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)  # Markdown
     if (option_index := _repeated_option(text, options)) is not None:
         return option_index
-    text_outside, negating_options = _without_unknowable(_without_options(text, options), options)
+    text_outside, negating_options = _without_negating_options(_without_options(text, options), options)
     if refuses_in_words(text_outside):
         return None
     indices = _letters_on_own_line(text, len(options))
@@ -151,6 +161,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     first_sentence = _without_options(re.split(r"(?<=[.!?])\s|\n", text)[0], options)
     sounds_unsure = "?" in first_sentence or _DOUBT.search(first_sentence)
     is_guess = unknown_options and indices.isdisjoint(unknown_options) and sounds_unsure  # "unknown" was an option
+    # the words of a negating option contradict the letter of another option
     return indices.pop() if len(indices) == 1 and negating_options <= indices and not is_guess else None
 
 
@@ -203,7 +214,7 @@ def _repeated_option(text: str, options: Sequence[str]) -> int | None:
     return matching[0] if len(matching) == 1 else None
 
 
-def _without_unknowable(text: str, options: Sequence[str]) -> tuple[str, set[int]]:
+def _without_negating_options(text: str, options: Sequence[str]) -> tuple[str, set[int]]:
     """Remove the words of negating options, such as "Can't answer"; return the text and these options' indices.
 
     Case and the forms of "cannot" are ignored. Such words alone are no choice: "I can't answer that" is a refusal. But
@@ -234,7 +245,8 @@ def _mentioned_options(text: str, options: Sequence[str]) -> set[int]:
     letters = [match[0] for match in capitals if not _is_article(text_outside, match)]
     if letters:  # "A than B": beside another letter, an article may be a letter as well
         letters += [match[0] for match in capitals if _NOUN_AFTER.match(text_outside, match.end()) is None]
-    letters += [match[match.lastindex or 0] for match in _LOWER_LETTER.finditer(text_outside)]
+    letters += [match[match.lastindex or 0] for match in _LOWER_LETTER.finditer(text_outside)]  # the group that matched
+    # "I" is usually the pronoun
     indices = {index for letter in letters if letter != "I" and (index := _index_of_letter(letter, count)) is not None}
     indices |= {int(match[1]) - 1 for match in _OPTION_NUMBER.finditer(text_outside) if int(match[1]) <= count}
     if count >= len(_ORDINALS):
@@ -261,7 +273,7 @@ def _quoted_options(text: str, options: Sequence[str]) -> list[int]:
     spaced_text = f" {_words_of(text)} "
     indices: list[int] = []
     differing_in_case: list[int] = []
-    for index, option in sorted(enumerate(options), key=lambda entry: len(entry[1]), reverse=True):
+    for index, option in sorted(enumerate(options), key=lambda entry: len(entry[1]), reverse=True):  # longest first
         spaced_option = f" {_words_of(option)} "
         if not spaced_option.strip():
             continue
@@ -270,7 +282,8 @@ def _quoted_options(text: str, options: Sequence[str]) -> list[int]:
             is_quoted = re.match(option_alone, text, re.IGNORECASE) is not None
         else:
             is_quoted = spaced_option in spaced_text
-            differing_in_case += [index] * (not is_quoted and spaced_option.casefold() in spaced_text.casefold())
+            if not is_quoted and spaced_option.casefold() in spaced_text.casefold():
+                differing_in_case.append(index)
         if is_quoted:
             indices.append(index)
             spaced_text = spaced_text.replace(spaced_option, " … ")
@@ -321,6 +334,7 @@ def letter_shares(tokens: Likelihoods, count: int) -> list[float]:
     """Return the probability of each letter, summed over its spellings (" A", "A", "a)"); 0 for a missing letter."""
     shares = [0.0] * count
     for token, log_probability in tokens:
+        # tokenisers write a space as one of these characters
         letter = re.sub(r"[\W_]+", "", normalise_answer(token.replace("▁", " ").replace("Ġ", " "))).upper()
         if len(letter) == 1 and letter in LETTERS[:count]:
             shares[LETTERS.index(letter)] += math.exp(log_probability)

@@ -1,8 +1,8 @@
 """Adapter for a language model that decides about cases: a classifier or a regressor behind a prompt.
 
-It asks a language model's adapter in one of three ways: the first that an answer allows (`Decision.readings`). With
-lettered options, the question is asked once for every rotation of the options, so that a preference for a position
-cancels: the score of a label is its mean over the rotations.
+A *reading* is one of three ways to ask and to read the answer; the first that an answer allows is settled on
+(`Decision.readings`). With lettered options, the question is asked once for every rotation of the options, so that a
+preference for a position cancels: the score of a label is its mean over the rotations.
 """
 
 from __future__ import annotations
@@ -56,13 +56,7 @@ class DecisionCall:
 
 
 class Decider(Adapter):
-    """Classifier or regressor made of a language model and a decision.
-
-    Parameters
-    ----------
-    model_adapter : HttpAdapter
-        Adapter for the language model. It gets copies with the system prompts of the decision.
-    """
+    """Classifier or regressor made of a decision and copies of a language model's adapter, one per system prompt."""
 
     protocol: ClassVar[str] = DECISION
     summary: ClassVar[str] = "A language model that decides"
@@ -90,10 +84,11 @@ class Decider(Adapter):
         return [await self._decide_case(ask, idempotency_key) for ask in questions_for(questions, asks)]
 
     async def _decide_case(self, ask: Any, key: str | None) -> Reply:
+        """Ask about a case with the settled reading, or else with one after the other until an answer can be read."""
         question = self.decision.question(ask.given)
         if question is None:
-            missing_slot = "its slots are the columns of a record, and the case lacks one"
-            return Reply(failure=Failure("unsupported", f"the prompt cannot be filled in: {missing_slot}"))
+            cause = "its slots are the columns of a record, and the case lacks one"
+            return Reply(failure=Failure("unsupported", f"the prompt cannot be filled in: {cause}"))
         if self._settled_reading:
             return await self._ask_every_system(question, self._settled_reading[0], key)
         reply = Reply()
@@ -123,10 +118,10 @@ class Decider(Adapter):
         """Ask the model with one system prompt; return a number, or the score of each label."""
         labels = self.decision.labels
         if self.decision.range is not None:
-            return await self._call_model(model, Decide(prompt, (), read=self._read_number), reading, key)
+            return await self._call_model(model, Decide(prompt, options=(), read=self._read_number), reading, key)
         if reading != "letters":
             parse = self._read_probabilities if reading == "probabilities" else self._read_label
-            return await self._call_model(model, Decide(prompt, (), read=parse), reading, key)
+            return await self._call_model(model, Decide(prompt, options=(), read=parse), reading, key)
         mean_scores = dict.fromkeys(labels, 0.0)
         for rotation in range(len(labels)):
             options = (*labels[rotation:], *labels[:rotation])
@@ -163,7 +158,7 @@ class Decider(Adapter):
         """
         if label_in(output.text, self.decision.labels) is None:
             return self._read_label(output, origin)
-        shares = label_probabilities(output.first, self.decision.labels)
+        shares = label_probabilities(output.likely_tokens, self.decision.labels)
         if shares is None:
             message = f"{origin} returned no probabilities of the labels' first tokens"
             return Reply(failure=Failure("no-choice", message))
@@ -172,14 +167,14 @@ class Decider(Adapter):
     def _read_label(self, output: ModelOutput, origin: str) -> Reply:
         labels = self.decision.labels
         label = label_in(output.text, labels)
-        if label is None or (output.ended == "length" and may_go_on(output.text, labels)):
+        if label is None or (output.end_reason == "length" and may_go_on(output.text, labels)):
             return _unread_failure(output, origin, f"one of {', '.join(labels)}", labels)
         return Reply({name: float(name == label) for name in labels})
 
     def _read_number(self, output: ModelOutput, origin: str) -> Reply:
         assert self.decision.range is not None  # noqa: S101  a regressor has a range
         number = number_in(output.text, self.decision.range, self._number_form, self.decision.prompt)
-        if number is None or output.ended == "length":
+        if number is None or output.end_reason == "length":
             low, high = self.decision.range
             advice = "say in settings.decision.answer how to answer, such as: digits only"
             return _unread_failure(output, origin, f"one number from {low:g} to {high:g}; {advice}")
@@ -191,12 +186,12 @@ def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput, str], Reply
 
     def read_letter(output: ModelOutput, origin: str) -> Reply:
         text = choice_letters.without_thoughts(output.text)
-        if choice_letters.bare_letter(text) and text.strip():
-            shares = choice_letters.letter_shares(output.first, len(options))
+        if choice_letters.bare_letter(text) and text.strip():  # an empty text counts as a bare letter, but chooses none
+            shares = choice_letters.letter_shares(output.likely_tokens, len(options))
             if sum(shares) >= choice_letters.LEAST_SHARE:
                 return Reply({option: share / sum(shares) for option, share in zip(options, shares, strict=True)})
-        chosen_option = option_in(output.text, options)
-        if chosen_option is None or (output.ended == "length" and not choice_letters.bare_letter(text)):
+        chosen_option = option_in(output.text, options)  # removes thoughts itself
+        if chosen_option is None or (output.end_reason == "length" and not choice_letters.bare_letter(text)):
             return _unread_failure(output, origin, f"one of A to {choice_letters.LETTERS[len(options) - 1]}", options)
         return Reply({option: float(option == chosen_option) for option in options})
 
@@ -208,9 +203,9 @@ def _describe_call(
 ) -> DecisionCall:
     """Return a call as a probe shows it: its prompt, the model's answer and the parsed answer."""
     answer = str(outputs[0].text) if outputs else ""
-    if outputs and outputs[0].first and reading != "text":
-        likely_tokens = ", ".join(f"{token!r} {math.exp(logprob):.2f}" for token, logprob in outputs[0].first)
-        answer += f" (first tokens: {likely_tokens})"
+    if outputs and outputs[0].likely_tokens and reading != "text":
+        shares = ", ".join(f"{token!r} {math.exp(logprob):.2f}" for token, logprob in outputs[0].likely_tokens)
+        answer += f" (first tokens: {shares})"
     if reply.failure is not None:
         reading_text = ""
         answer = answer or reply.failure.message
@@ -227,7 +222,7 @@ def _unread_failure(output: ModelOutput, origin: str, expected: str, labels: Seq
     text = choice_letters.without_thoughts(output.text).strip()
     if declines(normalise_answer(text), labels):
         return Reply(failure=Failure("declined", f"the model at {origin} declined: {quoted(text)}"))
-    if output.ended == "length":
+    if output.end_reason == "length":
         progress = "it was still thinking" if output.thinking or not text else f"it had written {quoted(text)}"
         message = f"the model at {origin} reached its limit of tokens before it decided ({progress}); raise {TOKENS}"
         return Reply(failure=Failure("no-choice", message))

@@ -55,7 +55,7 @@ class Decision(Strict):
     def __post_init__(self) -> None:
         if self.name is not None:
             decision = shipped_decision(self.name, "decision.name", self.language)
-            own_answers = bool(self.labels) or self.range is not None
+            own_answers = bool(self.labels) or self.range is not None  # then neither has a default
             defaults = {
                 "system": self.system or decision.system,
                 "prompt": self.prompt or decision.prompt,
@@ -85,7 +85,7 @@ class Decision(Strict):
     def _check_language(self) -> None:
         """Validate that there is an instruction how to answer in the language."""
         if self.language != ENGLISH:
-            sentence_table(self.language, "decision.language")
+            sentence_table(self.language, "decision.language")  # raises for an unknown language
             if not self.labels:
                 raise SpecificationError("numbers are asked for in English; leave language out", "decision.language")
 
@@ -130,7 +130,7 @@ class Decision(Strict):
         if self.answer is not None:
             return self.answer
         if self.range is not None:
-            low, high = (f"{bound:g}" if abs(bound) < 1e6 else f"{bound:.0f}" for bound in self.range)
+            low, high = (f"{bound:g}" if abs(bound) < 1e6 else f"{bound:.0f}" for bound in self.range)  # no exponent
             return f"Answer with one number from {low} to {high} only, without a unit and without separators."
         if self.language != ENGLISH:
             instructions = sentence_table(self.language)["instructions"]
@@ -140,11 +140,11 @@ class Decision(Strict):
             return "Answer with one letter only: the letter of the option that you choose."
         return f"Answer with exactly one of these, and nothing else: {', '.join(self.labels)}."
 
-    def output_names(self, system: int) -> Mapping[str, str]:
+    def output_names(self, system_index: int) -> Mapping[str, str]:
         """Return the name of each label in the scores; with several system prompts, it tells the prompt."""
         if self.compares:
-            return dict(zip(self.labels, COMPARED, strict=False))
-        suffix = PROMPT_SUFFIX.format(number=system + 1) if len(self.systems) > 1 else ""
+            return dict(zip(self.labels, COMPARED, strict=False))  # the last one, a tie, may have no label
+        suffix = PROMPT_SUFFIX.format(number=system_index + 1) if len(self.systems) > 1 else ""
         return {label: f"{label}{suffix}" for label in self.labels}
 
 

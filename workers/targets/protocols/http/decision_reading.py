@@ -57,7 +57,9 @@ _REFUSAL, _WITHDRAWAL, _WITHDRAWN_DENIAL, _CORRECTION, _REPORTED, _OTHER_NUMBER,
         *("other_numbers", "explained", "money", "wrapped"),
     )
 )
+"""Patterns of ``answers.toml``, which explains them."""
 _ANSWERED = r"(?!\s+(?:because|since|as|and|but|or|if|in|for|sorry|way|i|we)\b)"
+"""No word follows that often follows an answer: "no because …" is an answer, "no reason" is none."""
 _HARMLESS_NEGATION = re.compile(
     rf"(?:\b(?:is|are|was|were|be|has|have|had|plays?|makes?|with|see)\s+no{_ANSWERED}\s+(?=[a-z])"
     r"|(?:\b(?:no|not|não|kein\w*|nicht|pas|aucune?|non|nessun\w?|nenhum\w?|ning[uú]n\w?)|n't)"
@@ -70,10 +72,12 @@ _NEGATIVE_LABELS = frozenset({"nein", "deny", "denied", "decline", "declined", "
 """Negative labels that `negates` does not recognise."""
 
 _ENDING = re.compile(r"(?:ied|ed|e|y)\Z", re.IGNORECASE)
+"""Ending that is removed from a label to get its stem."""
 _ENDINGS = (
     r"(?:es?|s|ed|ing|y|ies|ied|ying|ion"
     r"|(?:al|ance|ial|ation)(?:\s+(?:is\s+)?(?:granted|given|recommended|confirmed))?)"
 )
+"""Endings that a stem may have in an answer: of "approve" also "approval is granted"."""
 _AMOUNTS = alternatives("decision", "amounts")
 _BEFORE_NUMBER = re.compile(
     rf"\A(?:{_APOLOGY})?(?:(?:{alternatives('decision', 'of_amounts')}\s+)*(?:{_CUE}|{_AMOUNTS})\s*"
@@ -109,12 +113,13 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     if len(mentioned_labels) != 1:
         return None
     label_pattern = _label_pattern(mentioned_labels[0], labels)
+    # the verb is "to be" in several languages: "My decision is: yes"
     cue_pattern = rf"\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?{label_pattern}[\W_]*\Z"
     final_label = re.search(cue_pattern, text, re.IGNORECASE)
     if final_label is None or negates(text[: final_label.start()][-40:]):  # "not" shortly before the cue
         return None
     words_before = re.split(r"[.!?:\n]", text[: final_label.start()])[-1]
-    return None if _REPORTED.search(words_before) else mentioned_labels[0]
+    return None if _REPORTED.search(words_before) else mentioned_labels[0]  # such as "they hope my answer is yes"
 
 
 def declines(text: str, labels: Sequence[str]) -> bool:
@@ -125,6 +130,7 @@ def declines(text: str, labels: Sequence[str]) -> bool:
 
 def _leading_labels(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
     """Return the labels with which a text begins, each with the text after it."""
+    # an emoji ends a label like a full stop
     text = "".join("." if category(char) == "So" else char for char in _MARKUP.sub("", text)).strip()
     end = r"(?=\s*[,.;!(](?!\d)|\s*\n|\s+[-–—]\s|\s*\Z)"
     opening = rf"[\W_]*(?:{_APOLOGY})?(?:{_SAYS})?"
@@ -141,6 +147,7 @@ def _is_upheld(label: str, text_after: str, labels: Sequence[str]) -> bool:
         return False
     if negates(label) or label.casefold() in _NEGATIVE_LABELS:
         return not _WITHDRAWN_DENIAL.search(text_after)
+    # a negation right after the label takes it back; a later one may be about something else
     return not negates(explanation.lstrip(" ,.;!(\n-–—")[:20]) and not _WITHDRAWAL.search(explanation)
 
 
@@ -183,7 +190,7 @@ def option_in(answer: str, options: Sequence[str]) -> str | None:
     label = label_in(after_letter, options)
     if after_letter != text and label is not None:
         answer = text.removesuffix(after_letter)  # the words are those of an option: "no" denies nothing
-    choice = letter_in(answer, ("",) * len(options))
+    choice = letter_in(answer, ("",) * len(options))  # options without words, so that only letters are read
     if choice is None:
         return label_in(answer, options)
     return options[choice] if label in {None, options[choice]} else None
@@ -197,6 +204,7 @@ def _label_pattern(label: str, labels: Sequence[str]) -> str:
     exact = r"[\s_-]+".join(map(re.escape, plain_label(label).split())) or re.escape(label)
     stem = _ENDING.sub("", label) if label.isascii() and label.isalpha() and len(label) > LEAST_STEM else ""
     pattern = rf"(?:{exact}|{stem}{_ENDINGS})" if len(stem) >= LEAST_STEM else exact
+    # a letter with an accent also matches the letter without it
     pattern = "".join(f"[{char}{base[0]}]" if len(base := normalize("NFD", char)) > 1 else char for char in pattern)
     labels_that_fit = [rival for rival in labels if re.fullmatch(pattern, plain_label(rival), re.IGNORECASE)]
     return rf"(?<![\w-])(?:{pattern if len(labels_that_fit) == 1 else exact})(?![\w-])"
@@ -218,13 +226,14 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     low, high = bounds
     text = re.sub(r"[*`_#]+", "", _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())).strip()
     if (match := _EXPLAINED.match(text)) and not _OTHER_NUMBER.search(text, match.end(1)):
-        text = match[1]
+        text = match[1]  # without the reason after the number
     text = _BEFORE_NUMBER.sub("", text)
     if high <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE):
         return None  # 1 % is not 1
     if (scale := _NUMBER_ON_SCALE.fullmatch(text)) and float(scale[2]) == high >= LEAST_SCALE:  # such as "75/100"
         text = scale[1]
-    units = re.findall(r"[^\W\d_]+", re.sub(r"\d[eE](?=[+-]?\d)", "", text).casefold())
+    text_without_exponent = re.sub(r"\d[eE](?=[+-]?\d)", "", text)
+    units = re.findall(r"[^\W\d_]+", text_without_exponent.casefold())
     usual_units = alternatives("decision", "units")
     if not all(re.fullmatch(usual_units, unit) or re.search(rf"\b{unit}\b", prompt, re.IGNORECASE) for unit in units):
         return None
@@ -233,7 +242,7 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     if form is None and (plain_value := plain_number(text)) is not None:
         numbers.add(plain_value)
     if form is None and numbers and _MONEY.search(text):
-        numbers = {max(numbers)}
+        numbers = {max(numbers)}  # "$1.234" means 1,234: amounts of money seldom have three decimals
     numbers_in_range = {number for number in numbers if low <= number <= high}
     return numbers_in_range.pop() if len(numbers_in_range) == 1 else None
 
@@ -249,6 +258,7 @@ def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str,
     shares = dict.fromkeys(labels, 0.0)
     unclear_share = 0.0
     for token, log_probability in tokens:
+        # tokenisers write a space as one of these characters
         token_key = _token_key(token.replace("▁", " ").replace("Ġ", " "))
         fitting_labels = [
             label

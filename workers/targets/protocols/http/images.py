@@ -51,12 +51,7 @@ class HttpLooker(HttpAdapter[S, Look]):
 def picture_of(ask: Look, egress: Egress) -> Image:
     """Return the image of a question.
 
-    Raises
-    ------
-    ImageGone
-        If the job's tenant may not see the image.
-    CallFailed
-        ``unsupported``, if images cannot be read here.
+    Raise `ImageGone` if the job's tenant may not see it, `CallFailed` ``unsupported`` if images cannot be read here.
     """
     sample_image = sample_images().get(ask.image)
     if sample_image is not None:
@@ -87,12 +82,8 @@ def parse_look(answer: object, labels: Sequence[str]) -> ImageAnswer:
     A text is an answer or a caption. Probabilities may be written as ``[{"label": …, "score": …}, …]``, by
     label, as ``{"labels": […], "scores": […]}``, or as a row in the order of `labels`. A single label counts as a text.
 
-    Raises
-    ------
-    LabelsMissed
-        If the probabilities are not those of exactly these labels.
-    Misread
-        If the form is unknown, or a probability is outside [0, 1].
+    Raise `LabelsMissed` if the probabilities are not those of exactly these labels, `Misread` if the form is unknown or
+    a probability is outside [0, 1].
     """
     answer = unwrap(answer)
     if not isinstance(answer, list | dict):
@@ -110,6 +101,7 @@ def parse_look(answer: object, labels: Sequence[str]) -> ImageAnswer:
 def scores_of(scores: Mapping[str, float], labels: Sequence[str]) -> dict[str, float]:
     """Return the probabilities by label, in the order and spelling of `labels`, or raise `LabelsMissed`."""
     by_key = {label_key(label): label for label in labels}
+    # case and blanks are ignored unless two labels differ in them alone
     if len(by_key) == len(labels) and len({label_key(name) for name in scores}) == len(scores):
         scores = {by_key.get(label_key(name), name): score for name, score in scores.items()}
     unknown_labels, missing_labels = sorted(scores.keys() - set(labels)), sorted(set(labels) - scores.keys())

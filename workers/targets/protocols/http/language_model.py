@@ -96,9 +96,9 @@ class ModelOutput:
 
     text: Any
     """The model's text; not validated yet."""
-    first: choice_letters.Likelihoods = ()
+    likely_tokens: choice_letters.Likelihoods = ()
     """Likely first tokens with their log-probabilities; empty if the service does not return them."""
-    ended: Literal["", "length", "declined"] = ""
+    end_reason: Literal["", "length", "declined"] = ""
     """``"length"`` at the limit of tokens, ``"declined"`` if the model refused to answer."""
     thinking: bool = False
     """Whether the model wrote thoughts beside the text, as reasoning models do."""
@@ -190,14 +190,14 @@ def _parse_choice(output: ModelOutput, ask: Choose, origin: str) -> Reply:
     text = choice_letters.without_thoughts(output.text) if isinstance(output.text, str) else ""
     choice = None
     if choice_letters.bare_letter(text):
-        choice = choice_letters.likeliest_letter(output.first, len(ask.options))
+        choice = choice_letters.likeliest_letter(output.likely_tokens, len(ask.options))
     if choice is None and (failed_reply := failure_without_text(output, origin)) is not None:
         return failed_reply
     if choice is None:
         choice = choice_letters.letter_in(output.text, ask.options)
     if choice is not None:
         return Reply({"choice": choice})
-    if output.ended == "length":
+    if output.end_reason == "length":
         has_only_thoughts = output.thinking or not text.strip()
         so_far = "it was still thinking" if has_only_thoughts else f"it had written {quoted(text)}"
         message = f"the model at {origin} reached its limit of tokens before it chose ({so_far}); raise {CHOICE_TOKENS}"
@@ -219,7 +219,7 @@ def _parse_text(output: ModelOutput, origin: str) -> Reply:
     if (failed_reply := failure_without_text(output, origin)) is not None:
         return failed_reply
     text = choice_letters.without_thoughts(output.text).strip()
-    if output.ended == "length":
+    if output.end_reason == "length":
         message = f"the model at {origin} stopped at its limit of tokens; raise settings.writing_tokens"
         return Reply(failure=Failure("cut-short", message))
     if not text:
@@ -232,7 +232,7 @@ def _parse_text(output: ModelOutput, origin: str) -> Reply:
 
 def failure_without_text(output: ModelOutput, origin: str) -> Reply | None:
     """Return a reply with a failure if the model declined or its output is not a text, else ``None``."""
-    if output.ended == "declined":
+    if output.end_reason == "declined":
         return Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))
     if not isinstance(output.text, str):
         message = f"{origin} returned {type(output.text).__name__}; expected the text of the model"

@@ -225,7 +225,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         candidate = answer[0] if isinstance(answer, list) and answer else answer
         if not isinstance(candidate, dict) or not isinstance(candidate.get("token_str"), str):
             raise Misread(f"gave {summary_of(candidate)} where a token with its score is due")
-        token = candidate["token_str"].replace("▁", " ").replace("Ġ", " ").strip()
+        token = candidate["token_str"].replace("▁", " ").replace("Ġ", " ").strip()  # tokenisers write spaces like this
         is_same_word = token.casefold() == word.casefold() if self.settings.uncased else token == word
         if not is_same_word:
             raise _UnknownWord(f"does not know {word[:60]!r} as one token")
@@ -276,7 +276,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
             case "visual-question-answering":
                 return [reply_of(lambda: parse_answers(answer, ask.labels), origin)]
             case "image-to-text":
-                return [reply_of(lambda: images.parse_look(parse_caption(answer), ()), origin)]
+                return [reply_of(lambda: images.parse_look(parse_caption(answer), labels=()), origin)]
         return [answer]
 
 
@@ -294,7 +294,7 @@ def parse_answers(answer: object, labels: Sequence[str]) -> images.ImageAnswer:
         return {"scores": None, "text": images.parse_words(answers[0].get("answer"))}
     scores = parse_classes([{"label": entry.get("answer"), "score": entry.get("score")} for entry in answers])["scores"]
     # also without case; of answers that differ in case only, the first counts
-    scores_by_label = {**{answer.casefold().strip(): score for answer, score in reversed(scores.items())}, **scores}
+    scores_by_label = {**{name.casefold().strip(): score for name, score in reversed(scores.items())}, **scores}
     spellings = {label: label if label in scores else label.casefold().strip() for label in labels}
     complete = bool(labels) and all(spelling in scores_by_label for spelling in spellings.values())
     return {

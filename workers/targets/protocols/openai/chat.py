@@ -168,13 +168,13 @@ def output_in(response: Response) -> ModelOutput:
     token_entries = logprobs.get("content") if isinstance(logprobs, dict) else None
     likely_tokens: Likelihoods = likely_first_tokens(token_entries) if isinstance(token_entries, list) else ()
     thinking = any(message.get(name) for name in THOUGHTS)
-    if reason == "length" and not text:
-        return ModelOutput("", (), "length", thinking)
+    if reason == "length" and not text:  # all tokens were spent on thoughts
+        return ModelOutput("", end_reason="length", thinking=thinking)
     if text is None and (thinking or message.get("tool_calls") or message.get("function_call")):
-        return ModelOutput("", (), "", thinking)  # it said nothing, which is no refusal
+        return ModelOutput("", thinking=thinking)  # it said nothing, which is no refusal
     if reason == "content_filter" or message.get("refusal") or text is None:
-        return ModelOutput(text, likely_tokens, "declined", thinking)
-    return ModelOutput(text, likely_tokens, "length" if reason == "length" else "", thinking)
+        return ModelOutput(text, likely_tokens, end_reason="declined", thinking=thinking)
+    return ModelOutput(text, likely_tokens, end_reason="length" if reason == "length" else "", thinking=thinking)
 
 
 def joined_parts(content: object) -> Any:
@@ -262,7 +262,7 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
             return accept_look(reply.value, ask, origin)
         label = ask.labels[reply.value["choice"]]
         # in a sentence, the first token is no choice
-        likely_tokens = output.first if isinstance(output.text, str) and bare_letter(output.text) else ()
+        likely_tokens = output.likely_tokens if isinstance(output.text, str) and bare_letter(output.text) else ()
         return Reply({"scores": scores_in(likely_tokens, ask.labels), "text": label})
 
 

@@ -100,12 +100,12 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
         if not isinstance(text, str):
             return Reply(failure=Failure("wrong-shape", f"{origin} returned {type(text).__name__}; expected a text"))
         reason = choice.get("finish_reason")
+        likely_tokens: Likelihoods = ()
         if isinstance(ask, Choose):
-            text = first_line(text)
-        likely_tokens = likely_first(details) if isinstance(ask, Choose) else ()
+            text, likely_tokens = first_line(text), likely_first(details)
         if reason == "content_filter":
-            return ModelOutput(text, likely_tokens, "declined")
-        return ModelOutput(text, likely_tokens, "length" if reason == "length" else "")
+            return ModelOutput(text, likely_tokens, end_reason="declined")
+        return ModelOutput(text, likely_tokens, end_reason="length" if reason == "length" else "")
 
 
 def likely_first(logprobs: JsonObject) -> Likelihoods:
