@@ -77,5 +77,6 @@ def _write_attribute(key: str, value: Attribute) -> str:
     if value is None or value is False:
         return ""
     name = _attribute_name(key)
+    # True before numbers, because a bool is an int
     value_text = name if value is True else coordinate(value) if isinstance(value, int | float) else escaped(value)
     return f' {name}="{value_text}"'

@@ -43,7 +43,7 @@ def as_item(sentence: Sentence, words: StereotypeWords, provenance: Json) -> New
 
 def author_of(description: Json) -> JsonObject:
     """Return the author as stored in provenance: name, host, protocol and model, but no secret."""
-    # the part before @ may be a password
+    # the part before @ may be a password; an author without an address is named by its protocol
     host = urlsplit(str(description.get("base_url") or "")).netloc.rpartition("@")[2] or description["protocol"]
     model = (description.get("settings") or {}).get("model")
     return {"name": description["name"], "host": host, "protocol": description["protocol"], "model": model}
@@ -57,7 +57,7 @@ def rules_for(
     `specification_names` are those of the experiment; the words' own name is tried too. If no specification has these
     words, return rules without a version, and ``"en"``.
     """
-    references = [specification_names] if isinstance(specification_names, str) else list(specification_names or ())
+    references = [specification_names] if isinstance(specification_names, str) else specification_names or ()
     words_as_json = specifications.dump_words(words)
     for reference in (*references, words.name):
         specification = specifications.find_named(c, tenant, reference)
@@ -86,5 +86,6 @@ def _stored_items(c: Connection, tenant: str, request: AuthoredItems) -> tuple[C
         stored_items = authored_before(c, tenant, request.kind, request.terms, MOST_ITEMS)
     else:
         rules, _ = rules_for(c, tenant, request.words, request.specification)
-        stored_items = sentences_of_rules(c, tenant, rules.digest, "", MOST_ITEMS, only_own=True)
+        no_corpus = ""  # no id: none of the tenant's corpora is left out
+        stored_items = sentences_of_rules(c, tenant, rules.digest, no_corpus, MOST_ITEMS, only_own=True)
     return tuple(map(corpus_item, stored_items))

@@ -82,7 +82,7 @@ def add(
     if upload.id != new_upload.id:
         return upload, False
     if quota_bytes is not None and (total := stored_bytes(c, new_upload.tenant)) > quota_bytes:
-        raise UploadsFull(total - new_upload.bytes, new_upload.bytes, quota_bytes)
+        raise UploadsFull(stored=total - new_upload.bytes, size=new_upload.bytes, quota=quota_bytes)
     quota.add_rows(c, uploads, new_upload.tenant, uploads.c.id == new_upload.id)
     content.seek(0)
     chunk_number = 0
