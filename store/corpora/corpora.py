@@ -139,10 +139,7 @@ def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
 def change(
     c: Connection, corpus_id: str, tenant: str, changes: Mapping[str, str], version: int | None = None
 ) -> StoredCorpus | None:
-    """Change fields of a corpus (`CHANGEABLE`) and increment its version.
-
-    Return ``None`` if the tenant has no such corpus, or its version is not `version`.
-    """
+    """Change fields (`CHANGEABLE`) and increment the version; ``None`` if the tenant has no such corpus and version."""
     unchangeable = set(changes) - CHANGEABLE
     if unchangeable:
         names, changeable = ", ".join(sorted(unchangeable)), ", ".join(sorted(CHANGEABLE))

@@ -83,9 +83,8 @@ def text_digest(text: str) -> str:
 def add(c: Connection, corpus_id: str, tenant: str, items: Sequence[NewItem]) -> AddedItems | None:
     """Add items to a tenant's own corpus, without duplicates; return ``None`` if the tenant has no such corpus.
 
-    The caller checks that the items are of the corpus's kind.
-
-    Raise `CorpusFull` if the corpus would have more than `MOST_ITEMS`; no item is added then.
+    The caller checks that the items are of the corpus's kind. Raise `CorpusFull`, and add nothing, if the corpus would
+    have more than `MOST_ITEMS`.
     """
     corpus = corpora.lock(c, corpus_id, tenant)
     if corpus is None:
@@ -180,10 +179,8 @@ def _list_oldest_first(c: Connection, filters: Collection[ColumnElement[bool]], 
 def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new_item: NewItem) -> StoredItem | None:
     """Replace the text of an item, and append the former text to its provenance.
 
-    If the text does not change, as for a picture, the provenance stays the same. Return ``None`` if the tenant
-    has no such item.
-
-    Raise `ItemTaken` if another item of the corpus has the same sentence.
+    If the text does not change, as for a picture, the provenance stays the same. Return ``None`` if the tenant has no
+    such item; raise `ItemTaken` if another item of the corpus has the same sentence.
     """
     corpus = corpora.lock(c, corpus_id, tenant)
     old_item = None if corpus is None else find(c, corpus_id, item_id)

@@ -98,11 +98,9 @@ def page(
 
 
 def add(c: Connection, tenant: str, specification: Specification) -> StoredSpecification:
-    """Add the first version of a specification.
+    """Add the first version of a specification; raise `NameTaken` if the tenant or Assay has one with this name.
 
     Version numbers of a removed specification are not reused, so references in ratings stay unambiguous.
-
-    Raise `NameTaken` if the tenant or Assay has a specification with this name.
     """
     name = specification.name
     if name in shipped() or find(c, tenant, name) is not None:
@@ -119,7 +117,6 @@ def add_version(c: Connection, tenant: str, specification: Specification) -> tup
     """Add a version to a tenant's specification; return ``None`` if the tenant has no such specification.
 
     Return the newest version, and whether it was added now: if the newest version has equal content, none is added.
-
     Raise `SpecificationError` if `specification` is of another kind than the earlier versions.
     """
     for _ in range(TRIES):

@@ -64,13 +64,8 @@ def add(
     """Store a file, unless the tenant has uploaded the same bytes for the same purpose before.
 
     Return the upload, and whether it is new; an existing upload keeps its name and id, and gets the new summary.
-
-    Raises
-    ------
-    UploadsFull
-        If the tenant's uploads would take more than `quota_bytes` bytes.
-    QuotaExceeded
-        If everything that the tenant stores would take more than its quota.
+    Raise `UploadsFull` if the tenant's uploads would take more than `quota_bytes` bytes, and `QuotaExceeded` if
+    everything that it stores would take more than its quota.
     """
     quota.lock(c, new_upload.tenant)  # held until the end, so that concurrent uploads are added up
     statement = insert_into(c, uploads).values(created_at=now_ms(), **vars(new_upload))
@@ -109,10 +104,7 @@ def stored_bytes(c: Connection, tenant: str) -> int:
 
 
 def remove(c: Connection, upload_id: str, tenant: str) -> bool:
-    """Delete an upload and its content; return false if there is none.
-
-    Raise `UploadInUse` if a queued or running job uses it.
-    """
+    """Delete an upload and its content; return false if there is none. Raise `UploadInUse` if a job still needs it."""
     digest_query = select(uploads.c.digest).where(uploads.c.id == upload_id, uploads.c.tenant == tenant)
     digest = c.execute(digest_query).scalar_one_or_none()
     if digest is None:

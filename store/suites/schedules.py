@@ -332,10 +332,7 @@ def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun
 
 
 def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun] | None:
-    """Run a schedule now, even if it is paused, without changing its next time.
-
-    Return ``None`` if the tenant has no such schedule.
-    """
+    """Run a schedule now, even if paused, and keep its next time; ``None`` if the tenant has no such schedule."""
     schedule = ROWS.lock(c, schedule_id, tenant)
     if schedule is None:
         return None
