@@ -17,10 +17,7 @@ LONGEST_BAR = WIDTH - LEFT - RIGHT
 
 
 def blocks_bars(component: Component, key: str) -> Figure | None:
-    """Draw, for every block and value, a hollow bar (declared) over a solid one (observed).
-
-    Returns ``None`` where no blocks were recorded.
-    """
+    """Draw, for every block and value, a hollow bar (declared) over a solid one (observed); ``None`` without blocks."""
     table = tables.blocks(component)
     if not table.rows:
         return None

@@ -21,10 +21,7 @@ LETTER, STANDING = 6.4, 104
 
 
 def effects_forest(component: Component, key: str, width: Width = "narrow") -> Figure | None:
-    """Draw every measured effect of a component: a diamond with its interval, over the zone that counts as unbiased.
-
-    Returns ``None`` where no effect was measured.
-    """
+    """Draw every measured effect as a diamond with its interval, over the zone of no bias; ``None`` without effects."""
     return _draw_forest(component, component.effects, tables.effects(component), f"{key}-effects", UNITS[width])
 
 

@@ -20,10 +20,7 @@ ORDER = (Letter.UCS, Letter.DSBS, Letter.BS)
 
 
 def tolerances_bars(component: Component, declared: float | None, key: str, width: Width = "narrow") -> Figure | None:
-    """Draw a bar for each tolerance, divided in proportion to the letters' probabilities; `declared` is in bold.
-
-    Returns ``None`` where no other tolerance was tried.
-    """
+    """Draw a bar for each tolerance (`declared` is bold), divided by the letters' probabilities; ``None`` for none."""
     table = tables.sensitivity(component)
     if not table.rows:
         return None

@@ -43,10 +43,7 @@ class Step:
 
 
 def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "narrow") -> Figure | None:
-    """Draw both steps and the three letters; `component` is the one whose effects are shown.
-
-    The band divides in proportion to the probabilities. Return ``None`` if nothing was measured.
-    """
+    """Draw both steps with the effects of `component`, and the three letters; ``None`` if nothing was measured."""
     if verdict.letter is None or verdict.probabilities is None:
         return None
     needs_step_2 = verdict.letter is not Letter.BS or not verdict.declared

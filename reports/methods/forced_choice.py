@@ -79,10 +79,7 @@ def _words_table(part: ForcedChoiceComponent) -> Table | None:
 
 
 def foremost(rows: Sequence[WordDocument], limit: int) -> list[WordDocument]:
-    """Return at most `limit` words, the most extreme on both sides, ordered from the first side to the second.
-
-    Words without a ``pse`` come last.
-    """
+    """Return the `limit` most extreme words, from the first side to the second; words without a ``pse`` come last."""
     # the larger the PSE, the nearer to the first side
     placed_words = sorted((row for row in rows if row.place is not None), key=lambda row: -(row.place or 0.0))
     # with too many words, a sixth of the rows is for those without a PSE

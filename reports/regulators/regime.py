@@ -144,10 +144,7 @@ SEPARATOR = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
 def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
-    """Return the tables of audits as CSV (RFC 4180); each row names its table and, with several audits, the tool.
-
-    Cells that a spreadsheet would run as a formula begin with ``'``.
-    """
+    """Return the tables of audits as CSV (RFC 4180), with the tool if there are several; no cell runs as a formula."""
     text = io.StringIO()
     writer = csv.writer(text)
     has_tools = len(audits) > 1

@@ -37,10 +37,7 @@ class StoredImage:
 
 
 def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
-    """Store an image file unless the tenant has it already; return whether it is new.
-
-    `facts` is the result of `store.formats.image.read_image`.
-    """
+    """Store an image with the result of `read_image`, unless the tenant has it already; return whether it is new."""
     row = {"tenant": tenant, **asdict(facts), "size": len(content), "content": content, "created_at": now_ms()}
     statement = insert_into(c, images).values(row).on_conflict_do_nothing()
     is_new = c.execute(statement.returning(images.c.digest)).one_or_none() is not None

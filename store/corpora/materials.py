@@ -33,10 +33,7 @@ def new_item(item: CorpusItem, provenance: Json) -> NewItem:
 
 
 def as_item(sentence: Sentence, words: StereotypeWords, provenance: Json) -> NewItem | str:
-    """Convert a sentence to an item with its two terms and its counterpart.
-
-    If the sentence breaks the rules, return the reason (`assay.methods.shared.terms.sentences.check`).
-    """
+    """Convert a sentence to an item with its terms and counterpart; return the reason if it breaks the rules."""
     item = item_of(sentence, words)
     return item if isinstance(item, str) else new_item(item, provenance)
 

@@ -81,10 +81,7 @@ def find_named(c: Connection, tenant: str, reference: str) -> StoredSpecificatio
 def page(
     c: Connection, tenant: str, *, kind: str | None = None, before: tuple[int, str] | None = None, limit: int
 ) -> list[StoredSpecification]:
-    """List the newest versions of specifications: the tenant's, newest first, then the shipped ones.
-
-    The page starts after ``before = (created_at, name)``.
-    """
+    """List the newest versions after ``before = (created_at, name)``: the tenant's, newest first, then shipped ones."""
     own_specifications: list[StoredSpecification] = []
     after_time, after_name = before or (None, None)
     if after_time is None or after_time > 0:  # shipped specifications, which come last, have the time 0

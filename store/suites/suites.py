@@ -25,10 +25,7 @@ from store.suites.tables import suite_cells, suites
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a suite: one method and attribute.
-
-    `label` distinguishes cells of the same method and attribute, for example by language; empty is the default.
-    """
+    """A cell of a suite: one method and attribute; `label` distinguishes such cells, for example by language."""
 
     method: str
     attribute: str
@@ -202,10 +199,7 @@ def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, Ra
 
 
 def reusable_work(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, ReusableWork]:
-    """Read the existing work for several request digests, in two queries.
-
-    Ratings older than `max_age_s` seconds are left out; 0 leaves out all ratings.
-    """
+    """Read existing work for request digests, without ratings older than `max_age_s` seconds; 0 leaves out all."""
     # both queries are ascending by time, so that newer rows replace older ones
     facts_by_digest: dict[str, JsonObject] = {digest: {} for digest in digests}
     if max_age_s > 0:
