@@ -131,7 +131,8 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
             return f"{'by content, ' if hidden.kind == 'content' else ''}in {WORDS['typical'][hidden.name]}"
         if hidden.kind == "stratum" and (match := FAMILY.fullmatch(name)) is not None:
             family, stratum = match.groups()
-            return phrases_by_kind.get(family, f"where “{family.replace('_', ' ')}” is “{{}}”").format(stratum)
+            default = f"where “{family.replace('_', ' ')}” is “{{}}”"  # with a placeholder for the stratum
+            return phrases_by_kind.get(family, default).format(stratum)
         return phrases_by_kind.get(hidden.kind or "", "{}").format(name)
     return "of occupations" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
 

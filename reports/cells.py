@@ -26,7 +26,7 @@ def number_format(values: Iterable[float]) -> Callable[[float], str]:
     largest = max(magnitudes, default=0.0)
     if magnitudes and all(value.is_integer() for value in map(float, magnitudes)) and largest < 1e6:
         return lambda value: f"{value:,.0f}"  # whole numbers below a million
-    if not TINY <= largest < 1e9 and largest > 0:
+    if not TINY <= largest < 1e9 and largest > 0:  # too small or too large for plain digits
         return lambda value: f"{value:.{DIGITS - 1}e}" if value else "0"  # one digit is before the point
     decimals = max(0, DIGITS - 1 - math.floor(math.log10(largest))) if largest else 0
     if 1 <= largest < 10:

@@ -50,7 +50,7 @@ class QuestionCases(CaseReader):
         else:  # a wrong answer follows the stereotype if the fact goes against it
             stereotype_lead = (1 - shares[question.right]) * (-1 if fact_fits else 1)
         kind: CaseKind = "towards" if stereotype_lead > 0 else "against" if stereotype_lead < 0 else "tie"
-        side = STEREOTYPE[stereotype_lead < 0] if stereotype_lead else None
+        side = STEREOTYPE[stereotype_lead < 0] if stereotype_lead else None  # the second is the opposite
         step = 1 if fact_fits is None else 2
         return CaseReading(kind, entry.category, step, difference=abs(stereotype_lead), side=side)
 

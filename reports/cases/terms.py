@@ -70,7 +70,7 @@ class TermCases(CaseReader):
             side_names = (part.sides.first or "the first group", part.sides.second or "the second group")
         difference = row.towards - NO_PREFERENCE
         kind: CaseKind = "towards" if difference > 0 else "against" if difference < 0 else "tie"
-        side = side_names[difference < 0] if difference else None
+        side = side_names[difference < 0] if difference else None  # the second if it is negative
         return CaseReading(kind, name, step=1 if neutral else 2, difference=abs(difference), side=side)
 
     def _compare_replies(self, key: str, legs: Sequence[Leg]) -> CaseReading:

@@ -23,7 +23,7 @@ class Axis:
         numbers = list(values)
         low, high = min(numbers), max(numbers)
         if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):  # all numbers are equal
-            half_width = abs(low) / 10 or 0.5  # any width will do
+            half_width = abs(low) / 10 or 0.5  # puts the number in the middle
             low, high = low - half_width, high + half_width
         self.step = round_step((high - low) / TICKS)
         slack = 1e-6  # tolerance: a number that differs from a tick by rounding alone needs no further tick

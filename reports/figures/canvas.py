@@ -104,7 +104,7 @@ def clip(name: str, columns: int) -> str:
         return name
     prefix = ""
     for char in name:
-        if width(prefix + char) > columns - 1:
+        if width(prefix + char) > columns - 1:  # one is for the ellipsis
             break
         prefix += char
     return f"{prefix}…"

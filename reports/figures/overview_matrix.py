@@ -54,6 +54,7 @@ def _draw_matrix(
     components: Sequence[Component], languages: list[str], templates: list[str]
 ) -> tuple[list[Markup], float]:
     step = (WIDTH - LEFT) / len(templates)
+    # 6: width of a small character
     shapes = [label(LEFT + (i + 0.5) * step, 13, clip(name, int(step / 6)), "m s") for i, name in enumerate(templates)]
     shapes += [label(0, HEAD + i * ROW + 17, clip(name, 13)) for i, name in enumerate(languages)]
     for component in components:

@@ -56,6 +56,7 @@ def timeline(newest_first: Sequence[Moment], axis: str, key: str, limit: float |
     figure_width = float(UNITS["wide"])
     step = (figure_width - LEFT) / len(moments)
     values = [value for moment in moments for value in (moment.size.estimate, moment.size.high) if value is not None]
+    # the zone up to the limit ends below the top of the picture
     y_axis = Axis([0.0, 1.2 * (limit or 0.0), *(min(value, LARGEST_DRAWN) for value in values)], BOTTOM, TOP)
     shapes = [] if limit is None else [box(LEFT, y_axis(limit), figure_width - LEFT, BOTTOM - y_axis(limit), "zone")]
     shapes += y_axis.draw_upright(LEFT, figure_width, axis)

@@ -108,6 +108,7 @@ def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> I
 
 def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
     """Yield sentences on how the cases of a decision mention people, and how often each position was chosen."""
+    # `pairs` alone also has a decision, but people who are mentioned as in other sentences
     if isinstance(texts, Mapping) and texts.get("decision") and (texts.get("mention") or not texts.get("pairs")):
         mentions = WORDING.sentences["mentions"]
         yield mentions.get(str(texts.get("mention")), mentions["explicit"])
@@ -235,7 +236,7 @@ def _effect_unit(document: RatingDocument, part: AlternationComponent, hidden: H
     scale, deviation = _scale(document, part), part.scale or 1.0  # effects are in standard deviations on the scale
     if scale == "log":
         return Unit(lambda size: amount(100 * math.expm1(size * deviation)), " %")
-    if scale in {"linear", "auto"} and document.experiment.get("answers") == "labels":  # “auto”: no other scale fits
+    if scale in {"linear", "auto"} and document.experiment.get("answers") == "labels":  # auto: no other fits
         return Unit(lambda size: amount(100 * size * deviation), " points of 100")
     names = {"logit": " on the logit scale", "rank": " places in the order of all answers"}
     return Unit(lambda size: amount(size * deviation), names.get(scale, ""))

@@ -85,7 +85,7 @@ def foremost(rows: Sequence[WordDocument], limit: int) -> list[WordDocument]:
     # with too many words, a sixth of the rows is for those without a PSE
     unplaced_words = [row for row in rows if row.place is None][: max(limit - len(placed_words), limit // 6)]
     room = limit - len(unplaced_words)
-    if len(placed_words) > room:
+    if len(placed_words) > room:  # take half from either end
         placed_words = [*placed_words[: room // 2], *placed_words[len(placed_words) - (room - room // 2) :]]
     return [*placed_words, *unplaced_words]
 

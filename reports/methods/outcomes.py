@@ -185,7 +185,7 @@ def _step_note(step: StepDocument, row: GroupOutcome, funnel: FunnelDocument) ->
     notes += [
         f"largest gap of this group (probability {gap.probability or 0.0:.2f})"
         for gap in funnel.gaps
-        if gap.group == row.group and gap.smallest == step.step and (gap.overall.high or 1.0) < 1
+        if gap.group == row.group and gap.smallest == step.step and (gap.overall.high or 1.0) < 1  # surely behind
     ]
     notes += ["below four fifths of the highest rate"] if row.flagged else []
     notes += [f"excluded: {row.excluded}"] if row.excluded else []

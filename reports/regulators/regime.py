@@ -155,11 +155,11 @@ def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
             rows = [*table.groups, *([table.unknown] if table.unknown.people or is_masked(table.unknown) else [])]
             for row in rows:
                 texts = [column.text(row) for column in columns]
-                numbers = [
+                cell_texts = [
                     text if column is GROUP else SEPARATOR.sub("", text)
                     for column, text in zip(columns, texts, strict=True)
                 ]
-                writer.writerow(map(_escape_formula, (*tool_cells, table.by or "", table.outcome or "", *numbers)))
+                writer.writerow(map(_escape_formula, (*tool_cells, table.by or "", table.outcome or "", *cell_texts)))
     return text.getvalue()
 
 

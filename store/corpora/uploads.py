@@ -88,10 +88,7 @@ def add(
 
 
 def find(c: Connection, reference: str, tenant: str, purpose: str | None = None) -> StoredUpload | None:
-    """Read a tenant's upload by its id or the digest of its content.
-
-    If the same bytes were uploaded for several purposes, a digest finds the newest upload, or that for `purpose`.
-    """
+    """Read a tenant's upload by its id or its content's digest: of several the newest, or that for `purpose`."""
     has_reference = or_(uploads.c.id == reference, uploads.c.digest == reference)
     query = select(uploads).where(uploads.c.tenant == tenant, has_reference, *equal(uploads, purpose=purpose))
     return one_row(c, query.order_by(uploads.c.created_at.desc(), uploads.c.id.desc()).limit(1), StoredUpload)

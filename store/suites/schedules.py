@@ -66,7 +66,7 @@ class Recurrence:
         if (self.cron is None) == (self.interval_s is None):
             raise SpecificationError("set exactly one of cron and interval_s", "cron")
         if self.cron is not None:
-            _next_time(self.cron, EPOCH + timedelta(days=366 * 50))  # raises an error if no date matches
+            _next_time(self.cron, EPOCH + timedelta(days=366 * 50))  # from 2020: raises an error if no date matches
         if self.shortest_s < shortest_s:
             field = "cron" if self.interval_s is None else "interval_s"
             problem = f"two runs would be {self.shortest_s} s apart"
@@ -81,7 +81,7 @@ class Recurrence:
             next_time = _next_time(str(self.cron), EPOCH + timedelta(milliseconds=time_ms))
             return int((next_time - EPOCH) / timedelta(milliseconds=1))
         interval_ms = self.interval_s * 1000
-        return anchor_ms + ((time_ms - anchor_ms) // interval_ms + 1) * interval_ms
+        return anchor_ms + ((time_ms - anchor_ms) // interval_ms + 1) * interval_ms  # whole intervals from the anchor
 
     def times_from(self, first_ms: int, count: int) -> list[int]:
         """List `count` times of runs in milliseconds since 1970: `first_ms`, and those after it."""
