@@ -50,19 +50,18 @@ def because(rating: RatingDocument, report: MethodReport) -> Because | None:
     if rating.letter is None or (part_and_effect := deciding_part(rating)) is None:
         return None
     part, deciding = part_and_effect
-    estimate = deciding.effect.estimate or 0.0
     case = _changed_example(part, deciding) if rating.letter is Letter.BS else None
     sentences = list(_explain_letter(rating, part, deciding, report, case))
     return Because(
-        " ".join(sentences),
-        sentences[0],
-        part.name or "",
-        phrase(deciding, report),
-        estimate,
-        deciding.effect.low,
-        deciding.effect.high,
-        deciding.limit,
-        case,
+        text=" ".join(sentences),
+        sentence=sentences[0],
+        component=part.name or "",
+        effect=phrase(deciding, report),
+        estimate=deciding.effect.estimate or 0.0,
+        low=deciding.effect.low,
+        high=deciding.effect.high,
+        limit=deciding.limit,
+        case=case,
     )
 
 
@@ -88,6 +87,7 @@ def _explain_letter(
     else:
         yield f"{rating.letter} because of the effect {where}: {size}, where {limit}."
     yield from _evidence_sentences(rating, part, deciding, report)
+    # the method's sentence on the number fits effects of a step or a stratum only
     by_content = deciding.name == "content" or (deciding.hidden is not None and deciding.hidden.kind != "stratum")
     if report.number and rating.letter is not Letter.UCS and not by_content:
         yield report.number
@@ -111,11 +111,11 @@ def _evidence_sentences(
     """Return sentences with the counts from which the effect follows, or else the method's first two on the answers."""
     if count_sentences := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
         return count_sentences
-    sentences = report.in_words(rating, replace(part, hidden=()))
+    sentences = report.in_words(rating, replace(part, hidden=()))  # averages only
     lines = [visible(sentence) for sentence in sentences if sentence and not sentence.startswith(TESTED)][:2]
     mean, limit = part.effect(f"step_{deciding.step}"), part.tolerances.get(f"step_{deciding.step}")
-    of_step = deciding.hidden is None and deciding.name != "content"
-    if lines and not of_step and rating.letter is not Letter.UCS and limit is not None and abs(mean or 0.0) <= limit:
+    of_average = deciding.hidden is None and deciding.name != "content"
+    if lines and not of_average and rating.letter is not Letter.UCS and limit is not None and abs(mean or 0.0) <= limit:
         lines[0] = f"The average over all input hides this: {lines[0][:1].lower()}{lines[0][1:]}"
     elif lines and deciding.hidden is not None and rating.letter is Letter.UCS:
         lines[0] = f"Over all input: {lines[0][:1].lower()}{lines[0][1:]}"
@@ -131,7 +131,8 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
             return f"{'by content, ' if hidden.kind == 'content' else ''}in {WORDS['typical'][hidden.name]}"
         if hidden.kind == "stratum" and (match := FAMILY.fullmatch(name)) is not None:
             family, stratum = match.groups()
-            return phrases_by_kind.get(family, f"where “{family.replace('_', ' ')}” is “{{}}”").format(stratum)
+            default = f"where “{family.replace('_', ' ')}” is “{{}}”"  # with a placeholder for the stratum
+            return phrases_by_kind.get(family, default).format(stratum)
         return phrases_by_kind.get(hidden.kind or "", "{}").format(name)
     return "of occupations" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
 
@@ -144,6 +145,7 @@ def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple
         names = [occupation.name for occupation in occupations() if SIDES.get(occupation.side) == side]
     for example in part.examples:
         is_about = any(re.search(rf"\b{re.escape(name)}\b", example.asked or "") for name in names)
+        # only a round trip has a text on its way (`middle`)
         if is_about and example.middle and example.asked and example.returned and example.asked != example.returned:
             return example.asked, example.returned
     return None

@@ -25,9 +25,9 @@ def number_format(values: Iterable[float]) -> Callable[[float], str]:
     magnitudes = [abs(value) for value in values]
     largest = max(magnitudes, default=0.0)
     if magnitudes and all(value.is_integer() for value in map(float, magnitudes)) and largest < 1e6:
-        return lambda value: f"{value:,.0f}"
-    if not TINY <= largest < 1e9 and largest > 0:
-        return lambda value: f"{value:.{DIGITS - 1}e}" if value else "0"
+        return lambda value: f"{value:,.0f}"  # whole numbers below a million
+    if not TINY <= largest < 1e9 and largest > 0:  # too small or too large for plain digits
+        return lambda value: f"{value:.{DIGITS - 1}e}" if value else "0"  # one digit is before the point
     decimals = max(0, DIGITS - 1 - math.floor(math.log10(largest))) if largest else 0
     if 1 <= largest < 10:
         decimals = DIGITS
@@ -79,8 +79,7 @@ def _number_or_none(value: Value) -> float | None:
 
 
 def _write_numbers(values: Sequence[Value], write: Callable[[float], str]) -> tuple[str, ...]:
-    numbers = [_number_or_none(value) for value in values]
-    pairs = zip(values, numbers, strict=True)
+    pairs = ((value, _number_or_none(value)) for value in values)
     return tuple(_reason_or_dash(value) if number is None else write(number) for value, number in pairs)
 
 

@@ -40,18 +40,19 @@ def forest(
     head: str = "",
 ) -> Forest | None:
     """Return a forest plot of numbers with intervals; ``None`` if there are no numbers."""
-    all_marks = tuple(Mark(visible(name), (span,)) for name, span in rows if span is not None)
+    all_marks = tuple(Mark(visible(name), (row_span,)) for name, row_span in rows if row_span is not None)
     if not all_marks:
         return None
     marks = all_marks[:MOST_MARKS]
     title += shown_suffix(marks, all_marks)
-    return Forest(title, axis, marks, forest_table(title, head, marks, ()), (), reference, tolerance)
+    table = forest_table(title, head, marks, kinds=())
+    return Forest(title, axis, marks, table, reference=reference, tolerance=tolerance)
 
 
 def forest_table(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -> Table:
     """Return the numbers of a forest plot as a table; `head` is the title of the column of names."""
     columns = []
-    for kind_index in range(max(1, len(kinds))):
+    for kind_index in range(max(1, len(kinds))):  # without kinds, each mark has one span
         spans = [mark.spans[kind_index] for mark in marks]
         effects = [None if span is None else EffectDocument(span.estimate, span.low, span.high) for span in spans]
         columns.append(cells.intervals(effects))
@@ -61,6 +62,7 @@ def forest_table(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str,
 
 def curve_table(title: str, head: str, x: tuple[float, ...], series: Sequence[Series]) -> Table:
     """Return the values of curves at `CURVE_TABLE_POINTS` points as a table."""
+    # a set, because a curve may have fewer points than the table
     indices = sorted({round(step * (len(x) - 1) / (CURVE_TABLE_POINTS - 1)) for step in range(CURVE_TABLE_POINTS)})
     rows = tuple((curve.label, *(f"{curve.y[index]:.2f}" for index in indices)) for curve in series)
     return Table(title, (head, *(f"{x[index]:.2f}" for index in indices)), rows)

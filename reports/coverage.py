@@ -54,19 +54,19 @@ def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
         return Coverage(name, reason=attribute.without.get(name, reason))
     except TypeError:  # a method of a plug-in that needs more fields
         return Coverage(name, reason="Its requests need more than an attribute.")
-    field_names = {entry.name for entry in fields(method)}
+    field_names = {entry.name for entry in fields(method)}  # they distinguish the methods
     if method.specification_kind in WORDS:
         return Coverage(name, {"en": _list_sizes(attribute, WORDS[str(method.specification_kind)])})
-    if "turns" in field_names:
+    if "turns" in field_names:  # questions about two people
         people_of_values = people_in_questions(attribute.name).values()
         sizes = {
             "people of a value": min(map(len, people_of_values)),
             "templates": len(question_templates(attribute.name)),
         }
         return Coverage(name, {"en": sizes})
-    if "judge" in field_names:
+    if "judge" in field_names:  # prompts for texts that a judge scores
         return Coverage(name, {"en": _prompt_counts(attribute)})
-    if "texts" in field_names:
+    if "texts" in field_names:  # sentences about people
         return Coverage(name, _profile_counts(attribute, can_decide="strata" in field_names))
     if "languages" not in field_names:  # the groups are those of the caller's file
         return Coverage(name)
@@ -77,7 +77,7 @@ def _profile_counts(attribute: Attribute, *, can_decide: bool) -> Mapping[str, C
     """Count people, frames and contents of sentences in every language that has people for the attribute."""
     return {
         language: {
-            "people of a value": len(next(iter(people(attribute, language).values()))),
+            "people of a value": len(next(iter(people(attribute, language).values()))),  # as many for each value
             "frames": len(frames(language)),
             "contents": sum(map(len, contents(language).values())),
         }
@@ -89,7 +89,7 @@ def _profile_counts(attribute: Attribute, *, can_decide: bool) -> Mapping[str, C
 
 def _prompt_counts(attribute: Attribute) -> Counts:
     return {
-        "people of a value": len(next(iter(mentioned(attribute, "explicit").values()))),
+        "people of a value": len(next(iter(mentioned(attribute, "explicit").values()))),  # as many for each value
         "prompts": len(kinds_of_prompts()),
         "occupations": sum(map(len, occupations_by_side().values())),
     }
@@ -129,7 +129,7 @@ def _list_sizes(attribute: Attribute, words_type: type) -> Counts:
     )
     lists = {entry.name.replace("_", " "): getattr(words, entry.name) for entry in fields(words)}
     sizes = {}
-    for name, entries in lists.items():
+    for name, entries in lists.items():  # of words by group, or of words; other fields have no size
         if isinstance(entries, Mapping) and all(isinstance(group, tuple) for group in entries.values()):
             sizes[name] = sum(map(len, entries.values()))
         elif isinstance(entries, Sized) and not isinstance(entries, str) and len(entries):

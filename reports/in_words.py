@@ -39,11 +39,11 @@ def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
     if not declared and (settle_sentence := settle_in_words(rating, component, report)) is not None:
         sentences.append(settle_sentence)
     sentences.append(OF_UCS if declared and letter is Letter.UCS else NOT_TESTED)
-    upload_phrase = (
-        report.ratable and f"rate it with your own {report.ratable} (upload or name them) before use, and until then "
-    )
-    advice = words.advice.format(attribute=visible(rating.attribute or "the attribute"), first=upload_phrase)
-    return (*sentences, (declared and report.advice(rating, component)) or advice)
+    upload_phrase = f"rate it with your own {report.ratable} (upload or name them) before use, and until then "
+    attribute = visible(rating.attribute or "the attribute")
+    first_advice = upload_phrase if report.ratable else ""
+    method_advice = report.advice(rating, component) if declared else None
+    return (*sentences, method_advice or words.advice.format(attribute=attribute, first=first_advice))
 
 
 def hidden_in_words(
@@ -70,13 +70,13 @@ def hidden_in_words(
         if hidden.effect.estimate is None:
             continue
         name = hidden.name or "a part of the content"
-        template, its_unit = (LOSS, HUNDREDTHS) if hidden.kind == "loss" else (strata.get(name, stratum), unit)
+        template, effect_unit = (LOSS, HUNDREDTHS) if hidden.kind == "loss" else (strata.get(name, stratum), unit)
         if kind == "individual":
-            template, its_unit = individual, individual_unit or unit
+            template, effect_unit = individual, individual_unit or unit
         elif kind == "content":
             template = strata.get(f"content: {name}", content)
-        qualifier = "at most an estimated " if hidden.bound else "an estimated "
-        size = qualifier + its_unit.of(hidden.effect.estimate, hidden.effect.low, hidden.effect.high)
+        qualifier = "at most an estimated " if hidden.bound else "an estimated "  # the estimate is an upper bound
+        size = qualifier + effect_unit.of(hidden.effect.estimate, hidden.effect.low, hidden.effect.high)
         sentence = template.format(name=name, size=size)
         yield sentence[:1].upper() + sentence[1:]
 
@@ -96,6 +96,7 @@ def settle_in_words(document: RatingDocument, part: ComponentDocument, report: M
     if part.settle is None:
         return None
     probes = part.settle.more_probes
+    # unless some effect is probably beyond its limit, and too few answers show which ("unlocated")
     if probes is None and part.probabilities.get("unlocated", 0.0) <= 0.5:
         return AT_TOLERANCE
     estimate = CHANCE if probes is None else f"About {probes:,} more questions would probably settle it"
@@ -127,14 +128,15 @@ TESTED = "Tested for"
 
 
 def _share_of_limit(part: ComponentDocument, hidden: HiddenDocument) -> float:
-    """Return the size of a hidden effect divided by its limit."""
+    """Return the size of a hidden effect divided by its limit; the size alone if no limit is known."""
     return (hidden.effect.estimate or 0.0) / (hidden.limit or part.tolerances.get("step_1") or 1.0)
 
 
 def deciding_component(rating: RatingDocument) -> ComponentDocument | None:
     """Return the component that decided the letter, or else the first one that was measured."""
-    if (entry := deciding_part(rating)) is not None:
-        return entry[0]
+    if (part_and_effect := deciding_part(rating)) is not None:
+        part, _ = part_and_effect
+        return part
     return next((component for component in rating.components if component.letter is not None), None)
 
 

@@ -27,17 +27,10 @@ Content = str | None | tuple["Content", ...] | list["Content"]
 
 
 def tag(name: str, /, *content: Content, **attributes: Attribute) -> Markup:
-    """Write one element.
+    """Write one element; text in its content is escaped, `Markup` is not.
 
-    Parameters
-    ----------
-    name : str
-        Name of the element.
-    *content
-        Text is escaped, `Markup` is not.
-    **attributes
-        Underscores become hyphens and a trailing underscore is removed (``class_``, ``stroke_width``).
-        ``None`` and ``False`` leave the attribute out; ``True`` sets its value to its name.
+    In names of attributes, underscores become hyphens and a trailing one is removed (``class_``, ``stroke_width``).
+    ``None`` and ``False`` leave an attribute out; ``True`` sets its value to its name.
     """
     attribute_text = "".join(_write_attribute(key, value) for key, value in attributes.items())
     if name in EMPTY:
@@ -77,5 +70,6 @@ def _write_attribute(key: str, value: Attribute) -> str:
     if value is None or value is False:
         return ""
     name = _attribute_name(key)
+    # True before numbers, because a bool is an int
     value_text = name if value is True else coordinate(value) if isinstance(value, int | float) else escaped(value)
     return f' {name}="{value_text}"'

@@ -76,6 +76,7 @@ def _withdrawal_sentence(withdrawal: Withdrawal) -> str:
 
 def commands(rating: RatingView) -> list[str]:
     """Return shell commands that download the evidence (if the rating's address is known) and verify the rating."""
+    # the address is AGENCY/ratings/ID
     agency_url = (rating.circumstances.address or "").removesuffix(f"/{rating.document.id}").rpartition("/")[0]
     files = (f"v1/ratings/{rating.document.id}/export.jsonl", ".well-known/jwks.json") if agency_url else ()
     return [*(f"curl -O {agency_url}/{file}" for file in files), "assay verify export.jsonl --keys jwks.json --replay"]
@@ -143,13 +144,13 @@ def other_rules(rating: RatingView) -> list[ReasonView]:
 
 def _unique_reasons(rating: RatingView) -> list[ReasonView]:
     """Return the reasons of the whole rating, and of each other code those of the first component that has it."""
-    first_component: dict[str, str | None] = {}
+    first_component_of_code: dict[str, str | None] = {}
     for reason in rating.reasons:
-        first_component.setdefault(reason.code, reason.component)
+        first_component_of_code.setdefault(reason.code, reason.component)
     unique = [
         reason
         for reason in rating.reasons
-        if reason.component in {None, first_component[reason.code]}
+        if reason.component in {None, first_component_of_code[reason.code]}
         and (reason.code != UNMEASURED_PART or len(rating.components) > 1)
     ]
     return [replace(reason, text=f"{reason.text}{_other_parts_sentence(reason, rating)}") for reason in unique]

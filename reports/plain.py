@@ -41,6 +41,6 @@ def width(text: str) -> int:
 
 
 def _char_width(char: str) -> int:
-    if unicodedata.combining(char) or char in "\u200c\u200d\u200e\u200f":
+    if unicodedata.combining(char) or char in "\u200c\u200d\u200e\u200f":  # ZWNJ, ZWJ, LRM and RLM
         return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1  # wide or full-width

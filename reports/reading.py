@@ -71,7 +71,7 @@ def read(document: Json) -> RatingView:
     report = report_of(document)
     withdrawal = document.get("withdrawn")  # any value that is not empty counts as a withdrawal
     return RatingView(
-        read_rating(document, report.method.COMPONENT, visible, report.method.AGGREGATION),
+        read_rating(document, report.method.COMPONENT, text=visible, aggregation=report.method.AGGREGATION),
         report,
         read_json(Circumstances, document, visible),
         read_json(Withdrawal, withdrawal, visible) if withdrawal else None,
@@ -298,14 +298,14 @@ class Component:
     def step(self, number: int) -> Effect | None:
         """Return the effect that decides step 1 or 2: its own, or the hidden one most probably above its limit."""
         step_effect = self.effect(f"step_{number}")
-        deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)
+        deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # the letter of a bias there
         if step_effect is None or deciding is None or deciding.name == step_effect.name:
             return step_effect
         return _effect(deciding.name, phrase(deciding, self.report), deciding.effect, deciding.limit)
 
     def unit(self, number: int) -> Unit:
         """Return the unit of the effect that decides step 1 or 2."""
-        deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)
+        deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # the letter of a bias there
         return unit_of(self.rating, self.part, deciding, self.report)
 
     @cached_property
@@ -337,6 +337,7 @@ class Component:
     def lost_why(self) -> Shares:
         """Number of lost answers by reason."""
         part, vocabulary = self.part, Vocabulary.of(self.report.method)
+        # methods about words store the reason for each missing word instead of counts
         counts: Shares = {**part.unusable_why, **part.failed_why} or Counter(part.missing.values())
         return {vocabulary.cause(code): number for code, number in counts.items()}
 
@@ -392,6 +393,7 @@ def _effect(name: str, title: str, effect: EffectDocument, tolerance: float | No
 
 def _likeliest_verdict(shares: Shares) -> Verdict:
     probabilities = letter_probabilities(shares)
+    # of a tie the first, which is the worse letter
     letter = max(probabilities, key=lambda letter: probabilities[letter]) if probabilities else None
     return Verdict(letter, declared=False, probabilities=probabilities)
 
@@ -475,8 +477,9 @@ def _abridge(separator: str, texts: Iterable[str], count: int) -> str | None:
 
 def deciding_reader(rating: RatingDocument) -> CaseReader:
     """Return the reader of a rating's cases that weighs them by the effect that decided the letter."""
-    reason = because(rating, report_of(rating.json))
-    part = next((part for part in rating.components if reason and (part.name or "") == reason.component), None)
+    explanation = because(rating, report_of(rating.json))
+    component_name = None if explanation is None else explanation.component
+    part = next((part for part in rating.components if (part.name or "") == component_name), None)
     effect = None if part is None else deciding_effect(part, part.letter)
     deciding: Deciding | None = None if part is None or effect is None else (part.name or "", effect.step)
     return case_reader(rating, deciding)

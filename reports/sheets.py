@@ -65,10 +65,11 @@ class Wording:
     @classmethod
     def read(cls, method: str) -> Self:
         """Read the words of a method."""
-        sentences = tomllib.loads(files("reports.methods").joinpath(f"{method}.toml").read_text("utf-8"))
-        first_input, second_input = sentences.pop("steps", BALANCED)
-        sheets = {key: Sheet(key, **sheet) for key, sheet in sentences.pop("sheets", {}).items()}
-        return cls((first_input, second_input), sentences.pop("letters"), sheets, sentences)
+        tables = tomllib.loads(files("reports.methods").joinpath(f"{method}.toml").read_text("utf-8"))
+        first_input, second_input = tables.pop("steps", BALANCED)
+        sheets = {key: Sheet(key, **sheet) for key, sheet in tables.pop("sheets", {}).items()}
+        letters = tables.pop("letters")
+        return cls((first_input, second_input), letters, sheets, sentences=tables)
 
 
 def sampled_table(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:

@@ -99,7 +99,7 @@ def overview(rating: RatingView) -> Table:
         estimates = [None if effect is None else effect.estimate for effect in (step_1, step_2)]
         numbers = ("–" if number is None else decimal(number) for number in (*shares, *estimates))
         rows.append((component.title, short(component.verdict), *numbers, count(component.part.usable)))
-        heat.append((None, None, *shares, None, None, None))
+        heat.append((None, None, *shares, None, None, None))  # only the probabilities are shaded
     columns = ("Part", "Rating", "P(BS)", "P(DSBS)", "P(UCS)", "Step 1", "Step 2", "Usable")
     return Table("Every part at a glance", columns, tuple(rows), tuple(heat))
 
@@ -124,6 +124,7 @@ def adjusted(rating: RatingView) -> Table:
     """Return a table of the p-values of step 1 per component, raw and corrected for the number of components."""
     titles = {"p": "raw p", "holm": "Holm", "bh": "Benjamini-Hochberg"}
     keys = list(dict.fromkeys(key for p_values in rating.document.aggregation.adjusted.values() for key in p_values))
+    # in the order of `titles`, and unknown corrections last
     keys.sort(key=lambda key: list(titles).index(key) if key in titles else len(titles))
     component_titles = {component.name: component.title for component in rating.components}
     rows = tuple(
@@ -162,7 +163,7 @@ def _effects_table(title: str, effects: Sequence[Effect], estimand: str | None) 
         for effect in effects
     )
     levels = {effect.level for effect in effects if effect.level is not None}
-    title = f"{title} with {level(min(levels))} intervals" if levels else title
+    title = f"{title} with {level(min(levels))} intervals" if levels else title  # each has at least the lowest level
     title = f"{title}, for {estimand}" if estimand else title
     return Table(title, ("Effect", "Estimate", "Low", "High", "Tolerance", "Standing"), rows)
 
@@ -245,7 +246,8 @@ def looks(component: Component) -> Table:
 def sensitivity(component: Component) -> Table:
     """Return a table of the probabilities of the letters under other tolerances."""
     rows = []
-    for delta, verdict in sorted(component.sensitivity.items(), key=lambda entry: _tolerance_key(entry[0])):
+    for delta in sorted(component.sensitivity, key=_tolerance_key):
+        verdict = component.sensitivity[delta]
         rows.append((delta, *map(decimal, verdict.shares()), verdict.letter.value if verdict.letter else NOT_MEASURED))
     columns = ("Tolerance", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest")
     return Table("If another tolerance had been declared", columns, tuple(rows))

@@ -18,7 +18,7 @@ def amount(size: float) -> str:
     """Format a number with two significant digits, or without decimals from 100 up: "0.0091", "4.9", "1,142"."""
     if size >= 100:
         return f"{size:,.0f}"
-    return f"{float(f'{size:.2g}'):.9f}".rstrip("0").rstrip(".")
+    return f"{float(f'{size:.2g}'):.9f}".rstrip("0").rstrip(".")  # f: without an exponent
 
 
 @dataclass(frozen=True)

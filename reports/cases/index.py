@@ -46,7 +46,7 @@ class CaseIndex:
     @cached_property
     def recorded(self) -> tuple[Case, ...]:
         """The cases in the order of recording."""
-        return tuple(sorted(self.cases))
+        return tuple(sorted(self.cases))  # by their first field, the id
 
     @cached_property
     def counts(self) -> Mapping[CaseKind, int]:
@@ -88,8 +88,9 @@ class CaseIndexBuilder:
             key: CaseReading("written") if key in self._written else self._reader.read(key, legs)
             for key, legs in self._legs.items()
         }
-        counts = Counter((r.part, r.step) for r in readings.values() if r.difference is not None)
-        cases = [
+        compared = (reading for reading in readings.values() if reading.difference is not None)
+        counts = Counter((reading.part, reading.step) for reading in compared)
+        cases = [  # all fields of a reading are fields of its case, in the same order
             Case(legs[0].seq, key, tuple(leg.seq for leg in legs), *readings[key], self._weight(readings[key], counts))
             for key, legs in self._legs.items()
         ]
@@ -100,7 +101,7 @@ class CaseIndexBuilder:
     def _read_leg(self, seq: int, observation: Observation) -> tuple[str, Leg]:
         if isinstance(observation.probe.ask, Write | Draw) and not self._reader.target_writes:
             self._written.add(observation.probe.unit)
-            return observation.probe.unit, Leg(seq, "")
+            return observation.probe.unit, Leg(seq, role="")
         key, role = self._reader.split(observation)
         return key, self._reader.leg(seq, key, role, observation)
 

@@ -13,7 +13,7 @@ from assay.methods.shared.answers.of_profiles import read_classes
 from assay.methods.shared.answers.tally import read_number
 from assay.methods.shared.detail import ProfilesComponent
 from assay.model import COMPARED, REPEATED, Observation
-from reports.cases.reading import CaseReader, CaseReading, Deciding, Leg, lost_kind, missing_reason
+from reports.cases.reading import CaseKind, CaseReader, CaseReading, Deciding, Leg, lost_kind, missing_reason
 
 POSITIONS = ("/first", "/second")
 """Suffixes of the units of a comparison of two documents: the position of the profile's document."""
@@ -49,9 +49,9 @@ class ProfileCases(CaseReader):
         super().__init__(rating, deciding)
         part = self.part()
         self.values = part.values if isinstance(part, ProfilesComponent) else ()
-        self.name = None if part is None else part.name
+        self.component_name = None if part is None else part.name
         self.paired = isinstance(part, AlternationComponent)
-        self.label = label_key(getattr(part, "label", None) or self.name or "")
+        self.label = label_key(getattr(part, "label", None) or self.component_name or "")
         self.scale = Scale()
 
     @property
@@ -64,6 +64,7 @@ class ProfileCases(CaseReader):
         unit, marker, number = observation.probe.unit.partition(REPEATED)
         position = next((suffix for suffix in POSITIONS if unit.endswith(suffix) and _is_comparison(observation)), "")
         unit = unit.removesuffix(position)
+        # a value may contain a slash; other last parts are the index of a value
         value = next((value for value in self.values if unit.endswith(f"/{value}")), unit.rpartition("/")[2])
         name = unit.removesuffix(f"/{value}")
         if value not in self.values and value.isdecimal() and int(value) < len(self.values):
@@ -86,12 +87,11 @@ class ProfileCases(CaseReader):
         """Compare the mean answers under each value, without repeated questions."""
         first_legs = [leg for leg in legs if REPEATED not in leg.role]
         if (loss := lost_kind(first_legs)) is not None:
-            return CaseReading(loss, self.name)
+            return CaseReading(loss, self.component_name)
         by_value: dict[str, list[float]] = {}
         for leg in first_legs:
-            by_value.setdefault(
-                next((leg.role.removesuffix(suffix) for suffix in POSITIONS if leg.role.endswith(suffix)), leg.role), []
-            ).append(leg.value)
+            value = next((leg.role.removesuffix(suffix) for suffix in POSITIONS if leg.role.endswith(suffix)), leg.role)
+            by_value.setdefault(value, []).append(leg.value)
         return self.compare({value: sum(scores) / len(scores) for value, scores in by_value.items()})
 
     def in_words(self, reading: CaseReading) -> str:
@@ -104,15 +104,15 @@ class ProfileCases(CaseReader):
     def compare(self, scores: Mapping[str, float], part: str | None = None) -> CaseReading:
         """Return the largest difference of `scores` by value as a reading; with a single score, only "answered"."""
         if len(scores) < 2:
-            return CaseReading("answered", part or self.name)
+            return CaseReading("answered", part or self.component_name)
         highest, lowest = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)
         difference = scores[highest] - scores[lowest]
+        # the tolerance of alternation is in standard deviations of all answers, as `LIMIT` is
         limit_is_delta = isinstance(self.part(), AlternationComponent)
         limit = self.rating.delta if limit_is_delta and self.rating.delta is not None else LIMIT
-        is_changed = difference > limit * self.scale.deviation
-        return CaseReading(
-            "changed" if is_changed else "kept", part or self.name, None, difference, highest if difference else None
-        )
+        kind: CaseKind = "changed" if difference > limit * self.scale.deviation else "kept"
+        side = highest if difference else None
+        return CaseReading(kind, part or self.component_name, difference=difference, side=side)
 
     def score(self, value: object) -> float | None:
         """Return the number of an answer, or its score of the judged label; ``None`` if it cannot be parsed."""
@@ -124,10 +124,11 @@ class ProfileCases(CaseReader):
         scores = {label_key(label): score for label, score in classes.items()}
         if self.label in scores:
             return scores[self.label]
-        opposite = scores.get(self.label.removeprefix("not "))
-        if opposite is not None or (len(scores) == 1 and next(iter(scores.values())) < 1):
-            return 1 - (next(iter(scores.values())) if opposite is None else opposite)
-        return 0.0
+        opposite = scores.get(self.label.removeprefix("not "))  # the label may be "not X", of a service that scores X
+        if opposite is None and len(scores) == 1:
+            (opposite,) = scores.values()  # a service that scores only one of two labels
+            opposite = None if opposite >= 1 else opposite  # a label without a score has the score 1
+        return 0.0 if opposite is None else 1 - opposite
 
     def _document_share(self, role: str, value: object) -> float | None:
         """Return the share of answers that choose the profile's document, which `role` has at one of `POSITIONS`."""
@@ -137,4 +138,5 @@ class ProfileCases(CaseReader):
 
 def _is_comparison(observation: Observation) -> bool:
     record = getattr(observation.probe.ask, "given", "")
+    # the record of a comparison consists of two documents, named as the first two labels
     return not isinstance(record, str) and tuple(name for name, _ in record) == COMPARED[:2]

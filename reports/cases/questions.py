@@ -44,14 +44,15 @@ class QuestionCases(CaseReader):
             return reading._replace(part=None if entry is None else entry.category)
         question, fact_fits = entry.question, entry.fits_stereotype
         shares = [sum(leg.value == option for leg in legs) / len(legs) for option in question.options]
-        if fact_fits is None:
+        if fact_fits is None:  # the counterpart is the stereotyped answer to a question that is not negative
             counterpart = OPTIONS - question.unknown - stereotyped_option  # the indices 0, 1 and 2 add up to 3
             stereotype_lead = (shares[stereotyped_option] - shares[counterpart]) * (1 if question.negative else -1)
         else:  # a wrong answer follows the stereotype if the fact goes against it
             stereotype_lead = (1 - shares[question.right]) * (-1 if fact_fits else 1)
         kind: CaseKind = "towards" if stereotype_lead > 0 else "against" if stereotype_lead < 0 else "tie"
-        side = STEREOTYPE[stereotype_lead < 0] if stereotype_lead else None
-        return CaseReading(kind, entry.category, 1 if fact_fits is None else 2, abs(stereotype_lead), side)
+        side = STEREOTYPE[stereotype_lead < 0] if stereotype_lead else None  # the second is the opposite
+        step = 1 if fact_fits is None else 2
+        return CaseReading(kind, entry.category, step, difference=abs(stereotype_lead), side=side)
 
     def in_words(self, reading: CaseReading) -> str:
         """Return a phrase on how many answers follow the stereotype or oppose it."""

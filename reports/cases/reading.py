@@ -67,7 +67,7 @@ LISTED = 12
 PAIR = 2
 """Number of items of a cell of a record: its name and its value."""
 
-OWN = frozenset({"asks", "source", "target", "number", "model"})
+NOT_SHOWN = frozenset({"asks", "source", "target", "number", "model"})
 """Fields of a question that are not shown as part of its text."""
 
 
@@ -180,7 +180,8 @@ def missing_reason(observation: Observation) -> CaseKind | None:
         return "not-understood" if failure.code in UNREADABLE else "failed"
     if value is None:
         return "not-understood"
-    return "refused" if isinstance(value, str) and len(value) < MAX_CHARACTERS and refuses_in_words(value) else None
+    may_refuse = isinstance(value, str) and len(value) < MAX_CHARACTERS  # longer texts are answers
+    return "refused" if may_refuse and refuses_in_words(value) else None
 
 
 def lost_kind(legs: Iterable[Leg]) -> CaseKind | None:
@@ -190,7 +191,7 @@ def lost_kind(legs: Iterable[Leg]) -> CaseKind | None:
 
 
 def question_key(ask: Ask) -> str:
-    """Return the text that identifies a question: its whole text, or the digest of its picture."""
+    """Return the text that identifies a question: its text, its first option, or the digest of its picture."""
     match ask:
         case Look():
             return ask.image
@@ -202,16 +203,15 @@ def question_key(ask: Ask) -> str:
             return ask.prompt
         case _:
             text = getattr(ask, "text", getattr(ask, "given", ""))
-            return text if isinstance(text, str) else ""
+            return text if isinstance(text, str) else ""  # a record is no text
 
 
 def question_and_answer(observation: Observation, name: str) -> CaseText:
     """Return a question with its answer as text."""
-    record, ask = observation.as_json(), observation.probe.ask
-    failure = observation.reply.failure
-    source, target = (ask.source, ask.target) if isinstance(ask, Translate) else ("en", None)
-    code = None if failure is None else failure.code
-    return CaseText(name, question_text(record["ask"]), source, answer_text(record), target, code)
+    record, ask, failure = observation.as_json(), observation.probe.ask, observation.reply.failure
+    lang, answer_lang = (ask.source, ask.target) if isinstance(ask, Translate) else ("en", None)
+    question, answer = question_text(record["ask"]), answer_text(record)
+    return CaseText(name, question, lang, answer, answer_lang, failure=None if failure is None else failure.code)
 
 
 def chosen_option(options: Sequence[str], value: object) -> str | None:
@@ -235,7 +235,7 @@ def question_text(ask: Json) -> str:
         return f"{ask.get('text', '')} ({' / '.join(ask['options'])})".strip()
     if ask.get("asks") == "look":
         return ask["question"] or " / ".join(ask["labels"])
-    fields = {name: value for name, value in ask.items() if name not in OWN and value not in (None, "")}
+    fields = {name: value for name, value in ask.items() if name not in NOT_SHOWN and value not in (None, "")}
     return value_text(next(iter(fields.values())) if len(fields) == 1 else fields)
 
 

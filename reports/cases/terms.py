@@ -23,7 +23,7 @@ from reports.cases.reading import (
     question_key,
 )
 
-HALF = 0.5
+NO_PREFERENCE = 0.5
 
 
 class TermCases(CaseReader):
@@ -46,16 +46,17 @@ class TermCases(CaseReader):
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Parse an observation, and find the case's row in the document by the text of its first question."""
         row = self._row_of_question.get((_component_index(key), question_key(observation.probe.ask)))
-        if row is not None and role == "0":
+        if row is not None and role == "0":  # the first question about the case
             self._row_of_case[key] = row
         leg = super().leg(seq, key, role, observation)
-        return leg._replace(value=observation.reply) if self.live else leg
+        return leg._replace(value=observation.reply) if self.live else leg  # live: `read` compares the replies
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Return the preferred side by the case's row; a case without a row has no usable answer."""
         if self.live:
             return self._compare_replies(key, legs)
         index, row = _component_index(key), self._row_of_case.get(key)
+        # a trial whose answers are also those of a case of the first component is no case of its own
         if key.startswith(CANARY) and (row is None or any(leg.lost for leg in legs) or self._is_shared(row)):
             return CaseReading("canary")
         parts = self.rating.components
@@ -67,22 +68,22 @@ class TermCases(CaseReader):
         side_names = STEREOTYPE
         if neutral and isinstance(part, TermsComponent):
             side_names = (part.sides.first or "the first group", part.sides.second or "the second group")
-        difference = row.towards - HALF
+        difference = row.towards - NO_PREFERENCE
         kind: CaseKind = "towards" if difference > 0 else "against" if difference < 0 else "tie"
-        side = side_names[difference < 0] if difference else None
-        return CaseReading(kind, name, 1 if neutral else 2, abs(difference), side)
+        side = side_names[difference < 0] if difference else None  # the second if it is negative
+        return CaseReading(kind, name, step=1 if neutral else 2, difference=abs(difference), side=side)
 
     def _compare_replies(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Compare the sentences of a pair by the replies alone; the first sentence is that of the first group."""
-        rung = next((rung for rung in RUNGS if key.endswith(f"/{rung}")), None)
+        rung = next((rung for rung in RUNGS if key.endswith(f"/{rung}")), None)  # the way of asking
         if rung is None or key.startswith(CANARY):
             return CaseReading("canary")
-        has_all_replies = len(legs) % 2 == 0 and lost_kind(legs) is None
+        has_all_replies = len(legs) % 2 == 0 and lost_kind(legs) is None  # two questions, or pairs of them
         comparison = compare(rung, [leg.value for leg in legs]) if has_all_replies else None
         if comparison is None:
             return CaseReading(lost_kind(legs) or "not-understood")
-        difference = comparison.preferred - HALF
-        return CaseReading("answered", None, None, abs(difference), STEREOTYPE[difference < 0])
+        difference = comparison.preferred - NO_PREFERENCE
+        return CaseReading("answered", difference=abs(difference), side=STEREOTYPE[difference < 0])
 
     def _is_shared(self, row: CaseDocument) -> bool:
         """Return whether several cases have this row."""

@@ -32,14 +32,14 @@ class RoundTripCases(CaseReader):
         super().__init__(rating, deciding)
         self.attribute = attribute_named(str(rating.attribute))
         self.source = str(rating.experiment.get("source") or "en")
-        self.roles = {
+        self._step_of_block = {
             (part.name, block.name): 1 if block.role == "unbiased" else 2
             for part in rating.components
             for block in part.blocks
         }
         self._sent_values: dict[str, tuple[str, ...]] = {}
         self._not_returned: dict[str, Observation] = {}
-        self._occurrences: Counter[tuple[str, str]] = Counter()
+        self._occurrences: Counter[tuple[str, str]] = Counter()  # of a returned text in a component
 
     @property
     def first_side(self) -> str:
@@ -58,6 +58,7 @@ class RoundTripCases(CaseReader):
             return Leg(seq, role, missing_reason(observation) if observation.reply.failure else None)
         self._not_returned.pop(key, None)
         returned = observation.reply
+        # `read_hop` returns the reason why a reply is unusable, if it is
         reading = read_hop(text, returned) or self._read_returned_text(key, str(returned.value))
         return _leg(seq, role, observation, reading)
 
@@ -66,14 +67,16 @@ class RoundTripCases(CaseReader):
         part, step = self._component_and_step(key)
         loss = lost_kind(legs)
         if loss is None and (observation := self._not_returned.get(key)) is not None:
-            loss = _leg(0, "", observation, read_hop(_source_text(observation), observation.reply)).lost or "not-asked"
+            way_out = _leg(0, "", observation, read_hop(_source_text(observation), observation.reply))
+            loss = way_out.lost or "not-asked"  # a usable translation that was not sent back
         if loss is not None:
             return CaseReading(loss, part, step)
         *_, way_back = legs
         pairs = list(zip(self._sent_values.get(key, ()), way_back.value or (), strict=False))
         changed_values = [after for before, after in pairs if before != after]
-        share, side = len(changed_values) / max(1, len(pairs)), ", ".join(dict.fromkeys(changed_values)) or None
-        return CaseReading("changed" if changed_values else "kept", part, step, share, side)
+        share = len(changed_values) / max(1, len(pairs))
+        side = ", ".join(dict.fromkeys(changed_values)) or None
+        return CaseReading("changed" if changed_values else "kept", part, step, difference=share, side=side)
 
     def in_words(self, reading: CaseReading) -> str:
         """Return a phrase on the share of sentences that were returned with another value."""
@@ -97,7 +100,7 @@ class RoundTripCases(CaseReader):
 
     def _component_and_step(self, key: str) -> tuple[str | None, int | None]:
         part, block, *_ = [*key.rsplit("/", 2), "", ""]  # PART/BLOCK/TEXT; other keys have no block
-        return part, self.roles.get((part, block))
+        return part, self._step_of_block.get((part, block))
 
     def _reason_unusable(self, texts: Sequence[CaseText], ask: Translate, reply: Reply) -> str | None:
         """Return the code of the reason why a translation is unusable, or ``None``; `texts` are the earlier ones."""
@@ -154,22 +157,22 @@ class OneHopCases(RoundTripCases):
         reading = read_hop(text, reply) or self._read_marks(key, text, str(reply.value))
         leg = _leg(seq, role, observation, reading)
         occupation = self._occupation_pattern.search(text.casefold())
-        side = None if occupation is None else self._side_of_occupation[occupation.group()]
-        return leg._replace(value=None if leg.value is None else (leg.value, side))
+        usual_value = None if occupation is None else self._side_of_occupation[occupation.group()]
+        return leg._replace(value=None if leg.value is None else (leg.value, usual_value))
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Compare the marked value with the occupation's usual gender; of a repeated text, only the repetition."""
         part, step = self._component_and_step(key)
-        last_leg = legs[-1]
+        last_leg = legs[-1]  # the repetition if there is one
         loss = lost_kind([last_leg])
         if loss is not None or last_leg.value is None:
             return CaseReading(loss or "not-understood", part, step)
-        marks, side = last_leg.value
+        marks, usual_value = last_leg.value
         mark = next((mark for mark in marks if mark != NEUTRAL), None)
         if mark is None:
-            return CaseReading("tie", part, step, 0.0)
-        kind: CaseKind = "answered" if side is None else "towards" if mark == side else "against"
-        return CaseReading(kind, part, step, 1.0, mark)
+            return CaseReading("tie", part, step, difference=0.0)
+        kind: CaseKind = "answered" if usual_value is None else "towards" if mark == usual_value else "against"
+        return CaseReading(kind, part, step, difference=1.0, side=mark)
 
     def in_words(self, reading: CaseReading) -> str:
         """Return a phrase on the value that a translation marks."""
@@ -177,11 +180,12 @@ class OneHopCases(RoundTripCases):
 
     def _read_marks(self, key: str, text: str, returned_text: str) -> Reading:
         language = key.partition("/")[0]
-        pieces = align(without_dots(normalise_answer(returned_text)), len(split_sentences(text))) or ()
+        # a dot within a word ("étudiant.e") ends no sentence
+        sentences = align(without_dots(normalise_answer(returned_text)), len(split_sentences(text))) or ()
         by_grammar = self.source != "en"
-        marks = [self.attribute.read_one_hop(piece, language, by_grammar=by_grammar) for piece in pieces]
+        marks = [self.attribute.read_one_hop(sentence, language, by_grammar=by_grammar) for sentence in sentences]
         values = tuple(mark for mark in marks if mark is not None)
-        if not pieces or len(values) < len(marks):
+        if not sentences or len(values) < len(marks):
             return Reading(unusable="no-mark-found")
         self._occurrences[language, returned_text.strip()] += 1
         is_repetitive = self._occurrences[language, returned_text.strip()] > MOST_ALIKE

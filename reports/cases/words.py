@@ -68,7 +68,8 @@ class WordCases(CaseReader):
         loss = lost_kind(legs) if all(leg.lost for leg in legs) else None
         if loss is not None:
             return CaseReading(loss)
-        return self._reading_of_word.get(key.rpartition("/")[2], CaseReading("answered"))
+        *_, word = key.rpartition("/")  # the unit of a vector ends with its word
+        return self._reading_of_word.get(word, CaseReading("answered"))
 
     def in_words(self, reading: CaseReading) -> str:
         """Return a phrase on the side or group to which a word is nearer, and by how much."""
@@ -94,26 +95,29 @@ class WordCases(CaseReader):
 
 def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
     if isinstance(part, ForcedChoiceComponent):
-        side_names = (part.sides.second or "the second side", part.sides.first or "the first side")
+        first_side, second_side = part.sides.first or "the first side", part.sides.second or "the second side"
         for row in part.words:
             if row.word and row.place is not None:
-                step, side = 2 if row.role == "concept" else 1, side_names[row.place > MIDDLE]
-                yield row.word, CaseReading("answered", part.name, step, abs(row.place - MIDDLE), side)
+                step, difference = 2 if row.role == "concept" else 1, abs(row.place - MIDDLE)
+                side = first_side if row.place > MIDDLE else second_side
+                yield row.word, CaseReading("answered", part.name, step, difference=difference, side=side)
     if not isinstance(part, AssociationComponent):
         return
     deciding = deciding_effect(part, part.letter)
     connections = STRATA.get("" if deciding is None else deciding.name, CONTROLS)
     for word, (connection, distances) in _distances_by_group(part).items():
-        nearest, furthest = min(distances, key=distances.__getitem__), max(distances.values())
-        component_name = part.name if connection in connections else None
-        yield word, CaseReading("answered", component_name, 1, furthest - distances[nearest], nearest)
+        nearest_group = min(distances, key=distances.__getitem__)
+        difference = max(distances.values()) - distances[nearest_group]
+        component_name = part.name if connection in connections else None  # other words are not of the effect
+        yield word, CaseReading("answered", component_name, 1, difference=difference, side=nearest_group)
     for entry in part.protected:
         means = {name: connection.mean for name, connection in entry.connections.items()}
         own_mean, other_mean = means.get("associated"), means.get("different")
         if entry.word and own_mean is not None and other_mean is not None:
             is_further = own_mean > other_mean
             kind: CaseKind = "against" if is_further else "towards"
-            yield entry.word, CaseReading(kind, part.name, 2, abs(other_mean - own_mean), STEREOTYPE[is_further])
+            difference = abs(other_mean - own_mean)
+            yield entry.word, CaseReading(kind, part.name, 2, difference=difference, side=STEREOTYPE[is_further])
 
 
 def _distances_by_group(part: AssociationComponent) -> Mapping[str, tuple[str, Mapping[str, float]]]:

@@ -31,7 +31,7 @@ class WrittenCases(ProfileCases):
         score_part = next((part for part in rating.components if part.name == SCORE), None)
         self.label = label_key((score_part.judge.label if isinstance(score_part, FreeTextComponent) else None) or "")
         if deciding is None:
-            self.name = LENGTH if score_part is None else SCORE
+            self.component_name = LENGTH if score_part is None else SCORE
 
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return as key the prompt and repetition, as role the value; for a judged version, the text's and its own."""
@@ -50,10 +50,11 @@ class WrittenCases(ProfileCases):
         loss, text = missing_reason(observation), value.strip() if isinstance(value, str) else ""
         if loss is None and refuses_to_write(text):
             loss = "refused"
+        # the method's own rule decides: a written text with words of refusal in it is none
         if loss in (None, "refused") and observation.reply.ok and not refuses_to_write(text):
             loss = None if length_of(text) and not repeats_the_prompt(text, ask.prompt) else "not-understood"
         log_length = math.log(length_of(text)) if loss is None else None
-        if log_length is not None and self.name == LENGTH:
+        if log_length is not None and self.component_name == LENGTH:
             self.scale.add(log_length)
         return Leg(seq, role, loss, log_length)
 
@@ -74,15 +75,15 @@ class WrittenCases(ProfileCases):
         """Compare refusals, lengths or scores (of texts in their own version), as the deciding component does."""
         text_legs = [leg for leg in legs if not leg.role.startswith(JUDGE)]
         loss = lost_kind(text_legs)
-        if self.name == REFUSALS and loss in {None, "refused"}:
+        if self.component_name == REFUSALS and loss in {None, "refused"}:
             refusals = {leg.role: float(leg.lost == "refused") for leg in text_legs}
             reading = self.compare(refusals)
             return reading if loss is None else reading._replace(kind="refused")
         if loss is not None:
-            return CaseReading(loss, self.name)
-        if self.name != SCORE:
+            return CaseReading(loss, self.component_name)
+        if self.component_name != SCORE:
             return self.compare({leg.role: leg.value for leg in text_legs})
         # the role of a judge's answer is judge/VALUE/VERSION; both are equal if the text is in its own version
         own_legs = [leg for leg in legs if leg.role.startswith(JUDGE) and len(set(leg.role.split("/")[1:])) == 1]
         scores = {leg.role.rpartition("/")[2]: leg.value for leg in own_legs if leg.value is not None}
-        return self.compare(scores if len(scores) == len(text_legs) else {})
+        return self.compare(scores if len(scores) == len(text_legs) else {})  # only if no score is missing

@@ -190,6 +190,7 @@ def _piece(text: str, *, bold: bool = False) -> Piece:
 
 # ---------------------------------------------------------------------------- drawing
 def _draw_background(width: int, split: int, right_fill: str) -> Markup:
+    # the corners have the radius of the frame, whose line is half a pixel inside the edge
     right_half_path = f"M{split} .5H{width - 4}a3.5 3.5 0 0 1 3.5 3.5v12a3.5 3.5 0 0 1 -3.5 3.5H{split}z"
     frame = {"x": 0.5, "y": 0.5, "width": width - 1, "height": HEIGHT - 1, "rx": 3.5}
     return Markup(
@@ -226,7 +227,7 @@ def _draw_text(text: str, x: float, width: float, size: float, fill: str, *, bol
         "text",
         text,
         x=x,
-        y=BASELINE if size == SIZE else BASELINE - 0.6,
+        y=BASELINE if size == SIZE else BASELINE - 0.6,  # smaller letters are centred
         textLength=width,
         lengthAdjust="spacingAndGlyphs",
         fill=fill,

@@ -78,10 +78,7 @@ BACKSTAGE_PREFIX = "assay"
 
 
 def backstage(view: PublicView) -> JsonObject:
-    """Return the content to merge into the ``metadata`` of an entity's ``catalog-info.yaml``.
-
-    The values of annotations are texts; a fact that does not exist has no annotation.
-    """
+    """Return the content to merge into the ``metadata`` of an entity's ``catalog-info.yaml``, without unknown facts."""
     annotations = {f"{BACKSTAGE_PREFIX}/{name.replace('_', '-')}": text for name, text in view.known_texts.items()}
     return {"metadata": {"annotations": annotations, "links": _card_links(view)}}
 

@@ -193,7 +193,7 @@ def eval_results(view: PublicView) -> list[JsonObject]:
 
 # ---------------------------------------------------------------------------- Backstage
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]+")
-LONGEST_NAME = 63
+LONGEST_NAME = 63  # of an entity of Backstage
 
 
 def backstage_scorecard(view: PublicView) -> JsonObject:

@@ -15,10 +15,7 @@ REPORTS = (("report.html", "text/html"), ("report.md", "text/markdown"), ("attes
 
 
 def render(view: PublicView, embeds: Sequence[tuple[str, str]]) -> str:
-    """Return the link set, as JSON, from the service to its rating, and from the rating to its other formats.
-
-    `embeds` are file names and media types.
-    """
+    """Return the link set of the service and of its rating as JSON; `embeds` are file names and media types."""
     return linkset([context for context in (_target_context(view), _rating_context(view, embeds)) if context])
 
 

@@ -22,10 +22,7 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def json_text(value: object) -> str:
-    """Format a value as indented JSON in ASCII without ``<``, which is safe inside a ``script`` element.
-
-    Raises `ValueError` if the value holds NaN or an infinity.
-    """
+    """Format a value as ASCII JSON without ``<``, safe inside ``script``; raise `ValueError` for NaN or an infinity."""
     return json.dumps(value, indent=2, allow_nan=False).replace("<", "\\u003c") + "\n"
 
 
@@ -50,6 +47,7 @@ def _value_lines(value: object) -> Iterator[str]:
 
 def _indent_under(head: str, value: object) -> Iterator[str]:
     lines = list(_value_lines(value))
+    # a scalar or an empty container; an object or a list with one line still needs a line of its own
     if len(lines) == 1 and not (isinstance(value, Mapping | list | tuple) and value):
         yield f"{head} {lines[0]}"
         return

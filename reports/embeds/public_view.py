@@ -38,7 +38,7 @@ def face(document: Json) -> JsonObject:
 
 def sentence_of(document: Json) -> str | None:
     """Return the sentence that explains a rating's letter; ``None`` if nothing was measured."""
-    if "sentence" in document:
+    if "sentence" in document:  # a document of `face`
         return None if document["sentence"] is None else str(document["sentence"])
     explanation = because(rating_of(document), report_of(document))
     return None if explanation is None else explanation.sentence

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from reports.figures.canvas import label, stroke
 from reports.markup import Markup
 
+# classes of texts: s small, m centred at x, e ending at x
 TICKS = 4
 """Approximate number of steps between ticks of an axis."""
 
@@ -22,7 +23,7 @@ class Axis:
         numbers = list(values)
         low, high = min(numbers), max(numbers)
         if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):  # all numbers are equal
-            half_width = abs(low) / 10 or 0.5
+            half_width = abs(low) / 10 or 0.5  # puts the number in the middle
             low, high = low - half_width, high + half_width
         self.step = round_step((high - low) / TICKS)
         slack = 1e-6  # tolerance: a number that differs from a tick by rounding alone needs no further tick
@@ -40,7 +41,8 @@ class Axis:
         """Format the value of a tick with as many decimals as the distance of two ticks needs."""
         if not 1e-6 <= self.step < 1e7:
             return f"{tick:.1e}"
-        return f"{tick:.{max(0, -math.floor(math.log10(self.step) + 1e-9))}f}"
+        decimals = max(0, -math.floor(math.log10(self.step) + 1e-9))  # 1e-9: log10 of 0.001 may be just below -3
+        return f"{tick:.{decimals}f}"
 
     def draw_across(self, y: float, title: str) -> list[Markup]:
         """Draw a horizontal axis below a picture, with its title."""
@@ -53,9 +55,9 @@ class Axis:
     def draw_upright(self, start_x: float, end_x: float, title: str) -> list[Markup]:
         """Draw a vertical axis at the left of a picture, with horizontal lines at the ticks."""
         shapes = [
-            part
+            shape
             for tick in self.ticks
-            for part in (
+            for shape in (
                 stroke("rule", (start_x, self(tick)), (end_x, self(tick))),
                 label(start_x - 4, self(tick) + 4, self.tick_text(tick), "e s"),
             )
@@ -66,4 +68,4 @@ class Axis:
 def round_step(minimum: float) -> float:
     """Return the smallest distance of ticks of at least `minimum` that is 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(minimum))
-    return next(factor * power for factor in (1, 2, 5, 10) if minimum <= factor * power * (1 + 1e-9))
+    return next(factor * power for factor in (1, 2, 5, 10) if minimum <= factor * power * (1 + 1e-9))  # rounding

@@ -9,16 +9,15 @@ from reports.figures.canvas import WIDTH, Figure, box, clip, draw, label
 from reports.markup import Markup
 from reports.reading import Component
 
-LEFT, RIGHT, ROW, HEAD = 60, 92, 26, 24
+# classes of texts: s small, b bold, e ending at x
+LEFT, RIGHT, ROW, HEAD, LEGEND = 60, 92, 26, 24, 26
+"""Widths of the values' names and of the shares; heights of a row of two bars, of a block's title, of the legend."""
+
 LONGEST_BAR = WIDTH - LEFT - RIGHT
-LEGEND = 26
 
 
 def blocks_bars(component: Component, key: str) -> Figure | None:
-    """Draw, for every block and value, a hollow bar (declared) over a solid one (observed).
-
-    Returns ``None`` where no blocks were recorded.
-    """
+    """Draw, for every block and value, a hollow bar (declared) over a solid one (observed); ``None`` without blocks."""
     table = tables.blocks(component)
     if not table.rows:
         return None
@@ -31,7 +30,7 @@ def blocks_bars(component: Component, key: str) -> Figure | None:
     y = LEGEND
     for block in component.part.blocks:
         shapes += _draw_block(block, y)
-        y += HEAD + ROW * len(tables.block_values(block)) + 6
+        y += HEAD + ROW * len(tables.block_values(block)) + 6  # space between blocks
     return draw(f"{key}-blocks", table, " ".join(_block_sentence(block) for block in component.part.blocks), y, *shapes)
 
 

@@ -83,7 +83,7 @@ def draw(
 
 
 def label(x: float, y: float, content: str, class_: str | None = None) -> Markup:
-    """Return a line of text whose baseline is at `y`."""
+    """Return a line of text whose baseline is at `y`; classes: s small, b bold, m centred at `x`, e ending at `x`."""
     return tag("text", content, x=x, y=y, class_=class_)
 
 
@@ -104,7 +104,7 @@ def clip(name: str, columns: int) -> str:
         return name
     prefix = ""
     for char in name:
-        if width(prefix + char) > columns - 1:
+        if width(prefix + char) > columns - 1:  # one is for the ellipsis
             break
         prefix += char
     return f"{prefix}…"
@@ -145,7 +145,7 @@ def punch(letter: Letter | None, x: float, y: float, w: float, h: float, class_:
 
 
 def _octagon(x: float, y: float, w: float, h: float) -> str:
-    cut = h * 0.28
+    cut = h * 0.28  # across and down, at each corner
     path_commands = (
         f"M{x + cut:.1f} {y:.1f}",
         f"h{w - 2 * cut:.1f}",
@@ -161,5 +161,5 @@ def _octagon(x: float, y: float, w: float, h: float) -> str:
 
 
 def _shield(x: float, y: float, w: float, h: float) -> str:
-    side = h * 0.68
+    side = h * 0.68  # height of the upright sides, above the point
     return f"M{x:.1f} {y:.1f}h{w:.1f}v{side:.1f}l{-w / 2:.1f} {h - side:.1f}l{-w / 2:.1f} {side - h:.1f}z"

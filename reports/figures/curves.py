@@ -9,7 +9,8 @@ from reports.figures.canvas import WIDTH, Figure, clip, draw, label, stroke
 from reports.markup import Markup, coordinate, tag
 from reports.view import Curve, Lines, Panel, Panels, Series
 
-LEFT, RIGHT, TOP, BOTTOM = 32, 14, 22, 204
+# classes of texts: s small, b bold, m centred at x
+LEFT, RIGHT, TOP, BOTTOM = 32, 14, 22, 204  # widths beside the curves; y of their upper and lower ends
 FOOT, ROW = 50, 19
 """Height of the axis below the curves, and of a row of the legend."""
 
@@ -30,12 +31,13 @@ def lines(chart: Lines, key: str, width: float = WIDTH) -> Figure:
     """Draw curves, each with a number in a circle that the legend explains; `key` is unique on the page."""
     x_axis = Axis(chart.x, LEFT, width - RIGHT)
     top = chart.top or max((value for series in chart.series for value in series.y), default=1.0)
-    y_axis = Axis([0.0, top or 1.0], BOTTOM, TOP)
+    y_axis = Axis([0.0, top or 1.0], BOTTOM, TOP)  # 1 if all values are 0
     paths = [[(x_axis(x), y_axis(y)) for x, y in zip(chart.x, series.y, strict=True)] for series in chart.series]
     shapes = y_axis.draw_upright(LEFT, width - RIGHT, chart.up)
     for series, path in zip(chart.series, paths, strict=True):
         shapes.append(stroke(_curve_class(series), *_thin_out(path)))
         if series.points:
+            # lines without length, whose round ends are dots
             dots = "".join(f"M{coordinate(x_axis(x))} {coordinate(y_axis(y))}h0" for x, y in series.points)
             shapes.append(tag("path", d=dots, class_=f"dots fine k{series.kind}"))
     for number, position in enumerate(_number_positions(paths), 1):
@@ -63,7 +65,7 @@ def _number_positions(paths: Sequence[Sequence[Place]], top: float = TOP, bottom
     positions: list[Place] = []
     for index, path in enumerate(paths):
         other_paths = [other_path for other_index, other_path in enumerate(paths) if other_index != index]
-        inner_indices = range(len(path))[1:-1] or range(len(path))
+        inner_indices = range(len(path))[1:-1] or range(len(path))  # not at an end, if there are other points
         clear_indices = [i for i in inner_indices if top + SEAT < path[i][1] < bottom - SEAT] or inner_indices
         freest_index = max(clear_indices, key=lambda i: _free_space(i, path[i], positions, other_paths))
         positions.append(path[freest_index])
@@ -75,7 +77,8 @@ def _free_space(index: int, point: Place, numbers: Sequence[Place], other_paths:
     x, y = point
     number_distance = min((((x - x2) ** 2 + (y - y2) ** 2) ** 0.5 for x2, y2 in numbers), default=60.0)
     curve_distance = min((abs(y - path[index][1]) for path in other_paths), default=20.0)
-    # weights: 4 for the overlap of two circles, 1 for the nearest curve, 1/10 for numbers further away
+    # weights: 4 for the overlap of two circles, 1 for the nearest curve, 1/10 for numbers further away; circles are
+    # apart from 2.6 radii on, and distances beyond 20 and 60 units count no more
     return min(number_distance, 2.6 * SEAT) * 4 + min(curve_distance, 20.0) + min(number_distance, 60.0) / 10
 
 
@@ -92,7 +95,7 @@ def _draw_legend(series: Sequence[Series], top: float, width: float) -> tuple[li
     shapes: list[Markup] = []
     for index, curve in enumerate(series):
         x, y = index // rows * width / 2, top + index % rows * ROW
-        shapes += [
+        shapes += [  # a line of 34 units with the number in its middle, then the name
             stroke(_curve_class(curve), (x, y), (x + 34, y)),
             *_draw_number(index + 1, (x + 17, y), curve),
             label(x + 42, y + 4, clip(curve.label, SHORT if columns == 2 else 48), "s"),
@@ -106,7 +109,7 @@ def panels(chart: Panels, key: str, width: float = WIDTH) -> Figure:
     x_axis = Axis([*numbers, *([] if chart.marked is None else [chart.marked])], LEFT, width - RIGHT)
     y, shapes = 0.0, list[Markup]()
     for panel in chart.panels:
-        panel_shapes, y = _panel(panel, x_axis, y, chart.marked, width)
+        panel_shapes, y = _draw_panel(panel, x_axis, y, chart.marked, width)
         shapes += panel_shapes
     if chart.marked is not None:
         text = f"thin vertical line: the chosen threshold, {chart.marked:g}"
@@ -115,7 +118,9 @@ def panels(chart: Panels, key: str, width: float = WIDTH) -> Figure:
     return draw(key, chart.table, chart.words, height, *shapes, *x_axis.draw_across(y, chart.axis), width=width)
 
 
-def _panel(panel: Panel, x_axis: Axis, top: float, marked_x: float | None, width: float) -> tuple[list[Markup], float]:
+def _draw_panel(
+    panel: Panel, x_axis: Axis, top: float, marked_x: float | None, width: float
+) -> tuple[list[Markup], float]:
     """Draw a panel below `top`; return its shapes and the position of its lower end."""
     bottom = top + PANEL_HEAD + PANEL_HEIGHT
     y_axis = Axis([0.0, 1.0], bottom, top + PANEL_HEAD)

@@ -12,25 +12,27 @@ from reports.reading import Component
 from reports.units import of_hundred
 from reports.view import Effect, Table
 
-LEFT, RIGHT, ROW = 6, 12, 54
+# class of texts: e s small, ending at x
+LEFT, RIGHT, ROW, FOOT = 6, 12, 54, 38
+"""Space at the left and at the right; heights of an effect and of the axis below, in user units."""
+
 LETTER, STANDING = 6.4, 104
 """Width of a character, and of the remark at the right, such as "within tolerance", in user units."""
 
 
 def effects_forest(component: Component, key: str, width: Width = "narrow") -> Figure | None:
-    """Draw every measured effect of a component: a diamond with its interval, over the zone that counts as unbiased.
-
-    Returns ``None`` where no effect was measured.
-    """
-    return _forest(component, component.effects, tables.effects(component), f"{key}-effects", UNITS[width])
+    """Draw every measured effect as a diamond with its interval, over the zone of no bias; ``None`` without effects."""
+    return _draw_forest(component, component.effects, tables.effects(component), f"{key}-effects", UNITS[width])
 
 
 def hidden_forest(component: Component, key: str, width: Width = "narrow") -> Figure | None:
     """Draw every hidden effect (that a mean can hide), over the zone within its limit; ``None`` if there is none."""
-    return _forest(component, component.hidden, tables.hidden(component), f"{key}-hidden", UNITS[width])
+    return _draw_forest(component, component.hidden, tables.hidden(component), f"{key}-hidden", UNITS[width])
 
 
-def _forest(component: Component, effects: Sequence[Effect], table: Table, key: str, width: float) -> Figure | None:
+def _draw_forest(
+    component: Component, effects: Sequence[Effect], table: Table, key: str, width: float
+) -> Figure | None:
     measurements = [effect for effect in effects if effect.estimate is not None]
     if not measurements:
         return None
@@ -43,11 +45,10 @@ def _forest(component: Component, effects: Sequence[Effect], table: Table, key: 
     unit = "effect, as a share" if component.report.unit is of_hundred else "effect"
     shapes += scale.draw_across(height, f"{unit}; 0 is none")
     sentences = (f"{effect.title}: {tables.interval(effect)}, {tables.standing(effect)}." for effect in measurements)
-    return draw(key, table, " ".join(sentences), height + 38, *shapes, width=width)
+    return draw(key, table, " ".join(sentences), height + FOOT, *shapes, width=width)
 
 
 def _draw_effect(effect: Effect, y: float, scale: Axis, width: float) -> list[Markup]:
-    estimate = effect.estimate or 0.0
     middle = y + 32
     shapes = [
         label(0, y + 13, clip(effect.title, int((width - STANDING) / LETTER))),
@@ -62,6 +63,6 @@ def _draw_effect(effect: Effect, y: float, scale: Axis, width: float) -> list[Ma
         ]
     if effect.low is not None and effect.high is not None:
         shapes.append(stroke("path", (scale(effect.low), middle), (scale(effect.high), middle)))
-    x = scale(estimate)
-    shapes.append(tag("path", d=f"M{x:.1f} {middle - 6}l5 6l-5 6l-5 -6z", class_="bar"))
+    x = scale(effect.estimate or 0.0)
+    shapes.append(tag("path", d=f"M{x:.1f} {middle - 6}l5 6l-5 6l-5 -6z", class_="bar"))  # a diamond
     return shapes

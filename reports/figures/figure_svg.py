@@ -15,6 +15,7 @@ from reports.markup import Markup, coordinate, tag
 from reports.plain import width
 from reports.view import ARROW, Dots, Forest, Lines, Mark, Panels, Picture, Point, Scatter, Squares, Strip
 
+# classes of texts: s small, e ending at x
 RIGHT, FOOT = 14, 38
 """Space in user units at the right, for half of the last tick's number, and below the picture, for the axis."""
 
@@ -81,7 +82,7 @@ def _draw_spans(mark: Mark, middle: float, scale: Axis) -> list[Markup]:
     for index, span in enumerate(mark.spans):
         if span is None:
             continue
-        y = middle + (index * 2 - len(mark.spans) + 1) * 4
+        y = middle + (index * 2 - len(mark.spans) + 1) * 4  # 8 units apart, around the middle
         if span.low is not None and span.high is not None:
             shapes.append(stroke(f"span k{index}", (scale(span.low), y), (scale(span.high), y)))
         shapes.append(tag("circle", cx=scale(span.estimate), cy=y, r=3, class_=f"spot k{index}"))
@@ -129,7 +130,7 @@ def _draw_strip(strip: Strip, key: str, figure_width: float) -> Figure:
 def _draw_numbers(dots: Dots, middle: float, scale: Axis) -> list[Markup]:
     """Draw the numbers of a row: as dots, or as ticks above and below its line."""
     if len(dots.values) == 1:
-        return [_draw_marks(dots.values[0], middle, scale, "h0", "dots k0")]
+        return [_draw_marks(dots.values[0], middle, scale, "h0", "dots k0")]  # round ends of lines without length
     marks_by_kind = ((-1, "v-7", "ticks k0"), (1, "v7", "ticks k1"))
     return [
         _draw_marks(values, middle + offset, scale, command, class_)
@@ -160,6 +161,7 @@ def _draw_scatter(scatter: Scatter, key: str, figure_width: float) -> Figure:
     for kind in range(max(1, len(scatter.kinds))):
         dots = "".join(f"M{x_axis(p.x):.1f} {y_axis(p.y):.1f}h0" for p in scatter.points if p.kind == kind)
         shapes.append(tag("path", d=dots, class_=f"dots k{kind}"))
+    # dots of one kind have no legend; instead, two of them have their names
     shapes += _draw_legend(scatter.kinds, margin, figure_width) or [
         _draw_name(point, x_axis, y_axis, figure_width) for point in _extreme_points(scatter.points)
     ]
@@ -224,7 +226,8 @@ def _forest_caption(forest: Forest) -> str:
 
 # ---------------------------------------------------------------------------- shared helpers
 def _names_width(names: Iterable[str], figure_width: float) -> float:
-    return min(WIDEST * figure_width / UNITS["narrow"], max(width(name) for name in names) * LETTER + GAP)
+    widest = WIDEST * figure_width / UNITS["narrow"]  # in proportion to the figure
+    return min(widest, max(width(name) for name in names) * LETTER + GAP)
 
 
 def _shorten_name(name: str, margin: float) -> str:
@@ -243,7 +246,8 @@ def _draw_legend(kinds: Sequence[str], margin: float, figure_width: float, *, do
     if len(kinds) < 2:
         return []
     shapes: list[Markup] = []
-    for index, (kind, x) in enumerate(zip(kinds, (min(margin, 60), figure_width / 2 + 20), strict=False)):
+    entry_positions = (min(margin, 60), figure_width / 2 + 20)
+    for index, (kind, x) in enumerate(zip(kinds, entry_positions, strict=False)):
         dot = tag("circle", cx=x + 4, cy=8, r=3, class_=f"spot k{index}")
         tick = tag("path", d=f"M{coordinate(x + 4)} {4 + 4 * index}v7", class_=f"ticks k{index}")
         shapes += [dot if dots else tick, label(x + 12, 12, clip(kind, 24), "s")]

@@ -13,12 +13,13 @@ from reports.view import Verdict
 def stamp(rating: RatingView, key: str) -> Figure:
     """Draw the large letter of a rating in its punch (outline), as on a hallmark."""
     verdict = rating.verdict
-    punch = hallmark(verdict.letter, 2, 2, 206, 96, struck=verdict.declared, size=40)
+    punch = hallmark(verdict.letter, x=2, y=2, w=206, h=96, struck=verdict.declared, size=40)
     words = f"{verdict.headline}."
     return draw(key, tables.probabilities(verdict), words, 100, punch, title="Hallmark of this rating", width=210)
 
 
-LEFT, RIGHT, ROW, TOP = 74, 54, 36, 20
+# classes of texts: s small, b bold, e ending at x
+LEFT, RIGHT, ROW, TOP = 74, 54, 36, 20  # widths of a letter and of a percentage; heights of a row and of the threshold
 LONGEST_BAR = WIDTH - LEFT - RIGHT
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from reports.charts import evenly
 from reports.figures.canvas import Figure, clip, draw, label
 from reports.markup import Markup, coordinate, escaped
-from reports.view import CaseWords, Squares, Table
+from reports.view import Case, CaseWords, Squares, Table
 
 STEP, NAME, ROW = 17, 16, 8
 """Distance of squares, height of the line with the name, and space below the squares of a name, in user units.
@@ -37,13 +37,14 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWor
     if not rows:
         return None
     total = sum(len(cases) for _, cases in rows)
+    # for each name, in whole lines of squares
     maximum = total if total <= MAX_SQUARES else max(ACROSS, MAX_SQUARES // len(rows) // ACROSS * ACROSS)
     figure_width = ACROSS * STEP
     shapes: list[Markup] = []
     y = 0.0
     for name, cases in rows:
         shapes.append(label(0, y + 11, clip(name, LETTERS)))
-        shapes.append(label(figure_width - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
+        shapes.append(label(figure_width - 2, y + 11, str(_count_filled(cases)), "e b"))  # bold, ending at x
         drawn_cases = evenly(cases, maximum)
         shapes += [
             _draw_square(case.share, words, index % ACROSS * STEP, y + NAME + index // ACROSS * STEP, link(words))
@@ -54,17 +55,21 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWor
     if maximum < total:
         shapes.append(label(0, y + 11, f"At most {maximum} of a name are drawn."))
         y += NAME
-    summary = f"{sum(case.share > 0.5 for _, cases in rows for case in cases)} of {total}: {chart.filled}"
-    table_rows = tuple((name, str(sum(case.share > 0.5 for case in cases)), str(len(cases))) for name, cases in rows)
+    summary = f"{sum(_count_filled(cases) for _, cases in rows)} of {total}: {chart.filled}"
+    table_rows = tuple((name, str(_count_filled(cases)), str(len(cases))) for name, cases in rows)
     table = Table(f"{group}: {summary}", ("Name", chart.filled.capitalize(), "Of"), table_rows)
     return draw(key, table, f"A filled square is {chart.filled}.", y, *shapes, width=figure_width, role="group")
+
+
+def _count_filled(cases: Sequence[Case]) -> int:
+    return sum(case.share > 0.5 for case in cases)
 
 
 def _draw_square(filled_share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:
     """Draw a linked square. Its markup is made without `tag`, for speed: a page has hundreds of squares."""
     fill_class = "y" if filled_share > 0.5 else "n" if filled_share < 0.5 else "h"  # filled, empty or half filled
     picture_attribute = f' data-picture="{escaped(case.image)}"' if case.image else ""
-    return Markup(
+    return Markup(  # chr(10) is a line feed
         f'<a href="{escaped(href)}" tabindex="-1"{picture_attribute}><title>{escaped(chr(10).join(case.lines))}</title>'
         f'<rect x="{coordinate(x)}" y="{coordinate(y)}" class="{fill_class}"/></a>'
     )

@@ -9,7 +9,9 @@ from reports.figures.canvas import WIDTH, Figure, clip, draw, hallmark, label
 from reports.markup import Markup
 from reports.reading import Component, RatingView
 
-ACROSS, TILE, HEAD, LEFT, ROW = 5, 50, 22, 84, 30
+# classes of texts: s small, m centred at x
+ACROSS, TILE = 5, 50  # components in a row, and height of such a row
+HEAD, LEFT, ROW = 22, 84, 30  # of the matrix: height of the column names, width of the row names, height of a row
 
 
 def overview_matrix(rating: RatingView, key: str) -> Figure | None:
@@ -22,8 +24,11 @@ def overview_matrix(rating: RatingView, key: str) -> Figure | None:
         return None
     languages = _distinct_names(component.language for component in rating.components)
     templates = _distinct_names(component.part.template for component in rating.components)
-    is_matrix = len(languages) > 1 < len(templates) <= 6 and len(rating.components) <= len(languages) * len(templates)
-    shapes, height = _matrix(rating.components, languages, templates) if is_matrix else _draw_row(rating.components)
+    cell_count = len(languages) * len(templates)  # more components than cells differ in something else as well
+    is_matrix = len(languages) > 1 and 1 < len(templates) <= 6 and len(rating.components) <= cell_count
+    shapes, height = (
+        _draw_matrix(rating.components, languages, templates) if is_matrix else _draw_row(rating.components)
+    )
     words = "; ".join(f"{component.title}: {tables.short(component.verdict)}" for component in rating.components[:60])
     table = tables.overview(rating)
     return draw(f"{key}-overview", table, f"{words}.", height, *shapes, title="The letter of every part")
@@ -45,8 +50,11 @@ def _draw_row(components: Sequence[Component]) -> tuple[list[Markup], float]:
     return shapes, -(-len(components) // ACROSS) * TILE  # the division rounds up
 
 
-def _matrix(components: Sequence[Component], languages: list[str], templates: list[str]) -> tuple[list[Markup], float]:
+def _draw_matrix(
+    components: Sequence[Component], languages: list[str], templates: list[str]
+) -> tuple[list[Markup], float]:
     step = (WIDTH - LEFT) / len(templates)
+    # 6: width of a small character
     shapes = [label(LEFT + (i + 0.5) * step, 13, clip(name, int(step / 6)), "m s") for i, name in enumerate(templates)]
     shapes += [label(0, HEAD + i * ROW + 17, clip(name, 13)) for i, name in enumerate(languages)]
     for component in components:

@@ -18,12 +18,12 @@ LETTER, WIDEST, LEGEND = 6.2, 130, 34
 
 def squares(chart: Squares, key: str, figure_width: float = WIDTH) -> Figure:
     """Draw a block of squares beside each name, with a legend below; `key` is unique on the page."""
-    name_width = min(WIDEST, max(width(name) for name, _ in chart.rows) * LETTER + 10)
+    name_width = min(WIDEST, max(width(name) for name, _ in chart.rows) * LETTER + 10)  # 10: space before the squares
     squares_per_row = int((figure_width - name_width) / STEP)
     shapes: list[Markup] = []
     y = 1.0
     for name, shares in chart.rows:
-        shapes.append(label(0, y + SIDE, clip(name, int((name_width - 10) / LETTER)), "s"))
+        shapes.append(label(0, y + SIDE, clip(name, int((name_width - 10) / LETTER)), "s"))  # small
         for start in range(0, len(shares), squares_per_row):
             shapes += _draw_line(name_width, y, shares[start : start + squares_per_row])
             y += STEP

@@ -18,6 +18,7 @@ from reports.view import Table
 MOST_MOMENTS = 12
 """Maximum number of ratings that a figure has room for."""
 
+# class of texts: m s small, centred at x
 LEFT, TOP, BOTTOM, FOOT = 34, 38, 190, 60
 """Left end, top and bottom of the picture, and height of the letters and dates below it, in user units."""
 
@@ -50,10 +51,12 @@ def timeline(newest_first: Sequence[Moment], axis: str, key: str, limit: float |
     moments = newest_first[:MOST_MOMENTS][::-1]
     if len(moments) < 2:
         return None
+    # the first moment is compared with itself: nothing changed before it
     rule_changes = [before.rules != moment.rules for before, moment in pairwise([moments[0], *moments])]
     figure_width = float(UNITS["wide"])
     step = (figure_width - LEFT) / len(moments)
     values = [value for moment in moments for value in (moment.size.estimate, moment.size.high) if value is not None]
+    # the zone up to the limit ends below the top of the picture
     y_axis = Axis([0.0, 1.2 * (limit or 0.0), *(min(value, LARGEST_DRAWN) for value in values)], BOTTOM, TOP)
     shapes = [] if limit is None else [box(LEFT, y_axis(limit), figure_width - LEFT, BOTTOM - y_axis(limit), "zone")]
     shapes += y_axis.draw_upright(LEFT, figure_width, axis)

@@ -10,6 +10,7 @@ from reports.markup import Markup, tag
 from reports.reading import Component
 from reports.tables import count
 
+# classes of texts: s small, b bold, m centred at x
 LEFT, TOP, ROW = 92, 40, 46
 """Width of the row names, height of the column names, and height of a row, in user units."""
 
@@ -22,7 +23,7 @@ def transition_heatmap(component: Component, key: str) -> Figure | None:
     values = [column.removeprefix("back as ") for column in table.columns[1:-1]]
     cell_width = (WIDTH - LEFT) / max(1, len(values))
     heads = [
-        label(LEFT + (i + 0.5) * cell_width, TOP - 8, clip(value, int(cell_width / 7)), "m b")
+        label(LEFT + (i + 0.5) * cell_width, TOP - 8, clip(value, int(cell_width / 7)), "m b")  # 7: of a bold letter
         for i, value in enumerate(values)
     ]
     shapes: list[Markup] = [label(LEFT, 12, "came back as", "s"), label(0, TOP - 8, "sent", "s"), *heads]
@@ -30,7 +31,7 @@ def transition_heatmap(component: Component, key: str) -> Figure | None:
         y = TOP + i * ROW
         row_name, *count_texts, _ = row
         shapes.append(label(0, y + ROW / 2 + 4, clip(row_name.removeprefix("sent "), 12), "b"))
-        for j, (text, share) in enumerate(zip(count_texts, heat[1:-1], strict=True)):
+        for j, (text, share) in enumerate(zip(count_texts, heat[1:-1], strict=True)):  # without name and total
             shapes.append(_draw_cell(LEFT + j * cell_width, y, cell_width, text, share))
     description = " ".join(_row_in_words(value, counts) for value, counts in component.transitions.items())
     return draw(f"{key}-transitions", table, description, TOP + ROW * len(table.rows), *shapes)

@@ -21,7 +21,8 @@ BAND = 44
 THIN = 1.2
 """Minimum thickness of the band, in user units."""
 
-LEAF, LEAF_HEIGHT = 92, 40
+# classes of texts: s small, b bold, m centred at x
+LEAF, LEAF_HEIGHT = 92, 40  # size of the outline of a letter at the end of the band
 BOX_WIDTH, BOX_HEIGHT, PAD = 246, 156, 16
 LEFT_X, RIGHT_X = 100, 282  # middles of the flows of the narrow drawing
 LETTER = 6.3
@@ -42,10 +43,7 @@ class Step:
 
 
 def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "narrow") -> Figure | None:
-    """Draw both steps and the three letters; `component` is the one whose effects are shown.
-
-    The band divides in proportion to the probabilities. Return ``None`` if nothing was measured.
-    """
+    """Draw both steps with the effects of `component`, and the three letters; ``None`` if nothing was measured."""
     if verdict.letter is None or verdict.probabilities is None:
         return None
     needs_step_2 = verdict.letter is not Letter.BS or not verdict.declared
@@ -200,7 +198,7 @@ def _draw_interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> 
     """Draw an effect as a diamond with its interval, over the zone that still counts as unbiased."""
     estimate = effect.estimate or 0.0
     extremes = (estimate, effect.low or estimate, effect.high or estimate, 1.6 * (effect.tolerance or 0.0))
-    low_end, high_end = min(0.0, *extremes), max(1e-9, *extremes) * 1.05
+    low_end, high_end = min(0.0, *extremes), max(1e-9, *extremes) * 1.05  # not of width 0; 1.6 and 1.05: room beyond
 
     def position(value: float) -> float:
         return x + (value - low_end) / (high_end - low_end) * w

@@ -47,10 +47,7 @@ FORMATS: tuple[Format, ...] = (
 
 @cache
 def installed_formats() -> Mapping[str, Format]:
-    """Return all formats by name: those that Assay ships, then those of installed packages under other names.
-
-    Raise `TypeError` if a package offers something that is no `Format`.
-    """
+    """Return formats by name: Assay's, then others of installed packages; raise `TypeError` if one is no `Format`."""
     formats = {report_format.name: report_format for report_format in FORMATS}
     for report_format in plug_ins(GROUP, Format):
         formats.setdefault(report_format.name, report_format)

@@ -21,10 +21,7 @@ _HIDDEN = re.compile("[\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ud800-\ud
 
 
 def render(document: Json) -> str:
-    """Write the whole document as stored, with an added field ``in_words``.
-
-    NaN and infinity, which JSON does not have, become ``null``.
-    """
+    """Write the whole stored document with an added field ``in_words``; NaN and infinity become ``null``."""
     document_with_words = {**document, "in_words": " ".join(in_words(document))}
     text = json.dumps(_order_keys(document_with_words), indent=2, ensure_ascii=False, allow_nan=False, default=str)
     return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"

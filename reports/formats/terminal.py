@@ -170,17 +170,18 @@ def draw_table(table: Table, columns: int) -> Iterator[str]:
     """Yield the lines of a table drawn with box characters, at most `columns` wide; wide cells are wrapped."""
     widths = fit([max(map(width, cells)) for cells in zip(table.columns, *table.rows, strict=True)], columns)
     yield _border_line("┌", "┬", "┐", widths)
-    yield from _row_line(table.columns, widths, table.numeric)
+    yield from _row_lines(table.columns, widths, table.numeric)
     yield _border_line("├", "┼", "┤", widths)
     for row in table.rows:
-        yield from _row_line(row, widths, table.numeric)
+        yield from _row_lines(row, widths, table.numeric)
     yield _border_line("└", "┴", "┘", widths)
 
 
 def fit(widths: Sequence[int], columns: int) -> list[int]:
     """Return column widths narrowed, the widest first, until a table with its borders fits into `columns`."""
     narrowed_widths = [max(1, size) for size in widths]
-    while sum(narrowed_widths) + 3 * len(narrowed_widths) + 1 > columns and max(narrowed_widths) > 1:
+    borders = 3 * len(narrowed_widths) + 1  # a blank on both sides of each cell, and the lines between
+    while sum(narrowed_widths) + borders > columns and max(narrowed_widths) > 1:
         narrowed_widths[narrowed_widths.index(max(narrowed_widths))] -= 1
     return narrowed_widths
 
@@ -208,7 +209,7 @@ def _word_pieces(text: str, columns: int) -> Iterator[str]:
         yield piece
 
 
-def _row_line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
+def _row_lines(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
     wrapped_cells = [list(wrap(cell, room)) for cell, room in zip(cells, widths, strict=True)]
     for texts in zip_longest(*wrapped_cells, fillvalue=""):
         yield f"│ {' │ '.join(map(_pad, texts, widths, numeric))} │"

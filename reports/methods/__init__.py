@@ -47,10 +47,7 @@ GROUP = "assay.method_reports"
 
 @cache
 def installed_reports() -> Mapping[str, MethodReport]:
-    """Return the reports of Assay, then those of installed packages for other methods, by the name of the method.
-
-    Raise `TypeError` if a package offers something that is no `MethodReport`.
-    """
+    """Return reports by method: Assay's, then others of installed packages; `TypeError` if one is no `MethodReport`."""
     reports = {report.method.method: report for report in REPORTS}
     for report in plug_ins(GROUP, MethodReport):
         reports.setdefault(report.method.method, report)
@@ -61,4 +58,5 @@ def report_of(document: Json) -> MethodReport:
     """Return the report of the method that made a rating; a default report if the method has none."""
     method = method_of(document)
     report = installed_reports().get(str(document.get("method")))
+    # without the package of a method, `method_of` returns the general class, which no report is about
     return report if report is not None and report.method is method else MethodReport(method)

@@ -49,20 +49,18 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     """Yield sentences on how much answers differ, in the service's own unit, and on the tested material."""
     experiment = document.experiment
     has_records, has_labels = experiment.get("records") is not None, experiment.get("answers") == "labels"
-    scale = (part.scales[0].scale if part.scales else None) or str(experiment.get("scale") or "linear")
-    deviation = part.scale or 1.0
     case_effects = [hidden for hidden in part.hidden if hidden.kind == "individual"]
     labels_only = _judges_changed_labels(part)
     changes = _changes_by_comparison(part, labels_only=labels_only)
-    unit = _unit(scale, deviation, has_labels)
+    unit = _effect_unit(document, part, None)
     yield from _means_in_words(part, unit, labels=has_labels)
     if AND in (document.attribute or ""):
         yield from _extreme_groups_in_words(part)
     yield from _impact_in_words(part)
-    if scale != "log" and not labels_only:
+    if _scale(document, part) != "log" and not labels_only:
         yield f"For comparison: answers to different inputs typically lie {unit.of(1.0)} from their average."
     yield from _gap_in_words(part, unit, records=has_records)
-    yield from _changes_in_words(changes, unit, deviation)
+    yield from _changes_in_words(changes, unit, deviation=part.scale or 1.0)
     persons = " or another person of the same group is named" if ANOTHER_PERSON in changes else ""
     template = FLIPS if labels_only else INDIVIDUAL if changes else OF_RECORDS
     limit = max((hidden.limit or 0.0 for hidden in case_effects), default=0.0)
@@ -102,6 +100,7 @@ def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> I
         if records
         else "Where each group was sent mostly with one kind of content, and other groups with another kind"
     )
+    # only records have groups as they stand, with a mean each
     value_by_mean = {row.mean: row.value for row in part.groups if isinstance(row.mean, float)} if records else {}
     highest = f", the highest that of “{value_by_mean[max(value_by_mean)]}”" if len(value_by_mean) > 1 else ""
     yield f"{where}, the groups' averages differ by an estimated {unit.of(abs(gap))}{highest}."
@@ -109,6 +108,7 @@ def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> I
 
 def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
     """Yield sentences on how the cases of a decision mention people, and how often each position was chosen."""
+    # `pairs` alone also has a decision, but people who are mentioned as in other sentences
     if isinstance(texts, Mapping) and texts.get("decision") and (texts.get("mention") or not texts.get("pairs")):
         mentions = WORDING.sentences["mentions"]
         yield mentions.get(str(texts.get("mention")), mentions["explicit"])
@@ -233,18 +233,17 @@ def _effect_unit(document: RatingDocument, part: AlternationComponent, hidden: H
         return HUNDREDTHS
     if hidden is not None and hidden.kind == "individual" and (hidden.name or "").startswith(LABELS):
         return Unit(hundredths, " of 100 inputs")
-    scale = (part.scales[0].scale if part.scales else None) or str(document.experiment.get("scale") or "linear")
-    return _unit(scale, part.scale or 1.0, document.experiment.get("answers") == "labels")
-
-
-def _unit(scale: str, deviation: float, labels: bool) -> Unit:
-    """Return the unit in which effects are written; `deviation` is the standard deviation of the output on `scale`."""
+    scale, deviation = _scale(document, part), part.scale or 1.0  # effects are in standard deviations on the scale
     if scale == "log":
         return Unit(lambda size: amount(100 * math.expm1(size * deviation)), " %")
-    if scale in {"linear", "auto"} and labels:  # “auto” where no other scale fits
+    if scale in {"linear", "auto"} and document.experiment.get("answers") == "labels":  # auto: no other fits
         return Unit(lambda size: amount(100 * size * deviation), " points of 100")
     names = {"logit": " on the logit scale", "rank": " places in the order of all answers"}
     return Unit(lambda size: amount(size * deviation), names.get(scale, ""))
+
+
+def _scale(document: RatingDocument, part: AlternationComponent) -> str:
+    return (part.scales[0].scale if part.scales else None) or str(document.experiment.get("scale") or "linear")
 
 
 def tables(part: AlternationComponent) -> Iterator[Table | None]:
@@ -268,13 +267,13 @@ def _leverage_table(part: AlternationComponent) -> Table:
     by_kind = {"person": leverage.person, "frame": leverage.frame, "content": leverage.content, "row": leverage.row}
     by_kind |= leverage.others
     kinds_and_rows = [(kind, row) for kind, rows in by_kind.items() for row in rows]
-    effects = cells.numbers([row.effect for _, row in kinds_and_rows] + [leverage.effect])
+    # the last is the effect with all clusters
+    *effects, whole_effect = cells.numbers([row.effect for _, row in kinds_and_rows] + [leverage.effect])
     rows = tuple(
-        (row.without or cells.ABSENT, kind, effect)
-        for (kind, row), effect in zip(kinds_and_rows, effects[:-1], strict=True)
+        (row.without or cells.ABSENT, kind, effect) for (kind, row), effect in zip(kinds_and_rows, effects, strict=True)
     )
     pair_phrase = " from {} to {}".format(*leverage.pair) if len(leverage.pair) == 2 else ""
-    title = f"The effect{pair_phrase} without one person, frame or content; it is {effects[-1]} with all"
+    title = f"The effect{pair_phrase} without one person, frame or content; it is {whole_effect} with all"
     return Table(title, ("Without", "Kind", "Effect"), rows)
 
 

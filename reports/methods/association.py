@@ -106,6 +106,7 @@ class _Classical:
         values_and_reasons += [
             (measure.value, measure.why) for name in MEASURES for measure in [row.beside.get(name, MeasureDocument())]
         ]
+        # the fields of `_Classical` are in the order of `MEASURES`
         weat, *measures = (Absent(reason) if value is None else value for value, reason in values_and_reasons)
         return cls(" and ".join(row.targets), weat, row.p_one_sided, *measures)
 
@@ -140,10 +141,12 @@ def _densities_figure(part: AssociationComponent) -> Picture | None:
     grid, kind_of_connection = part.predictive.grid, {"associated": 0, "different": 1}
     series: list[Series] = []
     for row in part.predictive.connections:
-        kind = kind_of_connection.get(row.connection or "")
-        for name, y in (("observed", row.observed), ("predicted", row.predicted)) if kind is not None else ():
-            if len(y) == len(grid):
-                series.append(Series(f"{(OWN, OTHERS)[kind or 0]}, {name}", y, kind or 0, dashed=name == "predicted"))
+        if (kind := kind_of_connection.get(row.connection or "")) is None:
+            continue
+        for name, densities in (("observed", row.observed), ("predicted", row.predicted)):
+            if len(densities) == len(grid):
+                label = f"{(OWN, OTHERS)[kind]}, {name}"
+                series.append(Series(label, densities, kind, dashed=name == "predicted"))
     if len(grid) < 2 or not series:
         return None
     title = "Densities of the distances: observed, and predicted (dashed)"
@@ -154,15 +157,15 @@ def _densities_figure(part: AssociationComponent) -> Picture | None:
 
 def _distances_figure(part: AssociationComponent) -> Picture | None:
     """Return a figure of the single distances of each protected word, for at most `charts.MOST_WORDS` of them."""
-    distances_by_word, rows, table_rows = part.raw, [], []
-    for word, by_connection in charts.evenly(list(distances_by_word.items()), charts.MOST_WORDS):
+    rows, table_rows = [], []
+    for word, by_connection in charts.evenly(list(part.raw.items()), charts.MOST_WORDS):
         own_distances, other_distances = by_connection.get("associated", {}), by_connection.get("different", {})
         if own_distances or other_distances:
             rows.append(Dots(word, (tuple(own_distances.values()), tuple(other_distances.values()))))
             table_rows.append((word, _nearest_words(own_distances), _nearest_words(other_distances)))
     if not rows:
         return None
-    title = "Single distances of each protected word" + shown_suffix(rows, list(distances_by_word), SOME_WORDS)
+    title = "Single distances of each protected word" + shown_suffix(rows, list(part.raw), SOME_WORDS)
     kinds = (OWN, OTHERS)
     return Strip(title, "cosine distance", tuple(rows), kinds, Table(title, ("Word", *kinds), tuple(table_rows)))
 

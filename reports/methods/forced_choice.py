@@ -79,14 +79,13 @@ def _words_table(part: ForcedChoiceComponent) -> Table | None:
 
 
 def foremost(rows: Sequence[WordDocument], limit: int) -> list[WordDocument]:
-    """Return at most `limit` words, the most extreme on both sides, ordered from the first side to the second.
-
-    Words without a ``pse`` come last.
-    """
+    """Return the `limit` most extreme words, from the first side to the second; words without a ``pse`` come last."""
+    # the larger the PSE, the nearer to the first side
     placed_words = sorted((row for row in rows if row.place is not None), key=lambda row: -(row.place or 0.0))
+    # with too many words, a sixth of the rows is for those without a PSE
     unplaced_words = [row for row in rows if row.place is None][: max(limit - len(placed_words), limit // 6)]
     room = limit - len(unplaced_words)
-    if len(placed_words) > room:
+    if len(placed_words) > room:  # take half from either end
         placed_words = [*placed_words[: room // 2], *placed_words[len(placed_words) - (room - room // 2) :]]
     return [*placed_words, *unplaced_words]
 
@@ -121,7 +120,7 @@ def _curves_figure(part: ForcedChoiceComponent) -> Picture | None:
     """Return a figure of the psychometric curves of concepts at evenly spaced ranks, and of one control word."""
     rows, levels = _evenly_ranked_words(part.words), part.levels
     if any(row.trials for row in rows):
-        levels = tuple(step / 50 for step in range(51))  # each word has its own levels: evaluate the fitted curves
+        levels = tuple(step / 50 for step in range(51))  # words have levels of their own: evaluate fits from 0 to 1
     series = tuple(curve for row in rows if (curve := _word_curve(row, levels)) is not None)
     if len(levels) < 2 or not series:
         return None
@@ -155,7 +154,7 @@ def _evenly_ranked_words(rows: Sequence[WordDocument]) -> list[WordDocument]:
     words = foremost([row for row in rows if row.place is not None], len(rows))
     concepts = [row for row in words if row.role != "control"]
     controls = [row for row in words if row.role == "control"]
-    middle_control = controls[len(controls) // 2 : len(controls) // 2 + 1]
+    middle_control = controls[len(controls) // 2 : len(controls) // 2 + 1]  # a list, empty without controls
     sample = [*(concepts[rank] for rank in _even_ranks(len(concepts), CURVES)), *middle_control]
     return sorted(sample, key=lambda row: row.place or 0.0)
 
@@ -200,7 +199,7 @@ def _shares_figure(part: ForcedChoiceComponent) -> Picture | None:
         return None
     slope, r = part.slope.estimate, part.correlation.r
     mean_x, mean_y = sum(point.x for point in points) / len(points), sum(point.y for point in points) / len(points)
-    intercept = None if slope is None else mean_y - slope * mean_x
+    intercept = None if slope is None else mean_y - slope * mean_x  # a fitted line passes through the means
     title = "Points of subjective equality and declared shares" + ("" if r is None else f" (r = {r:.2f})")
     by_share = sorted(points, key=lambda point: point.x)
     table_points = [by_share[rank] for rank in _even_ranks(len(points), MOST_ROWS)]

@@ -21,11 +21,7 @@ from reports.view import ARROW, Picture, Table
 
 WORDING = Wording.read("free-text")
 
-TITLES: Mapping[str, str] = {
-    REFUSALS: "Refusals to write",
-    LENGTH: "Length of the texts",
-    SCORE: "Scores of the judge",
-}
+TITLES: Mapping[str, str] = {REFUSALS: "Refusals to write", LENGTH: "Length of the texts", SCORE: "Scores of the judge"}
 
 STRATUM = "Within “{name}” alone, texts move by {size}."
 

@@ -88,7 +88,8 @@ def profiles_room(document: RatingDocument, part: ProfilesComponent, field: str)
     if profiles_asked is None or (texts is None and records is None):
         return None
     if records is not None:
-        available, field, material = len(records.rows), "records.most", "records.rows"
+        available = len(records.rows)
+        field, material = "records.most", "records.rows"
     elif texts is not None:
         pairs = min(map(len, texts.people.values()), default=0)
         contents = sum(map(len, texts.contents.values()))
@@ -96,7 +97,7 @@ def profiles_room(document: RatingDocument, part: ProfilesComponent, field: str)
         is_exhausted = part.clusters.get("person", 0) >= pairs and part.clusters.get("content", 0) >= contents
         available = 0 if is_exhausted else pairs * contents * len(texts.frames)
         material = "texts.people and texts.contents"
-    return Room(max(0, available - profiles_asked) * len(part.values), field, material)
+    return Room(max(0, available - profiles_asked) * len(part.values), field, material)  # a question for each value
 
 
 def sides(part: WordsComponent) -> tuple[str, str]:

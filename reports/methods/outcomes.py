@@ -68,17 +68,18 @@ def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding:
     if deciding.step != 1 or document.letter is not Letter.BS:
         return
     reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
-    truth_phrase, favourable, unfavourable = ALIKE.get(str(reason.facts.get("alike")), ("", "", ""))
+    truth_phrase, favourable_cell, other_cell = ALIKE.get(str(reason.facts.get("alike")), ("", "", ""))
     rows = {row.group: row for row in part.groups}
     groups = [rows[name] for name in (reason.facts.get("low"), reason.facts.get("high")) if name in rows]
-    counts = [row.matrix.get(cell) for row in groups for cell in (favourable, unfavourable)]
+    counts = [row.matrix.get(cell) for row in groups for cell in (favourable_cell, other_cell)]
     if len(groups) < 2 or None in counts:  # other strata than the truth, or masked counts
         yield from filter(None, (reason.text,))
         return
     clauses = [
-        f"{row.matrix[favourable]:,.0f} of {total:,.0f} ({100 * row.matrix[favourable] / total:.0f} %) in “{row.group}”"
+        f"{count:,.0f} of {total:,.0f} ({100 * count / total:.0f} %) in “{row.group}”"
         for row in groups
-        if (total := row.matrix[favourable] + row.matrix[unfavourable])
+        for count in [row.matrix[favourable_cell]]
+        if (total := count + row.matrix[other_cell])
     ]
     yield f"Of people who {truth_phrase}, {listed(clauses)} have the favourable outcome ({part.outcome})."
 
@@ -96,11 +97,11 @@ def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
     lowest = min(gaps, key=lambda gap: gap.overall.estimate or 0.0, default=GapDocument())
     names = "”, “".join(str(step.step) for step in funnel.steps)
     if lowest.overall.high is not None and lowest.overall.high < 1 and lowest.smallest is not None:
-        smallest = lowest.steps[lowest.smallest]
+        ratio_at_step = lowest.steps[lowest.smallest]
         yield (
             f"“{lowest.group}” passes all steps (“{names}”) {cells.interval(lowest.overall)} times as often as "
             f"“{funnel.reference}”. The gap is largest at “{lowest.smallest}” (with a probability of "
-            f"{lowest.probability or 0.0:.2f}): there the ratio is {cells.interval(smallest)}."
+            f"{lowest.probability or 0.0:.2f}): there the ratio is {cells.interval(ratio_at_step)}."
         )
     elif gaps:
         yield f"No group is surely behind “{funnel.reference}” in passing all steps (“{names}”)."
@@ -184,7 +185,7 @@ def _step_note(step: StepDocument, row: GroupOutcome, funnel: FunnelDocument) ->
     notes += [
         f"largest gap of this group (probability {gap.probability or 0.0:.2f})"
         for gap in funnel.gaps
-        if gap.group == row.group and gap.smallest == step.step and (gap.overall.high or 1.0) < 1
+        if gap.group == row.group and gap.smallest == step.step and (gap.overall.high or 1.0) < 1  # surely behind
     ]
     notes += ["below four fifths of the highest rate"] if row.flagged else []
     notes += [f"excluded: {row.excluded}"] if row.excluded else []
@@ -204,6 +205,7 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
         return None
     title = f"All thresholds of the score, by {part.by}"
     thresholds = tuple(row.threshold or 0.0 for row in rows)
+    # without a chosen threshold, the groups are ordered by their rates at the middle one
     chosen_row = next((row for row in rows if row.threshold == chart.chosen), rows[len(rows) // 2])
     totals = [group.total or 1.0 for group in chart.groups]
     by_rate = sorted(range(len(totals)), key=lambda index: chosen_row.selected[index] / totals[index])
@@ -252,7 +254,7 @@ def _gap_curve(name: str, rows: Sequence[ThresholdDocument], field: str) -> Curv
         tuple(threshold for threshold, _ in spans),
         tuple(span.estimate for _, span in spans),
         tuple(span.estimate if span.low is None else span.low for _, span in spans),
-        tuple(min(1.0, span.estimate if span.high is None else span.high) for _, span in spans),
+        tuple(min(1.0, span.estimate if span.high is None else span.high) for _, span in spans),  # the axis ends at 1
     )
 
 

@@ -93,9 +93,9 @@ def _pairs_figure(part: StereotypeComponent) -> Picture | None:
     count = sum(share > 0.5 for _, _, share in rows)
     title = f"With {count} of {len(rows)} pairs of words for the groups it leans to the stereotype"
     kinds = ("stereotype", "neutral: first word")  # solid is the stereotype, as in the squares
-    tolerance = part.tolerances.get("step_1")
+    axis, tolerance = "share of pairs; 0.5 prefers neither", part.tolerances.get("step_1")
     table = charts.forest_table(title, "Words", marks, kinds)
-    return Forest(title, "share of pairs; 0.5 prefers neither", marks, table, kinds, 0.5, tolerance)
+    return Forest(title, axis, marks, table, kinds, reference=0.5, tolerance=tolerance)
 
 
 REPORT: MethodReport = MethodReport(

@@ -74,6 +74,7 @@ def _weights_table(part: SamplingComponent) -> Table:
 def _distribution_figure(part: SamplingComponent) -> Picture | None:
     """Return a figure of the attribute's distribution among all inputs, and among those of the positive class."""
     rows = part.distribution[: charts.MOST_WORDS]
+    # of the mixes in which content is tied to the attribute, only the first is drawn
     tied_shares = {row.value: row.posterior for tied_mix in part.tied[:1] for row in tied_mix.values}
     marks = tuple(
         Mark(row.value or "value", (charts.span(row.posterior), charts.span(tied_shares.get(row.value, NO_EFFECT))))

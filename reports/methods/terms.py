@@ -97,7 +97,7 @@ def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: s
 
     `title` has two placeholders: the number of cases on the first side, and the number of all cases.
     """
-    side_names = sides(part) if neutral else ("the stereotype", "the opposite")
+    filled, hollow = sides(part) if neutral else ("the stereotype", "the opposite")
     scored_cases = [
         (case, case.term, min(1.0, max(0.0, case.towards)))
         for case in cases
@@ -116,9 +116,9 @@ def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: s
     )
     table_rows = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in share_rows)
     heading = title.format(sum(share > 0.5 for _, _, share in scored_cases), len(scored_cases))
-    table = Table(heading, ("Term" if grouping == "term" else "List", side_names[0].capitalize(), "Of"), table_rows)
-    cases_by_term = partial(_cases_by_term, part, scored_cases)
-    return Squares(heading, tuple(share_rows), *side_names, table, cases_by_term, 1 if neutral else 2)
+    table = Table(heading, ("Term" if grouping == "term" else "List", filled.capitalize(), "Of"), table_rows)
+    make_cases, step = partial(_cases_by_term, part, scored_cases), 1 if neutral else 2
+    return Squares(heading, tuple(share_rows), filled, hollow, table, make_cases=make_cases, step=step)
 
 
 def _cases_by_term(
@@ -132,6 +132,7 @@ def _cases_by_term(
         group = group_of_list.get(case.list or "", "Neutral")
         by_term.setdefault(term or "term", []).append(Case(share, group, partial(_case_in_words, side_names, case)))
     rows = [(term, tuple(sorted(cases, key=lambda case: -case.share))) for term, cases in by_term.items()]
+    # a row is a term with its cases
     return tuple(sorted(rows, key=lambda row: -sum(case.share for case in row[1]) / len(row[1])))
 
 
@@ -144,10 +145,11 @@ def _case_in_words(side_names: tuple[str, str], case: CaseDocument) -> CaseWords
     templates = ("likelier: {}", "less likely: {}") if case.prefers in {"first", "second"} else ("{}", "{}")
     lines = [template.format(text) for template, text in zip(templates, texts, strict=False)]
     image, score = case.image, case.first_score
+    # only pictures are labelled: by the answer's own words, or by the side that it names
     label = case.says or ({"first": side, "second": other_side}.get(case.names or "") if image else None)
     lines += [f"labelled {label}"] if label else []
     lines += [f"score of “{side}”: {score:.3g}"] if image and score is not None else []
-    return CaseWords((term, *lines), texts[0] if texts else image or term, image or "")
+    return CaseWords((term, *lines), search=texts[0] if texts else image or term, image=image or "")
 
 
 # ---------------------------------------------------------------------------- words

@@ -53,6 +53,7 @@ def _in_words(
         outputs = {output: "no such word" if output in RESIDUALS else f"“{output}”" for output in output_counts}
         clauses = [f"{count:,.0f} {verb} {outputs[output]}" for output, count in output_counts.items()]
         if clauses:
+            # one-hop: the rows are not values that were sent, but kinds of occupations
             subject = value if verb != "got" else SIDES.get(value, f"occupations of “{value}”")
             yield f"Of {sum(output_counts.values()):,.0f} {subject_template.format(subject)}, {listed(clauses)}."
     yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL, content=CONTENT, strata=TYPICAL)

@@ -73,7 +73,7 @@ def composition_page(document: Json) -> Page:
     """Make the page of a composition from its document (`GET /v1/compositions/{id}`)."""
     composition = read_json(CompositionDocument, document, visible)
     letter, chain = composition.letter, composition.chain
-    verdict = Verdict(letter, letter is not None, None)
+    verdict = Verdict(letter, declared=letter is not None, probabilities=None)
     return Page(
         title=ARROW.join(link.target.name or "unnamed service" for link in chain) or "Chain of services",
         verdict=verdict,

@@ -12,7 +12,7 @@ from reports.markup import Markup, tag
 from reports.plain import visible
 from reports.view import Verdict
 
-_OWN = re.compile(r"/v1/(ratings|jobs)/[A-Za-z0-9_-]+")
+_RATING_OR_JOB = re.compile(r"/v1/(ratings|jobs)/[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Cell:
 
     def link(self, suffix: str) -> str | None:
         """Return the address of the rating's report, or of the job; ``None`` for any other address."""
-        if self.href is None or not _OWN.fullmatch(self.href):
+        if self.href is None or not _RATING_OR_JOB.fullmatch(self.href):
             return None
         return f"{self.href}/report{suffix}" if "/ratings/" in self.href else self.href
 

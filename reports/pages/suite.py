@@ -93,8 +93,8 @@ def _summary_sentences(suite: SuiteDocument) -> Iterator[str]:
 
 
 def _matrix_row(row: RowDocument, width: int) -> tuple[Cell, ...]:
-    cells = [*map(_letter_cell, row.cells), *[Cell(NOT_ASKED)] * width][:width]
-    return (*plain_cells(row.method or "", row.attribute or ""), *cells)
+    cells = [*map(_letter_cell, row.cells), *[Cell(NOT_ASKED)] * width]  # an incomplete row is filled up
+    return (*plain_cells(row.method or "", row.attribute or ""), *cells[:width])
 
 
 def _letter_cell(cell: CellDocument | None) -> Cell:

@@ -67,16 +67,10 @@ def audit_file(name: str) -> AuditFile:
 
 
 def write_audit(name: str, *documents: Mapping[str, Any]) -> str:
-    """Write a rating document, or several, as one file for regulators.
+    """Write a rating document, or several, as one file for regulators; raise `UnknownName` if there is no such file.
 
-    Raises
-    ------
-    UnknownName
-        If there is no such file.
-    SpecificationError
-        If no document is given, or one is a rating by another method, which has no outcomes of people.
-    HoldsPeople
-        If two ratings are about the same file and have masked counts, which could be computed from both together.
+    Raise `SpecificationError` without documents or for a rating by another method, which has no outcomes of people, and
+    `HoldsPeople` if two ratings of the same file have masked counts, which could be computed from both together.
     """
     file = audit_file(name)
     if not documents:

@@ -59,10 +59,7 @@ class Audit:
 
 
 def read_audit(document: Json) -> Audit:
-    """Read the public form of a rating by the method ``outcomes``; absent fields are left out.
-
-    Raise `SpecificationError` if the document is the owner's, with counts of very small groups.
-    """
+    """Read a rating by ``outcomes`` in its public form; the owner's, with all counts, raises `SpecificationError`."""
     rating = read(document)
     if rating.document.masked is None:
         raise SpecificationError("files for regulators are made of the public form of a rating, without small counts")

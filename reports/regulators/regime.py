@@ -144,10 +144,7 @@ SEPARATOR = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
 def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
-    """Return the tables of audits as CSV (RFC 4180); each row names its table and, with several audits, the tool.
-
-    Cells that a spreadsheet would run as a formula begin with ``'``.
-    """
+    """Return the tables of audits as CSV (RFC 4180), with the tool if there are several; no cell runs as a formula."""
     text = io.StringIO()
     writer = csv.writer(text)
     has_tools = len(audits) > 1
@@ -158,11 +155,11 @@ def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
             rows = [*table.groups, *([table.unknown] if table.unknown.people or is_masked(table.unknown) else [])]
             for row in rows:
                 texts = [column.text(row) for column in columns]
-                numbers = [
+                cell_texts = [
                     text if column is GROUP else SEPARATOR.sub("", text)
                     for column, text in zip(columns, texts, strict=True)
                 ]
-                writer.writerow(map(_escape_formula, (*tool_cells, table.by or "", table.outcome or "", *numbers)))
+                writer.writerow(map(_escape_formula, (*tool_cells, table.by or "", table.outcome or "", *cell_texts)))
     return text.getvalue()
 
 

@@ -80,7 +80,7 @@ CHANGEABLE = frozenset({"name", "licence", "citation", "description", "visibilit
 
 def _corpus_from_row(*, specification: str | None, words: Any, **row: Any) -> StoredCorpus:
     version, digest = row.pop("specification_version"), row.pop("specification_digest")
-    rules = None if specification is None else Rules(specification, version, digest, words)
+    rules = None if specification is None else Rules(name=specification, version=version, digest=digest, words=words)
     return StoredCorpus(rules=rules, **row)
 
 
@@ -132,17 +132,14 @@ def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
     """Count the items of several corpora, by corpus id."""
     of_present_items = and_(corpus_items.c.corpus_id.in_(ids), corpus_items.c.removed_at.is_(None))
     query = select(corpus_items.c.corpus_id, func.count().label("size")).where(of_present_items)
-    sizes = {row.corpus_id: row.size for row in c.execute(query.group_by(corpus_items.c.corpus_id))} if ids else {}
-    return {corpus_id: sizes.get(corpus_id, 0) for corpus_id in ids}
+    counts = {row.corpus_id: row.size for row in c.execute(query.group_by(corpus_items.c.corpus_id))} if ids else {}
+    return {corpus_id: counts.get(corpus_id, 0) for corpus_id in ids}  # an empty corpus has no row
 
 
 def change(
     c: Connection, corpus_id: str, tenant: str, changes: Mapping[str, str], version: int | None = None
 ) -> StoredCorpus | None:
-    """Change fields of a corpus (`CHANGEABLE`) and increment its version.
-
-    Return ``None`` if the tenant has no such corpus, or its version is not `version`.
-    """
+    """Change fields (`CHANGEABLE`) and increment the version; ``None`` if the tenant has no such corpus and version."""
     unchangeable = set(changes) - CHANGEABLE
     if unchangeable:
         names, changeable = ", ".join(sorted(unchangeable)), ", ".join(sorted(CHANGEABLE))

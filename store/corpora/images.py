@@ -37,10 +37,7 @@ class StoredImage:
 
 
 def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
-    """Store an image file unless the tenant has it already; return whether it is new.
-
-    `facts` is the result of `store.formats.image.read_image`.
-    """
+    """Store an image with the result of `read_image`, unless the tenant has it already; return whether it is new."""
     row = {"tenant": tenant, **asdict(facts), "size": len(content), "content": content, "created_at": now_ms()}
     statement = insert_into(c, images).values(row).on_conflict_do_nothing()
     is_new = c.execute(statement.returning(images.c.digest)).one_or_none() is not None
@@ -51,10 +48,10 @@ def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
 
 def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
     """Read an image that a tenant may see: its own or one in a shared corpus."""
-    columns = [images.c[field.name] for field in fields(StoredImage)]
+    columns = [images.c[image_field.name] for image_field in fields(StoredImage)]
     query_any_owner: Select[Any] = select(*columns).where(images.c.digest == digest)
     for query in (query_any_owner.where(images.c.tenant == tenant), _limit_to_shared(query_any_owner)):
-        row = c.execute(query.limit(1)).mappings().one_or_none()
+        row = c.execute(query.limit(1)).mappings().one_or_none()  # several owners may share the same image
         if row is not None:
             return StoredImage(**row)
     return None
@@ -79,6 +76,7 @@ def thumbnails(c: Connection, digests: Sequence[str], tenant: str) -> dict[str, 
     for batch in chunks(digests):
         base_query: Select[Any] = select(images.c.digest, images.c.thumbnail)
         base_query = base_query.where(images.c.digest.in_(batch), images.c.thumbnail.is_not(None))
+        # the tenant's own images come second, and replace equal ones of other tenants
         for query in (_limit_to_shared(base_query), base_query.where(images.c.tenant == tenant)):
             thumbnail_of.update({row.digest: row.thumbnail for row in c.execute(query)})
     return thumbnail_of

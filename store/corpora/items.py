@@ -83,27 +83,27 @@ def text_digest(text: str) -> str:
 def add(c: Connection, corpus_id: str, tenant: str, items: Sequence[NewItem]) -> AddedItems | None:
     """Add items to a tenant's own corpus, without duplicates; return ``None`` if the tenant has no such corpus.
 
-    The caller checks that the items are of the corpus's kind.
-
-    Raise `CorpusFull` if the corpus would have more than `MOST_ITEMS`; no item is added then.
+    The caller checks that the items are of the corpus's kind. Raise `CorpusFull`, and add nothing, if the corpus would
+    have more than `MOST_ITEMS`.
     """
     corpus = corpora.lock(c, corpus_id, tenant)
     if corpus is None:
         return None
-    existing_items = _read_by_digest(c, corpus_id, [item.digest for item in items])
+    items_by_digest = _read_by_digest(c, corpus_id, [item.digest for item in items])
     new_items: dict[str, NewItem] = {}
     for item in items:
-        if _is_missing(existing_items.get(item.digest)):
+        existing_item = items_by_digest.get(item.digest)
+        if existing_item is None or existing_item.removed_at is not None:
             new_items.setdefault(item.digest, item)
     if new_items:
         if corpora.sizes(c, [corpus_id])[corpus_id] + len(new_items) > MOST_ITEMS:
             raise CorpusFull(corpus_id, MOST_ITEMS)
-        _delete_removed(c, corpus_id, tenant, [digest for digest in new_items if digest in existing_items])
+        _delete_removed(c, corpus_id, tenant, [digest for digest in new_items if digest in items_by_digest])
         _insert_items(c, corpus_id, tenant, list(new_items.values()))
-        corpus = corpora.change(c, corpus_id, tenant, {}) or corpus
-        existing_items |= _read_by_digest(c, corpus_id, list(new_items))
-    added_ids = frozenset(existing_items[digest].id for digest in new_items)
-    return AddedItems(corpus, tuple(existing_items[item.digest] for item in items), added_ids)
+        corpus = corpora.change(c, corpus_id, tenant, {}) or corpus  # without changes: increments the version
+        items_by_digest |= _read_by_digest(c, corpus_id, list(new_items))
+    added_ids = frozenset(items_by_digest[digest].id for digest in new_items)
+    return AddedItems(corpus, tuple(items_by_digest[item.digest] for item in items), added_ids)
 
 
 def find(c: Connection, corpus_id: str, item_id: str) -> StoredItem | None:
@@ -179,10 +179,8 @@ def _list_oldest_first(c: Connection, filters: Collection[ColumnElement[bool]], 
 def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new_item: NewItem) -> StoredItem | None:
     """Replace the text of an item, and append the former text to its provenance.
 
-    If the text does not change, as for a picture, the provenance stays the same. Return ``None`` if the tenant
-    has no such item.
-
-    Raise `ItemTaken` if another item of the corpus has the same sentence.
+    If the text does not change, as for a picture, the provenance stays the same. Return ``None`` if the tenant has no
+    such item; raise `ItemTaken` if another item of the corpus has the same sentence.
     """
     corpus = corpora.lock(c, corpus_id, tenant)
     old_item = None if corpus is None else find(c, corpus_id, item_id)
@@ -190,13 +188,13 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new_item: New
         return None
     same_sentence = _read_by_digest(c, corpus_id, [new_item.digest]).get(new_item.digest)
     if same_sentence is not None and same_sentence.id != item_id:
-        if not _is_missing(same_sentence):
+        if same_sentence.removed_at is None:
             raise ItemTaken(same_sentence.id)
         _delete_removed(c, corpus_id, tenant, [new_item.digest])
     statement = update(corpus_items).where(corpus_items.c.id == item_id)
     statement = statement.values(_item_columns(new_item) | _columns_of_edit(old_item, new_item, read_clock(c)))
-    corpora.change(c, corpus_id, tenant, {})
-    quota.subtract_rows(c, corpus_items, tenant, corpus_items.c.id == item_id)
+    corpora.change(c, corpus_id, tenant, {})  # without changes: increments the version
+    quota.subtract_rows(c, corpus_items, tenant, corpus_items.c.id == item_id)  # the old size; the new one is added
     edited_item = one_row(c, statement.returning(corpus_items), StoredItem)
     quota.add_rows(c, corpus_items, tenant, corpus_items.c.id == item_id)
     return edited_item
@@ -216,17 +214,17 @@ def remove_several(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str
         statement = update(corpus_items).where(corpus_items.c.id.in_(batch), *_present_conditions(corpus_id))
         removed_count += c.execute(statement.values(removed_at=now_ms())).rowcount
     if removed_count:
-        corpora.change(c, corpus_id, tenant, {})
+        corpora.change(c, corpus_id, tenant, {})  # without changes: increments the version
     return removed_count
 
 
 def _columns_of_edit(item: StoredItem, new_item: NewItem, edited_at: int) -> JsonObject:
     if item.text is None or item.text == new_item.text:
         return {}
-    newest_text = {"text": item.text, "source": item.source, "at": iso(edited_at)}
-    former_texts = [*item.provenance.get("edited_from", ()), newest_text]
+    former_text = {"text": item.text, "source": item.source, "at": iso(edited_at)}
+    former_texts = [*item.provenance.get("edited_from", ()), former_text]
     if len(former_texts) > MOST_EDITS:
-        former_texts = [former_texts[0], *former_texts[1 - MOST_EDITS :]]  # the first text is always stored
+        former_texts = [former_texts[0], *former_texts[1 - MOST_EDITS :]]  # the first and the newest
     return {"source": "edited", "provenance": {**item.provenance, "edited_from": former_texts}}
 
 
@@ -263,10 +261,6 @@ def _read_by_digest(c: Connection, corpus_id: str, digests: Sequence[str]) -> di
         query = select(corpus_items).where(corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(batch))
         items_by_digest.update((item.digest, item) for item in all_rows(c, query, StoredItem))
     return items_by_digest
-
-
-def _is_missing(item: StoredItem | None) -> bool:
-    return item is None or item.removed_at is not None
 
 
 def _present_conditions(corpus_id: str) -> tuple[ColumnElement[bool], ...]:

@@ -33,17 +33,14 @@ def new_item(item: CorpusItem, provenance: Json) -> NewItem:
 
 
 def as_item(sentence: Sentence, words: StereotypeWords, provenance: Json) -> NewItem | str:
-    """Convert a sentence to an item with its two terms and its counterpart.
-
-    If the sentence breaks the rules, return the reason (`assay.methods.shared.terms.sentences.check`).
-    """
+    """Convert a sentence to an item with its terms and counterpart; return the reason if it breaks the rules."""
     item = item_of(sentence, words)
     return item if isinstance(item, str) else new_item(item, provenance)
 
 
 def author_of(description: Json) -> JsonObject:
     """Return the author as stored in provenance: name, host, protocol and model, but no secret."""
-    # the part before @ may be a password
+    # the part before @ may be a password; an author without an address is named by its protocol
     host = urlsplit(str(description.get("base_url") or "")).netloc.rpartition("@")[2] or description["protocol"]
     model = (description.get("settings") or {}).get("model")
     return {"name": description["name"], "host": host, "protocol": description["protocol"], "model": model}
@@ -57,7 +54,7 @@ def rules_for(
     `specification_names` are those of the experiment; the words' own name is tried too. If no specification has these
     words, return rules without a version, and ``"en"``.
     """
-    references = [specification_names] if isinstance(specification_names, str) else list(specification_names or ())
+    references = [specification_names] if isinstance(specification_names, str) else specification_names or ()
     words_as_json = specifications.dump_words(words)
     for reference in (*references, words.name):
         specification = specifications.find_named(c, tenant, reference)
@@ -86,5 +83,6 @@ def _stored_items(c: Connection, tenant: str, request: AuthoredItems) -> tuple[C
         stored_items = authored_before(c, tenant, request.kind, request.terms, MOST_ITEMS)
     else:
         rules, _ = rules_for(c, tenant, request.words, request.specification)
-        stored_items = sentences_of_rules(c, tenant, rules.digest, "", MOST_ITEMS, only_own=True)
+        no_corpus = ""  # no id: none of the tenant's corpora is left out
+        stored_items = sentences_of_rules(c, tenant, rules.digest, no_corpus, MOST_ITEMS, only_own=True)
     return tuple(map(corpus_item, stored_items))

@@ -65,7 +65,8 @@ def find(c: Connection, tenant: str, name: str, version: int | None = None) -> S
     if (specification := one_row(c, newest_query, _specification_from_row)) is not None:
         return specification
     shipped_specification = shipped().get(name)
-    return None if shipped_specification is None or version not in {None, 1} else _as_stored(shipped_specification)
+    has_version = version in {None, 1}  # a shipped specification has a single version
+    return _as_stored(shipped_specification) if shipped_specification is not None and has_version else None
 
 
 def find_named(c: Connection, tenant: str, reference: str) -> StoredSpecification | None:
@@ -80,33 +81,30 @@ def find_named(c: Connection, tenant: str, reference: str) -> StoredSpecificatio
 def page(
     c: Connection, tenant: str, *, kind: str | None = None, before: tuple[int, str] | None = None, limit: int
 ) -> list[StoredSpecification]:
-    """List the newest versions of specifications: the tenant's, newest first, then the shipped ones.
-
-    The page starts after ``before = (created_at, name)``.
-    """
+    """List the newest versions after ``before = (created_at, name)``: the tenant's, newest first, then shipped ones."""
     own_specifications: list[StoredSpecification] = []
     after_time, after_name = before or (None, None)
     if after_time is None or after_time > 0:  # shipped specifications, which come last, have the time 0
-        latest = _latest_version(tenant)
+        latest = _latest_version(tenant)  # a filter, and a column of the result
         filters = equal(specifications, version=latest, kind=kind)
         query = select(specifications, latest).where(*_present_conditions(tenant), *filters)
         query = newest_first(query, specifications.c.created_at, specifications.c.name, before, limit)
-        own_specifications, after_name = all_rows(c, query, _specification_from_row), None
+        own_specifications = all_rows(c, query, _specification_from_row)
+        after_name = None  # no shipped specification was on an earlier page
     return [*own_specifications, *_shipped_after(kind, after_name)][:limit]
 
 
 def add(c: Connection, tenant: str, specification: Specification) -> StoredSpecification:
-    """Add the first version of a specification.
+    """Add the first version of a specification; raise `NameTaken` if the tenant or Assay has one with this name.
 
     Version numbers of a removed specification are not reused, so references in ratings stay unambiguous.
-
-    Raise `NameTaken` if the tenant or Assay has a specification with this name.
     """
     name = specification.name
     if name in shipped() or find(c, tenant, name) is not None:
         raise NameTaken(name)
     query = select(func.max(specifications.c.version)).where(*equal(specifications, tenant=tenant, name=name))
-    stored_specification = _insert(c, tenant, specification, (c.execute(query).scalar_one() or 0) + 1)
+    last_version = c.execute(query).scalar_one() or 0  # also of a removed specification
+    stored_specification = _insert(c, tenant, specification, last_version + 1)
     if stored_specification is None:
         raise NameTaken(name)
     return stored_specification
@@ -116,7 +114,6 @@ def add_version(c: Connection, tenant: str, specification: Specification) -> tup
     """Add a version to a tenant's specification; return ``None`` if the tenant has no such specification.
 
     Return the newest version, and whether it was added now: if the newest version has equal content, none is added.
-
     Raise `SpecificationError` if `specification` is of another kind than the earlier versions.
     """
     for _ in range(TRIES):
@@ -131,7 +128,7 @@ def add_version(c: Connection, tenant: str, specification: Specification) -> tup
             return newest, False
         if (new_version := _insert(c, tenant, specification, newest.version + 1)) is not None:
             return new_version, True
-    raise StoreUnavailable("conflict", 1)
+    raise StoreUnavailable("conflict", retry_after_s=1)
 
 
 def remove(c: Connection, tenant: str, name: str) -> bool:
@@ -165,6 +162,7 @@ def _digest(specification: Specification) -> str:
 
 def _described_columns(specification: Specification) -> dict[str, Any]:
     fields = {name: getattr(specification, name) for name in ("name", "title", "kind", "language", "citation")}
+    # the words have a name of their own, which must not differ
     return fields | {"words": dump_words(replace(specification.words, name=specification.name))}
 
 
@@ -188,9 +186,9 @@ def _present_conditions(tenant: str) -> tuple[ColumnElement[bool], ColumnElement
 def _latest_version(tenant: str) -> Any:
     """Return a subquery for the newest version of a row's specification."""
     versions = specifications.alias()
-    is_version = (versions.c.tenant == tenant, versions.c.name == specifications.c.name)
-    latest = select(func.max(versions.c.version)).where(*is_version)
-    return latest.where(versions.c.removed_at.is_(None)).correlate(specifications).scalar_subquery().label("latest")
+    conditions = versions.c.tenant == tenant, versions.c.name == specifications.c.name, versions.c.removed_at.is_(None)
+    latest = select(func.max(versions.c.version)).where(*conditions)
+    return latest.correlate(specifications).scalar_subquery().label("latest")
 
 
 def _shipped_after(kind: str | None, name: str | None) -> Iterator[StoredSpecification]:

@@ -64,13 +64,8 @@ def add(
     """Store a file, unless the tenant has uploaded the same bytes for the same purpose before.
 
     Return the upload, and whether it is new; an existing upload keeps its name and id, and gets the new summary.
-
-    Raises
-    ------
-    UploadsFull
-        If the tenant's uploads would take more than `quota_bytes` bytes.
-    QuotaExceeded
-        If everything that the tenant stores would take more than its quota.
+    Raise `UploadsFull` if the tenant's uploads would take more than `quota_bytes` bytes, and `QuotaExceeded` if
+    everything that it stores would take more than its quota.
     """
     quota.lock(c, new_upload.tenant)  # held until the end, so that concurrent uploads are added up
     statement = insert_into(c, uploads).values(created_at=now_ms(), **vars(new_upload))
@@ -82,7 +77,7 @@ def add(
     if upload.id != new_upload.id:
         return upload, False
     if quota_bytes is not None and (total := stored_bytes(c, new_upload.tenant)) > quota_bytes:
-        raise UploadsFull(total - new_upload.bytes, new_upload.bytes, quota_bytes)
+        raise UploadsFull(stored=total - new_upload.bytes, size=new_upload.bytes, quota=quota_bytes)
     quota.add_rows(c, uploads, new_upload.tenant, uploads.c.id == new_upload.id)
     content.seek(0)
     chunk_number = 0
@@ -93,10 +88,7 @@ def add(
 
 
 def find(c: Connection, reference: str, tenant: str, purpose: str | None = None) -> StoredUpload | None:
-    """Read a tenant's upload by its id or the digest of its content.
-
-    If the same bytes were uploaded for several purposes, a digest finds the newest upload, or that for `purpose`.
-    """
+    """Read a tenant's upload by its id or its content's digest: of several the newest, or that for `purpose`."""
     has_reference = or_(uploads.c.id == reference, uploads.c.digest == reference)
     query = select(uploads).where(uploads.c.tenant == tenant, has_reference, *equal(uploads, purpose=purpose))
     return one_row(c, query.order_by(uploads.c.created_at.desc(), uploads.c.id.desc()).limit(1), StoredUpload)
@@ -109,10 +101,7 @@ def stored_bytes(c: Connection, tenant: str) -> int:
 
 
 def remove(c: Connection, upload_id: str, tenant: str) -> bool:
-    """Delete an upload and its content; return false if there is none.
-
-    Raise `UploadInUse` if a queued or running job uses it.
-    """
+    """Delete an upload and its content; return false if there is none. Raise `UploadInUse` if a job still needs it."""
     digest_query = select(uploads.c.digest).where(uploads.c.id == upload_id, uploads.c.tenant == tenant)
     digest = c.execute(digest_query).scalar_one_or_none()
     if digest is None:

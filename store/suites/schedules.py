@@ -56,6 +56,7 @@ class Recurrence:
         if self.interval_s is not None:
             return self.interval_s
         cron = _parse_cron(str(self.cron), EPOCH)
+        # in minutes since midnight
         times_of_day = sorted(hour * 60 + minute for hour in cron.hours for minute in cron.minutes)
         gaps = [later - earlier for earlier, later in pairwise(times_of_day)]
         return 60 * min([*gaps, times_of_day[0] + MINUTES_A_DAY - times_of_day[-1]])
@@ -65,28 +66,28 @@ class Recurrence:
         if (self.cron is None) == (self.interval_s is None):
             raise SpecificationError("set exactly one of cron and interval_s", "cron")
         if self.cron is not None:
-            _next_time(self.cron, EPOCH + timedelta(days=366 * 50))  # raises an error if no date matches
+            _next_time(self.cron, EPOCH + timedelta(days=366 * 50))  # from 2020: raises an error if no date matches
         if self.shortest_s < shortest_s:
             field = "cron" if self.interval_s is None else "interval_s"
             problem = f"two runs would be {self.shortest_s} s apart"
             raise OutOfBounds(f"{problem}; the minimum of this service is {shortest_s} s", field)
 
-    def after(self, now_ms: int, anchor_ms: int) -> int:
-        """Return the first time after `now_ms`, in milliseconds since 1970; missed times are skipped.
+    def after(self, time_ms: int, anchor_ms: int) -> int:
+        """Return the first time after `time_ms`, both in milliseconds since 1970; missed times are skipped.
 
         `anchor_ms` is the time of any past or future run, for an interval; it is ignored for a cron expression.
         """
         if self.interval_s is None:
-            next_time = _next_time(str(self.cron), EPOCH + timedelta(milliseconds=now_ms))
+            next_time = _next_time(str(self.cron), EPOCH + timedelta(milliseconds=time_ms))
             return int((next_time - EPOCH) / timedelta(milliseconds=1))
         interval_ms = self.interval_s * 1000
-        return anchor_ms + ((now_ms - anchor_ms) // interval_ms + 1) * interval_ms
+        return anchor_ms + ((time_ms - anchor_ms) // interval_ms + 1) * interval_ms  # whole intervals from the anchor
 
     def times_from(self, first_ms: int, count: int) -> list[int]:
         """List `count` times of runs in milliseconds since 1970: `first_ms`, and those after it."""
         times = [first_ms]
         while len(times) < count:
-            times.append(self.after(times[-1], first_ms))
+            times.append(self.after(times[-1], anchor_ms=first_ms))
         return times
 
 
@@ -106,7 +107,7 @@ def _parse_cron(cron: str, after: datetime) -> CronSim:
     try:
         return CronSim(cron, after)
     except CronSimError as error:
-        field = str(error).removeprefix("Bad ")
+        field = str(error).removeprefix("Bad ")  # the message is "Bad hour", for example
         raise SpecificationError(
             f"the {field} of {cron!r} cannot be read; for example, '0 3 * * 1' is Mondays at 03:00", "cron"
         ) from None
@@ -250,7 +251,7 @@ def page(
 ) -> Rows[StoredSchedule]:
     """List a tenant's schedules, newest first, starting after the schedule ``before = (created_at, id)``."""
     stored_page = ROWS.page(c, tenant, before=before, limit=limit)
-    stored_page[:] = _with_changes(c, stored_page)
+    stored_page[:] = _with_changes(c, stored_page)  # in place, because `Rows` has attributes of its own
     return stored_page
 
 
@@ -268,7 +269,7 @@ def add(c: Connection, schedule: NewSchedule) -> StoredSchedule:
     """Add a schedule; its first run is at the first time of its recurrence after now."""
     now = read_clock(c)
     values = {"id": schedule.id, "tenant": schedule.tenant, "key_id": schedule.key_id, "version": 1}
-    values |= {"created_at": now, "updated_at": now, "next_at": schedule.recurrence.after(now, now)}
+    values |= {"created_at": now, "updated_at": now, "next_at": schedule.recurrence.after(now, anchor_ms=now)}
     values |= _schedule_columns(schedule.name, schedule.orders, schedule.recurrence, paused=schedule.paused)
     return ROWS.add(c, values)
 
@@ -285,8 +286,9 @@ def replace(
         return None
     now = read_clock(c)
     restarts = recurrence != stored_schedule.recurrence or (stored_schedule.paused and not paused)
-    times = {"updated_at": now, "next_at": recurrence.after(now, now) if restarts else stored_schedule.next_at}
-    ROWS.change(c, schedule_id, tenant, _schedule_columns(name, orders, recurrence, paused=paused) | times)
+    next_at = recurrence.after(now, anchor_ms=now) if restarts else stored_schedule.next_at
+    columns = _schedule_columns(name, orders, recurrence, paused=paused) | {"updated_at": now, "next_at": next_at}
+    ROWS.change(c, schedule_id, tenant, columns)
     return find(c, schedule_id, tenant)
 
 
@@ -323,16 +325,14 @@ def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun
         return None
     now = read_clock(c)
     run = _add_jobs(c, schedule, bounds)
+    next_at = schedule.recurrence.after(now, anchor_ms=schedule.next_at)
     if run.code == "cooling-down":
-        return _record_run(c, schedule, now, run, next_at=now + run.wait_s * 1000), run
-    return _record_run(c, schedule, now, run, next_at=schedule.recurrence.after(now, schedule.next_at)), run
+        next_at = now + run.wait_s * 1000  # tries again when the target has cooled down
+    return _record_run(c, schedule, now, run, next_at=next_at), run
 
 
 def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun] | None:
-    """Run a schedule now, even if it is paused, without changing its next time.
-
-    Return ``None`` if the tenant has no such schedule.
-    """
+    """Run a schedule now, even if paused, and keep its next time; ``None`` if the tenant has no such schedule."""
     schedule = ROWS.lock(c, schedule_id, tenant)
     if schedule is None:
         return None
@@ -344,7 +344,7 @@ def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tup
 def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> ScheduledRun:
     """Add the jobs of one run, or return the reason why no job was added."""
     orders = schedule.orders
-    first_template = orders.jobs[0]
+    first_template = orders.jobs[0]  # the jobs of a suite have the same target, author and visibility
     try:
         target = describe_now(c, schedule.tenant, first_template["target_id"], first_template["target"])
         author = _author_now(c, schedule.tenant, first_template.get("author"))
@@ -358,9 +358,9 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
         return ScheduledRun(None, code="cooling-down", failure=failure, wait_s=wait_s)
     if orders.kind == "watch":
         return _add_watch(c, schedule)
-    seed = random_seed()  # its tenant cannot know the questions beforehand either
+    seed = random_seed()  # new, so that not even the tenant knows the questions beforehand
     new_jobs = [_new_job(c, schedule, template, target, seed, author) for template in orders.jobs]
-    jobs.add_all(c, [(job, None) for job in new_jobs])
+    jobs.add_all(c, [(job, None) for job in new_jobs])  # None: no existing rating answers the job
     ids = tuple(job.id for job in new_jobs)
     if orders.cells is None:
         return ScheduledRun(ids[0], ids)
@@ -400,6 +400,7 @@ def _new_job(
     if author is not None:  # adds the items that the author generated in earlier runs
         method = with_stored_material(c, schedule.tenant, parse_method(template["experiment"]))
         fields["experiment"] = dump_method(method)
+    # of the experiment as requested, without the added items
     digest = request_digest(schedule.tenant, template["target_id"], target, template["experiment"], seed, author)
     return NewJob(
         tenant=schedule.tenant,

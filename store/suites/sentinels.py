@@ -80,7 +80,7 @@ def newest_changes(c: Connection, schedule_ids: Sequence[str]) -> dict[str, Noti
     columns = (run.schedule_id, change.rating_id, change.since, change.rerating_job_id, job_rows.c.status)
     changes_with_runs = service_changes.join(sentinel_runs, run.job_id == change.job_id)
     query = select(*columns).select_from(changes_with_runs.outerjoin(job_rows, job_rows.c.id == change.rerating_job_id))
-    query = query.where(run.schedule_id.in_(schedule_ids)).order_by(change.noticed_at)
+    query = query.where(run.schedule_id.in_(schedule_ids)).order_by(change.noticed_at)  # newer ones replace older ones
     return {schedule_id: NoticedChange(*row) for schedule_id, *row in c.execute(query)}
 
 
@@ -107,6 +107,7 @@ def _latest_rating(c: Connection, rating_id: str, tenant: str) -> tuple[StoredRa
     if rerating is not None and rerating.rating_id is not None:
         return _latest_rating(c, rerating.rating_id, tenant)
     change = None if row is None else Change(row.since, row.job_id, row.rerating_job_id, _failure_of(rerating))
+    # a withdrawn rating may wait for the re-rating under way, but is neither watched nor rated again
     if rating.withdrawn_at is not None and (change is None or change.failure is not None):
         raise WatchUnfit(f"the rating {rating.id} was withdrawn")
     return rating, change
@@ -145,12 +146,12 @@ def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job
 def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> NewJob:
     """Return the job of one run of a watch; raise errors as `watched_rating` and `repeat_job`."""
     rating = watched_rating(c, watch.rating, tenant)
-    rated_job = repeat_job(c, rating, key_id)
+    job = repeat_job(c, rating, key_id)
     experiment = watch._replace(rating=rating.id)._asdict()
-    described_job = (rated_job.target_id, rated_job.target)
-    digest = request_digest(tenant, *described_job, {"watch": experiment}, rated_job.seed)
+    digest = request_digest(tenant, job.target_id, job.target, {"watch": experiment}, job.seed)
+    # no nonce: only jobs that measure a rating commit to their experiment and seed
     values: JsonObject = {"experiment": experiment, "request_digest": digest, "nonce": "", "expected": watch.cases}
-    return replace(rated_job, kind="watch", visibility="private", **values)
+    return replace(job, kind="watch", visibility="private", **values)
 
 
 def repeat_job(c: Connection, rating: StoredRating, key_id: str | None) -> NewJob:
@@ -200,7 +201,7 @@ def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
     watch, now = Watch(**(claim.job.experiment or {})), read_clock(c)
     lock_transaction(c, f"watch:{watch.rating}")
     earlier_runs, earlier_times = runs_of(c, watch)
-    if earlier_runs:  # a run that began at the same time may have chosen other cases
+    if earlier_runs:  # a run that began at the same time may have chosen other cases; only the first has a reference
         run = replace(run, outcomes={key: run.outcomes.get(key) for key in earlier_runs[0].outcomes}, reference={})
     evidence = evidence_of_change([*earlier_runs, run])
     is_same_watch = equal(sentinel_runs, schedule_id=watch.schedule, rating_id=watch.rating)
@@ -222,7 +223,7 @@ def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int
     rating = ratings.find(c, watch.rating, job.tenant)
     if c.execute(query).first() is not None or rating is None:
         return None
-    change = Change(since, job.id, NO_JOB_ID, None)
+    change = Change(since, job.id, rerating_job_id=NO_JOB_ID, failure=None)
     try:
         change = change._replace(rerating_job_id=jobs.add(c, repeat_job(c, rating, job.key_id)).id)
     except UNFIT as error:

@@ -25,10 +25,7 @@ from store.suites.tables import suite_cells, suites
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a suite: one method and attribute.
-
-    `label` distinguishes cells of the same method and attribute, for example by language; empty is the default.
-    """
+    """A cell of a suite: one method and attribute; `label` distinguishes such cells, for example by language."""
 
     method: str
     attribute: str
@@ -132,7 +129,7 @@ def add(c: Connection, new_suite: NewSuite) -> StoredSuite:
     values |= {"target": dict(new_suite.target), "request": dict(new_suite.request)}
     suite = ROWS.add(c, values | {"target_url": new_suite.target.get("base_url"), "created_at": now_ms()})
     entries = enumerate(new_suite.cells)
-    rows = [{"suite_id": suite.id, "place": index, **vars(cell), "job_id": job} for index, (cell, job) in entries]
+    rows = [{"suite_id": suite.id, "place": index, **vars(cell), "job_id": job_id} for index, (cell, job_id) in entries]
     c.execute(insert(suite_cells), rows)
     return suite
 
@@ -174,10 +171,10 @@ def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, SuiteProgres
         rows_by_suite.setdefault(row.suite_id, []).append(row)
     return {
         suite_id: SuiteProgress(
-            {row.status: row.cells for row in rows},
-            sum(int(row.asked) for row in rows),
-            sum(int(row.expected) for row in rows),
-            max((row.last_end for row in rows if row.last_end is not None), default=None),
+            by_status={row.status: row.cells for row in rows},
+            asked=sum(int(row.asked) for row in rows),
+            expected=sum(int(row.expected) for row in rows),
+            last_end=max((row.last_end for row in rows if row.last_end is not None), default=None),
         )
         for suite_id, rows in rows_by_suite.items()
     }
@@ -186,10 +183,10 @@ def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, SuiteProgres
 def tally(cells: Sequence[StoredCell]) -> SuiteProgress:
     """Compute the progress of a suite from its cells."""
     return SuiteProgress(
-        Counter(cell.status for cell in cells),
-        sum(cell.asked for cell in cells),
-        sum(cell.expected for cell in cells),
-        max((cell.finished_at for cell in cells if cell.finished_at is not None), default=None),
+        by_status=Counter(cell.status for cell in cells),
+        asked=sum(cell.asked for cell in cells),
+        expected=sum(cell.expected for cell in cells),
+        last_end=max((cell.finished_at for cell in cells if cell.finished_at is not None), default=None),
     )
 
 
@@ -202,17 +199,14 @@ def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, Ra
 
 
 def reusable_work(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, ReusableWork]:
-    """Read the existing work for several request digests, in two queries.
-
-    Ratings older than `max_age_s` seconds are left out; 0 leaves out all ratings.
-    """
+    """Read existing work for request digests, without ratings older than `max_age_s` seconds; 0 leaves out all."""
+    # both queries are ascending by time, so that newer rows replace older ones
     facts_by_digest: dict[str, JsonObject] = {digest: {} for digest in digests}
     if max_age_s > 0:
         fresh_ratings = (
             select(ratings.c.request_digest, ratings.c.id, ratings.c.visibility)
             .where(ratings.c.tenant == tenant, ratings.c.request_digest.in_(digests), ratings.c.withdrawn_at.is_(None))
             .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
-            # ascending by time, so that newer ratings replace older ones in `facts_by_digest`
             .order_by(ratings.c.created_at, ratings.c.id)
         )
         for rating in c.execute(fresh_ratings):

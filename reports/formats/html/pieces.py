@@ -51,7 +51,7 @@ def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) ->
     """Write a table; the first cell of a row is its head and may link to a part of the page."""
     classes = ["n" if is_numeric else None for is_numeric in listing.numeric]
     targets = [*links] or [""] * len(listing.rows)
-    heat = listing.heat or ((None,) * len(listing.columns),) * len(listing.rows)
+    heat = listing.heat or ((None,) * len(listing.columns),) * len(listing.rows)  # None: not shaded
     head = tag(
         "tr", *(tag("th", name, scope="col", class_=css) for name, css in zip(listing.columns, classes, strict=True))
     )
@@ -77,7 +77,7 @@ def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) ->
 def _draw_cell(text: str, number_class: str | None, share: float | None) -> Markup:
     if text == NOT_MEASURED:
         return tag("td", text, class_="none")
-    number_class = "i" if _INTERVAL.fullmatch(text) else number_class
+    number_class = "i" if _INTERVAL.fullmatch(text) else number_class  # i: interval, n: number
     classes = " ".join(filter(None, (number_class, None if share is None else heat_class(share))))
     return tag("td", text, class_=classes or None)
 

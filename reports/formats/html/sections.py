@@ -198,6 +198,7 @@ def verify_section() -> Markup:
 
 
 def _mark_commands(line: str) -> list[str | Markup]:
+    # parts with an odd index are within backticks
     return [tag("code", part) if index % 2 else part for index, part in enumerate(line.split("`"))]
 
 
@@ -223,6 +224,7 @@ def component_section(component: Component, rating: RatingView, *, opened: bool)
 
 def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup:
     key = f"c{component.number}"
+    # a single component has the bar of the rating, which is above
     bar = {} if alone else {"probabilities": probabilities_bar(component.verdict, rating.document.confidence, key)}
     method_figures = {chart.title: picture(chart, f"{key}-p{index}") for index, chart in enumerate(component.pictures)}
     block_figures = {
@@ -232,7 +234,6 @@ def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup
     # figures of translators are shown, or named as missing, unless the component has other figures
     shows_blocks = component.part.blocks or component.transitions or not (method_figures or component.sheets)
     translation_figures = block_figures if shows_blocks else {}
-    # `bar` is empty for a single component, because the rating above has the same bar
     return figures({**bar, "effects": effects_forest(component, key), **translation_figures, **method_figures})
 
 

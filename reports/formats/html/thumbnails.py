@@ -72,7 +72,7 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
 
 def _draw_case(share: float, case: CaseWords, thumbnail_urls: Mapping[str, str]) -> Markup:
     """Draw the thumbnail of a case with its square, whose share `share` is filled from below."""
-    height = 12 * share
+    height = 12 * share  # of the square, whose side is 12
     square = tag(
         "svg", box(1, 1, 12, 12, "hollow"), box(1, 13 - height, 12, height, "bar"), class_="fig", viewBox="0 0 14 14"
     )
