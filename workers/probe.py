@@ -146,7 +146,7 @@ async def _probe(
     quoter = Quoter(target.secret)
     return ProbeResult(
         question=quoter.clean(text_of_question(ask)),
-        exchange=None if exchange is None else show_exchange(exchange, [*_secrets(target)]),
+        exchange=None if exchange is None else show_exchange(exchange, _secrets(target)),
         exchanges=len(exchanges),
         reading=None if reply.failure is not None else quoter.clean(answer_text(reply.value)),
         latency_s=exchange.seconds if exchange is not None and exchange.received is not None else None,
@@ -219,7 +219,7 @@ def text_of_question(ask: Ask) -> str:
         case Look():
             return describe_question(ask)
         case Classify() | Regress() | Embed():
-            return answer_text(content_of(ask))
+            return answer_text(content_of(ask))  # these questions hold values like those of answers
         case Translate(text=text, source=source, target=target):
             return f"{source} to {target}: {text}"
         case _:

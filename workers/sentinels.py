@@ -88,7 +88,9 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
     outcomes = {key: outcome for key, outcome in known_outcomes.items() if outcome is not None}
     if not outcomes:
         raise WatchUnfit(f"the record of {watch.rating} has no case that can be asked again")
+    # a child generator, because the test of the run draws from the generator of the same seed
     sentinel_keys = choose_sentinels(list(outcomes), watch.cases, generator(job.seed).spawn(1)[0])
+    # all runs of a test ask the same cases
     case_keys = frozenset(earlier_runs[0].outcomes if earlier_runs else (*sentinel_keys.fresh, *sentinel_keys.telling))
     reference = {} if earlier_runs else {key: outcomes[key] for key in sentinel_keys.fresh}
     by_unit = {observation.probe.unit: observation for observation in observations}

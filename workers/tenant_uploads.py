@@ -122,7 +122,8 @@ class Library:
     def _delete_old_copies(self, newest: Path) -> None:
         """Delete the least recently used copies; a worker that uses a copy keeps its files open."""
         older_copies = [copy for copy in self.folder.iterdir() if not copy.name.startswith(".") and copy != newest]
-        for copy in sorted(older_copies, key=_used_at)[: max(0, len(older_copies) + 1 - MAX_EMBEDDINGS)]:
+        surplus = max(0, len(older_copies) + 1 - MAX_EMBEDDINGS)  # + 1: the newest
+        for copy in sorted(older_copies, key=_used_at)[:surplus]:
             shutil.rmtree(copy, ignore_errors=True)
 
 

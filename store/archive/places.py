@@ -54,7 +54,7 @@ def put(location: str, name: str, content: BinaryIO) -> None:
     partial_file = folder / f".{name}.partial"
     with partial_file.open("wb") as file:
         os.fchmod(file.fileno(), 0o600)
-        shutil.copyfileobj(content, file, 1 << 20)
+        shutil.copyfileobj(content, file, length=1 << 20)
         file.flush()
         os.fsync(file.fileno())
     partial_file.replace(folder / name)
@@ -90,7 +90,7 @@ class Archived:
         problem = ", which was altered"
         try:
             tar_members = read(self.location, self.file, self.start, self.size)
-        except (OSError, AssayError) as error:
+        except (OSError, AssayError) as error:  # the digest of nothing differs, so this is raised below
             tar_members, problem = b"", f", which cannot be read ({type(error).__name__})"
         if sha256(tar_members).hexdigest() != self.digest:
             raise EvidenceArchived(self.job_id, self.month, self.file, problem)

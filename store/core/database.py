@@ -78,11 +78,12 @@ class Database:
         parsed_url, pool_options = database_url(url), pool_options_of(pool_size, max_overflow, pool_timeout_s)
         if parsed_url.drivername == "sqlite":
             self._reader = sqlite_reader(parsed_url, lock_wait_s, **pool_options)
-            self._writer = sqlite_writer(parsed_url, lock_wait_s, **pool_options_of(1, 0, lock_wait_s))  # one writer
+            one_writer = pool_options_of(size=1, overflow=0, timeout_s=lock_wait_s)  # SQLite admits one at a time
+            self._writer = sqlite_writer(parsed_url, lock_wait_s, **one_writer)
         else:
             self._writer = postgres(parsed_url, lock_wait_s, **pool_options)
             self._reader = self._writer.execution_options(isolation_level="AUTOCOMMIT")
-        self._writer = self._writer.execution_options(tenant_quota=quota)
+        self._writer = self._writer.execution_options(tenant_quota=quota)  # enforced by `store.quota.quota.check`
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

@@ -142,7 +142,7 @@ def _migration_scripts() -> ScriptDirectory:
 
 def _alembic_config() -> Config:
     config = Config()
-    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
+    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))  # a single % would start a variable
     config.set_main_option("path_separator", "os")
     return config
 

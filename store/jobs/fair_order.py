@@ -62,6 +62,7 @@ def register(c: Connection, worker: str, slots: int, for_s: float) -> None:
 _slots_of_workers = select(func.sum(workers.c.slots)).where(workers.c.alive_until > now_ms())
 _all_slots = func.coalesce(_slots_of_workers.scalar_subquery(), 0)
 _own_slots = bindparam("own_slots", type_=Integer)
+# `case` returns the larger of two numbers, for which SQLite and Postgres have functions of different names
 _three_quarters = case((_all_slots > _own_slots, _all_slots), else_=_own_slots) * 3 // 4
 _usual_share = case((_three_quarters > 1, _three_quarters), else_=1)
 _most_running = func.coalesce(bindparam("most_running", type_=Integer), _usual_share)
@@ -184,7 +185,7 @@ class QueueState:
         """
         running = Counter(job.tenant for job in self.running)
         latest_start = max((job.started_at for job in self.running if job.tenant == tenant), default=0)
-        _, last_start = self.waiting.get(tenant, (0, latest_start))
+        _, last_start = self.waiting.get(tenant, (0, latest_start))  # `waiting` may be cut, or older than the job
         jobs_of_others = 0
         for other, (due_jobs, other_last_start) in self.waiting.items():
             # the k-th due job of the other tenant has the turn running[other] + k, and this job running[tenant] +

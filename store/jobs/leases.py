@@ -118,6 +118,7 @@ FROZEN_S = 10
 
 def _serialise_claims(c: Connection) -> None:
     if c.dialect.name == "postgresql":  # SQLite serialises all writes
+        # True: until the transaction ends
         session_timeout = func.set_config("idle_in_transaction_session_timeout", f"{FROZEN_S}s", True)
         c.execute(select(session_timeout, func.pg_advisory_xact_lock(CLAIM_LOCK)))
 
@@ -193,6 +194,7 @@ def release(
     if job.cancel_requested:
         end_cancelled(c, job)
         return
+    # the claim has counted this attempt already
     attempts_without_progress = max(0, job.attempts_without_progress - (0 if charge_attempt else 1))
     statement = update_job(
         status="queued",

@@ -68,7 +68,7 @@ def recall(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Observ
     return by_unit
 
 
-SEARCHED_ROWS = 250
+ROWS_AT_A_TIME = 250
 """Rows that a search reads at a time."""
 
 
@@ -171,8 +171,8 @@ def search(
     A search that reads `ROWS_A_SEARCH` rows without filling the page ends there, so a page can be short or empty.
     """
     matches: list[StoredObservation] = []
-    for _ in range(ROWS_A_SEARCH // SEARCHED_ROWS):
-        rows = page(c, job_id, after, SEARCHED_ROWS, criteria.conditions)
+    for _ in range(ROWS_A_SEARCH // ROWS_AT_A_TIME):
+        rows = page(c, job_id, after, ROWS_AT_A_TIME, criteria.conditions)
         for row in rows:
             if len(matches) == limit:
                 return matches, after
@@ -181,7 +181,7 @@ def search(
             after = row.seq
         if rows.cut:
             break
-        if len(rows) < SEARCHED_ROWS:
+        if len(rows) < ROWS_AT_A_TIME:
             return matches, None
     return matches, after
 
@@ -224,7 +224,7 @@ def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) ->
         failed_count += _failed_count(row) - _failed_count(stored_row)
     if rows:
         c.execute(_replacing_insert(c), rows)
-    return CounterIncrements(last_seq - job.observed, asked_count, failed_count)
+    return CounterIncrements(new=last_seq - job.observed, probes=asked_count, failed=failed_count)
 
 
 def _read_recorded(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Mapping[str, Any]]:
@@ -264,7 +264,7 @@ def _stored_observation(row: RowMapping) -> StoredObservation:
 
 
 def observation_in(row: RowMapping | JsonObject) -> Observation:
-    """Return the observation in a row."""
+    """Return the observation in a row, whose `reply` has the value and the failure."""
     return Observation.from_json({"unit": row["unit"], "ask": row["ask"], "copied": row["copied"], **row["reply"]})
 
 

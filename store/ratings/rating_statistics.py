@@ -64,7 +64,7 @@ def distribution(
     newest = newest_ratings.where(numbered.position == 1).subquery().c
     group_columns = (newest.kind, newest.attribute, newest.method, newest.letter)
     query = select(*group_columns, func.count()).where(newest.requester == newest.most_trusted).group_by(*group_columns)
-    return Counter({tuple(group): count for *group, count in c.execute(query)})
+    return Counter({tuple(key): count for *key, count in c.execute(query)})
 
 
 @dataclass(frozen=True)

@@ -170,6 +170,7 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     document = as_json(replace(rating, **facts))
     unmasked_document = None
     if new_rating.public is not None:
+        # without the salt, masked counts could be guessed by the digest
         unmasked_document = document | {"salt": token_hex(16)}
         mask_facts = {**(new_rating.public.masked or {}), "unmasked": rating_digest(unmasked_document)}
         document = as_json(replace(new_rating.public, masked=mask_facts, **facts))
@@ -302,6 +303,7 @@ def _read_page(
         query = query.where(ratings.c.id.in_(of_service))
     if q is None or (is_among_newest := _newest_only(c, before)) is None:
         return page_of(c, query, ratings, build, before, limit)
+    # the newest ratings often fill the page; otherwise the services are found by the index of names
     newest_rows = page_rows(c, query.where(is_among_newest), ratings, before, limit)
     newest_page = limit_rows(newest_rows, lambda row: build(**row))
     if newest_page.cut or len(newest_page) >= limit:

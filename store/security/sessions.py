@@ -66,12 +66,7 @@ def begin(
 def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | None:
     """Find the rights of a session that has not ended; the use is recorded at most once a minute.
 
-    Parameters
-    ----------
-    c : Connection
-    token : str
-    rules : mapping
-        The current rules by their HMACs (`Vault.mark`).
+    `rules` are the current rules by their HMACs (`Vault.mark`).
     """
     now = now_ms()
     key_is_valid = and_(
@@ -89,7 +84,7 @@ def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | Non
         return None
     rule = rules.get(row.rule) if row.rule else None
     tenant, scopes = (row.tenant, row.scopes) if rule is None else (rule.tenant, rule.scopes)
-    if tenant is None:
+    if tenant is None:  # the session's key or rule is no longer valid
         return None
     if row.seen_at <= row.now - USE_NOTED_MS:
         execute_if_writable(c, update(sessions).where(sessions.c.digest == _digest(token)).values(seen_at=now_ms()))

@@ -107,7 +107,7 @@ def challenge_callback(c: Connection, challenge_id: str, notice: ClaimedDelivery
     now, job_id = read_clock(c), notice.payload["data"]["job_id"]
     facts = {"job_id": job_id, "challenge": token_urlsafe(TOKEN_BYTES)}
     message = _Message(CHALLENGE, now, facts, f"{base_url}/v1/jobs/{job_id}")
-    row = _delivery_row(message, notice.tenant, notice.url, None, now) | {"id": challenge_id}
+    row = _delivery_row(message, notice.tenant, notice.url, webhook=None, now=now) | {"id": challenge_id}
     c.execute(insert_into(c, deliveries).on_conflict_do_nothing(), [row])
 
 
@@ -118,7 +118,8 @@ def answers_challenge(payload: Json, answer: str | None) -> bool:
         document = json.loads(text)
     except (ValueError, RecursionError):
         document = None
-    return token in (text, document.get("challenge") if isinstance(document, dict) else document)
+    json_token = document.get("challenge") if isinstance(document, dict) else document  # the latter: a JSON string
+    return token in (text, json_token)
 
 
 def _receivers(notice: Notice, endpoints: Mapping[str, Sequence[Webhook]]) -> Iterator[tuple[str, Webhook | None]]:

@@ -25,7 +25,7 @@ def make_celery(settings: Settings) -> Celery:
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         task_ignore_result=True,
-        task_time_limit=settings.longest_deadline_s + 60,
+        task_time_limit=settings.longest_deadline_s + 60,  # after the alarm of a job (`workers.engine.heartbeat`)
         worker_prefetch_multiplier=1,
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_hijack_root_logger=False,
