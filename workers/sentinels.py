@@ -54,7 +54,7 @@ class WatchTask:
             return case_key in self.case_keys
 
         design = self.method.design(generator(self.rating.seed or 0))
-        return asked_again(design, self.recorded, is_sentinel, self.method.finding(()))
+        return asked_again(design, self.recorded, is_sentinel, finding=self.method.finding(()))
 
     def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:  # noqa: ARG002  in the ledger
         """Read the outcomes from the job's observations, and store and test the run; a lost answer is no outcome."""

@@ -78,7 +78,7 @@ def database_size(c: Connection, *, compact: bool = False) -> int:
 
 
 def _next_month_and_job_ids(c: Connection, last_id: str, before_ms: int) -> tuple[str, list[str]]:
-    has_rows = exists().where(observations.c.job_id == jobs.c.id)
+    has_rows = exists().where(observations.c.job_id == jobs.c.id)  # false if they are archived already
     query = select(jobs.c.id, jobs.c.created_at).where(jobs.c.id > last_id, jobs.c.finished_at < before_ms, has_rows)
     rows = c.execute(query.order_by(jobs.c.id).limit(JOBS_A_FILE)).all()
     # a file has jobs of one month: here those before the first job of another month

@@ -134,7 +134,7 @@ def next_job(c: Connection, share: Share, attempt_cap: int) -> tuple[str, int | 
 def within_share(share: Share) -> ColumnElement[bool]:
     """Return the condition that the tenant of a job may have another running job."""
     if share.max_jobs == NO_LIMIT:
-        return jobs.c.id.is_not(None)
+        return jobs.c.id.is_not(None)  # true of every job
     running = jobs.alias("running_jobs")
     running_tenants = select(running.c.tenant).where(running.c.status == "running").group_by(running.c.tenant)
     return jobs.c.tenant.not_in(running_tenants.having(func.count() >= _most_running.params(_share_parameters(share))))
@@ -249,8 +249,8 @@ def _wait_s(jobs_ahead: int, running: Sequence[RunningJob], slots: int, mean_s: 
         return 0.0
     if mean_s is None:
         return None
-    free_in_s = sorted(max(0.0, (_duration_s(job) or mean_s) - job.elapsed_s) for job in running)
-    free_in_s = [mean_s] * max(0, free_slots) + free_in_s  # the jobs before this one take the free slots at once
+    free_in_s = [max(0.0, (_duration_s(job) or mean_s) - job.elapsed_s) for job in running]
+    free_in_s += [mean_s] * max(0, free_slots)  # the jobs before this one take the free slots at once
     full_rounds, slot_index = divmod(jobs_ahead - max(0, free_slots), len(free_in_s))
     return full_rounds * mean_s + sorted(free_in_s)[slot_index]
 

@@ -192,7 +192,7 @@ class Job(RequestedWork):
 
 def job_from(**row: Any) -> Job:
     """Build a job from a full row of the table."""
-    return Job(sealed_secret=take_sealed(row), **row)
+    return Job(sealed_secret=take_sealed(row), **row)  # `take_sealed`, evaluated first, shortens the row
 
 
 def claimable() -> ColumnElement[bool]:

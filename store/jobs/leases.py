@@ -150,7 +150,7 @@ CHANGING = tuple(column for column in jobs.c if column.name not in {"target", "a
 def updated_job(claim: Claim, row: RowMapping) -> Job:
     """Return the claimed job with the `CHANGING` columns of its current row."""
     fields = dict(row)
-    return replace(claim.job, sealed_secret=take_sealed(fields), **fields)
+    return replace(claim.job, sealed_secret=take_sealed(fields), **fields)  # as in `job_from`
 
 
 def hold(c: Connection, claim: Claim) -> Job:

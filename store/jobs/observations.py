@@ -213,18 +213,18 @@ def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) ->
     entry_of_unit = {entry.observation.probe.unit: entry for entry in entries}
     stored_rows = _read_recorded(c, job.id, list(entry_of_unit))
     now, last_seq = read_clock(c), job.observed
-    rows, asked_count, failed_count = [], 0, 0
+    rows, asked_increment, failed_increment = [], 0, 0
     for unit, entry in entry_of_unit.items():
         row = _row_of_entry(entry) | {"job_id": job.id, "fence": fence, "recorded_at": now}
         stored_row = stored_rows.get(unit)
         row["seq"] = last_seq + 1 if stored_row is None else stored_row["seq"]
         last_seq = max(last_seq, row["seq"])
         rows.append(row)
-        asked_count += _asked_count(row) - _asked_count(stored_row)
-        failed_count += _failed_count(row) - _failed_count(stored_row)
+        asked_increment += _asked_count(row) - _asked_count(stored_row)
+        failed_increment += _failed_count(row) - _failed_count(stored_row)
     if rows:
         c.execute(_replacing_insert(c), rows)
-    return CounterIncrements(new=last_seq - job.observed, probes=asked_count, failed=failed_count)
+    return CounterIncrements(new=last_seq - job.observed, probes=asked_increment, failed=failed_increment)
 
 
 def _read_recorded(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Mapping[str, Any]]:

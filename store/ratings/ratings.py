@@ -220,10 +220,11 @@ def sentences(c: Connection, ids: Collection[str]) -> dict[str, str]:
 def service_key(target: Mapping[str, Any]) -> str | None:
     """Return the key of a service: the first digits of the digest of its kind, protocol, address and settings."""
     digest = target.get("digest")
-    return _service_key(str(digest)) if digest else None
+    return key_of_digest(str(digest)) if digest else None
 
 
-def _service_key(digest: str) -> str:
+def key_of_digest(digest: str) -> str:
+    """Return the key of a service whose description has a digest."""
     return digest.removeprefix("sha256:")[:KEY_DIGITS]
 
 
@@ -299,7 +300,7 @@ def _read_page(
         .where(*equal(ratings, **filters), *about_target(ratings, q, kind))
     )
     if digest is not None:
-        of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == _service_key(digest))
+        of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == key_of_digest(digest))
         query = query.where(ratings.c.id.in_(of_service))
     if q is None or (is_among_newest := _newest_only(c, before)) is None:
         return page_of(c, query, ratings, build, before, limit)

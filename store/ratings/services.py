@@ -26,7 +26,7 @@ from store.core.engines import chunks
 from store.core.rows import all_rows, equal, holds
 from store.jobs.tables import jobs
 from store.ratings import standing
-from store.ratings.ratings import KEY_DIGITS, RatingFacts
+from store.ratings.ratings import KEY_DIGITS, RatingFacts, key_of_digest
 from store.ratings.standing import WHOLE, Conditions
 from store.ratings.tables import ratings, service_ratings, site
 from store.targets.domains import current_owners, owner_of
@@ -174,7 +174,7 @@ def newest(
 
 def newest_letters(c: Connection, tenant: str, digests: Collection[str]) -> dict[str, NewestLetter]:
     """Return the tenant's newest rating of each service, without withdrawn ones, by the digest of its description."""
-    digest_of_key = {digest.removeprefix("sha256:")[:KEY_DIGITS]: digest for digest in digests}
+    digest_of_key = {key_of_digest(digest): digest for digest in digests}
     newest_first = (rated.created_at.desc(), rated.rating_id.desc())
     position = func.row_number().over(partition_by=rated.service, order_by=newest_first)
     columns = (rated.rating_id, *(rated[name] for name in NewestLetter._fields[1:]))  # `id` is called `rating_id`

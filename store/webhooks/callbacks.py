@@ -66,7 +66,7 @@ def _may_be_sent(c: Connection, delivery: ClaimedDelivery, base_url: str) -> boo
         if unanswered_counts["given-up"] >= MOST_UNANSWERED:
             record(c, delivery, Outcome(elapsed_ms=0, failure=TOO_MANY), Next(delay_s=None))
             return False
-        if unanswered_counts.total() < MOST_UNANSWERED:
+        if unanswered_counts.total() < MOST_UNANSWERED:  # otherwise it waits for the challenges that are under way
             fan_out.challenge_callback(c, id_of_challenge, delivery, base_url)
     created_at = c.execute(select(deliveries.c.created_at).where(deliveries.c.id == delivery.id)).scalar_one()
     waited_s = (delivery.claimed_at - created_at) / 1000

@@ -51,7 +51,7 @@ def _limit_answer_wait(connection: pyamqp.Connection) -> None:
 
 def _broker_options(broker: str) -> dict[str, object]:
     if broker.startswith(MEMORY):
-        return {"broker_transport_options": {"polling_interval": 0.02}}
+        return {"broker_transport_options": {"polling_interval": 0.02}}  # kombu's default is 1 s
     if broker.startswith(RABBITMQ):
         return {
             "task_default_queue_type": "quorum",
