@@ -119,14 +119,8 @@ def examination_of(
 async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple[JobService, JobService | None]]:
     """Build the rated service and the author or judge, if the job has one, and connect to them in the block.
 
-    Raises
-    ------
-    TargetMoved
-        If a saved target has another address or protocol now.
-    CallFailed
-        If the guard refuses an address.
-    RatingsRefused, HostCoolingDown
-        If a host refuses ratings, or cools down after another rating.
+    Raise `TargetMoved` if a saved target has another address or protocol now, `CallFailed` if the guard refuses an
+    address, and `RatingsRefused` or `HostCoolingDown` if a host refuses ratings, or cools down after another rating.
     """
     settings = context.settings
     # known to the agency only; it determines the order of questions and the texts of examinations
@@ -258,7 +252,7 @@ def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
 
 
 def hosts_of(*target_documents: Json | None) -> tuple[str, ...]:
-    """Return the hosts of the targets in alphabetical order; for a target without an address, its protocol."""
+    """Return the targets' hosts, without user names, sorted; for a target without an address, its protocol."""
     hosts: set[str] = set()
     for document in filter(None, target_documents):
         for link in _links(document):

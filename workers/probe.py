@@ -174,7 +174,7 @@ def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence
     match target.kind:
         case Kind.TRANSLATOR:
             source, target_language = pairs[0]
-            _, sentence = sentences_in(source, 1)[0]
+            _, sentence = sentences_in(source, count=1)[0]
             return [Translate(sentence, source, target_language)]
         case Kind.LANGUAGE_MODEL:
             return [*asks[:1], *image_questions(target), *(SAMPLE_QUESTIONS[rung][0] for rung in RUNGS), SAMPLE_PROMPT]

@@ -24,7 +24,7 @@ from store.jobs.tables import jobs, workers
 MOST_COUNTED = 200
 """Maximum number of jobs, and of tenants, that are counted, so that reading a status stays cheap with a long queue."""
 
-NO_LIMIT = 2**31 - 1
+NO_LIMIT = 2**31 - 1  # the largest INTEGER of a database
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ def page(
     `q` is searched for in the target's name and address; `made` is the id of the job's rating; `filters` maps
     columns (``status``, ``target_url``, ``kind``) to their required values, where ``None`` means any value.
     """
-    query = select(jobs).where(*equal(jobs, tenant=tenant, **filters), *about_target(jobs, q, None))
+    query = select(jobs).where(*equal(jobs, tenant=tenant, **filters), *about_target(jobs, q, kind=None))
     if made is not None:
         query = query.where(jobs.c.id == select(ratings.c.job_id).where(ratings.c.id == made).scalar_subquery())
     return page_of(c, query, jobs, job_from, before, limit)

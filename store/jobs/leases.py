@@ -102,7 +102,7 @@ def claim_next(
             if dispatched_at is None:
                 _announce_again(c, job_id, new_claim)
             return new_claim
-    _announce_again(c, job_id, None)
+    _announce_again(c, job_id, new_claim=None)
     return None
 
 
@@ -177,7 +177,7 @@ def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
     if row is not None:
         return Beat(row.cancel_requested, lease_held=True)
     query = select(jobs.c.id).where(jobs.c.id == claim.job.id, jobs.c.fence == claim.fence, jobs.c.status.in_(ENDED))
-    return Beat(False, lease_held=c.execute(query).one_or_none() is not None)
+    return Beat(cancel_requested=False, lease_held=c.execute(query).one_or_none() is not None)
 
 
 def release(

@@ -74,9 +74,10 @@ def standing(rating: _RatingRow, owner: str | None) -> Standing:
     """Return the standing of a rating; `owner` is the tenant with the newest valid proof of its host."""
     requester = requester_of(rating.tenant, owner)
     if rating.host is None:
-        return Standing(requester, None, for_address=False)
+        return Standing(requester, host_proved=None, for_address=False)
     is_trusted = requester != "other" or rating.description == "default"
-    return Standing(requester, owner is not None, for_address=is_trusted and rating.description != "uploaded")
+    for_address = is_trusted and rating.description != "uploaded"
+    return Standing(requester, host_proved=owner is not None, for_address=for_address)
 
 
 def standings(c: Connection, rows: Iterable[_RatingRow]) -> dict[str, Standing]:

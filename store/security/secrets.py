@@ -85,8 +85,8 @@ class Vault:
     def seal(self, plain_text: str, *, tenant: str, target: str, field: str) -> SealedSecret:
         """Encrypt a secret for one field of one row; for a secret sent with a job, `target` is the job's id."""
         nonce = os.urandom(NONCE_BYTES)
-        cipher, associated_data = self._ciphers[self._key_id], _associated_data(tenant, target, field)
-        ciphertext = cipher.encrypt(nonce, _encode(plain_text), associated_data)
+        associated_data = _associated_data(tenant, target, field)
+        ciphertext = self._ciphers[self._key_id].encrypt(nonce, _encode(plain_text), associated_data)
         return SealedSecret(ciphertext, nonce, self._key_id, _visible_tail(plain_text))
 
     def open(self, sealed: SealedSecret, *, tenant: str, target: str, field: str) -> str:

@@ -239,7 +239,7 @@ def _record_outcome(c: Connection, webhook: Webhook, retry: Next | None) -> bool
     """Record a success or a failure of an endpoint; return whether it is disabled now."""
     if retry is None:
         if webhook.failing_since is not None:
-            _set_failing_since(c, webhook, None)
+            _set_failing_since(c, webhook, failing_since=None)
         return False
     since = webhook.failing_since or _set_failing_since(c, webhook, now_ms())
     if retry.gone:

@@ -241,11 +241,12 @@ class GuardedTransport:
         self, origin: Origin, method: str, target: str, headers: Mapping[str, str], body: bytes, cap: int | None = None
     ) -> ReceivedResponse:
         """Send a request to an origin; every error is raised as a `CallFailed`. `target` is the path and query."""
+        data = body if len(body) < LARGE_BODY else io.BytesIO(body)
         request = {
             "method": method,
             "url": URL(f"{origin.scheme}://{origin}{target}", encoded=True),
             "headers": dict(headers),
-            "data": (body if len(body) < LARGE_BODY else io.BytesIO(body)) if body else None,
+            "data": data if body else None,
             "read_bufsize": self._response_cap if cap is None else cap,
         }
         if self._session is None:

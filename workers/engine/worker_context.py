@@ -29,7 +29,7 @@ OTHER_HOSTS = "other"
 CALL_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 DELAY_SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 300, 1800, 7200)
 WORK_SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600)
-"""Upper limits of the buckets of histograms: durations of calls, delays of jobs, computations and ledger writes."""
+"""Upper limits of the buckets of histograms, in seconds: calls, delays of jobs, computations and ledger writes."""
 
 
 class BackgroundThread(ABC):
