@@ -156,7 +156,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
 
 def _called_addresses(job: Job, rated_target: Target, second_target: Target | None) -> dict[str, bool]:
     """Return the addresses that a job calls; a value is true if the host needs a cool-down between ratings."""
-    # the second service is not rated
+    # the second service is not rated; an equal address of the rated service replaces its entry
     cools_down_by_url = {} if second_target is None else {second_target.base_url: False}
     for link in _links(job.target):
         has_secret = rated_target.secret is not None or link.get("id") in rated_target.link_secrets

@@ -96,7 +96,7 @@ def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, ex
             entries.append({"job_id": job_id, "digest": digest, "start": start, "size": len(members)})
             if file.tell() >= BYTES_A_FILE:
                 break
-        manifest = line({"format": "assay-archive/1", "month": month, "jobs": entries})
+        manifest = line({"format": "assay-archive/1", "month": month, "jobs": entries})  # canonical JSON
         # two empty blocks end a tar file
         ending = _tar_member("MANIFEST.json", manifest) + bytes(2 * tarfile.BLOCKSIZE)
         manifest_start = file.tell()

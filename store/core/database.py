@@ -134,7 +134,9 @@ class AsyncDatabase:
         if parsed_url.drivername == "sqlite":
             reader_options: Any = {"pool_size": READING_THREADS, "max_overflow": 0, "pool_timeout_s": pool_timeout_s}
             database = Database(url, **reader_options, lock_wait_s=lock_wait_s, quota=quota)
-            self._backend: _SqliteBackend | _PostgresBackend = _SqliteBackend(database, pool_timeout_s, lock_wait_s)
+            self._backend: _SqliteBackend | _PostgresBackend = _SqliteBackend(
+                database, read_wait_s=pool_timeout_s, write_wait_s=lock_wait_s
+            )
         else:
             pool_options = pool_options_of(pool_size, max_overflow, pool_timeout_s)
             engine = postgres_async(parsed_url, lock_wait_s, read_only=read_only, **pool_options)
@@ -225,6 +227,7 @@ class _SqliteBackend:
                 return work(connection)
 
         await slots.take()
+        # with a copy of the context, as `asyncio.to_thread` does; the slot is released only when the thread is free
         result = asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, call)
         result.add_done_callback(slots.release)
         return await asyncio.shield(result)

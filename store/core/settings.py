@@ -179,7 +179,7 @@ class Settings(BaseSettings):
     @field_validator("egress_allow", "host_exempt", "trusted_proxies")
     @classmethod
     def _check_networks(cls, networks: str | None) -> str | None:
-        _parse_networks(networks or "")
+        _parse_networks(networks or "")  # raises an error for an invalid network
         return networks
 
     @field_validator(

@@ -36,9 +36,9 @@ SPEAKS_OTHERWISE = frozenset({"connect", "truncated", "garbage", "http-400"})
 
 async def look_for_token(context: WorkerContext, claim: Claim) -> None:
     """Check that the job's host serves its token, and store the result; a missing token does not fail the job."""
-    host = str((claim.job.experiment or {}).get("domain"))
+    domain_id = str((claim.job.experiment or {}).get("domain"))
     with context.database.read() as connection:
-        domain = domains.find(connection, host, claim.job.tenant)
+        domain = domains.find(connection, domain_id, claim.job.tenant)
     failure = "the domain was removed" if domain is None else None
     if domain is not None:
         networks = context.settings.egress_networks
@@ -47,7 +47,7 @@ async def look_for_token(context: WorkerContext, claim: Claim) -> None:
     with context.database.write() as connection:
         if domain is not None:
             domains.record_check(connection, domain.id, failure)
-        result = {"domain": host, "verified": failure is None, "failure": failure}
+        result = {"domain": domain_id, "verified": failure is None, "failure": failure}
         runs.finish_with(connection, claim, "checked", result)
 
 
