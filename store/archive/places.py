@@ -109,9 +109,9 @@ def unless_archived(read: Callable[Concatenate[Connection, str, P], T]) -> Calla
 
     @wraps(read)
     def read_unless_archived(c: Connection, job_id: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        rows = read(c, job_id, *args, **kwargs)
-        if not rows and (archived_job := find(c, job_id)) is not None:
+        result = read(c, job_id, *args, **kwargs)
+        if not result and (archived_job := find(c, job_id)) is not None:
             raise EvidenceArchived(archived_job.job_id, archived_job.month, archived_job.file)
-        return rows
+        return result
 
     return read_unless_archived

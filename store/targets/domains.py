@@ -225,7 +225,7 @@ def standing(c: Connection, tenant: str, url: str) -> Standing:
     """Read whether a tenant has proved to own a URL's host, and whether the host refuses ratings by the tenant."""
     host, file_url = host_of(url), file_of(url)
     if host is None:
-        return Standing(proven=False, refusal=None, file_read=True)
+        return Standing(proven=False, refusal=None, file_read=True)  # there is no file to read
     owners_query = select(domains.c.tenant, domains.c.ratings).where(domains.c.host == host, PROVEN)
     owner_rows = c.execute(owners_query.order_by(domains.c.verified_at.desc())).all()
     query = select(refusal_files.c.refuses).where(refusal_files.c.url == file_url, _CURRENT)

@@ -125,7 +125,7 @@ class SigningWorker(BackgroundThread):
 
     def _post_head(self, url: str, old_size: int, head: TreeHead, key: SigningKey) -> AttemptResult:
         """Send the log's head to a witness with the proof that it extends the first `old_size` entries."""
-        proof_path: tuple[bytes, ...] = ()
+        proof_path: tuple[bytes, ...] = ()  # no proof is needed for an empty or an equal tree
         if 0 < old_size < head.size:
             with self._database.read() as connection:
                 proof_path = log.consistency(connection, old_size, head.size).path

@@ -104,6 +104,7 @@ async def probe_service(context: WorkerContext, claim: Claim) -> None:
     async with open_services(context, claim.job) as (service, _):
         if claim.job.target_id is None:
             result = await probe(service.target, service.egress, examine=True)
+            # the fields of an examination, as for a saved target, and those of the probe
             findings = {**(result.capability or {}), **result.as_json()}
         else:
             findings = (await service.examine(USUAL_PAIRS, image_questions(service.target))).as_json()
