@@ -146,7 +146,7 @@ async def _probe(
     quoter = Quoter(target.secret)
     return ProbeResult(
         question=quoter.clean(text_of_question(ask)),
-        exchange=None if exchange is None else show_exchange(exchange, _secrets(target)),
+        exchange=None if exchange is None else show_exchange(exchange, _secrets_of(target)),
         exchanges=len(exchanges),
         reading=None if reply.failure is not None else quoter.clean(answer_text(reply.value)),
         latency_s=exchange.seconds if exchange is not None and exchange.received is not None else None,
@@ -226,5 +226,5 @@ def text_of_question(ask: Ask) -> str:
             return text_of(ask)
 
 
-def _secrets(target: Target) -> list[str]:
+def _secrets_of(target: Target) -> list[str]:
     return [secret for secret in (target.secret, *target.link_secrets.values()) if secret]

@@ -263,7 +263,7 @@ def keep_failure(c: Connection, url: str) -> None:
 
 def check(c: Connection, tenant: str, *targets: Json | None) -> None:
     """Raise `RatingsRefused` if a host of the described targets is known to refuse ratings by a tenant."""
-    for url in dict.fromkeys(url for target in targets if target is not None for url in _urls(target)):
+    for url in dict.fromkeys(url for target in targets if target is not None for url in _called_urls(target)):
         if (refusal := standing(c, tenant, url).refusal) is not None:
             raise refusal
 
@@ -281,7 +281,7 @@ def set_policy(c: Connection, domain: Domain, ratings: str) -> Domain | None:
     return find(c, domain.id, domain.tenant)
 
 
-def _urls(target: Json) -> Iterator[str]:
+def _called_urls(target: Json) -> Iterator[str]:
     links = (target.get("settings") or {}).get("links") or ()
     for service in (target, *(link for link in links if isinstance(link, dict))):
         if url := str(service.get("base_url") or ""):

@@ -72,7 +72,8 @@ async def why_unproven(
             if failed.code not in SPEAKS_OTHERWISE:
                 break
         else:
-            return None if _holds(answer.text, domain.token) else f"{url} does not hold the token on a line of its own"
+            has_token = _has_line(answer.text, domain.token)
+            return None if has_token else f"{url} does not hold the token on a line of its own"
     return failure
 
 
@@ -84,7 +85,7 @@ def _failure_reason(url: str, failure: CallFailed) -> str:
     return f"{url} answered with HTTP status {failure.status}{redirect_note}"
 
 
-def _holds(text: str, token: str) -> bool:
+def _has_line(text: str, token: str) -> bool:
     lines = (line.strip().encode() for line in text.splitlines())
     return any(hmac.compare_digest(line, token.encode()) for line in lines)
 
