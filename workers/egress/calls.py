@@ -347,7 +347,8 @@ class Egress:
                 raise CallFailed("timeout", f"{origin} did not answer completely within {timeout_s:g} s") from None
             finally:
                 if self._on_exchange is not None:
-                    self._on_exchange(Exchange(method, url, all_headers, content, answer, time.perf_counter() - start))
+                    seconds = time.perf_counter() - start
+                    self._on_exchange(Exchange(method, url, all_headers, content, received=answer, seconds=seconds))
         response = Response(answer.status, answer.headers, answer.body, str(origin), quote_body)
         if not 200 <= response.status < 300 or response.status == PARTIAL:
             raise self._failure_of(response, retriable)
