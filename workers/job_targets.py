@@ -143,15 +143,15 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
             egress = egress.watched(context.on_exchange)
         await _admit_at_hosts(context, job, egress, hosts, _called_addresses(job, rated_target, second_target))
 
-        def service(target: Target, holder: str) -> JobService:
+        def build_service(target: Target, holder: str) -> JobService:
             lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private_rng, traffic)
             breaker = Breaker(settings.breaker_failures, settings.breaker_window)
             on_call = partial(context.meter.count_call, host_label_of(target), target.protocol)
             return JobService(target, connect(target, egress), CalledService(lane, breaker, on_call), egress, hosts)
 
         # both services may have the same address, so the slots of the second one have another name
-        second_service = None if second_target is None else service(second_target, f"{job.id}:author")
-        yield service(rated_target, job.id), second_service
+        second_service = None if second_target is None else build_service(second_target, f"{job.id}:author")
+        yield build_service(rated_target, job.id), second_service
 
 
 def _called_addresses(job: Job, rated_target: Target, second_target: Target | None) -> dict[str, bool]:
@@ -252,7 +252,7 @@ def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
 
 
 def hosts_of(*target_documents: Json | None) -> tuple[str, ...]:
-    """Return the hosts of the targets in alphabetical order; for a target without an address, its protocol."""
+    """Return the targets' hosts, without user names, sorted; for a target without an address, its protocol."""
     hosts: set[str] = set()
     for document in filter(None, target_documents):
         for link in _links(document):

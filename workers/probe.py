@@ -132,10 +132,10 @@ async def _probe(
             # the exchange shown is the last of the examination, in which the fault was found
             exchange, failure = exchanges[-1], Failure(unfit.code, str(unfit))
     remedy = remedy_for(failure, exchange, target, ask) if failure else doubt_about(reply.value, exchange, target, ask)
-    quoter = Quoter(target.secret)
+    quoter = Quoter(*_secrets_of(target))
     return ProbeResult(
         question=quoter.clean(text_of_question(ask)),
-        exchange=None if exchange is None else show_exchange(exchange, _secrets(target)),
+        exchange=None if exchange is None else show_exchange(exchange, _secrets_of(target)),
         exchanges=len(exchanges),
         # an answer that was read is shown even if the examination failed later
         reading=None if reply.failure is not None else quoter.clean(readable_text(reply.value)),
@@ -216,5 +216,5 @@ def text_of_question(ask: Ask) -> str:
             return text_of(ask)
 
 
-def _secrets(target: Target) -> list[str]:
+def _secrets_of(target: Target) -> list[str]:
     return [secret for secret in (target.secret, *target.link_secrets.values()) if secret]

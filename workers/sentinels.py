@@ -50,7 +50,7 @@ class WatchTask:
         reader = live_reader(self.rating)
 
         def is_sentinel(probe: Probe) -> bool:
-            case_key, _ = reader.split(Observation(probe, Reply()))
+            case_key, _ = reader.split(Observation(probe, Reply()))  # the key depends on the question only
             return case_key in self.case_keys
 
         design = self.method.design(generator(self.rating.seed or 0))
@@ -103,5 +103,5 @@ def _outcomes(reader: CaseReader, observations: Iterable[Observation]) -> dict[s
     builder = CaseIndexBuilder(reader)
     numbered = enumerate(observations, start=1)
     builder.add((seq, observation) for seq, observation in numbered if REPEATED not in observation.probe.unit)
-    cases = (case for case in builder.finish().cases if case.kind not in APART)
+    cases = (case for case in builder.finish().cases if case.kind not in APART)  # ordered by weight
     return {case.key: reader.outcome(case.difference, case.side) for case in cases}

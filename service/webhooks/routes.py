@@ -96,7 +96,7 @@ async def replace_webhook(
         service.target_validator.check_callback(body.url, "url")
 
     def replace(c: Connection) -> Webhook | None:
-        has_moved = webhooks.has_moved(c, row.id, caller.tenant, body.url)
+        has_moved = webhooks.unconfirm_if_moved(c, row.id, caller.tenant, body.url)
         webhook = webhooks.replace(c, row.id, caller.tenant, **body.model_dump())
         if has_moved and webhook is not None:
             fan_out.challenge(c, webhook, _base_url(service))

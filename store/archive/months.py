@@ -29,6 +29,7 @@ from store.ratings.ratings import StoredRating
 from store.ratings.tables import ratings
 
 JOBS_A_FILE, BYTES_A_FILE, JOBS_A_TRANSACTION = 1_000, 256 << 20, 50
+"""Maximum jobs and bytes of a file; number of jobs whose observations are deleted in one transaction."""
 Export = Callable[[StoredRating], bytes]
 
 
@@ -60,6 +61,7 @@ def restore(database: Database, month: str) -> int:
                 return restored_count
         rows = job.rows()
         with database.write() as c:
+            # false if another run has restored this job meanwhile
             if c.execute(delete(archived).where(archived.c.job_id == job.job_id)).rowcount:
                 c.execute(insert(observations), rows)
                 restored_count += len(rows)
@@ -76,7 +78,7 @@ def database_size(c: Connection, *, compact: bool = False) -> int:
 
 
 def _next_month_and_job_ids(c: Connection, last_id: str, before_ms: int) -> tuple[str, list[str]]:
-    has_rows = exists().where(observations.c.job_id == jobs.c.id)
+    has_rows = exists().where(observations.c.job_id == jobs.c.id)  # false if they are archived already
     query = select(jobs.c.id, jobs.c.created_at).where(jobs.c.id > last_id, jobs.c.finished_at < before_ms, has_rows)
     rows = c.execute(query.order_by(jobs.c.id).limit(JOBS_A_FILE)).all()
     # a file has jobs of one month: here those before the first job of another month
@@ -94,9 +96,10 @@ def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, ex
             entries.append({"job_id": job_id, "digest": digest, "start": start, "size": len(members)})
             if file.tell() >= BYTES_A_FILE:
                 break
-        manifest = line({"format": "assay-archive/1", "month": month, "jobs": entries})
+        manifest = line({"format": "assay-archive/1", "month": month, "jobs": entries})  # canonical JSON
         # two empty blocks end a tar file
-        manifest_start, ending = file.tell(), _tar_member("MANIFEST.json", manifest) + bytes(2 * tarfile.BLOCKSIZE)
+        ending = _tar_member("MANIFEST.json", manifest) + bytes(2 * tarfile.BLOCKSIZE)
+        manifest_start = file.tell()
         file.write(ending)
         file.seek(0)
         name = f"{month}-{file_digest(file, 'sha256').hexdigest()}.tar"
@@ -118,7 +121,7 @@ def _tar_members_of_job(c: Connection, job_id: str, export: Export) -> bytes:
 
 def _tar_member(name: str, content: bytes) -> bytes:
     """Return a header, the content, compressed for a ``.gz`` name, and zeros up to the end of the last block."""
-    stored = gzip.compress(content, 6, mtime=0) if name.endswith(".gz") else content
+    stored = gzip.compress(content, compresslevel=6, mtime=0) if name.endswith(".gz") else content
     header = tarfile.TarInfo(name)
     header.size = len(stored)
     return header.tobuf() + stored + bytes(-len(stored) % tarfile.BLOCKSIZE)

@@ -54,7 +54,7 @@ def put(location: str, name: str, content: BinaryIO) -> None:
     partial_file = folder / f".{name}.partial"
     with partial_file.open("wb") as file:
         os.fchmod(file.fileno(), 0o600)
-        shutil.copyfileobj(content, file, 1 << 20)
+        shutil.copyfileobj(content, file, length=1 << 20)
         file.flush()
         os.fsync(file.fileno())
     partial_file.replace(folder / name)
@@ -90,7 +90,7 @@ class Archived:
         problem = ", which was altered"
         try:
             tar_members = read(self.location, self.file, self.start, self.size)
-        except (OSError, AssayError) as error:
+        except (OSError, AssayError) as error:  # the digest of nothing differs, so this is raised below
             tar_members, problem = b"", f", which cannot be read ({type(error).__name__})"
         if sha256(tar_members).hexdigest() != self.digest:
             raise EvidenceArchived(self.job_id, self.month, self.file, problem)
@@ -109,9 +109,9 @@ def unless_archived(read: Callable[Concatenate[Connection, str, P], T]) -> Calla
 
     @wraps(read)
     def read_unless_archived(c: Connection, job_id: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        rows = read(c, job_id, *args, **kwargs)
-        if not rows and (archived_job := find(c, job_id)) is not None:
+        result = read(c, job_id, *args, **kwargs)
+        if not result and (archived_job := find(c, job_id)) is not None:
             raise EvidenceArchived(archived_job.job_id, archived_job.month, archived_job.file)
-        return rows
+        return result
 
     return read_unless_archived

@@ -78,11 +78,12 @@ class Database:
         parsed_url, pool_options = database_url(url), pool_options_of(pool_size, max_overflow, pool_timeout_s)
         if parsed_url.drivername == "sqlite":
             self._reader = sqlite_reader(parsed_url, lock_wait_s, **pool_options)
-            self._writer = sqlite_writer(parsed_url, lock_wait_s, **pool_options_of(1, 0, lock_wait_s))  # one writer
+            one_writer = pool_options_of(size=1, overflow=0, timeout_s=lock_wait_s)  # SQLite admits one at a time
+            self._writer = sqlite_writer(parsed_url, lock_wait_s, **one_writer)
         else:
             self._writer = postgres(parsed_url, lock_wait_s, **pool_options)
             self._reader = self._writer.execution_options(isolation_level="AUTOCOMMIT")
-        self._writer = self._writer.execution_options(tenant_quota=quota)
+        self._writer = self._writer.execution_options(tenant_quota=quota)  # enforced by `store.quota.quota.check`
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -133,7 +134,9 @@ class AsyncDatabase:
         if parsed_url.drivername == "sqlite":
             reader_options: Any = {"pool_size": READING_THREADS, "max_overflow": 0, "pool_timeout_s": pool_timeout_s}
             database = Database(url, **reader_options, lock_wait_s=lock_wait_s, quota=quota)
-            self._backend: _SqliteBackend | _PostgresBackend = _SqliteBackend(database, pool_timeout_s, lock_wait_s)
+            self._backend: _SqliteBackend | _PostgresBackend = _SqliteBackend(
+                database, read_wait_s=pool_timeout_s, write_wait_s=lock_wait_s
+            )
         else:
             pool_options = pool_options_of(pool_size, max_overflow, pool_timeout_s)
             engine = postgres_async(parsed_url, lock_wait_s, read_only=read_only, **pool_options)
@@ -224,6 +227,7 @@ class _SqliteBackend:
                 return work(connection)
 
         await slots.take()
+        # with a copy of the context, as `asyncio.to_thread` does; the slot is released only when the thread is free
         result = asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, call)
         result.add_done_callback(slots.release)
         return await asyncio.shield(result)

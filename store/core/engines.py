@@ -92,7 +92,7 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: object) -> Engine:
     def use_immutable_once(_connection: Any, pool_record: Any, _proxy: Any) -> None:
         # a connection opened with ``immutable=1`` never sees later changes of the file, so it is used only once
         if pool_record.info.get(IMMUTABLE_USED):
-            raise exc.DisconnectionError
+            raise exc.DisconnectionError  # the pool then opens a new connection
         if IMMUTABLE_USED in pool_record.info:
             pool_record.info[IMMUTABLE_USED] = True
 
@@ -149,14 +149,14 @@ def _postgres_settings(lock_wait_s: float) -> dict[str, str]:
 
 
 def _create_sqlite_engine(url: URL, lock_wait_s: float, pool: dict[str, Any]) -> Engine:
-    """Create an engine that sends BEGIN itself; the sqlite3 module begins too late, and without the write lock."""
+    """Create an engine whose driver sends no BEGIN: sqlite3 would send it late, and without taking the write lock."""
     driver_url, connect_options = url.set(drivername="sqlite+pysqlite"), {"timeout": lock_wait_s}
     # parameters may contain secrets, and exception texts are logged
     engine = create_engine(driver_url, connect_args=connect_options, hide_parameters=True, **pool)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
-        connection.isolation_level = None
+        connection.isolation_level = None  # the driver sends no BEGIN
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys = ON")
         # in WAL mode, NORMAL keeps the database intact if the process crashes
@@ -270,7 +270,7 @@ def _unavailable_reason(error: BaseException) -> str | None:
     driver_error = error.orig
     sqlite_code = getattr(driver_error, "sqlite_errorcode", None)
     if sqlite_code is not None:
-        return SQLITE_REASONS.get(sqlite_code & 0xFF)
+        return SQLITE_REASONS.get(sqlite_code & 0xFF)  # the primary result code
     sqlstate = getattr(driver_error, "sqlstate", None)
     if sqlstate is not None and (reason := POSTGRES_REASONS.get(sqlstate) or POSTGRES_REASONS.get(sqlstate[:2])):
         return reason

@@ -142,7 +142,7 @@ class UploadInUse(StoreError):
 class QuotaExceeded(StoreError):
     """A tenant would store more than its quota: HTTP 409.
 
-    `used` are the bytes with the new content, `by_kind` the bytes of each kind of content.
+    `used` are the bytes with the new content, `by_kind` the bytes of each kind of content, the largest first.
     """
 
     code = "storage-quota"
@@ -254,11 +254,11 @@ class RatingsRefused(StoreError):
 
     code = "ratings_refused"
 
-    def __init__(self, host: str, source: str, where: str) -> None:
-        who_refuses = f"its file {where}" if source == "file" else f"its verified owner, at {where} of this service,"
+    def __init__(self, host: str, who: str, where: str) -> None:
+        who_refuses = f"its file {where}" if who == "file" else f"its verified owner, at {where} of this service,"
         problem = f"the host {host} must not be rated: {who_refuses} says so"
         super().__init__(f"{problem}; use another target, or ask its operator")
-        self.host, self.who, self.where = host, source, where
+        self.host, self.who, self.where = host, who, where
 
 
 class NotTheOwner(StoreError):

@@ -96,16 +96,12 @@ def check(url: str, *, or_newer: bool = False) -> None:
     With `or_newer`, a later schema is accepted too: a running process continues during an upgrade, because migrations
     only add tables and columns that the process does not use.
 
-    Raises
-    ------
-    SchemaMismatch
-        If the schema is older or newer, or if there is no database file.
-    StoreUnavailable
-        If the database cannot be reached.
+    Raise `SchemaMismatch` if the schema is older or newer, or if there is no database file, and `StoreUnavailable` if
+    the database cannot be reached.
     """
     file = _sqlite_file(url)
     if file is not None and not file.exists():
-        raise _schema_mismatch(None)
+        raise _schema_mismatch(current=None)
     with closing(Database(url)) as database, database.read() as connection:
         current = _current_revision(connection)
     is_newer = current is not None and current > head()  # revisions are numbers of four digits
@@ -142,7 +138,7 @@ def _migration_scripts() -> ScriptDirectory:
 
 def _alembic_config() -> Config:
     config = Config()
-    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
+    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))  # a single % would start a variable
     config.set_main_option("path_separator", "os")
     return config
 
@@ -162,7 +158,8 @@ def _switch_to_write_ahead_log(connection: Connection) -> None:
         try:
             mode = connection.exec_driver_sql("PRAGMA journal_mode = WAL").scalar_one()
         except OperationalError as error:
-            if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != SQLITE_BUSY or time.monotonic() > deadline:
+            primary_code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+            if primary_code != SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
         else:

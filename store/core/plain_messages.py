@@ -39,10 +39,12 @@ def plain_message(error: Mapping[str, Any], valid_names: Iterable[str] = ()) -> 
             name = str(error["loc"][-1])
             return f"no field is called {name!r}{known_names(name, valid_names)}"
         case "literal_error" | "enum":
+            # pydantic writes: 'a', 'b' or 'c'
             names = str(context["expected"]).replace(" or ", ", ").replace("'", "").split(", ")
             return f"this value is not possible{known_names(str(error.get('input', '')), names)}"
         case "union_tag_invalid":
             names = str(context["expected_tags"]).replace("'", "").split(", ")
+            # pydantic writes 'field', or name() for a discriminating function
             field = str(context["discriminator"]).strip("'").removeprefix("_").removesuffix("()")
             return f"no {field} is called {context['tag']!r}{known_names(str(context['tag']), names)}"
         case "union_tag_not_found":
@@ -50,9 +52,8 @@ def plain_message(error: Mapping[str, Any], valid_names: Iterable[str] = ()) -> 
         case "too_short" | "too_long":
             bound, limit_name = ("least", "min_length") if error_type == "too_short" else ("most", "max_length")
             actual_length = context.get("actual_length")
-            return f"must have at {bound} {context[limit_name]} entries" + (
-                f", not {actual_length}" if actual_length is not None else ""
-            )
+            correction = f", not {actual_length}" if actual_length is not None else ""
+            return f"must have at {bound} {context[limit_name]} entries{correction}"
     for ending in _TYPE_ENDINGS:
         error_type = error_type.removesuffix(ending)
     if error_type in _REQUIREMENTS:

@@ -126,14 +126,9 @@ def newest_first(
     before: tuple[int, str] | None,
     limit: int,
 ) -> Select[Row]:
-    """Limit a query to one page of a list sorted newest first.
+    """Limit a query to one page of a list sorted newest first, by `created_at` and `row_id`.
 
-    Parameters
-    ----------
-    created_at, row_id : ColumnElement
-        The sort key.
-    before : (int, str) or None
-        ``(created_at, id)`` of the last row of the previous page; ``None`` selects the first page.
+    `before` is the sort key of the last row of the previous page; ``None`` selects the first page.
     """
     if before is not None:
         time, last_id = before

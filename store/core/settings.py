@@ -25,10 +25,7 @@ SHORTEST_SECRET_KEY = 16
 class Settings(BaseSettings):
     """Settings, read from ``ASSAY_<NAME>`` when the object is created.
 
-    Raises
-    ------
-    pydantic.ValidationError
-        If a variable is invalid; the message names the variable, but not its value.
+    The `pydantic.ValidationError` for an invalid variable names the variable, but not its value.
     """
 
     model_config = SettingsConfigDict(env_prefix="ASSAY_", extra="ignore", frozen=True, hide_input_in_errors=True)
@@ -182,7 +179,7 @@ class Settings(BaseSettings):
     @field_validator("egress_allow", "host_exempt", "trusted_proxies")
     @classmethod
     def _check_networks(cls, networks: str | None) -> str | None:
-        _parse_networks(networks or "")
+        _parse_networks(networks or "")  # raises an error for an invalid network
         return networks
 
     @field_validator(

@@ -14,6 +14,7 @@ from store.jobs.tables import jobs
 from store.webhooks.tables import deliveries, outbox
 
 DAY_MS = 86_400_000
+_OLDEST_DUE_JOB = select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,9 @@ class Backlog:
 
 def backlog(c: Connection) -> Backlog:
     """Read the unfinished jobs and unsent webhooks of all tenants, in two statements."""
-    due_since = select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
     row = c.execute(
         select(
-            _age_s(due_since),
+            _age_s(_OLDEST_DUE_JOB),
             _age_s(select(func.min(jobs.c.started_at)).where(jobs.c.status == "running")),
             select(func.count()).where(jobs.c.status == "running", jobs.c.lease_until <= now_ms()).scalar_subquery(),
             *_webhook_backlog(outbox),
@@ -48,9 +48,13 @@ def backlog(c: Connection) -> Backlog:
     ).one()
     due_s, running_s, expired_count, notice_count, notice_s, delivery_count, delivery_s = row
     webhook_s = max((age_s for age_s in (notice_s, delivery_s) if age_s is not None), default=None)
-    webhook_count = notice_count + delivery_count
     return Backlog(
-        counts_by_status(c), _float(due_s), _float(running_s), expired_count, webhook_count, _float(webhook_s)
+        jobs=counts_by_status(c),
+        oldest_due_job_seconds=_float_or_none(due_s),
+        oldest_running_job_seconds=_float_or_none(running_s),
+        expired_leases=expired_count,
+        webhook_backlog=notice_count + delivery_count,
+        webhook_oldest_seconds=_float_or_none(webhook_s),
     )
 
 
@@ -81,11 +85,10 @@ class Queue:
 
 def queue_of(c: Connection, tenant: str) -> Queue:
     """Read the queue statistics that a tenant may see, in two statements."""
-    due_since = select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
     is_leased = and_(jobs.c.status == "running", jobs.c.lease_until > now_ms())
     busy_workers = select(func.count(jobs.c.lease_owner.distinct())).where(is_leased).scalar_subquery()
-    waited_s, worker_count = c.execute(select(_age_s(due_since), busy_workers)).one()
-    return Queue(counts_by_status(c, tenant), _float(waited_s), worker_count)
+    waited_s, worker_count = c.execute(select(_age_s(_OLDEST_DUE_JOB), busy_workers)).one()
+    return Queue(counts_by_status(c, tenant), _float_or_none(waited_s), worker_count)
 
 
 def _webhook_backlog(table: Table) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
@@ -95,9 +98,9 @@ def _webhook_backlog(table: Table) -> tuple[ColumnElement[Any], ColumnElement[An
     return select(func.count()).select_from(table).where(is_waiting).scalar_subquery(), _age_s(oldest_due)
 
 
-def _age_s(since: Select[tuple[Any]]) -> ColumnElement[Any]:
-    return (now_ms() - since.scalar_subquery()) / 1000.0
+def _age_s(time_query: Select[tuple[Any]]) -> ColumnElement[Any]:
+    return (now_ms() - time_query.scalar_subquery()) / 1000.0
 
 
-def _float(number: Any) -> float | None:
-    return None if number is None else float(number)
+def _float_or_none(number: Any) -> float | None:
+    return None if number is None else float(number)  # Postgres returns decimals

@@ -45,7 +45,7 @@ def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) ->
         return max(waits, key=lambda wait: wait.at)
     is_waiting = and_(host_turns.c.job_id == job.id, host_turns.c.admitted_at.is_(None))
     c.execute(update(host_turns).where(is_waiting).values(admitted_at=now_ms()))
-    for host in hosts:
+    for host in hosts:  # ratings whose cool-down is over keep no job waiting any more
         is_over = (jobs.c.id == host_turns.c.job_id, jobs.c.finished_at <= now_ms() - cooldown_ms)
         c.execute(delete(host_turns).where(host_turns.c.host == host, select(jobs.c.id).where(*is_over).exists()))
     return None
@@ -54,8 +54,9 @@ def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) ->
 def _wait_for_host(c: Connection, job: Job, host: str, cooldown_ms: int) -> list[HostWait]:
     """Return a list with the wait for one host; empty if the host need not be waited for."""
     is_waiting = host_turns.c.admitted_at.is_(None)
-    start_of_waiting = case((jobs.c.next_run_at > now_ms(), jobs.c.next_run_at), else_=now_ms())
-    end_of_rating = case((is_waiting, start_of_waiting), else_=func.coalesce(jobs.c.finished_at, now_ms()))
+    # a waiting job counts as if it ended at its earliest start; an admitted one that has not ended, as if it ended now
+    earliest_start = case((jobs.c.next_run_at > now_ms(), jobs.c.next_run_at), else_=now_ms())
+    end_of_rating = case((is_waiting, earliest_start), else_=func.coalesce(jobs.c.finished_at, now_ms()))
     query = (
         select(func.max(end_of_rating) + cooldown_ms, now_ms())
         .join_from(host_turns, jobs, jobs.c.id == host_turns.c.job_id)

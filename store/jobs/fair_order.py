@@ -24,7 +24,7 @@ from store.jobs.tables import jobs, workers
 MOST_COUNTED = 200
 """Maximum number of jobs, and of tenants, that are counted, so that reading a status stays cheap with a long queue."""
 
-NO_LIMIT = 2**31 - 1
+NO_LIMIT = 2**31 - 1  # the largest INTEGER of a database
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ def register(c: Connection, worker: str, slots: int, for_s: float) -> None:
 _slots_of_workers = select(func.sum(workers.c.slots)).where(workers.c.alive_until > now_ms())
 _all_slots = func.coalesce(_slots_of_workers.scalar_subquery(), 0)
 _own_slots = bindparam("own_slots", type_=Integer)
+# `case` returns the larger of two numbers, for which SQLite and Postgres have functions of different names
 _three_quarters = case((_all_slots > _own_slots, _all_slots), else_=_own_slots) * 3 // 4
 _usual_share = case((_three_quarters > 1, _three_quarters), else_=1)
 _most_running = func.coalesce(bindparam("most_running", type_=Integer), _usual_share)
@@ -133,7 +134,7 @@ def next_job(c: Connection, share: Share, attempt_cap: int) -> tuple[str, int | 
 def within_share(share: Share) -> ColumnElement[bool]:
     """Return the condition that the tenant of a job may have another running job."""
     if share.max_jobs == NO_LIMIT:
-        return jobs.c.id.is_not(None)
+        return jobs.c.id.is_not(None)  # true of every job
     running = jobs.alias("running_jobs")
     running_tenants = select(running.c.tenant).where(running.c.status == "running").group_by(running.c.tenant)
     return jobs.c.tenant.not_in(running_tenants.having(func.count() >= _most_running.params(_share_parameters(share))))
@@ -184,7 +185,7 @@ class QueueState:
         """
         running = Counter(job.tenant for job in self.running)
         latest_start = max((job.started_at for job in self.running if job.tenant == tenant), default=0)
-        _, last_start = self.waiting.get(tenant, (0, latest_start))
+        _, last_start = self.waiting.get(tenant, (0, latest_start))  # `waiting` may be cut, or older than the job
         jobs_of_others = 0
         for other, (due_jobs, other_last_start) in self.waiting.items():
             # the k-th due job of the other tenant has the turn running[other] + k, and this job running[tenant] +
@@ -248,8 +249,8 @@ def _wait_s(jobs_ahead: int, running: Sequence[RunningJob], slots: int, mean_s: 
         return 0.0
     if mean_s is None:
         return None
-    free_in_s = sorted(max(0.0, (_duration_s(job) or mean_s) - job.elapsed_s) for job in running)
-    free_in_s = [mean_s] * max(0, free_slots) + free_in_s  # the jobs before this one take the free slots at once
+    free_in_s = [max(0.0, (_duration_s(job) or mean_s) - job.elapsed_s) for job in running]
+    free_in_s += [mean_s] * max(0, free_slots)  # the jobs before this one take the free slots at once
     full_rounds, slot_index = divmod(jobs_ahead - max(0, free_slots), len(free_in_s))
     return full_rounds * mean_s + sorted(free_in_s)[slot_index]
 

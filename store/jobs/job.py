@@ -192,7 +192,7 @@ class Job(RequestedWork):
 
 def job_from(**row: Any) -> Job:
     """Build a job from a full row of the table."""
-    return Job(sealed_secret=take_sealed(row), **row)
+    return Job(sealed_secret=take_sealed(row), **row)  # `take_sealed`, evaluated first, shortens the row
 
 
 def claimable() -> ColumnElement[bool]:
@@ -227,7 +227,7 @@ def end_cancelled(c: Connection, job: Job) -> Job:
 
 def end_failed(c: Connection, job: Job, error: Mapping[str, Any], **values: object) -> None:
     """Fail a job whose row is locked, with a problem object (type, title, detail, code); write its webhook notice."""
-    facts = {"error": dict(error)}
+    facts = {"error": dict(error)}  # in the event, the notice, and the column `error`
     end(c, job, "failed", facts, **facts, **values)
     add_notice(c, job.id, "job.failed", {"job_id": job.id, "kind": job.kind, "status": "failed", **facts})
 
@@ -254,7 +254,7 @@ _age_ms = bindparam("age_ms", type_=BigInteger)
 
 _rating_id = (
     select(ratings.c.id)
-    .where(ratings.c.tenant == _tenant, ratings.c.request_digest == _digest, _age_ms > 0)
+    .where(ratings.c.tenant == _tenant, ratings.c.request_digest == _digest, _age_ms > 0)  # 0: none is wanted
     .where(ratings.c.created_at >= now_ms() - _age_ms, ratings.c.expires_at > now_ms())
     .where(ratings.c.withdrawn_at.is_(None))
     .order_by(ratings.c.created_at.desc(), ratings.c.id.desc())
@@ -376,7 +376,7 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list
         columns_of(new_job) | {"rating_id": rating_id} | (_QUEUED_COLUMNS if rating_id is None else _ANSWERED_COLUMNS)
         for new_job, rating_id in entries
     ]
-    for tenant in sorted({row["tenant"] for row in rows}):
+    for tenant in sorted({row["tenant"] for row in rows}):  # sorted, so that two transactions cannot deadlock
         quota.add_jobs(c, tenant, quota.size_of_jobs(row for row in rows if row["tenant"] == tenant))
     jobs_by_id: dict[str, Job] = {}
     for statement, status_columns in ((_INSERT, _QUEUED_COLUMNS), (_INSERT_ANSWERED, _ANSWERED_COLUMNS)):

@@ -90,6 +90,7 @@ def fail_poison_jobs(c: Connection, attempt_cap: int = 5) -> list[str]:
     """Fail the jobs that were claimed `attempt_cap` times in a row without a new observation; return their ids."""
     unclaimed = or_(jobs.c.status == "queued", and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms()))
     query = select(jobs).where(jobs.c.attempts_without_progress >= attempt_cap, unclaimed)
+    # jobs to be cancelled are left to `claim`, which cancels them
     query = query.where(jobs.c.cancel_requested.is_(False)).with_for_update(key_share=True)
     poison_jobs = all_rows(c, query, job_from)
     for job in poison_jobs:
@@ -132,7 +133,7 @@ def page(
     `q` is searched for in the target's name and address; `made` is the id of the job's rating; `filters` maps
     columns (``status``, ``target_url``, ``kind``) to their required values, where ``None`` means any value.
     """
-    query = select(jobs).where(*equal(jobs, tenant=tenant, **filters), *about_target(jobs, q, None))
+    query = select(jobs).where(*equal(jobs, tenant=tenant, **filters), *about_target(jobs, q, kind=None))
     if made is not None:
         query = query.where(jobs.c.id == select(ratings.c.job_id).where(ratings.c.id == made).scalar_subquery())
     return page_of(c, query, jobs, job_from, before, limit)

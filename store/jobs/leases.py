@@ -102,7 +102,7 @@ def claim_next(
             if dispatched_at is None:
                 _announce_again(c, job_id, new_claim)
             return new_claim
-    _announce_again(c, job_id, None)
+    _announce_again(c, job_id, new_claim=None)
     return None
 
 
@@ -118,6 +118,7 @@ FROZEN_S = 10
 
 def _serialise_claims(c: Connection) -> None:
     if c.dialect.name == "postgresql":  # SQLite serialises all writes
+        # True: until the transaction ends
         session_timeout = func.set_config("idle_in_transaction_session_timeout", f"{FROZEN_S}s", True)
         c.execute(select(session_timeout, func.pg_advisory_xact_lock(CLAIM_LOCK)))
 
@@ -149,7 +150,7 @@ CHANGING = tuple(column for column in jobs.c if column.name not in {"target", "a
 def updated_job(claim: Claim, row: RowMapping) -> Job:
     """Return the claimed job with the `CHANGING` columns of its current row."""
     fields = dict(row)
-    return replace(claim.job, sealed_secret=take_sealed(fields), **fields)
+    return replace(claim.job, sealed_secret=take_sealed(fields), **fields)  # as in `job_from`
 
 
 def hold(c: Connection, claim: Claim) -> Job:
@@ -176,7 +177,7 @@ def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
     if row is not None:
         return Beat(row.cancel_requested, lease_held=True)
     query = select(jobs.c.id).where(jobs.c.id == claim.job.id, jobs.c.fence == claim.fence, jobs.c.status.in_(ENDED))
-    return Beat(False, lease_held=c.execute(query).one_or_none() is not None)
+    return Beat(cancel_requested=False, lease_held=c.execute(query).one_or_none() is not None)
 
 
 def release(
@@ -193,6 +194,7 @@ def release(
     if job.cancel_requested:
         end_cancelled(c, job)
         return
+    # the claim has counted this attempt already
     attempts_without_progress = max(0, job.attempts_without_progress - (0 if charge_attempt else 1))
     statement = update_job(
         status="queued",

@@ -68,7 +68,7 @@ def recall(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Observ
     return by_unit
 
 
-SEARCHED_ROWS = 250
+ROWS_AT_A_TIME = 250
 """Rows that a search reads at a time."""
 
 
@@ -171,8 +171,8 @@ def search(
     A search that reads `ROWS_A_SEARCH` rows without filling the page ends there, so a page can be short or empty.
     """
     matches: list[StoredObservation] = []
-    for _ in range(ROWS_A_SEARCH // SEARCHED_ROWS):
-        rows = page(c, job_id, after, SEARCHED_ROWS, criteria.conditions)
+    for _ in range(ROWS_A_SEARCH // ROWS_AT_A_TIME):
+        rows = page(c, job_id, after, ROWS_AT_A_TIME, criteria.conditions)
         for row in rows:
             if len(matches) == limit:
                 return matches, after
@@ -181,7 +181,7 @@ def search(
             after = row.seq
         if rows.cut:
             break
-        if len(rows) < SEARCHED_ROWS:
+        if len(rows) < ROWS_AT_A_TIME:
             return matches, None
     return matches, after
 
@@ -213,18 +213,18 @@ def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) ->
     entry_of_unit = {entry.observation.probe.unit: entry for entry in entries}
     stored_rows = _read_recorded(c, job.id, list(entry_of_unit))
     now, last_seq = read_clock(c), job.observed
-    rows, asked_count, failed_count = [], 0, 0
+    rows, asked_increment, failed_increment = [], 0, 0
     for unit, entry in entry_of_unit.items():
         row = _row_of_entry(entry) | {"job_id": job.id, "fence": fence, "recorded_at": now}
         stored_row = stored_rows.get(unit)
         row["seq"] = last_seq + 1 if stored_row is None else stored_row["seq"]
         last_seq = max(last_seq, row["seq"])
         rows.append(row)
-        asked_count += _asked_count(row) - _asked_count(stored_row)
-        failed_count += _failed_count(row) - _failed_count(stored_row)
+        asked_increment += _asked_count(row) - _asked_count(stored_row)
+        failed_increment += _failed_count(row) - _failed_count(stored_row)
     if rows:
         c.execute(_replacing_insert(c), rows)
-    return CounterIncrements(last_seq - job.observed, asked_count, failed_count)
+    return CounterIncrements(new=last_seq - job.observed, probes=asked_increment, failed=failed_increment)
 
 
 def _read_recorded(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Mapping[str, Any]]:
@@ -264,7 +264,7 @@ def _stored_observation(row: RowMapping) -> StoredObservation:
 
 
 def observation_in(row: RowMapping | JsonObject) -> Observation:
-    """Return the observation in a row."""
+    """Return the observation in a row, whose `reply` has the value and the failure."""
     return Observation.from_json({"unit": row["unit"], "ask": row["ask"], "copied": row["copied"], **row["reply"]})
 
 

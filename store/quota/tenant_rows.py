@@ -97,7 +97,7 @@ class TenantRows(Generic[T]):
         conditions = self.of(row_id, tenant)
         quota.subtract_rows(c, self.table, tenant, *conditions)
         statement: Executable = delete(self.table).where(*conditions)
-        if self.present:
+        if self.present:  # removed rows stay in the table
             statement = self._update_row(row_id, tenant, {"removed_at": now_ms(), **self.blank})
         return c.execute(statement).rowcount > 0
 

@@ -94,8 +94,9 @@ def latest_of_targets(
     targets_by_id = {target.id: target for target in stored_targets}
     if not targets_by_id:
         return {}
-    is_own, owner = ratings.c.tenant == tenant, owner_of(ratings.c.host)
-    rank = case((is_own, -1), else_=standing.rank(owner))
+    is_own = ratings.c.tenant == tenant
+    owner = owner_of(ratings.c.host)
+    rank = case((is_own, -1), else_=standing.rank(owner))  # before all classes of requesters, which begin at 0
     series = (rank, ratings.c.target_url, ratings.c.target_id)
     position = func.row_number().over(partition_by=series, order_by=NEWEST_FIRST)
     addresses = {target.base_url for target in targets_by_id.values()}

@@ -71,12 +71,8 @@ def parse_method(specification: Json) -> _AnyMethod:
 def rated_method(rating: RatingDocument) -> Method:
     """Build the method (experiment) with which a rating's evidence was recorded.
 
-    Raises
-    ------
-    MethodologyRemoved
-        If this version of Assay does not have the rules that the rating was made under.
-    SpecificationError
-        As `parse_method`.
+    Raise `MethodologyRemoved` if this version of Assay does not have the rules that the rating was made under, and
+    `SpecificationError` as `parse_method` does.
     """
     return rules_of(rating).amend(parse_method(rating.experiment))
 
@@ -99,7 +95,7 @@ def _as_specification_error(error: ValidationError, method_class: type[_AnyMetho
     cause = first_error.get("ctx", {}).get("error")
     if isinstance(cause, SpecificationError):
         return cause
-    # the location begins with the name of the method
+    # the location begins with the name of the method; if one part follows, the field is the method's own
     field_path = ".".join(str(part) for part in first_error["loc"][1:])
     field_names = [field.name for field in fields(method_class)] if len(first_error["loc"]) == 2 else ()
     return SpecificationError(f"{field_path}: {plain_message(first_error, field_names)}", field_path or None)

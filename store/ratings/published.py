@@ -47,7 +47,7 @@ def of_address(
 
     It is the newest rating by the most trusted class of requesters (`store.ratings.standing`).
     """
-    lookup = standing.of_address(target_url, None)
+    lookup = standing.of_address(target_url, tenant=None)
     conditions = [*lookup.conditions, *equal(ratings, attribute=attribute, method=method), *standing.of_model(model)]
     return _read_newest(c, select(ratings.c.id).where(*conditions), lookup.rank)
 

@@ -14,7 +14,7 @@ from store.core.rows import equal
 from store.ratings import log, standing
 from store.ratings.ratings import StoredRating
 from store.ratings.standing import WHOLE, Conditions
-from store.ratings.tables import log_entries, ratings, service_ratings
+from store.ratings.tables import log_entries, ratings, service_ratings, site
 from store.targets.domains import current_owners
 
 INCONCLUSIVE = "inconclusive"
@@ -42,10 +42,9 @@ def distribution(
         partition_by=(columns.service, columns.method, columns.attribute), order_by=newest_first
     )
     letter = case((and_(columns.declared, columns.letter.is_not(None)), columns.letter), else_=INCONCLUSIVE)
-    address = func.coalesce(columns.address, columns.service)
     numbered_ratings = (
         select(
-            *(columns.kind, columns.attribute, columns.method, letter.label("letter"), address.label("address")),
+            *(columns.kind, columns.attribute, columns.method, letter.label("letter"), site.label("address")),
             *(position.label("position"), requester.label("requester")),
         )
         .outerjoin_from(service_ratings, owners, owners.c.host == columns.host)
@@ -58,13 +57,14 @@ def distribution(
         numbered_ratings = numbered_ratings.where(*standing.of_model(model))
     numbered = numbered_ratings.subquery().c
     series = (numbered.address, numbered.method, numbered.attribute)
+    # an address may have several services
     most_trusted = func.min(numbered.requester).over(partition_by=series)
     group = (numbered.kind, numbered.attribute, numbered.method, numbered.letter)
     newest_ratings = select(*group, numbered.requester, most_trusted.label("most_trusted"))
-    newest = newest_ratings.where(numbered.position == 1).subquery().c
+    newest = newest_ratings.where(numbered.position == 1).subquery().c  # one rating of each service
     group_columns = (newest.kind, newest.attribute, newest.method, newest.letter)
     query = select(*group_columns, func.count()).where(newest.requester == newest.most_trusted).group_by(*group_columns)
-    return Counter({tuple(group): count for *group, count in c.execute(query)})
+    return Counter({tuple(key): count for *key, count in c.execute(query)})
 
 
 @dataclass(frozen=True)

@@ -170,6 +170,7 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     document = as_json(replace(rating, **facts))
     unmasked_document = None
     if new_rating.public is not None:
+        # without the salt, masked counts could be guessed by the digest
         unmasked_document = document | {"salt": token_hex(16)}
         mask_facts = {**(new_rating.public.masked or {}), "unmasked": rating_digest(unmasked_document)}
         document = as_json(replace(new_rating.public, masked=mask_facts, **facts))
@@ -219,10 +220,11 @@ def sentences(c: Connection, ids: Collection[str]) -> dict[str, str]:
 def service_key(target: Mapping[str, Any]) -> str | None:
     """Return the key of a service: the first digits of the digest of its kind, protocol, address and settings."""
     digest = target.get("digest")
-    return _service_key(str(digest)) if digest else None
+    return key_of_digest(str(digest)) if digest else None
 
 
-def _service_key(digest: str) -> str:
+def key_of_digest(digest: str) -> str:
+    """Return the key of a service whose description has a digest."""
     return digest.removeprefix("sha256:")[:KEY_DIGITS]
 
 
@@ -298,10 +300,11 @@ def _read_page(
         .where(*equal(ratings, **filters), *about_target(ratings, q, kind))
     )
     if digest is not None:
-        of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == _service_key(digest))
+        of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == key_of_digest(digest))
         query = query.where(ratings.c.id.in_(of_service))
     if q is None or (is_among_newest := _newest_only(c, before)) is None:
         return page_of(c, query, ratings, build, before, limit)
+    # the newest ratings often fill the page; otherwise the services are found by the index of names
     newest_rows = page_rows(c, query.where(is_among_newest), ratings, before, limit)
     newest_page = limit_rows(newest_rows, lambda row: build(**row))
     if newest_page.cut or len(newest_page) >= limit:
@@ -334,7 +337,7 @@ MOST_NAMED = 500
 def _newest_only(c: Connection, before: tuple[int, str] | None) -> ColumnElement[bool] | None:
     """Return the condition that a rating is one of the newest; ``None`` if there are no others."""
     created_at, rating_id = ratings.c.created_at, ratings.c.id
-    query: Select[tuple[int, str]] = newest_first(select(created_at, rating_id), created_at, rating_id, before, 1)
+    query: Select[tuple[int, str]] = newest_first(select(created_at, rating_id), created_at, rating_id, before, limit=1)
     row = c.execute(query.offset(MOST_LOOKED_AT - 1)).one_or_none()
     if row is None:
         return None

@@ -45,14 +45,8 @@ class Rerated:
 def recompute(rating: StoredRating, record: Iterable[Observation], methodology: Methodology) -> RatingDocument:
     """Compute a rating from recorded evidence under another methodology version, in its public form.
 
-    Takes seconds of CPU time.
-
-    Raises
-    ------
-    SpecificationError
-        If the version does not support the method, or the rules that the rating was made under were removed.
-    RecordError
-        If the evidence is incomplete or differs from the sealed evidence.
+    Takes seconds of CPU time. Raise `SpecificationError` if the version does not support the method, or the rules that
+    the rating was made under were removed; `RecordError` if the evidence is incomplete or differs from the sealed one.
     """
     unmasked_rating = rating.seen_by(rating.tenant).rating
     method = parse_method(unmasked_rating.experiment)

@@ -22,10 +22,11 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Connection, Text, and_, case, func, not_, or_, select, true, type_coerce
 
 from assay.document import JsonObject
+from store.core.engines import chunks
 from store.core.rows import all_rows, equal, holds
 from store.jobs.tables import jobs
 from store.ratings import standing
-from store.ratings.ratings import KEY_DIGITS, RatingFacts
+from store.ratings.ratings import KEY_DIGITS, RatingFacts, key_of_digest
 from store.ratings.standing import WHOLE, Conditions
 from store.ratings.tables import ratings, service_ratings, site
 from store.targets.domains import current_owners, owner_of
@@ -173,7 +174,7 @@ def newest(
 
 def newest_letters(c: Connection, tenant: str, digests: Collection[str]) -> dict[str, NewestLetter]:
     """Return the tenant's newest rating of each service, without withdrawn ones, by the digest of its description."""
-    digest_of_key = {digest.removeprefix("sha256:")[:KEY_DIGITS]: digest for digest in digests}
+    digest_of_key = {key_of_digest(digest): digest for digest in digests}
     newest_first = (rated.created_at.desc(), rated.rating_id.desc())
     position = func.row_number().over(partition_by=rated.service, order_by=newest_first)
     columns = (rated.rating_id, *(rated[name] for name in NewestLetter._fields[1:]))  # `id` is called `rating_id`
@@ -191,8 +192,8 @@ def count_by_kind(c: Connection, tenant: str, part: Conditions = WHOLE) -> Count
 
 
 def read(c: Connection, ids: Sequence[str]) -> dict[str, ServiceRating]:
-    """Read ratings by their ids, 1,000 per query; some drivers take at most 32,766 parameters."""
-    queries = [READ_RATINGS.where(ratings.c.id.in_(ids[start : start + 1000])) for start in range(0, len(ids), 1000)]
+    """Read ratings by their ids, some per query; some drivers take at most 32,766 parameters."""
+    queries = (READ_RATINGS.where(ratings.c.id.in_(chunk)) for chunk in chunks(ids))
     return {row.id: row for query in queries for row in all_rows(c, query, ServiceRating)}
 
 
@@ -233,18 +234,19 @@ def similar_names(
     c: Connection, tenant: str | None, q: str, *, mine: bool = False, kind: str | None = None
 ) -> list[str]:
     """Return at most three names, or words of names, that resemble a text, of the services that a tenant may list."""
-    text, columns = q.strip().casefold(), service_ratings.c
+    text = q.strip().casefold()
     if not text or len(text) > MAX_COMPARED_CHARACTERS:
         return []
-    is_listed = columns.tenant == tenant if mine else or_(columns.tenant == tenant, columns.visibility == "public")
-    query = select(columns.name).where(columns.current, is_listed, *equal(service_ratings, kind=kind))
-    query = query.where(columns.withdrawn_at.is_(None), columns.name.is_not(None)).limit(MOST_NAMES)
-    names = c.execute(query.order_by(site)).scalars().all()
-    if len(names) == MOST_NAMES:  # there may be more
+    is_listed = rated.tenant == tenant if mine else or_(rated.tenant == tenant, rated.visibility == "public")
+    query = select(rated.name).where(rated.current, is_listed, *equal(service_ratings, kind=kind))
+    query = query.where(rated.withdrawn_at.is_(None), rated.name.is_not(None)).limit(MOST_NAMES)
+    names = c.execute(query.order_by(site)).scalars().all()  # in the order of an index, where reading ends at the limit
+    if len(names) == MOST_NAMES:  # there may be more: those with the text before and after an error are read instead
         error_length = min(3, len(text) // 2)  # room for one wrong letter or two swapped ones
-        # the letters before and after the error, with the error at every second place
-        contexts = [(text[:start], text[start + error_length :]) for start in range(0, len(text) - error_length + 2, 2)]
-        is_similar = or_(*(holds(c, columns.searched, *filter(None, context)) for context in contexts))
+        # in steps of 2, because the error is longer; + 2, so that the last letters are in an error as well
+        starts = range(0, len(text) - error_length + 2, 2)
+        contexts = [(text[:start], text[start + error_length :]) for start in starts]
+        is_similar = or_(*(holds(c, rated.searched, *filter(None, context)) for context in contexts))
         names = c.execute(query.where(is_similar)).scalars().all()
     return close_words(text, sorted(set(names)))
 
@@ -256,4 +258,4 @@ def close_words(text: str, names: Iterable[str]) -> list[str]:
         for word in (name, *re.split(r"[\W_]+", name)):
             if len(word) > 2 and abs(len(word) - len(text)) <= MOST_APART:
                 words.setdefault(word.casefold(), word)
-    return [words[match] for match in get_close_matches(text, words, 3, SIMILAR)]
+    return [words[match] for match in get_close_matches(text, words, n=3, cutoff=SIMILAR)]

@@ -74,9 +74,10 @@ def standing(rating: _RatingRow, owner: str | None) -> Standing:
     """Return the standing of a rating; `owner` is the tenant with the newest valid proof of its host."""
     requester = requester_of(rating.tenant, owner)
     if rating.host is None:
-        return Standing(requester, None, for_address=False)
+        return Standing(requester, host_proved=None, for_address=False)
     is_trusted = requester != "other" or rating.description == "default"
-    return Standing(requester, owner is not None, for_address=is_trusted and rating.description != "uploaded")
+    for_address = is_trusted and rating.description != "uploaded"
+    return Standing(requester, host_proved=owner is not None, for_address=for_address)
 
 
 def standings(c: Connection, rows: Iterable[_RatingRow]) -> dict[str, Standing]:
@@ -165,7 +166,7 @@ WHOLE: Conditions = [service_ratings.c.current]
 
 
 def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[list[ColumnElement[bool]], str | None]:
-    """Return the conditions of the part of `filters` after an address; its last address if others follow."""
+    """Return the conditions of the part of the ratings after an address, and its last address if others follow."""
     part: list[ColumnElement[bool]] = [*WHOLE, site > after] if after else [*WHOLE]
     query = select(site).where(*part, *equal(service_ratings, **filters)).order_by(site)
     last_address = c.execute(query.offset(PART - 1).limit(1)).scalar_one_or_none()
@@ -184,5 +185,6 @@ def before_change(c: Connection, rating_id: str) -> None:
     """Make the newest rating current that resembles one whose visibility or withdrawal will change."""
     similar = select(_OLD.c.rating_id).where(_ALIKE, _NEW.c.rating_id == rating_id, _OLD.c.rating_id != rating_id)
     newest_similar = similar.order_by(_OLD.c.created_at.desc(), _OLD.c.rating_id.desc()).limit(1)
+    # the changed rating is no longer like the one that has replaced it, so it becomes current as well
     ids = (newest_similar.scalar_subquery(), literal(rating_id))
     c.execute(update(service_ratings).where(service_ratings.c.rating_id.in_(ids)).values(current=True))

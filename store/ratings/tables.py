@@ -81,10 +81,10 @@ service_ratings = Table(
 site = func.coalesce(service_ratings.c.address, service_ratings.c.service)
 """SQL expression: address of a service, or its key if it has none; no service has two."""
 
-for first in ((), ("kind",), ("kind", "method", "attribute"), ("tenant",)):
+for leading_columns in ((), ("kind",), ("kind", "method", "attribute"), ("tenant",)):
     Index(
-        "_".join(("ix_service_ratings_current", *first)),
-        *(*(service_ratings.c[name] for name in first), site, service_ratings.c.rating_id),
+        "_".join(("ix_service_ratings_current", *leading_columns)),
+        *(*(service_ratings.c[name] for name in leading_columns), site, service_ratings.c.rating_id),
         sqlite_where=service_ratings.c.current,
         postgresql_where=service_ratings.c.current,
     )

@@ -66,12 +66,8 @@ def witness(c: Connection, origin: str, old_size: int, new_head: TreeHead, proof
     `old_size` is the size of the latest head as the log states it; `proof` shows that `new_head` extends it.
     Return the time by the clock of the database, in seconds since 1970.
 
-    Raises
-    ------
-    OtherHead
-        If `old_size` is not the size of the latest head, or `new_head` has the same size and another root.
-    NotAnExtension
-        If the consistency proof is wrong.
+    Raise `OtherHead` if `old_size` is not the size of the latest head, or `new_head` has the same size and another
+    root, and `NotAnExtension` if the consistency proof is wrong.
     """
     empty_row = {"origin": origin, "size": 0, "root": EMPTY_HEAD, "updated_at": now_ms()}
     c.execute(insert_into(c, witnessed_logs).values(empty_row).on_conflict_do_nothing())

@@ -19,8 +19,8 @@ MOST_DELETED = 100
 def store(c: Connection, tenant: str, draft_id: str, sealed_secret: SealedSecret) -> None:
     """Store a draft in place of the draft with the same id, if there is one."""
     expired_ids = select(drafts.c.id).where(drafts.c.expires_at <= now_ms()).limit(MOST_DELETED)
-    newest_ids = select(drafts.c.id).where(drafts.c.tenant == tenant).order_by(drafts.c.expires_at.desc())
-    for ids in (expired_ids, newest_ids.offset(MOST_DRAFTS - 1).limit(MOST_DELETED)):
+    ids_newest_first = select(drafts.c.id).where(drafts.c.tenant == tenant).order_by(drafts.c.expires_at.desc())
+    for ids in (expired_ids, ids_newest_first.offset(MOST_DRAFTS - 1).limit(MOST_DELETED)):
         c.execute(delete(drafts).where(drafts.c.id.in_(ids)))
     remove(c, tenant, draft_id)
     content = {"ciphertext": sealed_secret.ciphertext, "nonce": sealed_secret.nonce, "key_id": sealed_secret.key_id}
@@ -32,7 +32,7 @@ def find(c: Connection, tenant: str, draft_id: str) -> SealedSecret | None:
     query = select(drafts.c.ciphertext, drafts.c.nonce, drafts.c.key_id)
     is_valid = (drafts.c.id == draft_id, drafts.c.tenant == tenant, drafts.c.expires_at > now_ms())
     row = c.execute(query.where(*is_valid)).one_or_none()
-    return None if row is None else SealedSecret(bytes(row.ciphertext), bytes(row.nonce), row.key_id, "")
+    return None if row is None else SealedSecret(bytes(row.ciphertext), bytes(row.nonce), row.key_id, last4="")
 
 
 def remove(c: Connection, tenant: str, draft_id: str) -> None:

@@ -55,10 +55,7 @@ class ApiKey:
 def create(
     c: Connection, tenant: str, scopes: Sequence[str], name: str, expires_at: int | None = None
 ) -> tuple[ApiKey, str]:
-    """Create a key; return it and its plain text, which is not stored.
-
-    `expires_at` is in milliseconds since 1970.
-    """
+    """Create a key (`expires_at` is in milliseconds since 1970); return it and its plain text, which is not stored."""
     short_id = "".join(choice(ALPHABET.lower()) for _ in range(SHORT_CHARACTERS))
     checked_part = f"assay_{short_id}_{token_urlsafe(SECRET_BYTES)}"
     plain_key = checked_part + _checksum(checked_part)

@@ -114,7 +114,7 @@ class SigningProgram:
 
     def _run_command(self, message: bytes) -> bytes:
         try:
-            with tempfile.TemporaryFile() as stdin:
+            with tempfile.TemporaryFile() as stdin:  # no pipe: a program that does not read it would block this process
                 stdin.write(message)
                 stdin.seek(0)
                 # a separate session, so that the program's own children can be ended with the program

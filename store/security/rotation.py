@@ -40,7 +40,7 @@ HOLDERS: tuple[Holder, ...] = (
     Holder(jobs, jobs.c.status.in_(UNFINISHED)),
     Holder(signing_keys, and_(signing_keys.c.retired_at.is_(None), signing_keys.c.secret_key_id != "")),
     Holder(webhooks, webhooks.c.removed_at.is_(None)),
-    Holder(webhooks, and_(webhooks.c.removed_at.is_(None), webhooks.c.previous_until > now_ms()), "previous"),
+    Holder(webhooks, and_(webhooks.c.removed_at.is_(None), webhooks.c.previous_until > now_ms()), prefix="previous"),
 )
 
 
@@ -67,19 +67,22 @@ def reseal(c: Connection, vault: Vault, holder_index: int, after: str | None = N
     rows = c.execute(query).mappings().all()
     for row in rows:
         try:
-            resealed = _reseal(vault, secret_holder, row)
+            resealed_secret = _reseal(vault, secret_holder, row)
         except (SecretLost, SecretMoved):
             lost_ids.append(row["id"])
             continue
-        columns = {f"{secret_holder.prefix}_{name}": getattr(resealed, name) for name in PARTS}  # `last4` is unchanged
+        # `last4` is unchanged
+        columns = {f"{secret_holder.prefix}_{name}": getattr(resealed_secret, name) for name in PARTS}
         c.execute(update(table).where(table.c.id == row["id"]).values(columns))
-    return RotationResult(len(rows) - len(lost_ids), tuple(lost_ids), rows[-1]["id"] if rows else None)
+    last_id = rows[-1]["id"] if rows else None
+    return RotationResult(resealed=len(rows) - len(lost_ids), lost=tuple(lost_ids), last_id=last_id)
 
 
 def _reseal(vault: Vault, secret_holder: Holder, row: RowMapping) -> SealedSecret:
     sealed_secret = _sealed_secret(secret_holder, row)
     binding = {"tenant": row.get("tenant", AGENCY), "target": row["id"]}
     if secret_holder.table in (targets, jobs):
+        # a target's row has the fields of its description
         binding |= {"description": row["target"] if secret_holder.table is jobs else dict(row)}
         return vault.seal_for_target(vault.open_for_target(sealed_secret, **binding), **binding)
     return vault.seal(vault.open(sealed_secret, **binding, field=FIELD), **binding, field=FIELD)
@@ -96,4 +99,4 @@ def _has_old_key(secret_holder: Holder, vault: Vault) -> ColumnElement[bool]:
 
 def _sealed_secret(secret_holder: Holder, row: RowMapping) -> SealedSecret:
     ciphertext, nonce, key_id = (row[secret_holder.column(name)] for name in PARTS)
-    return SealedSecret(bytes(ciphertext), bytes(nonce), key_id, "")
+    return SealedSecret(bytes(ciphertext), bytes(nonce), key_id, last4="")

@@ -69,7 +69,8 @@ class Vault:
         key_text = configured.get_secret_value() if configured else _read_key_file(settings.data_dir.expanduser())
         older_keys = [_derive_key(older_text) for older_text in settings.older_secret_keys]
         key = _derive_key(key_text)
-        return cls(key, key_id_of(key), {key_id_of(older): older for older in older_keys}, outside_key(settings))
+        older_by_id = {key_id_of(older_key): older_key for older_key in older_keys}
+        return cls(key, key_id_of(key), older=older_by_id, outside=outside_key(settings))
 
     @property
     def key_id(self) -> str:
@@ -82,24 +83,17 @@ class Vault:
         return base64.urlsafe_b64encode(mark).decode().rstrip("=")
 
     def seal(self, plain_text: str, *, tenant: str, target: str, field: str) -> SealedSecret:
-        """Encrypt a secret for one field of one row.
-
-        For a secret sent with a job, `target` is the job's id.
-        """
+        """Encrypt a secret for one field of one row; for a secret sent with a job, `target` is the job's id."""
         nonce = os.urandom(NONCE_BYTES)
-        cipher, associated_data = self._ciphers[self._key_id], _associated_data(tenant, target, field)
-        ciphertext = cipher.encrypt(nonce, _encode(plain_text), associated_data)
+        associated_data = _associated_data(tenant, target, field)
+        ciphertext = self._ciphers[self._key_id].encrypt(nonce, _encode(plain_text), associated_data)
         return SealedSecret(ciphertext, nonce, self._key_id, _visible_tail(plain_text))
 
     def open(self, sealed: SealedSecret, *, tenant: str, target: str, field: str) -> str:
         """Decrypt a secret of one field of one row.
 
-        Raises
-        ------
-        SecretLost
-            If the encryption key is not configured.
-        SecretMoved
-            If the secret was encrypted for another row or field, or altered.
+        Raise `SecretLost` if the encryption key is not configured, and `SecretMoved` if the secret was encrypted for
+        another row or field, or altered.
         """
         cipher = self._ciphers.get(sealed.key_id)
         if cipher is None:
@@ -113,10 +107,7 @@ class Vault:
     def seal_for_target(self, plain_text: str, *, tenant: str, target: str, description: Json) -> SealedSecret:
         """Encrypt a target's secret for its destination; `target` is the id of the target, or of a job.
 
-        Parameters
-        ----------
-        description : mapping
-            Description of the target, with `protocol`, `base_url` and `settings`.
+        `description` is that of the target, with `protocol`, `base_url` and `settings`.
         """
         field = f"{TARGET_FIELD} {destination_of(description)}"
         return self.seal(plain_text, tenant=tenant, target=target, field=field)

@@ -54,6 +54,7 @@ def begin(
     has_ended = or_(sessions.c.expires_at <= now_ms(), sessions.c.seen_at <= now_ms() - IDLE_MS)
     _delete_sessions(c, select(sessions.c.digest).where(has_ended).limit(MOST_DELETED))
     is_own = [sessions.c.key_id == key_id] if key_id else [sessions.c.subject == subject, sessions.c.rule == rule]
+    # all but the newest, so that there is room for the new one
     own_digests = select(sessions.c.digest).where(*is_own).order_by(sessions.c.expires_at.desc())
     _delete_sessions(c, own_digests.offset(MOST_SESSIONS - 1).limit(MOST_DELETED))
     token = token_urlsafe(TOKEN_BYTES)
@@ -66,12 +67,7 @@ def begin(
 def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | None:
     """Find the rights of a session that has not ended; the use is recorded at most once a minute.
 
-    Parameters
-    ----------
-    c : Connection
-    token : str
-    rules : mapping
-        The current rules by their HMACs (`Vault.mark`).
+    `rules` are the current rules by their HMACs (`Vault.mark`).
     """
     now = now_ms()
     key_is_valid = and_(
@@ -89,7 +85,7 @@ def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | Non
         return None
     rule = rules.get(row.rule) if row.rule else None
     tenant, scopes = (row.tenant, row.scopes) if rule is None else (rule.tenant, rule.scopes)
-    if tenant is None:
+    if tenant is None:  # the session's key or rule is no longer valid
         return None
     if row.seen_at <= row.now - USE_NOTED_MS:
         execute_if_writable(c, update(sessions).where(sessions.c.digest == _digest(token)).values(seen_at=now_ms()))

@@ -64,14 +64,8 @@ def current(c: Connection, vault: Vault) -> SigningKey:
 
     A key outside the database becomes the current key at its first use; the previous key is retired.
 
-    Raises
-    ------
-    SecretLost
-        If its encryption key is not configured.
-    SecretMoved
-        If its row was altered.
-    SigningUnavailable
-        If the key is outside the database and not configured, or was retired.
+    Raise `SecretLost` if its encryption key is not configured, `SecretMoved` if its row was altered, and
+    `SigningUnavailable` if the key is outside the database and not configured, or was retired.
     """
     if vault.outside is not None:
         return _register_outside(c, vault.outside)

@@ -117,8 +117,8 @@ def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
     """Add a tenant's claim to a host, unless it exists; return the domain and whether it is new."""
     values = {"id": new_id("dom"), "tenant": tenant, "host": host, "state": "waiting", "created_at": now_ms()}
     values |= {"token": f"assay-challenge={token_urlsafe(TOKEN_BYTES)}"}
-    insert = insert_into(c, domains).values(values).on_conflict_do_nothing(index_elements=["tenant", "host"])
-    is_new = c.execute(insert.returning(domains.c.id)).scalar_one_or_none() is not None
+    statement = insert_into(c, domains).values(values).on_conflict_do_nothing(index_elements=["tenant", "host"])
+    is_new = c.execute(statement.returning(domains.c.id)).scalar_one_or_none() is not None
     if is_new:
         quota.add_rows(c, domains, tenant, domains.c.id == values["id"])
     row = c.execute(ROWS.select(domains.c.tenant == tenant, domains.c.host == host)).mappings().one()
@@ -225,7 +225,7 @@ def standing(c: Connection, tenant: str, url: str) -> Standing:
     """Read whether a tenant has proved to own a URL's host, and whether the host refuses ratings by the tenant."""
     host, file_url = host_of(url), file_of(url)
     if host is None:
-        return Standing(False, None, True)
+        return Standing(proven=False, refusal=None, file_read=True)  # there is no file to read
     owners_query = select(domains.c.tenant, domains.c.ratings).where(domains.c.host == host, PROVEN)
     owner_rows = c.execute(owners_query.order_by(domains.c.verified_at.desc())).all()
     query = select(refusal_files.c.refuses).where(refusal_files.c.url == file_url, _CURRENT)
@@ -237,28 +237,33 @@ def standing(c: Connection, tenant: str, url: str) -> Standing:
         refusal = RatingsRefused(host, "owner", "/v1/domains")
     elif refuses:
         refusal = RatingsRefused(host, "file", file_url)
-    wish_known = refusal_file is None or refusal_file.refuses is not None
-    return Standing(is_owner, None if is_owner else refusal, refusal_file is not None, wish_known)
+    return Standing(
+        proven=is_owner,
+        refusal=None if is_owner else refusal,
+        file_read=refusal_file is not None,
+        wish_known=refusal_file is None or refusal_file.refuses is not None,
+    )
 
 
 def keep(c: Connection, url: str, refuses: bool) -> None:
     """Store whether the file at `url` refuses ratings."""
-    row = {"url": url, "refuses": refuses, "read_at": now_ms(), "retry_at": None, "failures": 0}
-    upsert(c, refusal_files, row)
+    upsert(c, refusal_files, {"url": url, "refuses": refuses, "read_at": now_ms(), "retry_at": None, "failures": 0})
 
 
 def keep_failure(c: Connection, url: str) -> None:
     """Store that the file at `url` could not be read: its last content counts until the next attempt."""
     query = select(refusal_files.c.failures).where(refusal_files.c.url == url)
     failure_count = c.execute(query.with_for_update()).scalar_one_or_none() or 0
+    # the inner limit keeps the power small; the maximum is reached long before
     retry_at = now_ms() + min(LONGEST_RETRY_S, RETRY_S * 2 ** min(failure_count, 10)) * 1000
     values = {"retry_at": retry_at, "failures": failure_count + 1}
+    # of an existing row only `values` are replaced, so that its last content stays
     upsert(c, refusal_files, {"url": url, "refuses": None, "read_at": 0, **values}, *values)
 
 
 def check(c: Connection, tenant: str, *targets: Json | None) -> None:
     """Raise `RatingsRefused` if a host of the described targets is known to refuse ratings by a tenant."""
-    for url in dict.fromkeys(url for target in targets if target is not None for url in _urls(target)):
+    for url in dict.fromkeys(url for target in targets if target is not None for url in _called_urls(target)):
         if (refusal := standing(c, tenant, url).refusal) is not None:
             raise refusal
 
@@ -276,7 +281,7 @@ def set_policy(c: Connection, domain: Domain, ratings: str) -> Domain | None:
     return find(c, domain.id, domain.tenant)
 
 
-def _urls(target: Json) -> Iterator[str]:
+def _called_urls(target: Json) -> Iterator[str]:
     links = (target.get("settings") or {}).get("links") or ()
     for service in (target, *(link for link in links if isinstance(link, dict))):
         if url := str(service.get("base_url") or ""):

@@ -56,7 +56,7 @@ class StoredTarget(NewTarget):
 
 def target_from(**row: Any) -> StoredTarget:
     """Build a target from a full row of the table."""
-    return StoredTarget(sealed_secret=take_sealed(row), **row)
+    return StoredTarget(sealed_secret=take_sealed(row), **row)  # `take_sealed`, evaluated first, shortens the row
 
 
 ROWS = TenantRows(targets, target_from, blank={"settings": {}, **sealed_columns(None)})
@@ -184,9 +184,9 @@ def describe_now(c: Connection, tenant: str, target_id: str | None, target: Json
     if description["protocol"] != CHAIN:
         return description
     links = description["settings"]["links"]
-    kinds = [link.get("kind") for link in target["settings"].get("links", ())]
+    requested_kinds = [link.get("kind") for link in target["settings"].get("links", ())]
     saved_targets = find_by_ids(c, tenant, {link["id"] for link in links if "id" in link})
-    links_and_kinds = zip_longest(links, kinds[: len(links)])  # links that were added have no kind
+    links_and_kinds = zip_longest(links, requested_kinds[: len(links)])  # links that were added have no kind
     current_links = [_current_link(link, saved_targets, kind) for link, kind in links_and_kinds]
     return {**description, "settings": {**description["settings"], "links": current_links}}
 

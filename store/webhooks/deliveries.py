@@ -31,7 +31,7 @@ AT_ONCE = 2
 AT_ONCE_TENANT = 16
 """Maximum concurrent attempts per tenant, because each of its jobs can name another slow receiver."""
 
-MOST_RECEIVERS = 1000
+MOST_CONSIDERED = 1000
 """Maximum number of due deliveries considered at once."""
 
 DISABLED_AFTER_S = 5 * 86_400
@@ -70,9 +70,9 @@ class Outcome:
     """
 
     elapsed_ms: int
-    status: int | None
-    failure: str | None
-    response: str | None
+    status: int | None = None
+    failure: str | None = None
+    response: str | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def choose(c: Connection, limit: int) -> list[str]:
         .outerjoin(busy_receivers, busy_receivers.c.receiver == due_deliveries.c.receiver)
         .where(due_deliveries.c.rank + func.coalesce(busy_receivers.c.attempts, 0) <= AT_ONCE)
         .order_by(due_deliveries.c.next_attempt_at, due_deliveries.c.id)
-        .limit(MOST_RECEIVERS)
+        .limit(MOST_CONSIDERED)
     )
     attempts_query = select(deliveries.c.tenant, func.count().label("attempts")).where(is_leased)
     rows = c.execute(attempts_query.group_by(deliveries.c.tenant))
@@ -239,7 +239,7 @@ def _record_outcome(c: Connection, webhook: Webhook, retry: Next | None) -> bool
     """Record a success or a failure of an endpoint; return whether it is disabled now."""
     if retry is None:
         if webhook.failing_since is not None:
-            _set_failing_since(c, webhook, None)
+            _set_failing_since(c, webhook, failing_since=None)
         return False
     since = webhook.failing_since or _set_failing_since(c, webhook, now_ms())
     if retry.gone:

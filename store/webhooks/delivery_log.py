@@ -63,12 +63,12 @@ class Delivery:
     ended_at: int | None
 
 
-_SHOWN = tuple(deliveries.c[name] for name in Delivery.__dataclass_fields__)
+_SHOWN_COLUMNS = tuple(deliveries.c[name] for name in Delivery.__dataclass_fields__)
 
 
 def find(c: Connection, delivery_id: str, receiver: Receiver) -> Delivery | None:
     """Read a delivery to a receiver."""
-    return one_row(c, select(*_SHOWN).where(deliveries.c.id == delivery_id, *_addressed_to(receiver)), Delivery)
+    return one_row(c, select(*_SHOWN_COLUMNS).where(deliveries.c.id == delivery_id, *_addressed_to(receiver)), Delivery)
 
 
 def attempts(c: Connection, delivery_id: str) -> list[Attempt]:
@@ -82,7 +82,7 @@ def page(
     c: Connection, receiver: Receiver, *, state: str | None = None, before: tuple[int, str] | None = None, limit: int
 ) -> list[Delivery]:
     """List a receiver's deliveries, newest first, starting after the row ``before = (created_at, id)``."""
-    query = select(*_SHOWN).where(*_addressed_to(receiver), *equal(deliveries, state=state))
+    query = select(*_SHOWN_COLUMNS).where(*_addressed_to(receiver), *equal(deliveries, state=state))
     return page_of(c, query, deliveries, Delivery, before, limit)
 
 
@@ -101,7 +101,7 @@ def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | No
         ended_at=None,
         lease_until=case((is_waiting, deliveries.c.lease_until), else_=None),
     )
-    return one_row(c, statement.returning(*_SHOWN), Delivery)
+    return one_row(c, statement.returning(*_SHOWN_COLUMNS), Delivery)
 
 
 def _addressed_to(receiver: Receiver) -> list[ColumnElement[bool]]:

@@ -65,7 +65,8 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
     notices = outbox.due(c, limit)
     if not notices:
         return HandedOver()
-    endpoints, now = _lock_endpoints(c, {notice.tenant for notice in notices}), read_clock(c)
+    endpoints = _lock_endpoints(c, {notice.tenant for notice in notices})
+    now = read_clock(c)
     rows = []
     for notice in notices:
         if notice.data is None:
@@ -104,21 +105,24 @@ def _queue_delivery(c: Connection, webhook: Webhook, kind: str, facts: Json, bas
 
 def challenge_callback(c: Connection, challenge_id: str, notice: ClaimedDelivery, base_url: str = "") -> None:
     """Queue a challenge to a callback's address, unless a delivery with this id exists."""
-    now, job_id = read_clock(c), notice.payload["data"]["job_id"]
+    now = read_clock(c)
+    job_id = notice.payload["data"]["job_id"]
     facts = {"job_id": job_id, "challenge": token_urlsafe(TOKEN_BYTES)}
     message = _Message(CHALLENGE, now, facts, f"{base_url}/v1/jobs/{job_id}")
-    row = _delivery_row(message, notice.tenant, notice.url, None, now) | {"id": challenge_id}
+    row = _delivery_row(message, notice.tenant, notice.url, webhook=None, now=now) | {"id": challenge_id}
     c.execute(insert_into(c, deliveries).on_conflict_do_nothing(), [row])
 
 
 def answers_challenge(payload: Json, answer: str | None) -> bool:
     """Whether the answer to a challenge is its token, alone or as ``{"challenge": token}``."""
-    token, text = payload["data"]["challenge"], (answer or "").strip()
+    token = payload["data"]["challenge"]
+    text = (answer or "").strip()
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
         document = None
-    return token in (text, document.get("challenge") if isinstance(document, dict) else document)
+    json_token = document.get("challenge") if isinstance(document, dict) else document  # the latter: a JSON string
+    return token in (text, json_token)
 
 
 def _receivers(notice: Notice, endpoints: Mapping[str, Sequence[Webhook]]) -> Iterator[tuple[str, Webhook | None]]:

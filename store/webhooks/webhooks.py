@@ -110,8 +110,8 @@ def webhook_from(**row: Any) -> Webhook:
     sealed_secret = take_sealed(row)
     assert sealed_secret is not None  # noqa: S101  the column is never NULL
     ciphertext, nonce, key_id = (row.pop(f"previous_{name}") for name in ("ciphertext", "nonce", "key_id"))
-    previous_secret = None if ciphertext is None else SealedSecret(bytes(ciphertext), bytes(nonce), key_id, "")
-    del row["removed_at"]
+    previous_secret = None if ciphertext is None else SealedSecret(bytes(ciphertext), bytes(nonce), key_id, last4="")
+    del row["removed_at"]  # no field of `Webhook`
     row["events"] = tuple(row["events"])
     return Webhook(**row, sealed_secret=sealed_secret, previous_secret=previous_secret)
 
@@ -119,7 +119,7 @@ def webhook_from(**row: Any) -> Webhook:
 ROWS = TenantRows(
     webhooks,
     webhook_from,
-    blank=sealed_columns(SealedSecret(b"", b"", "", ""))
+    blank=sealed_columns(SealedSecret(ciphertext=b"", nonce=b"", key_id="", last4=""))
     | dict.fromkeys(("previous_ciphertext", "previous_nonce", "previous_key_id", "previous_until")),
 )
 find, page = ROWS.find, ROWS.page
@@ -170,8 +170,8 @@ def replace(
     return webhook
 
 
-def has_moved(c: Connection, webhook_id: str, tenant: str, url: str) -> bool:
-    """Return whether `url` differs from an endpoint's URL; if so, mark the endpoint as unconfirmed."""
+def unconfirm_if_moved(c: Connection, webhook_id: str, tenant: str, url: str) -> bool:
+    """Mark an endpoint as unconfirmed if `url` differs from its URL; return whether it does."""
     statement = update(webhooks).where(*ROWS.of(webhook_id, tenant), webhooks.c.url != url).values(confirmed_at=None)
     return c.execute(statement).rowcount > 0
 

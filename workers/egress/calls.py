@@ -44,6 +44,7 @@ SHOWN_VALUE = 200
 _CREDENTIALS = (
     r"access_token|refresh_token|id_token|client_secret|client_assertion|assertion|password|api_?key|auth_key"
 )
+# what may be a credential: names of headers; parameters of a URL; JSON members and form fields of a body
 _KEY_HEADER = re.compile(r"authorization|cookie|token\b|secret|key\b|signature|credential", re.IGNORECASE)
 _KEY_QUERY = re.compile(r"(?i)((?:^|&)[^=&]*(?:token|secret|key|signature|credential|password|assertion)[^=&]*=)[^&]*")
 _KEY_MEMBER = re.compile(rf'(?i)("(?:{_CREDENTIALS})"\s*:\s*)"(?:[^"\\]|\\.)*"?')
@@ -110,24 +111,25 @@ def show_exchange(exchange: Exchange, secrets: Iterable[str] = ()) -> ShownExcha
             text = quoter.excerpt(text, longest)
         return text
 
-    def headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    def shown_headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
         return {name.lower(): MASK if _KEY_HEADER.search(name) else clean(value, SHOWN_VALUE) for name, value in pairs}
 
-    def body(content: bytes) -> str:
-        text = content[: SHOWN_BODY + 4 * LONGEST_KEY].decode("utf-8-sig", "replace")  # a character has 4 bytes at most
+    def shown_body(content: bytes) -> str:
+        # enough for the shown characters, of at most 4 bytes, and for a key that crosses their end
+        text = content[: SHOWN_BODY + 4 * LONGEST_KEY].decode("utf-8-sig", "replace")
         text = _KEY_FIELD.sub(rf"\g<1>{MASK}", _KEY_MEMBER.sub(rf'\g<1>"{MASK}"', text))
         return clean(text, SHOWN_BODY)
 
     url_parts = urlsplit(exchange.url)
     url = urlunsplit(url_parts._replace(query=_KEY_QUERY.sub(rf"\g<1>{MASK}", url_parts.query)))
-    request = ShownRequest(
-        exchange.method, clean(url, SHOWN_BODY), headers(exchange.headers.items()), body(exchange.content)
-    )
+    headers = shown_headers(exchange.headers.items())
+    request = ShownRequest(exchange.method, clean(url, SHOWN_BODY), headers, shown_body(exchange.content))
     received = exchange.received
     response = None
     if received is not None:
         header_pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in received.headers)
-        response = ShownResponse(received.status, headers(header_pairs), body(received.body), len(received.body))
+        body = shown_body(received.body)
+        response = ShownResponse(received.status, shown_headers(header_pairs), body, size=len(received.body))
     return ShownExchange(request, response, exchange.seconds)
 
 
@@ -202,6 +204,7 @@ class Response:
         try:
             return json.loads(self.body, parse_constant=_refuse_constant, parse_float=_parse_finite)
         except (ValueError, RecursionError):
+            # the failure is raised after this block, so that it has no `__context__`, which quotes the body
             is_web_page = self.body.lstrip()[:1] == b"<" or "html" in self.headers.get("content-type", "")
         if is_web_page:
             advice = "the address (base_url) may be the website's"
@@ -280,10 +283,7 @@ class Egress:
     def certified(self, certificate: str) -> Egress:
         """Return a client that shows servers a certificate; it shares everything except connections with this client.
 
-        Parameters
-        ----------
-        certificate : str
-            Client certificate with its chain and its unencrypted key, as PEM.
+        The certificate is PEM, with its chain and its unencrypted key.
         """
         if certificate not in self._clients_by_certificate:
             self._clients_by_certificate[certificate] = copy.copy(self)
@@ -347,7 +347,8 @@ class Egress:
                 raise CallFailed("timeout", f"{origin} did not answer completely within {timeout_s:g} s") from None
             finally:
                 if self._on_exchange is not None:
-                    self._on_exchange(Exchange(method, url, all_headers, content, answer, time.perf_counter() - start))
+                    seconds = time.perf_counter() - start
+                    self._on_exchange(Exchange(method, url, all_headers, content, received=answer, seconds=seconds))
         response = Response(answer.status, answer.headers, answer.body, str(origin), quote_body)
         if not 200 <= response.status < 300 or response.status == PARTIAL:
             raise self._failure_of(response, retriable)
@@ -387,7 +388,7 @@ class Egress:
             message = f"{origin} refused access (HTTP {status}); the key is missing, wrong or banned{response.quote()}"
             return CallFailed("auth", message, status=status)
         is_busy = status == 400 and any(mark in response.body for mark in BUSY_MARKS)
-        may_retry = True if is_busy else should_retry(response.headers)
+        may_retry = True if is_busy else should_retry(response.headers)  # None: the status decides
         hint = f": {HINTS[status]}" if status in HINTS else ""
         return CallFailed(
             f"http-{status}",
@@ -400,6 +401,7 @@ class Egress:
 
 @asynccontextmanager
 async def _resolving(url: str, timeout_s: float) -> AsyncIterator[Origin]:
+    """Parse the origin of a URL; the block may take `timeout_s` seconds to resolve its host name."""
     origin = origin_of(url)
     try:
         async with asyncio.timeout(timeout_s):

@@ -87,7 +87,7 @@ class Listener(ResponseHandler):
         # The head is parsed separately, because an error after a complete response would discard the response. The last
         # byte is parsed separately too: if the response ends before it, the service sent more than the response.
         while data and self._body is None and self._parser is not None:
-            head_end = data.find(b"\r\n\r\n") + 4
+            head_end = data.find(b"\r\n\r\n") + 4  # 3 if the head goes on after the data
             piece, data = (data[:head_end], data[head_end:]) if head_end > 3 else (data, b"")
             self._read_head(piece)
         for piece in (data[:-1], data[-1:]):
@@ -110,7 +110,7 @@ class Listener(ResponseHandler):
     def feed_data(self, data: Any, size: int = 0) -> None:
         """Process a head from the parser: drop interim responses, validate all others."""
         message, body = data
-        if 100 <= message.code < 200 and message.code != 101:
+        if 100 <= message.code < 200 and message.code != 101:  # 101, another protocol, would be final; it is refused
             return
         self._body = body
         if (failure := self._header_failure(message)) is None:
@@ -128,6 +128,7 @@ class Listener(ResponseHandler):
         if self._exception is not None:
             return
         failure = exc if isinstance(exc, CallFailed) else self._failure_for(exc, exc_cause)
+        # taken from aiohttp, which would parse on, and replace the failure at the end of the connection
         body, self._payload, self._parser = self._payload, None, None
         super().set_exception(failure)
         if body is not None and not body.is_eof():
@@ -150,6 +151,7 @@ class Listener(ResponseHandler):
 
     def _header_failure(self, message: Any) -> CallFailed | None:
         lengths, codings = message.headers.getall("Content-Length", ()), message.headers.getall("Transfer-Encoding", ())
+        # 4: a colon, a space and the line end
         if len(message.reason) + sum(len(name) + len(value) + 4 for name, value in message.raw_headers) > HEADER_CAP:
             return self._too_large_head()
         if len(set(lengths)) > 1 or (lengths and codings):

@@ -144,7 +144,7 @@ def _message_in(body: bytes) -> str:
         message = _message_member(json.loads(body))
     except (ValueError, RecursionError):
         message = ""
-    text = body[: 4 * MAX_CLEANED_CHARACTERS].decode("utf-8-sig", "replace").lstrip()
+    text = body[: 4 * MAX_CLEANED_CHARACTERS].decode("utf-8-sig", "replace").lstrip()  # 4 bytes a character at most
     return message or ("" if text.startswith("<") else text)
 
 

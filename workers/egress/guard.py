@@ -125,7 +125,7 @@ def origin_of(url: str) -> Origin:
         return read_origin(url)
     except AddressRefused as refused:
         message = str(refused)
-    raise CallFailed("refused-address", message)
+    raise CallFailed("refused-address", message)  # outside the `except` block, so that it has no `__context__`
 
 
 def _parse_host(scheme: str, host: str, port: int) -> Origin:
@@ -139,7 +139,7 @@ def _parse_host(scheme: str, host: str, port: int) -> Origin:
             raise AddressRefused("the address names a network interface (%); write it without one")
         return Origin(scheme, str(address), port, address)
     host = host.removesuffix(".").lower()
-    if not _NAME.fullmatch(host) or len(host) > 253:
+    if not _NAME.fullmatch(host) or len(host) > 253:  # the maximum of DNS
         raise AddressRefused("the host is not a name in plain ASCII; write an international name in its xn-- form")
     if _NUMERIC.fullmatch(host.rsplit(".", 1)[-1]):  # some parsers take a name that ends in a number for an address
         try:

@@ -44,7 +44,7 @@ SESSION_OPTIONS: Mapping[str, Any] = {
     "trust_env": False,
     "max_line_size": HEADER_CAP,
     "max_field_size": HEADER_CAP,
-    "max_headers": HEADER_CAP // 4,
+    "max_headers": HEADER_CAP // 4,  # the shortest header has 4 bytes
 }
 """Arguments of aiohttp's session: no timeouts, decompression or environment variables of its own; header limits."""
 
@@ -104,6 +104,7 @@ class ExemptHosts:
         """Whether a host is exempt; its addresses are resolved once."""
         key = (origin.host, origin.port)
         if key not in self.is_exempt:
+            # keeps a result that another call has stored during the resolution
             self.is_exempt.setdefault(key, within(await self.resolved(origin, guard), self.networks))
         return self.is_exempt[key]
 
@@ -240,11 +241,12 @@ class GuardedTransport:
         self, origin: Origin, method: str, target: str, headers: Mapping[str, str], body: bytes, cap: int | None = None
     ) -> ReceivedResponse:
         """Send a request to an origin; every error is raised as a `CallFailed`. `target` is the path and query."""
+        data = body if len(body) < LARGE_BODY else io.BytesIO(body)
         request = {
             "method": method,
             "url": URL(f"{origin.scheme}://{origin}{target}", encoded=True),
             "headers": dict(headers),
-            "data": (body if len(body) < LARGE_BODY else io.BytesIO(body)) if body else None,
+            "data": data if body else None,
             "read_bufsize": self._response_cap if cap is None else cap,
         }
         if self._session is None:
@@ -291,9 +293,10 @@ class GuardedTransport:
             failure = CallFailed("unsupported", f"the request to {origin} holds characters that HTTP cannot carry")
         except aiohttp.ClientPayloadError:
             failure = CallFailed("truncated", f"{origin} closed the connection in the middle of its answer")
-        except aiohttp.ClientConnectionError:  # the connection was closed while the request was written
+        except aiohttp.ClientConnectionError:
+            # closed while the request was written: repeated once, although it is not known whether it was reused
             failure = ClosedWithoutResponse(reused=True)
-        raise failure
+        raise failure  # outside the `except` blocks, so that it has no `__context__`
 
     def _ssl_context(self) -> ssl.SSLContext:
         if self._context is None:

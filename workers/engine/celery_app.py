@@ -25,7 +25,7 @@ def make_celery(settings: Settings) -> Celery:
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         task_ignore_result=True,
-        task_time_limit=settings.longest_deadline_s + 60,
+        task_time_limit=settings.longest_deadline_s + 60,  # after the alarm of a job (`workers.engine.heartbeat`)
         worker_prefetch_multiplier=1,
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_hijack_root_logger=False,
@@ -51,7 +51,7 @@ def _limit_answer_wait(connection: pyamqp.Connection) -> None:
 
 def _broker_options(broker: str) -> dict[str, object]:
     if broker.startswith(MEMORY):
-        return {"broker_transport_options": {"polling_interval": 0.02}}
+        return {"broker_transport_options": {"polling_interval": 0.02}}  # kombu's default is 1 s
     if broker.startswith(RABBITMQ):
         return {
             "task_default_queue_type": "quorum",

@@ -28,6 +28,7 @@ class EmbeddedWorker:
     def __init__(self, app: Celery, context: WorkerContext, *, concurrency: int) -> None:
         add_tasks(app, lambda: context)
         self._context = context
+        # without messages to other workers: none shares the broker in memory
         self._controller = app.WorkController(
             pool="threads", concurrency=concurrency, loglevel="WARNING", without_heartbeat=True, without_mingle=True
         )

@@ -106,7 +106,7 @@ class Heartbeat:
 
     def _run_heartbeat(self) -> None:
         since_renewal_s = 0.0
-        tick_s = min(0.25, self._every_s)
+        tick_s = min(0.25, self._every_s)  # a shutdown and the deadline are noticed before the next renewal
         while not self._done.wait(tick_s):
             since_renewal_s += tick_s
             if self._leaving.is_set():
@@ -126,6 +126,7 @@ class Heartbeat:
                 return
 
     def _renew_lease(self) -> str | None:
+        """Renew the lease; return the reason why the job must stop, if there is one."""
         try:
             with self._database.write() as connection:
                 beat = jobs.heartbeat(connection, self._claim, self._lease_s)

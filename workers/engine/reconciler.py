@@ -176,7 +176,7 @@ def announce_expiring_ratings(database: Database, settings: Settings) -> int:
     announced_count, within_s = 0, settings.expiring_days * DAY_S
     while True:
         with database.read() as connection:
-            if not expiry.expiring(connection, within_s, 1):
+            if not expiry.expiring(connection, within_s, limit=1):
                 return announced_count
         with database.write() as connection:
             if not reconciler_lock(connection):

@@ -66,7 +66,7 @@ class Watchdog(BackgroundThread):
     def check(self) -> None:
         """Check once; end the process if two checks in a row find lost messages."""
         received_before, self._received_count = self._received_count, self._messages.received()
-        is_deaf = self._received_count == received_before and self._messages.idle() and self._stranded_jobs()
+        is_deaf = self._received_count == received_before and self._messages.idle() and self._count_stranded()
         if not is_deaf or not self._broker_answers():
             self._strikes = 0
             return
@@ -76,7 +76,7 @@ class Watchdog(BackgroundThread):
             log.error("worker receives no messages and ends", exit_code=EXIT_DEAF)
             self._end_process()
 
-    def _stranded_jobs(self) -> int:
+    def _count_stranded(self) -> int:
         try:
             with self._database.read() as connection:
                 return jobs.count_stranded(connection, self._age_s, self._share)

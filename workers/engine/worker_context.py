@@ -29,6 +29,7 @@ OTHER_HOSTS = "other"
 CALL_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 DELAY_SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 300, 1800, 7200)
 WORK_SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600)
+"""Upper limits of the buckets of histograms, in seconds: calls, delays of jobs, computations and ledger writes."""
 
 
 class BackgroundThread(ABC):
@@ -133,7 +134,7 @@ class LeavingFlag:
     """
 
     def __init__(self) -> None:
-        self._shared = mmap.mmap(-1, 1)
+        self._shared = mmap.mmap(-1, 1)  # anonymous memory of one byte, 0 at first
 
     def set(self) -> None:
         """Set the flag: the worker is shutting down."""
@@ -167,8 +168,8 @@ class WorkerContext:
 
 def seconds_left(claim: Claim) -> float:
     """Return the seconds from the claim to the job's deadline, by the clock of the database."""
-    now = claim.job.heartbeat_at or claim.job.created_at
-    return max(0.0, (claim.job.deadline_at - now) / 1000)
+    claimed_at = claim.job.heartbeat_at or claim.job.created_at
+    return max(0.0, (claim.job.deadline_at - claimed_at) / 1000)
 
 
 def waited_s(claim: Claim) -> float:
@@ -185,7 +186,7 @@ def host_label_of(target: Target) -> str:
         return target.protocol
 
 
-_IMPORTING = threading.Lock()
+_IMPORT_LOCK = threading.Lock()
 
 
 def import_job_libraries() -> None:
@@ -194,7 +195,7 @@ def import_job_libraries() -> None:
     Some libraries have circular imports, for which Python releases the lock of a module early. Jobs that started
     together then failed, because they saw half-imported modules.
     """
-    with _IMPORTING:
+    with _IMPORT_LOCK:
         _import_libraries()
 
 

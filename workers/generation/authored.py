@@ -90,7 +90,7 @@ def _new_corpus(c: Connection, job: Job, request: AuthoredItems) -> NewCorpus:
     participle = "drawn" if request.kind == "images" else "written"
     return NewCorpus(
         tenant=job.tenant,
-        name=f"{request.name}, {participle} for a rating"[:200],
+        name=f"{request.name}, {participle} for a rating"[:200],  # the maximum length of a corpus's name
         kind=request.kind,
         language=language,
         attribute=request.attribute,

@@ -97,9 +97,9 @@ def task_of(database: Database, job: Job) -> Task:
         reusable_items: Sequence[StoredItem] = ()
         if experiment["reuse"] and corpus.rules is not None:
             reusable_items = corpus_items.sentences_of_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)
-    sentences = list(map(_sentence, own_items))
+    sentences = list(map(_sentence_of_item, own_items))
     reusable_by_id = {item.id: item for item in reusable_items}
-    reused_sentences = list(reusable(words, sentences, map(_sentence, reusable_items), writing.per_term))
+    reused_sentences = list(reusable(words, sentences, map(_sentence_of_item, reusable_items), writing.per_term))
     reused_items = tuple(reusable_by_id[sentence.id] for sentence in reused_sentences)
     return Task(corpus.id, words, writing, (*sentences, *reused_sentences), reused_items)
 
@@ -129,10 +129,10 @@ def _copies_of(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator[
     """Yield copies of other corpora's sentences that fit the words, with their origin in the provenance."""
     for item in items:
         provenance = {**item.provenance, "taken_from": {"corpus": item.corpus_id, "item": item.id}}
-        copy = as_item(_sentence(item), words, provenance)
+        copy = as_item(_sentence_of_item(item), words, provenance)
         if isinstance(copy, NewItem):
             yield copy
 
 
-def _sentence(item: StoredItem) -> Sentence:
+def _sentence_of_item(item: StoredItem) -> Sentence:
     return sentence_of(corpus_item(item))

@@ -104,7 +104,8 @@ class SigningWorker(BackgroundThread):
     def _ask_witness(self, url: str, witness: VerifierKey) -> str | None:
         """Request a witness's cosignature of the log's head; return the reason of a failure, or ``None``."""
         with self._database.read() as connection:
-            old_size, head = witnessing.newest_size(connection, self._origin, str(witness)), log.head(connection)
+            old_size = witnessing.newest_size(connection, self._origin, str(witness))
+            head = log.head(connection)
         if head.size == old_size:  # an empty log has nothing to cosign
             return None
         with self._database.write() as connection:
@@ -124,7 +125,7 @@ class SigningWorker(BackgroundThread):
 
     def _post_head(self, url: str, old_size: int, head: TreeHead, key: SigningKey) -> AttemptResult:
         """Send the log's head to a witness with the proof that it extends the first `old_size` entries."""
-        proof_path: tuple[bytes, ...] = ()
+        proof_path: tuple[bytes, ...] = ()  # no proof is needed for an empty or an equal tree
         if 0 < old_size < head.size:
             with self._database.read() as connection:
                 proof_path = log.consistency(connection, old_size, head.size).path

@@ -36,9 +36,9 @@ SPEAKS_OTHERWISE = frozenset({"connect", "truncated", "garbage", "http-400"})
 
 async def look_for_token(context: WorkerContext, claim: Claim) -> None:
     """Check that the job's host serves its token, and store the result; a missing token does not fail the job."""
-    host = str((claim.job.experiment or {}).get("domain"))
+    domain_id = str((claim.job.experiment or {}).get("domain"))
     with context.database.read() as connection:
-        domain = domains.find(connection, host, claim.job.tenant)
+        domain = domains.find(connection, domain_id, claim.job.tenant)
     failure = "the domain was removed" if domain is None else None
     if domain is not None:
         networks = context.settings.egress_networks
@@ -47,7 +47,7 @@ async def look_for_token(context: WorkerContext, claim: Claim) -> None:
     with context.database.write() as connection:
         if domain is not None:
             domains.record_check(connection, domain.id, failure)
-        result = {"domain": host, "verified": failure is None, "failure": failure}
+        result = {"domain": domain_id, "verified": failure is None, "failure": failure}
         runs.finish_with(connection, claim, "checked", result)
 
 
@@ -72,7 +72,8 @@ async def why_unproven(
             if failed.code not in SPEAKS_OTHERWISE:
                 break
         else:
-            return None if _holds(answer.text, domain.token) else f"{url} does not hold the token on a line of its own"
+            has_token = _has_line(answer.text, domain.token)
+            return None if has_token else f"{url} does not hold the token on a line of its own"
     return failure
 
 
@@ -84,7 +85,7 @@ def _failure_reason(url: str, failure: CallFailed) -> str:
     return f"{url} answered with HTTP status {failure.status}{redirect_note}"
 
 
-def _holds(text: str, token: str) -> bool:
+def _has_line(text: str, token: str) -> bool:
     lines = (line.strip().encode() for line in text.splitlines())
     return any(hmac.compare_digest(line, token.encode()) for line in lines)
 
@@ -104,6 +105,7 @@ async def probe_service(context: WorkerContext, claim: Claim) -> None:
     async with open_services(context, claim.job) as (service, _):
         if claim.job.target_id is None:
             result = await probe(service.target, service.egress, examine=True)
+            # the fields of an examination, as for a saved target, and those of the probe
             findings = {**(result.capability or {}), **result.as_json()}
         else:
             findings = (await service.examine(USUAL_PAIRS, image_questions(service.target))).as_json()

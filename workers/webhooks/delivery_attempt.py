@@ -93,15 +93,16 @@ def decide_next(
     if result.outcome.failure is None:
         return None
     if status == GONE:
-        return Next(None, gone=True)
+        return Next(delay_s=None, gone=True)
     if result.final or number >= attempts:
-        return Next(None)
+        return Next(delay_s=None)
     rest_s = 0.0
     if status in OVERLOADED or result.retry_after_s is not None:
         rest_s = min(REST_S if result.retry_after_s is None else result.retry_after_s, LONGEST_REST_S)
     if number >= len(SCHEDULE_S):
-        return Next(None, rest_s)
-    return Next(max(SCHEDULE_S[number] * float(rng.uniform(1, 1 + JITTER)), rest_s), rest_s)
+        return Next(delay_s=None, rest_s=rest_s)
+    scheduled_s = SCHEDULE_S[number] * float(rng.uniform(1, 1 + JITTER))  # the index of the next attempt is `number`
+    return Next(delay_s=max(scheduled_s, rest_s), rest_s=rest_s)
 
 
 def _failure_of_status(status: int) -> str | None:

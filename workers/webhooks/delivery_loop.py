@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 import numpy as np
 import structlog
@@ -133,8 +134,10 @@ class WebhookWorker(BackgroundThread):
         with self._database.write() as connection:
             claims = deliveries.claim(connection, delivery_ids)
             confirmed_claims = callbacks.confirmed_deliveries(connection, claims, base_url)
-            key = signing.current(connection, self._vault) if confirmed_claims else None
-            return [(delivery, key) for delivery in confirmed_claims if key is not None]
+            if not confirmed_claims:
+                return []
+            key = signing.current(connection, self._vault)
+            return [(delivery, key) for delivery in confirmed_claims]
 
     def _delete_ended(self) -> None:
         """Delete old deliveries, at most once in `TIDY_EVERY_S` seconds."""
@@ -152,10 +155,11 @@ class WebhookWorker(BackgroundThread):
             headers = await asyncio.to_thread(self._headers, delivery, body, key)
         except SigningUnavailable as unable:
             log.warning("delivery not signed", delivery=delivery.id, why=str(unable))
-            attempt = AttemptResult(Outcome(0, None, "signing-unavailable: the agency's key cannot sign now", None))
+            reason = "signing-unavailable: the agency's key cannot sign now"
+            attempt = AttemptResult(Outcome(elapsed_ms=0, failure=reason))
         except (SecretLost, SecretMoved):
             reason = "secret-lost: the endpoint's secret cannot be opened any more; rotate it"
-            attempt = AttemptResult(Outcome(0, None, reason, None))
+            attempt = AttemptResult(Outcome(elapsed_ms=0, failure=reason))
         else:
             try:
                 attempt = await self._post_within_limits(transport, traffic, delivery, headers, body)
@@ -183,22 +187,22 @@ class WebhookWorker(BackgroundThread):
                         await stack.enter_async_context(limits.slot(delivery.url, TIMEOUT_S, addresses))
                 attempt = await call(transport, delivery.url, headers, body)
         except CallFailed as failed:
-            return AttemptResult(Outcome(0, failed.status, f"{failed.code}: {failed.message}", None))
+            failure = f"{failed.code}: {failed.message}"
+            return AttemptResult(Outcome(elapsed_ms=0, status=failed.status, failure=failure))
         except RatingsRefused as refused:
             reason = f"refused: the host {refused.host} wants no calls ({refused.who}); verify it with POST /v1/domains"
-            return AttemptResult(Outcome(0, None, reason, None), final=True)
+            return AttemptResult(Outcome(elapsed_ms=0, failure=reason), final=True)
         outcome = attempt.outcome
-        if delivery.type != CHALLENGE or outcome.failure:
-            return attempt
-        if fan_out.answers_challenge(delivery.payload, outcome.response):
+        must_answer = delivery.type == CHALLENGE and not outcome.failure
+        if not must_answer or fan_out.answers_challenge(delivery.payload, outcome.response):
             return attempt
         reason = "challenge: answer with the value of `challenge` as the whole body, or as JSON in a field of this name"
-        return AttemptResult(Outcome(outcome.elapsed_ms, outcome.status, reason, outcome.response))
+        return AttemptResult(replace(outcome, failure=reason))
 
     def _postpone(self, delivery: ClaimedDelivery) -> None:
         try:
             with self._database.write() as connection:
-                deliveries.postpone(connection, delivery, float(self._rng.uniform(1, 5)))
+                deliveries.postpone(connection, delivery, delay_s=float(self._rng.uniform(1, 5)))
         except StoreUnavailable as unavailable:  # the delivery is due again when its lease expires
             log.warning("delivery not postponed", delivery=delivery.id, why=str(unavailable))
 
