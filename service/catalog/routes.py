@@ -71,16 +71,12 @@ async def list_attributes() -> AttributeList:
 @cache
 def _attribute_list() -> AttributeList:
     """Return the attributes; cached, because every method is made for each of them."""
-    attributes_by_name = {name: attribute(name) for name in attributes()}
-    items = [
-        AttributeView.from_row(
-            attribute,
-            name=name,
-            values=attribute.value_names,
-            methods=[AttributeMethod.from_row(row) for row in coverage(name)],
-        )
-        for name, attribute in attributes_by_name.items()
-    ]
+    items = []
+    for name in attributes():
+        rated_attribute = attribute(name)
+        methods = [AttributeMethod.from_row(row) for row in coverage(name)]
+        view = AttributeView.from_row(rated_attribute, name=name, values=rated_attribute.value_names, methods=methods)
+        items.append(view)
     return AttributeList(items=items)
 
 
@@ -119,15 +115,15 @@ def _accepted_attributes(method: str) -> Sequence[str]:
 @cache
 def _accepted_languages(method: str) -> dict[str, str] | None:
     """Return the languages that a method accepts, common languages first; ``None`` if it accepts none."""
-    attribute_name = next(iter(_accepted_attributes(method)), "")
     if "languages" not in method_schema(method)["properties"]:
         return None
+    any_attribute = next(iter(_accepted_attributes(method)), "")  # a method takes the same languages for each of them
     language_names = languages()
-    language_codes = dict.fromkeys((*COMMON, *sorted(language_names, key=language_names.__getitem__)))
+    codes_by_name = sorted(language_names, key=language_names.__getitem__)
     return {
         code: language_names[code]
-        for code in language_codes
-        if _is_accepted(method=method, attribute=attribute_name, languages=[code])
+        for code in dict.fromkeys((*COMMON, *codes_by_name))
+        if _is_accepted(method=method, attribute=any_attribute, languages=[code])
     }
 
 

@@ -47,11 +47,11 @@ class EventStream:
         while not self.stopping:
             events = await self._new_events.get((job_id, after), partial(self._read_new, job_id, after))
             for event in events:
-                after = event.id
+                after = event.id  # the next read begins here
                 yield event
                 if event.type in ENDINGS:
                     return
-            if len(events) < BATCH:
+            if len(events) < BATCH:  # after a full batch, more events are there already
                 await asyncio.sleep(POLL_S)
 
     async def wait_for_end(self, job_id: str, within_s: float) -> bool:

@@ -56,6 +56,9 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
 
 SHORTEST_RETRY_S, LONGEST_RETRY_S = 1, 10
 
+NEWEST = 4
+"""Number of exchanges that are shown."""
+
 JOB_LINKS = leads_to("job_id", "getJob", "followJob", "cancelJob", "listObservations")
 RATING_PLACED = returns(ACCEPTED, status=202, links=JOB_LINKS)
 RATING_LINK = leads_to("rating_id", "getRating", pointer="/rating/id")
@@ -158,7 +161,7 @@ async def list_jobs(
 
     With `fields=full`, only lists with more than 100 entries are left out; `left_out` has their sizes.
     """
-    page, stamps = await service.database.read(_read_page, caller.tenant, query, query.begins_after("jobs"))
+    page, stamps = await service.database.read(_read_page, caller.tenant, query, query.cursor_key("jobs"))
     now_s, base = service.clock(), base_url(lists.request)
     max_entries = MAX_LISTED if query.fields == "full" else MAX_SUMMARISED
     views = [
@@ -179,8 +182,7 @@ async def get_job(
         with service.open_streams.held(caller.tenant, caller.key_id):
             await service.event_stream.wait_for_end(job_id, wait)
         status = await _read_status(service, *key)
-    answer = status.answer
-    return answer.response(**response.headers)
+    return status.answer.response(**response.headers)
 
 
 @router.post("/{job_id}/cancel", response_model=JobView, responses=CONFLICT)
@@ -209,9 +211,9 @@ async def stream_start(
 ) -> int:
     """Return the id of the event after which a follower continues; 204 after the last event of a finished job."""
     after = int(last_event_id or 0)
-    if after and not await service.database.read(jobs.events, job.id, after - 1, 1):
+    if after and not await service.database.read(jobs.events, job.id, after - 1, limit=1):
         after = 0  # the id is newer than every event of this job, so it belongs to another job
-    if after and job.finished and not await service.database.read(jobs.events, job.id, after, 1):
+    if after and job.finished and not await service.database.read(jobs.events, job.id, after, limit=1):
         raise HTTPException(204)
     return after
 
@@ -248,9 +250,9 @@ async def follow_job(
 async def list_observations(lists: Lists, job: FoundJob, service: ServiceDependency, query: Paging) -> Response:
     """List the questions with their replies, in the order of recording."""
     name = f"observations of {job.id}"
-    after, _ = query.begins_after(name) or (0, "")
+    after, _ = query.cursor_key(name) or (0, "")  # the key of an observation is (its number, "")
     rows = await service.database.read(observations.page, job.id, after, query.limit + 1)
-    page = Page.of(rows, query.limit, lambda row: (row.seq, ""))
+    page = Page.of(rows, query.limit, key=lambda row: (row.seq, ""))
     return lists.response(query, name, page, [ObservationView.of(row) for row in page.rows])
 
 
@@ -295,7 +297,7 @@ def _job_start(service: Service, job: Job, jobs_before: int | None, queue: Queue
     if jobs_before is None:
         return None
     position = queue.position(job.tenant, jobs_before)
-    due_in_s = ceil(job.next_run_at / 1000 - service.clock())
+    due_in_s = ceil(job.next_run_at / 1000 - service.clock())  # later than now if the job waits for its host or target
     free_in_s = fair_order.starts_in_s(job.tenant, jobs_before, position, queue, Share.of(service.settings))
     return JobStart(position, None if free_in_s is None else max(free_in_s, due_in_s))
 
@@ -332,10 +334,6 @@ def _job_answer(
     return Answer(status, write_json(view), headers)
 
 
-NEWEST = 4
-"""Number of exchanges that are shown."""
-
-
 class PartView(ResponseModel):
     """A language of an experiment, and its progress."""
 
@@ -364,7 +362,8 @@ def _read_progress(c: Connection, job_id: str, tenant: str) -> ProgressView | No
     job = jobs.find(c, job_id, tenant)
     if job is None:
         return None
-    languages = () if places.find(c, job_id) else (job.experiment or {}).get("languages") or ()
+    is_archived = places.find(c, job_id) is not None
+    languages = () if is_archived else (job.experiment or {}).get("languages") or ()
     counts: Counter[str] = observations.asked_by_part(c, job_id) if languages else Counter()
     return ProgressView(
         parts=[PartView(name=name, asked=counts[name]) for name in languages],

@@ -52,6 +52,11 @@ BY_ACCEPT = {"Vary": "Accept"}
 """Headers of addresses at which browsers get a page instead (`web`)."""
 READINESS_TIMEOUT_S = 5
 
+PATH = "/.well-known/api-catalog"
+PROFILE = "https://www.rfc-editor.org/info/rfc9727"
+OPENAPI_TYPE = "application/vnd.oai.openapi+json;version=3.1"
+CATALOG_TYPE = f'{MEDIA_TYPE}; profile="{PROFILE}"'
+
 
 @router.get("/livez")
 async def livez() -> Health:
@@ -167,12 +172,6 @@ async def get_asset(name: str) -> Response:
     if name not in ASSETS:
         raise Problem("not-found", f"no file is called {name[:80]!r}")
     return FileResponse(STATIC / name, media_type=ASSETS[name], headers={"Cache-Control": "public, max-age=86400"})
-
-
-PATH = "/.well-known/api-catalog"
-PROFILE = "https://www.rfc-editor.org/info/rfc9727"
-OPENAPI_TYPE = "application/vnd.oai.openapi+json;version=3.1"
-CATALOG_TYPE = f'{MEDIA_TYPE}; profile="{PROFILE}"'
 
 
 @router.get(

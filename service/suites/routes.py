@@ -43,6 +43,8 @@ router = APIRouter(prefix="/v1/suites", tags=["suites"], route_class=StrictRoute
 
 LONGEST_RETRY_S = 10
 
+AUDIT_TYPES = dict.fromkeys(file.media_type.partition(";")[0] for file in AUDIT_FILES)
+
 AuditName = Annotated[
     str,
     Path(
@@ -77,7 +79,7 @@ async def plan_profile(body: SuitePlanRequest, service: ServiceDependency, calle
 @router.get("", **lists_of(SuiteLine, "One page of suites, newest first."))
 async def list_suites(lists: Lists, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
     """List your suites, newest first, without their matrices."""
-    page, progress = await service.database.read(_read_page, caller.tenant, query, query.begins_after("suites"))
+    page, progress = await service.database.read(_read_page, caller.tenant, query, query.cursor_key("suites"))
     return lists.response(query, "suites", page, [suite_line(suite, progress[suite.id]) for suite in page.rows])
 
 
@@ -91,8 +93,7 @@ async def get_suite(
         with service.open_streams.held(caller.tenant, caller.key_id):
             await wait_for_end(service, suite_state.cells, wait)
         suite_state = await _read_suite(service, suite_id, caller.tenant)
-    answer = _suite_answer(service, 200, suite_state)
-    return answer.response(**response.headers)
+    return _suite_answer(service, 200, suite_state).response(**response.headers)
 
 
 @router.get("/{suite_id}/report.html", response_class=Response)
@@ -111,7 +112,7 @@ async def get_suite_report_markdown(
     return await _report(request, service, suite_id, caller.tenant, "markdown")
 
 
-async def _report(request: Request, service: Service, suite_id: str, tenant: str, form: PageFormat) -> Response:
+async def _report(request: Request, service: Service, suite_id: str, tenant: str, page_format: PageFormat) -> Response:
     suite_state = await _read_suite(service, suite_id, tenant)
     now_s = service.clock()
     headers = {
@@ -120,10 +121,7 @@ async def _report(request: Request, service: Service, suite_id: str, tenant: str
         "Vary": "Authorization",
     }
     document = suite_view(suite_state, now_s).model_dump(mode="json")
-    return not_modified(request, headers) or page_report(form, "suite", document, headers)
-
-
-AUDIT_TYPES = dict.fromkeys(file.media_type.partition(";")[0] for file in AUDIT_FILES)
+    return not_modified(request, headers) or page_report(page_format, "suite", document, headers)
 
 
 @router.get("/{suite_id}/audits/{name}", response_class=Response, responses=returns({}, *AUDIT_TYPES) | CONFLICT)
@@ -169,5 +167,5 @@ def _suite_answer(service: Service, status: int, suite_state: SuiteState) -> Ans
         headers["Location"] = f"{router.prefix}/{view.id}"
         headers["Retry-After"] = "0"
     if unfinished_count:
-        headers["Retry-After"] = str(min(LONGEST_RETRY_S, unfinished_count))
+        headers["Retry-After"] = str(min(LONGEST_RETRY_S, unfinished_count))  # one second for each job
     return Answer(status, write_json(view), headers)

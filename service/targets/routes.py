@@ -70,7 +70,7 @@ async def list_targets(
     lists: Lists, service: ServiceDependency, caller: Reader, query: Annotated[TargetQuery, Query()]
 ) -> Response:
     """List your targets, newest first, each with your newest rating of it."""
-    before = query.begins_after("targets")
+    before = query.cursor_key("targets")
 
     def read_page(c: Connection) -> tuple[Page[StoredTarget], list[TargetLine]]:
         rows = targets.page(c, caller.tenant, **query.filters(), before=before, limit=query.limit + 1)

@@ -189,7 +189,8 @@ async def _run_on_content(service: Service, upload: StoredUpload, task: str, **a
 
 async def _run_task(task: str, file: BinaryIO, **arguments: object) -> Any:
     """Run a task of `store.formats.child`: in a child process, unless the file is small and not compressed."""
-    is_small = arguments.get("media_type") not in PACKED and file.seek(0, os.SEEK_END) <= SMALL_BYTES
+    size = file.seek(0, os.SEEK_END)
+    is_small = arguments.get("media_type") not in PACKED and size <= SMALL_BYTES
     work = partial(TASKS[task], file, **arguments) if is_small else partial(run_limited, task, file, **arguments)
     return await asyncio.get_running_loop().run_in_executor(READERS, work)
 
