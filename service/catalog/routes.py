@@ -50,7 +50,7 @@ def get_method(name: str) -> MethodView:
     methods = {method_name(method): method for method in every_method()}
     if (method := methods.get(name)) is None:
         raise Problem("not-found", f"no method is called {name[:80]!r}; known: {', '.join(methods)}")
-    example = parse_method({"method": name, "attribute": "gender"})
+    example = parse_method({"method": name, "attribute": "gender"})  # every method accepts this attribute
     return MethodView(
         **_method_summary(method).model_dump(),
         description=inspect.getdoc(method) or "",

@@ -210,9 +210,10 @@ async def verification(service: Service, tenant: str, links: Sequence[ChosenRati
     }
     saved_targets = await service.database.read(targets.find_by_ids, tenant, saved_ids)
     link_settings: list[JsonObject] = []
-    for index, rating in enumerate(ratings):
+    for index, link in enumerate(links):
+        rating = link.rating
         is_owner, is_last = rating.tenant == tenant, index == len(links) - 1
-        saved_target = links[index].target or (saved_targets.get(rating.target_id or "") if is_owner else None)
+        saved_target = link.target or (saved_targets.get(rating.target_id or "") if is_owner else None)
         # the last service has no path: it takes the texts on to the language of the question
         path = [] if is_last else [HOME, _middle_language(ratings, index), HOME]
         link_settings += _link_settings(rating, saved_target, path, is_owner=is_owner)

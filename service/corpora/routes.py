@@ -156,11 +156,11 @@ async def list_corpus_items(
     lists: Lists, row: FoundCorpus, service: ServiceDependency, query: Annotated[ItemQuery, Query()]
 ) -> Response:
     """List the sentences or pictures of a corpus, in the order of their addition."""
-    name = f"items of {row.id}"
-    after, _ = query.cursor_key(name) or (0, "")  # the key of an item is (its number, "")
+    list_name = f"items of {row.id}"
+    after, _ = query.cursor_key(list_name) or (0, "")  # the key of an item is (its number, "")
     rows = await service.database.read(corpus_items.page, row.id, after, query.limit + 1, **query.filters())
     page = Page.of(rows, query.limit, key=lambda item: (item.seq, ""))
-    return lists.response(query, name, page, [ItemView.of(item) for item in page.rows])
+    return lists.response(query, list_name, page, [ItemView.of(item) for item in page.rows])
 
 
 @router.post("/{corpus_id}/items", **adds_items("Stored; some are new."))

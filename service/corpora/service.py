@@ -209,18 +209,11 @@ def store_pictures(c: Connection, corpus_id: str, tenant: str, pictures: Sequenc
 def edit_item(
     c: Connection, corpus_id: str, tenant: str, item_id: str, change: ItemChange, if_match: str | None = None
 ) -> StoredItem | None:
-    """Edit an item under the lock of its corpus, so that no edit is lost.
+    """Edit an item under the lock of its corpus, so that no edit is lost; ``None`` if the tenant has no such item.
 
-    ``None`` if the tenant has no such item.
-
-    Raises
-    ------
-    Problem
-        ``precondition-failed`` if `if_match` is not the item's entity tag.
-    SpecificationError
-        If the sentence breaks the rules of its corpus, or a picture is given a text.
-    ItemTaken
-        If the corpus has the sentence already, as another item.
+    Raise `Problem` ``precondition-failed`` if `if_match` is not the item's entity tag, `SpecificationError` if the
+    sentence breaks the rules of its corpus or a picture is given a text, and `ItemTaken` if another item of the corpus
+    has the sentence already.
     """
     corpus = corpora.lock(c, corpus_id, tenant)
     old_item = None if corpus is None else items.find(c, corpus_id, item_id)

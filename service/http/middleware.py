@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
-from service.http.conditional import none_match
+from service.http.conditional import caller_has
 from service.http.metrics import Meter
 from service.http.problem_mapping import allowed_methods
 from service.http.problems import Problem, respond
@@ -168,7 +168,7 @@ class _ResponseSender:
         """
         headers = MutableHeaders(scope=start)
         headers["ETag"] = f'"{hashlib.sha256(body["body"]).hexdigest()[:32]}"'
-        if not none_match(Request(self._scope), headers["ETag"]):
+        if not caller_has(Request(self._scope), headers["ETag"]):
             return start
         for name in ("Content-Length", "Content-Type", "Content-Encoding"):
             del headers[name]

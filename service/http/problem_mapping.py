@@ -49,8 +49,8 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
     routes = [(route.path, route.methods) for route in iter_route_contexts(app.routes) if route.path and route.methods]
     matches = [methods for pattern, methods in routes if pattern == path]
     if not matches:
-        regexes = ((compile_path(pattern), methods) for pattern, methods in routes)
-        matches = [methods for (regex, _, _), methods in regexes if regex.match(path)]
+        compiled_routes = ((compile_path(pattern), methods) for pattern, methods in routes)
+        matches = [methods for (regex, _, _), methods in compiled_routes if regex.match(path)]
     allowed = set().union(*matches)
     if "GET" in allowed:
         allowed.add("HEAD")

@@ -213,9 +213,8 @@ class RateLimiter:
 
     async def _count(self, limiter: SlidingWindowCounterRateLimiter, work: str, tenant: str, count: int) -> Allowance:
         rate = self._rates[work]
-        accepted = count > 0 and await limiter.hit(
-            rate, work, tenant, cost=count
-        )  # a count of 0 only looks up the rest
+        # a count of 0 only looks up the remainder
+        accepted = count > 0 and await limiter.hit(rate, work, tenant, cost=count)
         window = await limiter.get_window_stats(rate, work, tenant)
         remaining, reset_s = max(0, window.remaining), max(0, round(window.reset_time - time.time()))
         allowed = accepted if count else remaining > 0

@@ -35,6 +35,7 @@ class EventStream:
 
     def __init__(self, read: ReadEvents, on_end: Callable[[str], object] = lambda _: None) -> None:
         self._read, self._on_end = read, on_end
+        # kept for less than a poll, so that each poll of a follower gets newer events
         self._new_events: SwrCache[tuple[str, int], Sequence[Event]] = SwrCache(keep_s=POLL_S / 2, stale_s=POLL_S / 2)
         self.stopping = False
 

@@ -119,6 +119,7 @@ def chosen_rows(rows: Sequence[Json], named_rows: NamedRows, rng: np.random.Gene
 
 
 async def _add_trials(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
+    """Insert the uploaded answers that are rated instead of a service; refuse a method that takes none."""
     if not method.takes_trials:
         fitting_methods = " or ".join(method_name(other) for other in every_method() if other.takes_trials)
         raise SpecificationError(

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from assay.document import JsonObject
 from service.container import Service, ServiceDependency
 from service.http.authentication import Caller, Poller, Reader, Writer
-from service.http.conditional import none_match
+from service.http.conditional import caller_has
 from service.http.idempotency import Repeat, Repeatable, store_answer
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.common_schemas import ResponseModel
@@ -178,7 +178,8 @@ async def get_job(
     """Read a job and its progress. `ETag` and `Retry-After` make polling cheap; `Prefer: wait` avoids it."""
     key = (caller.tenant, job_id, base_url(request))
     status = await service.statuses.get(key, partial(_read_status, service, *key))
-    if wait and not status.finished and not none_match(request, status.answer.headers["ETag"]):
+    # a caller who has this version gets 304 at once
+    if wait and not status.finished and not caller_has(request, status.answer.headers["ETag"]):
         with service.open_streams.held(caller.tenant, caller.key_id):
             await service.event_stream.wait_for_end(job_id, wait)
         status = await _read_status(service, *key)
@@ -249,11 +250,11 @@ async def follow_job(
 )
 async def list_observations(lists: Lists, job: FoundJob, service: ServiceDependency, query: Paging) -> Response:
     """List the questions with their replies, in the order of recording."""
-    name = f"observations of {job.id}"
-    after, _ = query.cursor_key(name) or (0, "")  # the key of an observation is (its number, "")
+    list_name = f"observations of {job.id}"
+    after, _ = query.cursor_key(list_name) or (0, "")  # the key of an observation is (its number, "")
     rows = await service.database.read(observations.page, job.id, after, query.limit + 1)
     page = Page.of(rows, query.limit, key=lambda row: (row.seq, ""))
-    return lists.response(query, name, page, [ObservationView.of(row) for row in page.rows])
+    return lists.response(query, list_name, page, [ObservationView.of(row) for row in page.rows])
 
 
 @router.get("/{job_id}/observations.csv", response_class=Response, responses=returns({}, "text/csv"))
@@ -327,7 +328,7 @@ def _job_answer(
     headers = {"ETag": f'W/"{job.version}-{view.queue_position or 0}"', "Cache-Control": "private, no-cache"}
     if status == 202:
         headers["Location"] = f"{router.prefix}/{job.id}"
-        headers["Retry-After"] = "0"
+        headers["Retry-After"] = "0"  # of a job that has ended already
     if not job.finished:
         retry_s = (view.eta_seconds or 0) // 10  # a tenth of the estimated remaining time
         headers["Retry-After"] = str(min(LONGEST_RETRY_S, max(SHORTEST_RETRY_S, retry_s)))

@@ -208,7 +208,7 @@ async def rating_order(
     allowed here.
     """
     kind = Kind(target.descriptor["kind"])
-    request.experiment = method = _with_method(request.experiment, kind)
+    request.experiment = method = _with_method(request.experiment, kind)  # a schedule stores the request with it
     check_deadline(service, request.deadline_s)
     with located("target"):
         check_kind(method, kind)
@@ -389,7 +389,7 @@ async def facts_of(service: Service, caller: Caller, target: ResolvedTarget, pri
         questions_per_call=service.target_validator.questions_per_call(target.descriptor),
         concurrency=limits["concurrency"],
         requests_per_second=limits["requests_per_second"],
-        latency_s=latency_s or None,  # recorded answers have a latency of 0, from which nothing can be estimated
+        latency_s=latency_s or None,  # recorded answers take no time, so there is no estimate
         price_per_call=prices.price_per_call,
         price_per_1000_characters=prices.price_per_1000_characters,
     )

@@ -74,6 +74,7 @@ async def readyz(service: ServiceDependency) -> Readiness:
     try:
         async with asyncio.timeout(READINESS_TIMEOUT_S):
             await asyncio.to_thread(migrate.check, service.settings.resolved_database_url, or_newer=True)
+            # the cache limits this to one write a second
             await service.can_write.get("proof", partial(service.database.write, idempotency.prove_write))
     except (SchemaMismatch, StoreUnavailable, TimeoutError) as error:
         detail = f"the database is not usable ({type(error).__name__})"

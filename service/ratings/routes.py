@@ -226,13 +226,13 @@ async def list_evidence(
     A search for `answer` or `q` reads 5,000 rows at most, so a page can have fewer rows than `limit` although
     `next_cursor` continues it.
     """
-    name = f"observations of {rating.id}"
-    after, _ = query.cursor_key(name) or (0, "")  # the key of an observation is (its number, "")
+    list_name = f"observations of {rating.id}"
+    after, _ = query.cursor_key(list_name) or (0, "")  # the key of an observation is (its number, "")
     criteria = observations.ObservationFilter(**query.filters())
     rows, last_seq = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
     views = ObservationView.of_rows(rows, await thumbnails_of(service, rating.id, caller.tenant, rows))
     next_key = None if last_seq is None else (last_seq, "")
-    response = lists.response(query, name, Page(rows, next_key), views)
+    response = lists.response(query, list_name, Page(rows, next_key), views)
     response.headers.update(date_headers(rating))
     return response
 

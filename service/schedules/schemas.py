@@ -109,7 +109,8 @@ class WatchView(ResponseModel):
     @classmethod
     def of(cls, row: StoredSchedule) -> Self:
         """Build the view of a schedule that watches."""
-        job, change = row.orders.jobs[0], row.change
+        job = row.orders.jobs[0]  # the only one: that which rates the service again
+        change = row.change
         return cls(
             target_id=job["target_id"],
             digest=described_digest(job["target"]),

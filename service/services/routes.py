@@ -151,7 +151,8 @@ async def _rank(
             break
     else:  # no service of this kind was rated so
         return query, questions, Ranking([], now)
-    query, filters = query.model_copy(update=filters), filters | {"kind": kind}
+    query = query.model_copy(update=filters)
+    filters["kind"] = kind
     read_newest = partial(services.newest, tenant=tenant, **filters)
     if query.language is None:
         cache_key = ("ranking", tenant, *filters.values())

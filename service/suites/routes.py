@@ -14,7 +14,7 @@ from reports.pages import PageFormat
 from reports.regulators import AUDIT_FILES, audit_file
 from service.container import Service, ServiceDependency
 from service.http.authentication import Reader, Writer
-from service.http.conditional import none_match, not_modified
+from service.http.conditional import caller_has, not_modified
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.responses import ACCEPTED, CONFLICT, UNFINISHED, leads_to, returns
 from service.http.problems import Problem, existing
@@ -89,7 +89,8 @@ async def get_suite(
 ) -> Response:
     """Read a profile: the letter of each cell, the worst letter, and the progress."""
     suite_state = await _read_suite(service, suite_id, caller.tenant)
-    if wait and not none_match(request, version_of(suite_state, service.clock())):
+    # a caller who has this version gets 304 at once
+    if wait and not caller_has(request, version_of(suite_state, service.clock())):
         with service.open_streams.held(caller.tenant, caller.key_id):
             await wait_for_end(service, suite_state.cells, wait)
         suite_state = await _read_suite(service, suite_id, caller.tenant)
@@ -165,7 +166,7 @@ def _suite_answer(service: Service, status: int, suite_state: SuiteState) -> Ans
     unfinished_count = view.progress.queued + view.progress.running
     if status == 202:
         headers["Location"] = f"{router.prefix}/{view.id}"
-        headers["Retry-After"] = "0"
+        headers["Retry-After"] = "0"  # of a suite that has ended already
     if unfinished_count:
         headers["Retry-After"] = str(min(LONGEST_RETRY_S, unfinished_count))  # one second for each job
     return Answer(status, write_json(view), headers)

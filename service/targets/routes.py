@@ -77,10 +77,10 @@ async def list_targets(
         page = Page.of(rows, query.limit)
         views = [TargetView.of(row) for row in page.rows]
         letters = newest_letters(c, caller.tenant, [view.digest for view in views])
-        lines = [TargetLine(**vars(view), newest=NewestLetterView.of(letters.get(view.digest))) for view in views]
-        return page, lines
+        return page, [TargetLine(**vars(view), newest=NewestLetterView.of(letters.get(view.digest))) for view in views]
 
-    return lists.response(query, "targets", *await service.database.read(read_page))
+    page, lines = await service.database.read(read_page)
+    return lists.response(query, "targets", page, lines)
 
 
 FoundTarget = Annotated[StoredTarget, in_path("target", targets.find, Reader)]

@@ -26,9 +26,9 @@ class Deliveries:
 
     async def page_response(self, lists: ListReader, query: DeliveryQuery) -> Response:
         """Return one page of deliveries, newest first."""
-        name = f"deliveries of {self.parent_address}"
+        list_name = f"deliveries of {self.parent_address}"
         view = partial(DeliveryLine.of, parent_address=self.parent_address)
-        return await lists.page(query, name, view, delivery_log.page, self.receiver)
+        return await lists.page(query, list_name, view, delivery_log.page, self.receiver)
 
     async def delivery_response(self, service: Service, delivery_id: str) -> Response:
         """Return one delivery with its attempts."""

@@ -106,7 +106,7 @@ def _complete_operation(route: APIRoute, method: str, operation: JsonObject, *, 
     """Add what follows from a route's dependencies and parameters: headers, errors, and whether a key is needed."""
     calls = list(calls_of(route.dependant))
     key_checks = [call for call in calls if isinstance(call, SecurityBase)]
-    # checks of derived classes admit callers without a key
+    # only `Needs` itself refuses every caller without a key
     if key_checks and not (keys_required and any(type(call) is Needs for call in key_checks)):
         operation["security"] = [{}, {"ApiKey": []}]
     for parameter in operation.get("parameters", ()):
