@@ -119,10 +119,10 @@ def _accepted_languages(method: str) -> dict[str, str] | None:
         return None
     any_attribute = next(iter(_accepted_attributes(method)), "")  # a method takes the same languages for each of them
     language_names = languages()
-    codes_by_name = sorted(language_names, key=language_names.__getitem__)
+    sorted_codes = sorted(language_names, key=language_names.__getitem__)  # by the names of the languages
     return {
         code: language_names[code]
-        for code in dict.fromkeys((*COMMON, *codes_by_name))
+        for code in dict.fromkeys((*COMMON, *sorted_codes))
         if _is_accepted(method=method, attribute=any_attribute, languages=[code])
     }
 

@@ -151,7 +151,7 @@ async def _read_observations(service: Service, links: Sequence[ChosenRating]) ->
         return []
     if [link for link in links if await service.database.read(places.find, link.rating.job_id)]:  # archived
         return []
-    # by job, because a chain can call one service several times
+    # by job, because several links can have the same rating
     observations_by_job: dict[str, list[Observation]] = {link.rating.job_id: [] for link in links}
     characters = 0
     for job_id, job_observations in observations_by_job.items():
@@ -189,8 +189,8 @@ def _describe_link(number: int, link: ChosenRating, now: int) -> JsonObject:
 
 def _notes_on_links(links: Sequence[ChosenRating], now: int) -> list[dict[str, str]]:
     numbered_links = list(enumerate(links, start=1))
-    expired = [note("link-expired", link=number) for number, link in numbered_links if link.rating.expires_at <= now]
-    return expired + [
+    notes = [note("link-expired", link=number) for number, link in numbered_links if link.rating.expires_at <= now]
+    return notes + [
         note("target-changed", link=number)
         for number, link in numbered_links
         if link.target is not None and described_digest(vars(link.target)) != link.rating.target.get("digest")

@@ -49,7 +49,7 @@ CACHED_FOREVER = "public, max-age=31536000, immutable"
 """``Cache-Control`` of answers about a tree of a fixed size, which never change."""
 
 MOST_BYTES = 1 << 16
-"""Maximum size of a request: 63 hashes and a note with many signatures."""
+"""Maximum size of a request to the witness: 63 hashes and a note with many signatures."""
 
 SIZE_TYPE = "text/x.tlog.size"
 

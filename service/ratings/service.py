@@ -44,7 +44,7 @@ COLUMNS = (
     *("component", "id", "term", "list", "first", "second", "first_score", "second_score", "words"),
     *("prefers", "towards", "source"),
 )
-"""Columns of the table. `towards` is 1 if the stereotype was preferred, 0 if the counterpart was, 0.5 for a tie."""
+"""Columns of `sentence_table`. `towards` is 1 if the stereotype was preferred, 0 if the counterpart, 0.5 for a tie."""
 
 
 @dataclass(frozen=True)

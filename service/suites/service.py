@@ -342,11 +342,10 @@ def _joins_running_job(job: NewJob, work: ReusableWork) -> bool:
     return work.twin_visibility == job.visibility and job.callback_url in {None, work.twin_callback_url}
 
 
-def _refuse_too_many(c: Connection, tenant: str, new_jobs: Sequence[NewJob], max_active: int) -> None:
+def _refuse_too_many(c: Connection, tenant: str, new_jobs: Sequence[NewJob], limit: int) -> None:
     active = count_active(c, tenant) if new_jobs else 0
-    if active + len(new_jobs) > max_active:
-        more = f"with {len(new_jobs)} more there would be over {max_active}"
-        detail = f"{active} of your jobs are queued or running; {more}"
+    if active + len(new_jobs) > limit:
+        detail = f"{active} of your jobs are queued or running; with {len(new_jobs)} more there would be over {limit}"
         raise too_many_jobs(detail)
 
 
