@@ -62,7 +62,7 @@ class Service(HttpParts):
     ) -> V:
         """Read the current ratings with `filters` in parts, by ``read_part(c, part=…)``, and merge the results.
 
-        If there are several parts, the result is cached under `key`, which must depend on all arguments.
+        If there are several parts, the result is cached under `key`.
         """
         first_part, last_address = await database.read(part_after, after="", **filters)
 

@@ -98,10 +98,10 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
             probes = batch[start : start + PROBES_PER_READ]
             replies = await database.read(observations.recall, rating.job_id, [probe.unit for probe in probes])
             try:
-                in_order = unrolling.accept(probes, replies)
+                next_leaves = unrolling.accept(probes, replies)
             except RecordIncomplete:
                 raise Problem("evidence-out-of-order") from None
-            yield in_order
+            yield next_leaves
 
 
 def _unrolling_of(rating: StoredRating, reply_count: int) -> Unrolling:
@@ -140,7 +140,7 @@ async def signing_key(service: Service) -> SigningKey:
     """Return the current signing key; raise ``signing-key-lost`` if it cannot be decrypted."""
     try:
         key = await service.database.read(signing.find, service.vault)
-        # creates the first key
+        # `signing.current` creates the first key
         return await service.database.write(signing.current, service.vault) if key is None else key
     except (SecretLost, SecretMoved):
         raise Problem("signing-key-lost") from None

@@ -78,7 +78,7 @@ class RequestMiddleware:
         scope = {**scope, "assay.request_id": _request_id(scope)}
         sender = _ResponseSender(scope, send)
         if sender.is_head:
-            scope["method"] = "GET"
+            scope.update({"method": "GET", "assay.head": True})
         began = time.perf_counter()
         try:
             with bound_contextvars(request=scope["assay.request_id"]):

@@ -236,7 +236,7 @@ async def follow_job(
     request: Request, job: FoundJob, after: Annotated[int, Depends(stream_start)], service: ServiceDependency
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream the events of a job, from its beginning or after `Last-Event-ID`, until it has ended."""
-    if "assay.head" in request.scope:
+    if "assay.head" in request.scope:  # the answer has no body
         return
     async for event in service.event_stream.follow(job.id, after):
         yield ServerSentEvent(data=EventView.from_row(event, job=event.job_id), event=event.type, id=str(event.id))
@@ -295,7 +295,7 @@ async def _queue_state(service: Service) -> QueueState:
 
 
 def _job_start(service: Service, job: Job, jobs_before: int | None, queue: QueueState) -> JobStart | None:
-    if jobs_before is None:
+    if jobs_before is None:  # the job is not queued
         return None
     position = queue.position(job.tenant, jobs_before)
     due_in_s = ceil(job.next_run_at / 1000 - service.clock())  # later than now if the job waits for its host or target

@@ -253,7 +253,7 @@ def _experiment_to_show(job: Job) -> dict[str, Any] | None:
     """Return the experiment; held-back material is shown only in a rating, and not when a job was cancelled."""
     if job.experiment is None or job.rating_id is not None:
         return job.experiment
-    texts = job.experiment.get("texts")
+    texts = job.experiment.get("texts")  # the other place of held-back material, depending on the method
     text_materials = texts.get("held_back") if isinstance(texts, dict) else None
     hidden_texts = {*(job.experiment.get("held_back") or ()), *(text_materials or ())}
     return _without_texts(job.experiment, hidden_texts) if hidden_texts else job.experiment

@@ -91,7 +91,8 @@ async def place(
 
     Raise `Problem` ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, for new jobs only.
     """
-    max_active, allowance = service.settings.max_active_jobs, None
+    max_active = service.settings.max_active_jobs
+    allowance = None
     target_url = order.job.target["base_url"] if order.job.kind == "rating" else None
     if await service.database.read(_is_new, order, repeat, max_active):
         allowance = await permit(service, caller, target_url)

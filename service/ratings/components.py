@@ -39,7 +39,7 @@ def model_of(kind: Any) -> type[ClosedModel]:
             needs_null = field.default is not None and not isinstance(field.default, bool)
             schema_fields[field.name] = (annotation | None if needs_null else annotation, ...)
         elif field.name != "json":  # the document as stored, which is not a field of it
-            schema_fields[field.name.removesuffix("_")] = (annotation, None)
+            schema_fields[field.name.removesuffix("_")] = (annotation, None)  # ``from_`` is the key ``from``
     return create_model(kind.__name__, __base__=ClosedModel, __doc__=kind.__doc__, **schema_fields)
 
 

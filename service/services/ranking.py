@@ -50,7 +50,8 @@ class KeyEffect(NamedTuple):
         name, hidden = self.figures["name"], self.figures["hidden"]
         hidden_document = None if hidden is None else HiddenDocument(hidden, name)
         # the words depend neither on the effect's interval nor on the chance of exceeding the limit
-        effect = DecidingEffect(name, self.figures["step"], NO_EFFECT, self.limit, 0.0, hidden_document)
+        step = self.figures["step"]
+        effect = DecidingEffect(name, step, effect=NO_EFFECT, limit=self.limit, chance=0.0, hidden=hidden_document)
         report = installed_reports().get(self.method)
         return str(name) if report is None else phrase(effect, report)
 

@@ -104,10 +104,10 @@ async def get_ranking_feed(
     ranking = await _read_ranking(request, service, NO_TENANT, query, MOST_ENTRIES)
     parameters = {name: value for name in QUESTION_PARAMETERS if (value := getattr(ranking, name))}
     query_text = urlencode(parameters)
-    entries = [
-        (f"{_letter_text(row.rating)}: {row.name}{'' if row.place is None else f', place {row.place}'}", row.rating)
-        for row in ranking.items
-    ]
+    entries = []
+    for row in ranking.items:
+        place_text = "" if row.place is None else f", place {row.place}"
+        entries.append((f"{_letter_text(row.rating)}: {row.name}{place_text}", row.rating))
     title = f"Bias ratings of services: {', '.join(parameters.values())}"
     page_path, feed_path = f"/compare?{query_text}", f"/v1/services/ranking.atom?{query_text}"
     feed = _atom_feed(title, base_url(request), page_path, feed_path, entries)

@@ -87,7 +87,7 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
     if recurring and body.targets is not None:
         raise SpecificationError("a schedule has one target; create a schedule for each", "targets")
     targets: list[ResolvedTarget] = []
-    orders: list[PlannedCell] = []
+    planned_cells: list[PlannedCell] = []
     omissions: list[OmittedCell] = []
     settings_bytes = {method: len(write_json(settings)) for method, settings in body.settings.items()}
     suite_bytes = 0
@@ -96,19 +96,20 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
         where: tuple[str | int, ...] = ("target",) if body.targets is None else ("targets", index)
         targets.append(target := await resolve_target(service, caller, description, *where))
         target_bytes = len(write_json(target.descriptor))
-        for cell in _allowed_cells(body, Kind(target.descriptor["kind"]), len(orders) + len(omissions)):
+        for cell in _allowed_cells(body, Kind(target.descriptor["kind"]), len(planned_cells) + len(omissions)):
             await asyncio.sleep(0)  # lets other requests run between cells, because each cell computes for 1-2 ms
             suite_bytes += target_bytes + settings_bytes.get(cell.method, 0)
-            _refuse_oversize(suite_bytes, orders, omissions)
+            _refuse_oversize(suite_bytes, planned_cells, omissions)
             outcome = await _order_of_cell(service, caller, body, cell, description, target, recurring=recurring)
             if isinstance(outcome, OmittedCell):
                 omissions.append(replace(outcome, service=index))
             else:
                 suite_bytes += len(write_json(outcome.job.experiment or {}))
-                _refuse_oversize(suite_bytes, orders, omissions)
-                orders.append(PlannedCell(index, cell, outcome))
-    _refuse_unused_names(body, [planned_cell.cell for planned_cell in orders], omissions)
-    return Plan(as_asked(body), tuple(targets), tuple(orders), tuple(omissions), body.targets is not None)
+                _refuse_oversize(suite_bytes, planned_cells, omissions)
+                planned_cells.append(PlannedCell(index, cell, order=outcome))
+    _refuse_unused_names(body, [planned_cell.cell for planned_cell in planned_cells], omissions)
+    has_several = body.targets is not None
+    return Plan(as_asked(body), tuple(targets), tuple(planned_cells), tuple(omissions), several=has_several)
 
 
 def _refuse_oversize(size: int, *before: Sequence[object]) -> None:

@@ -152,6 +152,7 @@ def _names_target(link: object) -> bool:
 
 
 def _full_link(link: Json, saved_targets: Mapping[str, StoredTarget], field: str, *, saved: bool) -> JsonObject:
+    """Insert the description of the saved target that a link names; errors name the link's `field`."""
     row = saved_targets.get(link["id"])
     if row is None:
         raise SpecificationError(f"no target has the id {link['id'][:80]!r}; POST /v1/targets saves one", f"{field}.id")

@@ -112,12 +112,8 @@ async def keep(
     `reading` has the sender's options for reading a table (`store.formats.table.inspect`). A file that is sent again
     with other options is read again.
 
-    Raises
-    ------
-    Unreadable, NotInstalled
-        If the file cannot be read.
-    UploadsFull, QuotaExceeded
-        If the tenant's uploads, or everything that it stores, would take more than is allowed.
+    Raise `Unreadable` or `NotInstalled` if the file cannot be read; `UploadsFull` or `QuotaExceeded` if the tenant's
+    uploads, or everything that it stores, would take more than is allowed.
     """
     upload = await service.database.read(uploads.find, received.digest, tenant, purpose)
     if upload and upload.media_type == media_type and upload.summary.get("reading") == (reading or None):
