@@ -33,6 +33,7 @@ def with_descriptions(schema: JsonObject, method: object) -> JsonObject:
 
 def _add_texts(schema: dict[str, Any], docstring: str) -> dict[str, Any]:
     descriptions = descriptions_in(docstring)
+    # pydantic's own titles are replaced
     fields = {
         name: {"x-group": _group_of_field(name), **field, "title": title_of(name)}
         | ({"description": descriptions[name]} if name in descriptions else {})

@@ -108,7 +108,8 @@ def _independent_errors(errors: Sequence[Any]) -> list[Any]:
 
     def is_consequence(error: Any) -> bool:
         location = tuple(error["loc"])
-        has_inner_error = any(other[: len(location)] == location != other for other in locations)
+        depth = len(location)
+        has_inner_error = any(len(other) > depth and other[:depth] == location for other in locations)
         return error["type"] == "too_short" and has_inner_error
 
     return [error for error in errors if not is_consequence(error)]
@@ -166,6 +167,7 @@ def _fields_at(types: Sequence[Any], location: Sequence[str | int]) -> set[str]:
 
 
 def _models(types: Sequence[Any]) -> Iterator[type[BaseModel]]:
+    """Yield the models among types and their arguments, such as the members of a union."""
     for type_ in types:
         if isinstance(type_, type) and issubclass(type_, BaseModel):
             yield type_

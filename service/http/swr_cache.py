@@ -95,7 +95,7 @@ class SwrCache(Generic[K, V]):
                     if self._entries.get(key) is entry:  # not removed or replaced meanwhile
                         del self._entries[key]
                 else:
-                    entry.value, entry.read_at = reading.result(), started_at  # it may be as old as the start
+                    entry.value, entry.read_at = reading.result(), started_at  # as old as the read's start
 
             entry.reading.add_done_callback(store_value)
         return entry.reading

@@ -280,6 +280,7 @@ def _answer_after_wait(c: Connection, job: Job, show: Any, repeat: Repeatable) -
 
 async def _read_status(service: Service, tenant: str, job_id: str, base: str) -> Status:
     job, jobs_before, rating = existing(await service.database.read(_read_job, job_id, tenant), "job", job_id)
+    # the queue is read only for a queued job
     start = None if jobs_before is None else _job_start(service, job, jobs_before, await _queue_state(service))
     return Status(_job_answer(base, service, 200, job, start, rating), job.finished)
 

@@ -332,6 +332,7 @@ async def _report_response(
 ) -> Response:
     notes = await _read_annotations(request, service, rating)
     is_expired = service.clock() * 1000 >= rating.expires_at
+    # the page of a private rating is /ratings/…, the public page of any other /r/…
     address = f"{base_url(request)}/{'ratings' if rating.visibility == 'private' else 'r'}/{rating.id}"
     headers = _rating_headers(rating, notes, expired=is_expired)
     document = notes.added_to(rating.shown) | {"expired": is_expired, "address": address}

@@ -121,7 +121,7 @@ class DumpQuery(QueryModel):
     @field_validator("shard")
     @classmethod
     def _is_below_the_number(cls, shard: int, info: ValidationInfo) -> int:
-        shards = info.data.get("shards", MOST_SHARDS)
+        shards = info.data.get("shards", MOST_SHARDS)  # absent if it is invalid itself
         if shard >= shards:
             raise SpecificationError(f"the {shards} shards have the numbers 0 to {shards - 1}; got {shard}")
         return shard

@@ -292,8 +292,8 @@ def _add_suite(
         _refuse_too_many(c, tenant, new_jobs, max_active)
         domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
         jobs.add_all(c, wanted_jobs)
-        added_ids = {job.id for job, _ in wanted_jobs}
-        suite = suites.add(c, _new_suite(tenant, plan, job_ids, sorted(set(job_ids) - added_ids)))
+        joined_ids = sorted(set(job_ids) - {job.id for job, _ in wanted_jobs})
+        suite = suites.add(c, _new_suite(tenant, plan, job_ids, joined_ids))
         suite_state = read_suite(c, suite.id, tenant)
         assert suite_state is not None  # noqa: S101  the suite was just stored
         return show(suite_state), PlacedSuite(suite_state, [job.id for job in new_jobs])
