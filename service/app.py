@@ -97,7 +97,6 @@ ROUTERS = (
 )
 """One router per resource, in the order of the documentation."""
 
-
 MOST_REPORTS = 32
 """Maximum number of cached reports, which can have a megabyte each."""
 
@@ -205,11 +204,11 @@ async def _read_ahead(service: Service) -> None:
     """Read what strangers see first of a large registry, so that the first of them does not wait for seconds."""
     database = service.replica or service.database
     try:
-        _, last_address = await database.read(part_after, "")
-        if last_address is not None:  # it is read in parts; `merged_reads` keeps the results
+        _, last_address = await database.read(part_after, after="")
+        if last_address is not None:  # so large that it is read in parts; `merged_reads` keeps the results
             await registry.count_letters(service, database, DistributionQuery())
-            tenant = NO_TENANT if service.settings.keys_required else OPERATOR_TENANT
-            await services.read_rankings(service, database, tenant)
+            tenant_of_strangers = NO_TENANT if service.settings.keys_required else OPERATOR_TENANT
+            await services.read_rankings(service, database, tenant_of_strangers)
     except StoreError as error:  # a request reads it again
         logger.warning("the registry was not read ahead", error=str(error))
 
@@ -261,7 +260,7 @@ def _build_service(
         meter=meter,
         rate_limiter=RateLimiter(rates, settings.redis_url, meter),
         event_stream=EventStream(
-            lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget
+            lambda job_id, after, limit: database.read(events, job_id, after, limit), on_end=statuses.forget
         ),
         statuses=statuses,
         progress=SwrCache(keep_s=1.0, stale_s=2.0),

@@ -29,6 +29,7 @@ from store.security.secrets import Vault
 T = TypeVar("T")
 V = TypeVar("V")
 sum_of = cast("Callable[[Sequence[T]], T]", partial(reduce, add))
+"""Add up counters, or other objects that have ``+``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,18 +56,22 @@ class Service(HttpParts):
         self,
         database: PublicDatabase,
         key: tuple[object, ...],
-        read: Callable[..., T],
+        read_part: Callable[..., T],
         merge: Callable[[Sequence[T]], V],
         **filters: str,
     ) -> V:
-        """Call `read` for each part of the current ratings with `filters`; merge the results, and cache several."""
-        first_part, last_address = await database.read(part_after, "", **filters)
+        """Read the current ratings with `filters` in parts, by ``read_part(c, part=…)``, and merge the results.
+
+        If there are several parts, the result is cached under `key`.
+        """
+        first_part, last_address = await database.read(part_after, after="", **filters)
 
         async def merge_all() -> V:
-            results, after = [await database.read(read, part=first_part)], last_address
+            results = [await database.read(read_part, part=first_part)]
+            after = last_address
             while after is not None:
                 part, after = await database.read(part_after, after, **filters)
-                results.append(await database.read(read, part=part))
+                results.append(await database.read(read_part, part=part))
             return await asyncio.to_thread(merge, results)
 
         return cast("V", await (merge_all() if last_address is None else self.merged_reads.get(key, merge_all)))

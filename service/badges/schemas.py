@@ -35,7 +35,8 @@ def operation(prefix: str, embed: Embed) -> str:
 
 def answers(embed: Embed) -> dict[int | str, JsonObject]:
     """Return the OpenAPI responses of an embed's operation, with an example."""
-    example = PublicView(EXAMPLE, RATED_AT + timedelta(days=3), "http://127.0.0.1:8000", "public")
+    shown_at = RATED_AT + timedelta(days=3)
+    example = PublicView(EXAMPLE, shown_at, base_url="http://127.0.0.1:8000", visibility="public")
     media_type = embed.media_type.partition(";")[0]
     content: JsonObject = {"schema": {"type": "string"}, "example": embed.render(example)}
     if embed.content is not None:  # for YAML, the documented schema and example are those of its data

@@ -25,14 +25,13 @@ def render(dated_rating: DatedRating, embed: Embed, base_url: str) -> Answer:
     """
     rating = dated_rating.rating
     now = datetime.fromtimestamp(dated_rating.at / 1000, UTC)
-    view = PublicView(None, now, base_url, "public")
+    view = PublicView(document=None, now=now, base_url=base_url, visibility="public")
     if rating is not None:
         is_withdrawn = rating.withdrawn_at is not None
-        view = PublicView(rating.document, now, base_url, rating.visibility, withdrawn=is_withdrawn)
-        if dated_rating.standing is not None:
-            requester, host_proved = dated_rating.standing.requester, dated_rating.standing.host_proved
-            view = replace(view, requester=requester, host_proved=host_proved, objects=dated_rating.objects)
-            view = replace(view, changed_since=dated_rating.standing.changed_since)
+        view = replace(view, document=rating.document, visibility=rating.visibility, withdrawn=is_withdrawn)
+        if (standing := dated_rating.standing) is not None:
+            view = replace(view, requester=standing.requester, host_proved=standing.host_proved)
+            view = replace(view, objects=dated_rating.objects, changed_since=standing.changed_since)
     body = embed.render(view).encode()
     return Answer(200, body, {"Content-Type": embed.media_type, **_cache_headers(body, view), **_date_headers(view)})
 

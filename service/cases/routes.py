@@ -39,7 +39,7 @@ async def list_cases(
     although `next_cursor` continues it. `counts` are those of the whole rating. Recorded decisions have no cases.
     """
     list_name = f"cases of {rating.id}"
-    start, _ = query.begins_after(list_name) or (0, "")
+    start, _ = query.cursor_key(list_name) or (0, "")  # the key of a case is (its position, "")
     index = await case_index(service, rating)
     matches, next_start = await page_of(service, rating, index, query, start)
     thumbnails = await thumbnails_of(service, rating.id, caller.tenant, [row for _, rows in matches for row in rows])
@@ -48,7 +48,7 @@ async def list_cases(
     response = lists.response(
         query,
         list_name,
-        Page(views, None if next_start is None else (next_start, ""), total_of(index, query)),
+        Page(views, next_key=None if next_start is None else (next_start, ""), total=total_of(index, query)),
         views,
         counts=index.counts,
         observations=index.observations,
@@ -73,13 +73,14 @@ async def get_case(
     thumbnails = await thumbnails_of(service, rating.id, caller.tenant, rows)
     cases = cases_of(index, query)
     position = cases.index(case) if case in cases else None
-    before = [] if position is None else cases[max(0, position - 1) : position]
-    after = [] if position is None else cases[position + 1 : position + 2]
+    # slices of one case, or of none at an end of the list
+    case_before = () if position is None else cases[max(0, position - 1) : position]
+    case_after = () if position is None else cases[position + 1 : position + 2]
     view = CaseExchanges(
         **view_of(text_reader(rating), case, rows, thumbnails).model_dump(),
         exchanges=ObservationView.of_rows(rows, thumbnails),
         position=None if position is None else position + 1,
-        previous=before[0].id if before else None,
-        next=after[0].id if after else None,
+        previous=case_before[0].id if case_before else None,
+        next=case_after[0].id if case_after else None,
     )
     return json_response(view, headers=date_headers(rating))

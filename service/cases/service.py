@@ -68,17 +68,18 @@ async def page_of(
     """Return the matching cases from position `start`, each with its first observations, and the next page's start."""
     cases = cases_of(index, query)
     if query.question is not None:
-        case = index.by_id.get(index.by_question.get(hash(query.question), 0))
-        cases = [] if case is None else [case]
+        case_id = index.by_question.get(hash(query.question))
+        cases = [] if case_id is None else [index.by_id[case_id]]
     matches: list[tuple[Case, list[StoredObservation]]] = []
     criteria = ObservationFilter(q=query.q)
+    # without a search, every case matches, so that one batch fills the page
     batch_size, most_cases = (query.limit, query.limit) if query.q is None else (SEARCHED_CASES, CASES_A_SEARCH)
     end = start + most_cases
     for batch_start in range(start, min(len(cases), end), batch_size):
         batch = cases[batch_start : batch_start + batch_size]
         rows = await rows_of(service, rating, batch, MOST_SHOWN)
         for position, case in enumerate(batch, batch_start):
-            if len(matches) == query.limit:
+            if len(matches) == query.limit:  # the next page begins with this case
                 return matches, position
             case_rows = [rows[seq] for seq in case.seqs[:MOST_SHOWN] if seq in rows]
             if query.q is None or any(criteria.fits(row.observation) for row in case_rows):
@@ -91,7 +92,8 @@ async def rows_of(
 ) -> Mapping[int, StoredObservation]:
     """Return up to `limit` first observations of each case, by the observations' sequence numbers."""
     numbers = [seq for case in cases for seq in case.seqs[:limit]]
-    return {row.seq: row for row in await service.database.read(observations.find_by_numbers, rating.job_id, numbers)}
+    rows = await service.database.read(observations.find_by_numbers, rating.job_id, numbers)
+    return {row.seq: row for row in rows}
 
 
 def view_of(
@@ -101,10 +103,10 @@ def view_of(
     texts = reader.texts(row.observation for row in rows)
     asks = [row.observation.probe.ask for row in rows]
     picture_digest = next((ask.image for ask in asks if isinstance(ask, Look)), "")
-    fields = {name: getattr(case, name) for name in CaseView.model_fields if hasattr(case, name)}
+    same_fields = {name: getattr(case, name) for name in CaseView.model_fields if hasattr(case, name)}
     reading = CaseReading(case.kind, case.part, case.step, case.difference, case.side)
     return CaseView(
-        **fields,
+        **same_fields,
         in_words=None if case.difference is None else reader.in_words(reading),
         texts=[CaseTextView(**asdict(text)) for text in texts],
         observations=list(case.seqs),

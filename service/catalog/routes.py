@@ -50,7 +50,7 @@ def get_method(name: str) -> MethodView:
     methods = {method_name(method): method for method in every_method()}
     if (method := methods.get(name)) is None:
         raise Problem("not-found", f"no method is called {name[:80]!r}; known: {', '.join(methods)}")
-    example = parse_method({"method": name, "attribute": "gender"})
+    example = parse_method({"method": name, "attribute": "gender"})  # every method accepts this attribute
     return MethodView(
         **_method_summary(method).model_dump(),
         description=inspect.getdoc(method) or "",
@@ -71,16 +71,12 @@ async def list_attributes() -> AttributeList:
 @cache
 def _attribute_list() -> AttributeList:
     """Return the attributes; cached, because every method is made for each of them."""
-    attributes_by_name = {name: attribute(name) for name in attributes()}
-    items = [
-        AttributeView.from_row(
-            attribute,
-            name=name,
-            values=attribute.value_names,
-            methods=[AttributeMethod.from_row(row) for row in coverage(name)],
-        )
-        for name, attribute in attributes_by_name.items()
-    ]
+    items = []
+    for name in attributes():
+        rated_attribute = attribute(name)
+        methods = [AttributeMethod.from_row(row) for row in coverage(name)]
+        view = AttributeView.from_row(rated_attribute, name=name, values=rated_attribute.value_names, methods=methods)
+        items.append(view)
     return AttributeList(items=items)
 
 
@@ -119,15 +115,15 @@ def _accepted_attributes(method: str) -> Sequence[str]:
 @cache
 def _accepted_languages(method: str) -> dict[str, str] | None:
     """Return the languages that a method accepts, common languages first; ``None`` if it accepts none."""
-    attribute_name = next(iter(_accepted_attributes(method)), "")
     if "languages" not in method_schema(method)["properties"]:
         return None
+    any_attribute = next(iter(_accepted_attributes(method)), "")  # a method takes the same languages for each of them
     language_names = languages()
-    language_codes = dict.fromkeys((*COMMON, *sorted(language_names, key=language_names.__getitem__)))
+    sorted_codes = sorted(language_names, key=language_names.__getitem__)  # by the names of the languages
     return {
         code: language_names[code]
-        for code in language_codes
-        if _is_accepted(method=method, attribute=attribute_name, languages=[code])
+        for code in dict.fromkeys((*COMMON, *sorted_codes))
+        if _is_accepted(method=method, attribute=any_attribute, languages=[code])
     }
 
 

@@ -13,26 +13,27 @@ from assay.document import Json, JsonObject
 _TEXTS: Json = tomllib.loads(files(__package__).joinpath("field_texts.toml").read_text("utf-8"))
 
 _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+"""The section of a docstring that describes the fields, up to an empty line."""
 _FIELD = re.compile(r"^(?=\S)([\w, ]+?)(?: : .*)?\n((?: {4}.*\n?)+)", re.MULTILINE)
+"""A line ``names : type``, and the indented lines of their description."""
 
 
 def with_descriptions(schema: JsonObject, method: object) -> JsonObject:
     """Add a title, a description and a group (``x-group``) to each field of a schema and of its nested schemas.
 
-    Parameters
-    ----------
-    schema : dict
-        JSON Schema of a method.
-    method : object
-        Class of the method, whose docstring describes the fields.
+    `schema` is the JSON Schema of the class `method`, whose docstring describes the fields.
     """
-    defs = {name: _add_texts(part, str(part.get("description", ""))) for name, part in schema.get("$defs", {}).items()}
     schema_with_texts = _add_texts(schema, inspect.getdoc(method) or "")
-    return {**schema_with_texts, "$defs": defs} if defs else schema_with_texts
+    if nested_schemas := schema.get("$defs"):
+        # pydantic makes the docstring of a nested dataclass the description of its schema
+        defs = {name: _add_texts(nested, str(nested.get("description", ""))) for name, nested in nested_schemas.items()}
+        schema_with_texts["$defs"] = defs
+    return schema_with_texts
 
 
 def _add_texts(schema: dict[str, Any], docstring: str) -> dict[str, Any]:
     descriptions = descriptions_in(docstring)
+    # pydantic's own titles are replaced
     fields = {
         name: {"x-group": _group_of_field(name), **field, "title": title_of(name)}
         | ({"description": descriptions[name]} if name in descriptions else {})
@@ -50,10 +51,11 @@ def descriptions_in(docstring: str) -> dict[str, str]:
     """Return the descriptions of the parameters in a docstring (numpydoc), by name."""
     section = _PARAMETERS.search(docstring)
     descriptions: dict[str, str] = {}
-    for names, lines in _FIELD.findall(f"{section[1]}\n" if section else ""):
+    for names, lines in _FIELD.findall(section[1] if section else ""):
         descriptions |= dict.fromkeys(names.split(", "), " ".join(lines.split()))
     return descriptions
 
 
 def _group_of_field(name: str) -> str:
+    """Return the group of a field; fields in no group of the file belong to ``material``."""
     return next((group for group, names in _TEXTS["groups"].items() if name in names), "material")

@@ -126,7 +126,7 @@ async def rotate_signing_key(service: ServiceDependency, repeat: Repeat) -> Resp
 
     def rotate(c: Connection) -> Answer:
         new_key = signing.rotate(c, service.vault)
-        key = next(public_key for public_key in signing.all_keys(c) if public_key.id == new_key.id)
-        return Answer(201, write_json(SigningKeyView.of(key)), {"Location": KEYS})
+        public_key = next(key for key in signing.all_keys(c) if key.id == new_key.id)
+        return Answer(201, write_json(SigningKeyView.of(public_key)), {"Location": KEYS})
 
     return await answer_once(service, repeat, rotate)

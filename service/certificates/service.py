@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Sequence
 
 from starlette.responses import StreamingResponse
 
@@ -44,7 +43,8 @@ async def export_response(service: Service, rating: StoredRating, tenant: str) -
     certificate, key = await certificate_of(service, rating), await signing_key(service)
     keys = [key.as_jwk() for key in await published_keys(service)]
     unmasked_document = rating.unmasked if tenant == rating.tenant else None
-    writer, batches = ExportWriter(), leaves(service.database, rating)
+    writer = ExportWriter()
+    batches = leaves(service.database, rating)
     # read first, because errors can be reported only before the first byte of the answer
     first_batch = await anext(batches, list[Observation]())
 
@@ -65,8 +65,8 @@ async def proof_of(service: Service, rating: StoredRating, seq: int) -> ProofVie
     Raise `Problem` ``not-found`` if there is no such observation; ``evidence-out-of-order`` if the observations do not
     fit the experiment.
     """
-    rows = await service.database.read(observations.page, rating.job_id, seq - 1, 1)
-    if not rows or rows[0].seq != seq:
+    rows = await service.database.read(observations.page, rating.job_id, after=seq - 1, limit=1)
+    if not rows or rows[0].seq != seq:  # a later observation, if there is none with this number
         raise not_found("observation", str(seq))
     observation = rows[0].observation
     leaf_index, hashes = None, list[bytes]()
@@ -98,14 +98,14 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
             probes = batch[start : start + PROBES_PER_READ]
             replies = await database.read(observations.recall, rating.job_id, [probe.unit for probe in probes])
             try:
-                in_order = unrolling.accept(probes, replies)
+                next_leaves = unrolling.accept(probes, replies)
             except RecordIncomplete:
                 raise Problem("evidence-out-of-order") from None
-            yield in_order
+            yield next_leaves
 
 
 def _unrolling_of(rating: StoredRating, reply_count: int) -> Unrolling:
-    unmasked_rating = rating.seen_by(rating.tenant).rating
+    unmasked_rating = rating.seen_by(rating.tenant).rating  # as its owner sees it: the public form may have no seed
     try:
         method = rated_method(unmasked_rating)
     except SpecificationError as error:  # this version of Assay no longer supports the experiment
@@ -137,21 +137,15 @@ async def certificate_of(service: Service, rating: StoredRating) -> Certificate:
 
 
 async def signing_key(service: Service) -> SigningKey:
-    """Return the current signing key."""
-    with _translate_lost_key():
+    """Return the current signing key; raise ``signing-key-lost`` if it cannot be decrypted."""
+    try:
         key = await service.database.read(signing.find, service.vault)
+        # `signing.current` creates the first key
         return await service.database.write(signing.current, service.vault) if key is None else key
+    except (SecretLost, SecretMoved):
+        raise Problem("signing-key-lost") from None
 
 
 async def published_keys(service: Service) -> list[PublicKey]:
     """Return all signing keys, retired ones included."""
     return await service.database.read(signing.all_keys)
-
-
-@contextmanager
-def _translate_lost_key() -> Iterator[None]:
-    """Raise ``signing-key-lost`` if the signing key cannot be decrypted."""
-    try:
-        yield
-    except (SecretLost, SecretMoved):
-        raise Problem("signing-key-lost") from None

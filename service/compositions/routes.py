@@ -81,7 +81,8 @@ async def get_composition_report_markdown(request: Request, row: FoundCompositio
     return _report_response(request, row, "markdown")
 
 
-def _report_response(request: Request, row: StoredComposition, form: PageFormat) -> Response:
+def _report_response(request: Request, row: StoredComposition, page_format: PageFormat) -> Response:
     tag = entity_tag(f"{row.id}-{assay.__version__}")
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
-    return not_modified(request, headers) or page_report(form, "composition", view_of(row, is_owner=False), headers)
+    document = view_of(row, is_owner=False)  # a report has no ids of targets
+    return not_modified(request, headers) or page_report(page_format, "composition", document, headers)

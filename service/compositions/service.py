@@ -47,6 +47,12 @@ DEFAULT_MIDDLE_LANGUAGE = "es"  # of a translator whose rating names no language
 OPENNESS = ("private", "unlisted", "public")
 """Visibilities, from the fewest to the most readers."""
 
+HREF = "/v1/jobs"
+HOME = "en"
+"""Code of the language in which methods write their texts (English)."""
+
+LONGEST_NAME = 200
+
 
 @dataclass(frozen=True)
 class ChosenRating:
@@ -86,13 +92,9 @@ def _choose_ratings(c: Connection, tenant: str, request: CompositionRequest) -> 
     attribute = request.attribute or next((rating.attribute for rating in ratings.values()), None)
     if targets_by_id and attribute is None:
         raise _refusal("name the attribute whose ratings are to be used", "attribute")
+    digests = {target_id: described_digest(vars(target)) for target_id, target in targets_by_id.items()}
     newest_ratings = compositions.latest_of_targets(
-        c,
-        tenant,
-        {name: described_digest(vars(row)) for name, row in targets_by_id.items()},
-        targets_by_id.values(),
-        attribute=attribute,
-        method=request.method,
+        c, tenant, digests, targets_by_id.values(), attribute=attribute, method=request.method
     )
     links = [
         _chosen_rating(index, link, ratings, targets_by_id, newest_ratings) for index, link in enumerate(request.chain)
@@ -117,7 +119,7 @@ def _chosen_rating(
             raise _refusal(f"no rating has the id {link.rating!r}", "chain", index, "rating")
         if rating.withdrawn_at is not None:
             raise _refusal(f"the rating of link {index + 1} was withdrawn; name another", "chain", index, "rating")
-        return ChosenRating(rating, None)
+        return ChosenRating(rating, target=None)
     target = targets_by_id.get(str(link.target))
     if target is None:
         raise _refusal(f"no target has the id {link.target!r}", "chain", index, "target")
@@ -149,6 +151,7 @@ async def _read_observations(service: Service, links: Sequence[ChosenRating]) ->
         return []
     if [link for link in links if await service.database.read(places.find, link.rating.job_id)]:  # archived
         return []
+    # by job, because several links can have the same rating
     observations_by_job: dict[str, list[Observation]] = {link.rating.job_id: [] for link in links}
     characters = 0
     for job_id, job_observations in observations_by_job.items():
@@ -185,19 +188,13 @@ def _describe_link(number: int, link: ChosenRating, now: int) -> JsonObject:
 
 
 def _notes_on_links(links: Sequence[ChosenRating], now: int) -> list[dict[str, str]]:
-    notes = [note("link-expired", link=number) for number, link in enumerate(links, 1) if link.rating.expires_at <= now]
+    numbered_links = list(enumerate(links, start=1))
+    notes = [note("link-expired", link=number) for number, link in numbered_links if link.rating.expires_at <= now]
     return notes + [
         note("target-changed", link=number)
-        for number, link in enumerate(links, start=1)
+        for number, link in numbered_links
         if link.target is not None and described_digest(vars(link.target)) != link.rating.target.get("digest")
     ]
-
-
-HREF = "/v1/jobs"
-HOME = "en"
-"""Code of the language in which methods write their texts (English)."""
-
-LONGEST_NAME = 200
 
 
 async def verification(service: Service, tenant: str, links: Sequence[ChosenRating]) -> JsonObject:
@@ -206,16 +203,18 @@ async def verification(service: Service, tenant: str, links: Sequence[ChosenRati
     `links` are the ratings of the services, first to last.
     """
     ratings = [link.rating for link in links]
-    own_ids = {
+    saved_ids = {
         link.rating.target_id
         for link in links
         if link.target is None and link.rating.tenant == tenant and link.rating.target_id is not None
     }
-    saved_targets = await service.database.read(targets.find_by_ids, tenant, own_ids)
+    saved_targets = await service.database.read(targets.find_by_ids, tenant, saved_ids)
     link_settings: list[JsonObject] = []
-    for index, rating in enumerate(ratings):
+    for index, link in enumerate(links):
+        rating = link.rating
         is_owner, is_last = rating.tenant == tenant, index == len(links) - 1
-        saved_target = links[index].target or (saved_targets.get(rating.target_id or "") if is_owner else None)
+        saved_target = link.target or (saved_targets.get(rating.target_id or "") if is_owner else None)
+        # the last service has no path: it takes the texts on to the language of the question
         path = [] if is_last else [HOME, _middle_language(ratings, index), HOME]
         link_settings += _link_settings(rating, saved_target, path, is_owner=is_owner)
     name = " * ".join(str(rating.target["name"]) for rating in ratings)
@@ -284,18 +283,21 @@ def _middle_language(ratings: Sequence[StoredRating], link_index: int) -> str:
 
 
 def _common_experiment(ratings: Sequence[StoredRating]) -> JsonObject:
-    """Return the chain's experiment: the last service's or, if all share a method, the first's in its languages."""
+    """Return the chain's experiment: that of the last service or, if all have one method, the first service's.
+
+    The questions enter the chain at the first service, and leave it in the languages of the last.
+    """
     first_experiment, last_rating = ratings[0].rating.experiment, ratings[-1]
-    experiment = dict(
-        last_rating.rating.experiment or {"method": last_rating.method, "attribute": last_rating.attribute}
-    )
+    default = {"method": last_rating.method, "attribute": last_rating.attribute}
+    experiment = last_experiment = last_rating.rating.experiment or default
     if len({rating.method for rating in ratings}) == 1 and first_experiment:
-        languages = {"languages": experiment["languages"]} if "languages" in experiment else {}
-        experiment = {**first_experiment, **languages}
+        last_languages = {"languages": last_experiment["languages"]} if "languages" in last_experiment else {}
+        experiment = {**first_experiment, **last_languages}
     return {name: value for name, value in experiment.items() if value is not None}
 
 
 async def _unusable_reason(service: Service, tenant: str, body: Json) -> str | None:
+    # the validator needs every field of a target; a chain has neither an address nor a secret of its own
     target = {"base_url": "", "limits": {}, **body["target"], "secret": None}
     if len(target["settings"]["links"]) > MAX_LINKS:
         return f"the chain has {len(target['settings']['links'])} services; at most {MAX_LINKS} can be called in one"

@@ -23,6 +23,9 @@ COLUMNS = (
 )
 """Columns of the table; `edited_from` is the original text of an edited sentence."""
 
+IMPORTED = ("text", "group_term", "attribute_term", "note")
+"""Columns that an import reads; only the first is required."""
+
 
 def corpus_csv(database: AsyncDatabase, corpus: StoredCorpus) -> StreamingResponse:
     """Stream a corpus as CSV (RFC 4180). Cells that a spreadsheet would run as a formula begin with ``'``."""
@@ -37,14 +40,11 @@ def corpus_jsonl(database: AsyncDatabase, corpus: StoredCorpus) -> StreamingResp
 def _csv_cells(row: StoredItem) -> list[Any]:
     provenance = row.provenance
     author = provenance.get("author") or {}
-    original, *_ = provenance.get("edited_from") or [{}]
+    original, *_ = provenance.get("edited_from") or [{}]  # former texts, the oldest first
     content = (row.text, row.group_term, row.attribute_term, row.counterpart, row.image, row.term, row.source)
     origin = (*map(author.get, ("name", "host", "model")), *map(provenance.get, ("prompt", "job", "note")))
+    # in the order of COLUMNS
     return [row.id, row.seq, *map(csv_safe, (*content, *origin, original.get("text"))), instant(row.created_at)]
-
-
-IMPORTED = ("text", "group_term", "attribute_term", "note")
-"""Columns that an import reads; only the first is required."""
 
 
 def sentences_of_csv(file: BinaryIO) -> list[SentenceItem]:
@@ -56,10 +56,10 @@ def sentences_of_csv(file: BinaryIO) -> list[SentenceItem]:
     rows = CsvRows(file)
     if "text" not in rows.columns:
         raise Unreadable("no column is called text; it must hold the sentences", line=1)
-    indices = {name: rows.columns.index(name) for name in IMPORTED if name in rows.columns}
+    column_indices = {name: rows.columns.index(name) for name in IMPORTED if name in rows.columns}
     sentences = []
     for line, row in rows:
-        cells = {name: _without_escape(row[index]) for name, index in indices.items() if row[index]}
+        cells = {name: _without_escape(row[index]) for name, index in column_indices.items() if row[index]}
         try:
             sentences.append(SentenceItem.model_validate(cells))
         except ValidationError as error:

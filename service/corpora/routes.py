@@ -32,7 +32,6 @@ from service.corpora.schemas import (
     SentenceItem,
     WritingRequest,
 )
-from service.corpora.service import checked_sentences, edit_item
 from service.corpora.writing import writing_order
 from service.http.authentication import Reader, Writer
 from service.http.conditional import IfMatch, entity_tag, must_match
@@ -58,6 +57,14 @@ _PICTURE = file_body(f"The file itself, of at most {MOST_BYTES // 10**6} MB.", *
 CORPUS_LINKS = leads_to("corpus_id", "getCorpus", "changeCorpus", "removeCorpus", "writeSentences", "exportCorpus")
 CORPUS_LINKS |= leads_to("corpus_id", "addCorpusItems", "listCorpusItems")
 
+CSV = "text/csv"
+
+_TABLE = file_body(
+    "CSV (UTF-8, commas, a header) with a column `text`; `group_term`, `attribute_term` and `note` are read too, other "
+    "columns are not. The download of a corpus is such a table.",
+    CSV,
+)
+
 
 def adds_items(description: str, *statuses: int) -> JsonObject:
     """Return the arguments of a route that adds items, and the statuses of its further errors."""
@@ -72,16 +79,17 @@ async def create_corpus(body: CorpusRequest, service: ServiceDependency, caller:
     with located():
         corpus = await validation.new_corpus(service, caller.tenant, body)
         per_term = body.from_frames
-        sentences = await asyncio.to_thread(validation.framed_items, corpus, per_term) if per_term else []
+        framed = await asyncio.to_thread(validation.framed_items, corpus, per_term) if per_term else []
 
     def add(c: Connection) -> Answer:
         row = corpora.add(c, corpus)
         if body.items_of:
             validation.copy_items(c, body.items_of, row)
+        # a term with copied sentences gets none from frames
         copied_terms = {item.attribute_term for item in corpus_items.all_items(c, row.id)} if body.items_of else set()
-        if new_items := [item for item in sentences if item.attribute_term not in copied_terms]:
+        if new_items := [item for item in framed if item.attribute_term not in copied_terms]:
             corpus_items.add(c, row.id, caller.tenant, new_items)
-        row = corpora.find(c, row.id, caller.tenant) or row
+        row = corpora.find(c, row.id, caller.tenant) or row  # read again: new items change the version of a corpus
         size = corpora.sizes(c, [row.id])[row.id]
         headers = {"Location": f"{router.prefix}/{row.id}", "ETag": entity_tag(row.id, row.version)}
         return Answer(201, write_json(CorpusView.of(row, size, caller.tenant)), headers)
@@ -94,7 +102,7 @@ async def list_corpora(
     lists: Lists, service: ServiceDependency, caller: Reader, query: Annotated[CorpusQuery, Query()]
 ) -> Response:
     """List your corpora and those that others share, newest first."""
-    filters, before = query.filters(), query.begins_after("corpora")
+    filters, before = query.filters(), query.cursor_key("corpora")
 
     def read_page(c: Connection) -> tuple[Page[StoredCorpus], dict[str, int]]:
         page = Page.of(corpora.page(c, caller.tenant, **filters, before=before, limit=query.limit + 1), query.limit)
@@ -129,7 +137,7 @@ async def change_corpus(
 ) -> Response:
     """Change the description of a corpus, or share it with every tenant of this agency. Omitted fields stay."""
     must_match(if_match, entity_tag(row.id, row.version))
-    version = None if if_match is None else row.version
+    version = None if if_match is None else row.version  # if it has changed since it was read, nothing is written
     corpus = await service.database.write(corpora.change, row.id, caller.tenant, body.changes(), version)
     if corpus is None:
         raise Problem("precondition-failed") if if_match is not None else not_found("corpus of yours", row.id)
@@ -148,11 +156,11 @@ async def list_corpus_items(
     lists: Lists, row: FoundCorpus, service: ServiceDependency, query: Annotated[ItemQuery, Query()]
 ) -> Response:
     """List the sentences or pictures of a corpus, in the order of their addition."""
-    name = f"items of {row.id}"
-    after, _ = query.begins_after(name) or (0, "")
+    list_name = f"items of {row.id}"
+    after, _ = query.cursor_key(list_name) or (0, "")  # the key of an item is (its number, "")
     rows = await service.database.read(corpus_items.page, row.id, after, query.limit + 1, **query.filters())
-    page = Page.of(rows, query.limit, lambda item: (item.seq, ""))
-    return lists.response(query, name, page, [ItemView.of(item) for item in page.rows])
+    page = Page.of(rows, query.limit, key=lambda item: (item.seq, ""))
+    return lists.response(query, list_name, page, [ItemView.of(item) for item in page.rows])
 
 
 @router.post("/{corpus_id}/items", **adds_items("Stored; some are new."))
@@ -224,7 +232,7 @@ async def get_corpus_picture(item_id: str, row: FoundCorpus, service: ServiceDep
     item = await service.database.read(corpus_items.find, row.id, item_id)
     image = None
     if item is not None and item.image is not None:
-        image = await service.database.read(images.find, item.image, row.tenant)
+        image = await service.database.read(images.find, item.image, row.tenant)  # as its owner, who may see it
     image = existing(image, "picture of this corpus", item_id)
     headers = {
         "ETag": f'"{image.digest}"',
@@ -276,15 +284,6 @@ async def _corpus_response(service: Service, row: StoredCorpus, tenant: str, hea
     return json_response(CorpusView.of(row, sizes[row.id], tenant), headers=headers)
 
 
-CSV = "text/csv"
-
-_TABLE = file_body(
-    "CSV (UTF-8, commas, a header) with a column `text`; `group_term`, `attribute_term` and `note` are read too, other "
-    "columns are not. The download of a corpus is such a table.",
-    CSV,
-)
-
-
 @router.get("/{corpus_id}/coverage", response_model=CoverageView)
 async def get_corpus_coverage(row: FoundCorpus, service: ServiceDependency) -> Response:
     """Count the items of a corpus by term and by source. Terms of its specification without items count 0."""
@@ -303,7 +302,7 @@ async def change_corpus_items(
         views = []
         for index, edit in enumerate(body.edit):
             with located("edit", index):
-                item = edit_item(c, row.id, caller.tenant, edit.id, edit, edit.etag)
+                item = validation.edit_item(c, row.id, caller.tenant, edit.id, edit, edit.etag)
                 if item is None:
                     raise SpecificationError(f"this corpus holds no item {edit.id}; nothing was changed")
             views.append(ItemView.of(item))
@@ -326,5 +325,5 @@ async def import_corpus_items(
         if row.kind != "sentences":
             raise SpecificationError(f"{row.id} holds {row.kind}; send pictures to …/images, one by one")
         items: list[SentenceItem] = await asyncio.to_thread(sentences_of_csv, io.BytesIO(content))
-    sentences = await asyncio.to_thread(checked_sentences, row, items)
+    sentences = await asyncio.to_thread(validation.checked_sentences, row, items)
     return await keep_items(service, repeat, row, caller.tenant, corpus_items.add, sentences)

@@ -137,7 +137,7 @@ class ItemChange(RequestModel):
 
     @model_validator(mode="after")
     def _check_changes(self) -> Self:
-        if not self.model_dump(exclude_none=True, exclude={"id", "etag"}):
+        if not self.model_dump(exclude_none=True, exclude={"id", "etag"}):  # these two of `ItemEdit` change nothing
             raise SpecificationError("the request changes nothing; send the new text or a term")
         return self
 
@@ -284,8 +284,8 @@ class KeptItemsView(ResponseModel):
 
 def item_etag(row: StoredItem) -> str:
     """Return the entity tag of an item; each edit changes it."""
-    edits = len(row.provenance.get("edited_from", ()))
-    content = (row.text, row.group_term, row.attribute_term, row.counterpart, row.term, edits)
+    edit_count = len(row.provenance.get("edited_from", ()))
+    content = (row.text, row.group_term, row.attribute_term, row.counterpart, row.term, edit_count)
     return entity_tag(digest_of(content).removeprefix("sha256:")[:16])
 
 
@@ -362,7 +362,8 @@ class CoverageView(ResponseModel):
             by_term[term] += count
             by_source[source] += count
         roles = {term: role for role, field in LISTS.items() for term in (words or {}).get(field, ())}
-        terms = [TermCoverage(term=term, role=roles.get(term), items=by_term[term]) for term in {**roles, **by_term}]
+        all_terms = {**roles, **by_term}  # those of the specification first
+        terms = [TermCoverage(term=term, role=roles.get(term), items=by_term[term]) for term in all_terms]
         return cls(items=by_source.total(), terms=terms, sources=dict(by_source))
 
 

@@ -45,6 +45,17 @@ STEREOTYPE = "stereotype"
 MAX_ERRORS = 100
 """Maximum number of refused sentences that an error names."""
 
+REFUSALS: Mapping[str, str] = {
+    "no-group-term": "it contains no word for a group ({groups})",
+    "several-group-terms": "it contains several words for a group; exactly one is needed",
+    "other-group-word": "it contains another word that reveals the group ({telling})",
+    "no-attribute-term": "it contains no word that the stereotype is about ({terms})",
+    "several-attribute-terms": "it contains several words that the stereotype is about; exactly one is needed",
+    "wrong-term": "it does not contain the terms that were sent with it",
+    "counterpart-differs": "its counterpart is not the same sentence about the other group",
+}
+"""Explanations of the reasons for which a sentence is refused."""
+
 
 @dataclass(frozen=True)
 class NewPicture:
@@ -98,7 +109,7 @@ async def _check_source_corpus(service: Service, tenant: str, body: CorpusReques
     source = await service.database.read(corpora.find, body.items_of or "", tenant)
     if source is None:
         raise SpecificationError("no corpus that you may read has this id", "items_of")
-    if {source.kind, body.kind} != {"sentences"}:
+    if {source.kind, body.kind} != {"sentences"}:  # both must hold sentences
         raise SpecificationError("only sentences can be copied; send pictures as files", "items_of")
 
 
@@ -139,22 +150,10 @@ def _new_sentence(words: StereotypeWords | None, item: SentenceItem | PictureIte
 def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
     """Validate a sentence by the rules of its specification; fill in its two terms and its counterpart."""
     sentence = Sentence(item.text or "", item.group_term or "", item.attribute_term or "", item.source)
-    checked_item = as_item(sentence, words, item.provenance)
-    if isinstance(checked_item, str):
-        raise SpecificationError(_refusal_message(checked_item, words), "text")
-    return checked_item
-
-
-REFUSALS: Mapping[str, str] = {
-    "no-group-term": "it contains no word for a group ({groups})",
-    "several-group-terms": "it contains several words for a group; exactly one is needed",
-    "other-group-word": "it contains another word that reveals the group ({telling})",
-    "no-attribute-term": "it contains no word that the stereotype is about ({terms})",
-    "several-attribute-terms": "it contains several words that the stereotype is about; exactly one is needed",
-    "wrong-term": "it does not contain the terms that were sent with it",
-    "counterpart-differs": "its counterpart is not the same sentence about the other group",
-}
-"""Explanations of the reasons for which a sentence is refused."""
+    item_or_reason = as_item(sentence, words, item.provenance)
+    if isinstance(item_or_reason, str):
+        raise SpecificationError(_refusal_message(item_or_reason, words), "text")
+    return item_or_reason
 
 
 def _refusal_message(reason: str, words: StereotypeWords) -> str:
@@ -163,6 +162,7 @@ def _refusal_message(reason: str, words: StereotypeWords) -> str:
         "telling": list(words.telling),
         "terms": list(words.roles),
     }
+    # the message names six words of each list at most
     texts = {name: ", ".join(terms[:6]) + (" …" if len(terms) > 6 else "") for name, terms in words_by_name.items()}
     return f"the sentence cannot be used with {words.name} ({reason}): {REFUSALS.get(reason, reason).format(**texts)}"
 
@@ -209,18 +209,11 @@ def store_pictures(c: Connection, corpus_id: str, tenant: str, pictures: Sequenc
 def edit_item(
     c: Connection, corpus_id: str, tenant: str, item_id: str, change: ItemChange, if_match: str | None = None
 ) -> StoredItem | None:
-    """Edit an item under the lock of its corpus, so that no edit is lost.
+    """Edit an item under the lock of its corpus, so that no edit is lost; ``None`` if the tenant has no such item.
 
-    ``None`` if the tenant has no such item.
-
-    Raises
-    ------
-    Problem
-        ``precondition-failed`` if `if_match` is not the item's entity tag.
-    SpecificationError
-        If the sentence breaks the rules of its corpus, or a picture is given a text.
-    ItemTaken
-        If the corpus has the sentence already, as another item.
+    Raise `Problem` ``precondition-failed`` if `if_match` is not the item's entity tag, `SpecificationError` if the
+    sentence breaks the rules of its corpus or a picture is given a text, and `ItemTaken` if another item of the corpus
+    has the sentence already.
     """
     corpus = corpora.lock(c, corpus_id, tenant)
     old_item = None if corpus is None else items.find(c, corpus_id, item_id)
@@ -238,6 +231,7 @@ def copy_items(c: Connection, source: str, corpus: StoredCorpus) -> None:
         provenance = {**item.provenance, "taken_from": {"corpus": source, "item": item.id}}
         copy = NewItem(item.text, item.group_term, item.attribute_term, item.counterpart, source=item.source)
         with suppress(SpecificationError):
+            # the terms are found anew by the rules of `corpus`
             checked_item = copy if words is None else with_terms(words, replace(copy, group_term="", attribute_term=""))
             new_items.append(replace(checked_item, source=item.source, provenance=provenance))
     if new_items:
@@ -259,7 +253,8 @@ def framed_items(corpus: NewCorpus, per_term: int) -> list[NewItem]:
     if not words.frames and corpus.language.partition("-")[0] != "en":
         raise SpecificationError(f"{words.name} has no frames, and those that fit any word are English", "from_frames")
     sentences = template_sentences(words, per_term, generator(0))
-    return [item for item in (as_item(sentence, words, {}) for sentence in sentences) if not isinstance(item, str)]
+    items_or_reasons = (as_item(sentence, words, provenance={}) for sentence in sentences)
+    return [item for item in items_or_reasons if not isinstance(item, str)]
 
 
 def edited_item(corpus: StoredCorpus, old_item: StoredItem, change: ItemChange) -> NewItem:
@@ -302,16 +297,16 @@ async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, met
         raise SpecificationError(f"{corpus_id} is in version {corpus.version} now; {remedy}", "corpus")
     if corpus.kind != reference.kind:
         raise SpecificationError(f"{corpus_id} holds {corpus.kind}; {method} asks about {reference.kind}", "corpus")
-    sentences = tuple(map(corpus_item, await service.database.read(items.all_items, corpus.id)))
-    if reference.items_given + len(sentences) > reference.max_items:
-        amounts = f"{reference.items_given} {reference.field} in addition to the {len(sentences)} of {corpus.id}"
+    loaded_items = tuple(map(corpus_item, await service.database.read(items.all_items, corpus.id)))
+    if reference.items_given + len(loaded_items) > reference.max_items:
+        amounts = f"{reference.items_given} {reference.field} in addition to the {len(loaded_items)} of {corpus.id}"
         limit = f"a rating asks about at most {reference.max_items}"
         raise OutOfBounds(f"there are {amounts}; {limit}", reference.field)
-    if not (sentences or reference.items_given or reference.may_be_empty):
+    if not (loaded_items or reference.items_given or reference.may_be_empty):
         verb = "written" if reference.kind == "sentences" else "drawn"
         raise SpecificationError(f"{corpus.id} is empty; add {reference.field}, or have them {verb}", "corpus")
     words = None if corpus.rules is None else words_of(corpus.rules)
-    return LoadedCorpus(corpus.reference, sentences, words, rules_name(corpus))
+    return LoadedCorpus(corpus.reference, loaded_items, words, rules_name(corpus))
 
 
 async def check_images(service: Service, tenant: str, digests: Sequence[str], field: str) -> None:

@@ -32,10 +32,10 @@ async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, 
             raise SpecificationError(f"{corpus.id} holds {corpus.kind}, not sentences")
         check_deadline(service, body.deadline_s)
         words, reference = await _requested_words(service, caller.tenant, corpus, body)
-        limit = MOST_ITEMS // len(words.roles)
-        if body.per_term > limit:
+        most_per_term = MOST_ITEMS // len(words.roles)
+        if body.per_term > most_per_term:
             amount = f"{body.per_term} sentences for each of {len(words.roles)} terms"
-            reason = f"{amount} are too many for a corpus; at most {limit} per term are allowed"
+            reason = f"{amount} are too many for a corpus; at most {most_per_term} per term are allowed"
             raise OutOfBounds(reason, "per_term")
     author = await resolve_target(service, caller, body.author, "author")
     with located("author"):
@@ -69,6 +69,7 @@ async def _requested_words(
         raise SpecificationError("send a specification's name or words, not both", "words")
     if corpus.rules is not None:
         own_words = words_of(corpus.rules)
+        # equal words may have another name
         if body.words is not None and replace(body.words, name=own_words.name) != own_words:
             raise SpecificationError(f"the corpus follows {rules_name(corpus)}; leave the words out", "words")
         if body.specification is not None:

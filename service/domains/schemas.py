@@ -23,11 +23,10 @@ def check_host(host: str) -> str:
     if any(character in host for character in "/?#@"):
         raise SpecificationError(f"this is an address, not a host; {hint}")
     check_url(f"https://{host}/")
-    name = host_of(f"https://{host}/")  # without the port 443
+    name = host_of(f"https://{host}/")  # without the port 443, the default of https
     if name is None or not _HOST.fullmatch(host):
         raise SpecificationError(f"this is not a host; {hint}")
-    _, _, port = host.rpartition(":")
-    return name.removesuffix(":80") if port.lstrip("0") == "80" else name
+    return name.removesuffix(":80")  # the default port of http
 
 
 class DomainRequest(RequestModel):

@@ -120,7 +120,7 @@ async def _identify_caller(request: Request, *, cached: bool) -> Caller:
 
 async def verified_key(service: HttpParts, secret: str) -> keys.ApiKey:
     """Return the key with this plain text, or raise ``key-invalid``."""
-    key = await service.database.read(keys.verify, secret) if secret.isascii() else None
+    key = await service.database.read(keys.verify, secret) if secret.isascii() else None  # all keys are ASCII
     if key is None:
         raise _unauthorized("key-invalid", 'Bearer realm="assay", error="invalid_token"')
     return key
@@ -133,7 +133,8 @@ class Needs(SecurityBase):
     """
 
     def __init__(self, scope: str, *, cached: bool = False) -> None:
-        self.model, self.scheme_name, self._scope, self._cached = _bearer.model, _bearer.scheme_name, scope, cached
+        self.model, self.scheme_name = _bearer.model, _bearer.scheme_name  # read by FastAPI
+        self._scope, self._cached = scope, cached
 
     async def __call__(self, request: Request) -> Caller:
         """Return the caller, or raise ``key-missing``, ``key-invalid`` or ``scope-missing``."""
@@ -168,7 +169,7 @@ class ReaderOrNobody(SecurityBase):
     """A FastAPI dependency for public data: a caller with ``ratings:read`` can also read the tenant's own data."""
 
     def __init__(self) -> None:
-        self.model, self.scheme_name = _bearer.model, _bearer.scheme_name
+        self.model, self.scheme_name = _bearer.model, _bearer.scheme_name  # read by FastAPI
 
     async def __call__(self, request: Request) -> Caller:
         """Return the caller, or `UNKNOWN_CALLER` without the scope ``ratings:read``."""

@@ -23,8 +23,8 @@ def entity_tag(*parts: object) -> str:
     return f'"{"-".join(map(str, parts))}"'
 
 
-def none_match(request: Request, etag: str) -> bool:
-    """Return whether ``If-None-Match`` holds `etag` (weak comparison)."""
+def caller_has(request: Request, etag: str) -> bool:
+    """Return whether the caller has the version `etag`: ``If-None-Match`` names it (weak comparison)."""
     header = ",".join(request.headers.getlist("if-none-match"))
     if not header:
         return False
@@ -33,8 +33,8 @@ def none_match(request: Request, etag: str) -> bool:
 
 
 def not_modified(request: Request, headers: Mapping[str, str]) -> Response | None:
-    """Return a 304 response if ``If-None-Match`` holds the `ETag` of `headers`, else ``None``."""
-    if "ETag" not in headers or not none_match(request, headers["ETag"]):
+    """Return a 304 response if the caller has the version in the `ETag` of `headers`, else ``None``."""
+    if "ETag" not in headers or not caller_has(request, headers["ETag"]):
         return None
     headers_without_body = {
         name: value for name, value in headers.items() if name.lower() not in {"content-length", "content-type"}

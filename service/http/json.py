@@ -84,6 +84,7 @@ def read_json(body: bytes) -> Any:
             _refuse("holds the character NUL, which cannot be stored", path)
         if not text.isascii() and _SURROGATE.search(text):
             _refuse("holds half of a surrogate pair, which is not a character", path)
+        # the fast test of printable texts, which hold no invisible character, comes first
         if not text.isprintable() and (is_keys or not _is_prose(path)) and (invisible := invisible_in(text)):
             _refuse(f"a name holds the invisible character {invisible}; leave it out", path)
     return value
@@ -163,6 +164,7 @@ _Path = tuple[Any, str | int] | None
 
 
 def _is_prose(path: _Path) -> bool:
+    """Return whether a text may have line breaks: the innermost field of its path that has a rule decides."""
     while path is not None:
         path, part = path
         if part in PROSE or part in NAMES_IN_SETTINGS:
@@ -173,7 +175,7 @@ def _is_prose(path: _Path) -> bool:
 def _walk_strings(value: object) -> Iterator[tuple[_Path, int, str, bool]]:
     """Yield each string, and for each object or array its joined keys, with path and depth; without recursion.
 
-    The last value tells whether the text consists of keys.
+    The last value tells whether the text consists of keys. An array has no text, but its depth matters.
     """
     stack: list[tuple[_Path, int, Any]] = [(None, 0, value)]
     while stack:
@@ -213,10 +215,11 @@ def _parse_integer(literal: str) -> int:
     return int(literal)
 
 
-def _parse_real(digits: str) -> float | int:
+def _parse_real(literal: str) -> float | int:
     """Parse a number with a point or exponent; JSON has one kind of number, so 7.0 is the integer 7."""
-    if len(digits) > MAX_REAL_LENGTH or not math.isfinite(number := float(digits)):
+    if len(literal) > MAX_REAL_LENGTH or not math.isfinite(number := float(literal)):
         _refuse("a number is too long or too large to be represented")
+    # from 2**53 on, a float can differ from the integer in the text
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
@@ -258,7 +261,7 @@ class StrictRoute(APIRoute):
             request = StrictRequest(request.scope, request.receive)
             caller = None
             for check in checks:  # keys, scopes and rate limits are checked before the body is read
-                caller = await check(request)
+                caller = await check(request)  # all checks of a route that writes return the same caller
             if caller is not None:
                 await request.app.state.service.rate_limiter.admit(request.method, self.path_format, caller.tenant)
             if takes_body and not _is_json(request.headers.get("content-type", "")) and await request.body():

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
-from service.http.conditional import none_match
+from service.http.conditional import caller_has
 from service.http.metrics import Meter
 from service.http.problem_mapping import allowed_methods
 from service.http.problems import Problem, respond
@@ -78,7 +78,7 @@ class RequestMiddleware:
         scope = {**scope, "assay.request_id": _request_id(scope)}
         sender = _ResponseSender(scope, send)
         if sender.is_head:
-            scope["method"] = "GET"
+            scope.update({"method": "GET", "assay.head": True})
         began = time.perf_counter()
         try:
             with bound_contextvars(request=scope["assay.request_id"]):
@@ -88,7 +88,7 @@ class RequestMiddleware:
         except Exception as error:
             facts = {"request": scope["assay.request_id"], "error": type(error).__name__, "at": _frames(error)}
             log.error("request failed", **facts)  # noqa: TRY400  the exception's text may hold a secret
-            if sender.status:
+            if sender.status:  # the response has begun, and cannot become a problem
                 raise
             await respond(Request(scope), Problem("internal-error"))(scope, receive, sender.send)
         route = getattr(scope.get("route"), "path_format", "unmatched")
@@ -100,10 +100,11 @@ class RequestMiddleware:
             return
         limit = self._body_limit(scope["method"], scope["path"])
         length_text = Headers(scope=scope).get("content-length", "")
+        # a length of more than 18 digits is above every limit, and is not converted
         if length_text.isdecimal() and (len(length_text) > 18 or int(length_text) > limit):
             response: Response = respond(Request(scope), too_large(limit))
-        elif (size := len(scope["query_string"])) > MAX_QUERY_BYTES:
-            detail = f"the query has {size:,} bytes; at most {MAX_QUERY_BYTES:,} are allowed"
+        elif (query_bytes := len(scope["query_string"])) > MAX_QUERY_BYTES:
+            detail = f"the query has {query_bytes:,} bytes; at most {MAX_QUERY_BYTES:,} are allowed"
             response = respond(Request(scope), Problem("invalid-request", detail))
         elif scope["method"] == "OPTIONS":
             response = _options_response(scope)
@@ -130,7 +131,8 @@ class _ResponseSender:
     """Sender of the parts of a response, with what was sent so far."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
-        self.status, self.method, self.is_head = 0, scope["method"], scope["method"] == "HEAD"
+        self.status = 0  # until the response begins
+        self.method, self.is_head = scope["method"], scope["method"] == "HEAD"
         self._scope, self._send, self._ended = scope, send, False
         self._untagged_start: Message | None = None
 
@@ -150,8 +152,9 @@ class _ResponseSender:
                 return
         elif self._untagged_start is not None:
             start, self._untagged_start = self._untagged_start, None
+            # only a body of one part can be tagged: of a longer one, the rest is not known yet
             await self._send(start if message.get("more_body") else self._tag_start(start, message))
-        if message["type"] == "http.response.body" and self.is_head:
+        if message["type"] == "http.response.body" and self.is_head:  # one empty part replaces all parts
             if self._ended:
                 return
             message = {"type": "http.response.body", "body": b"", "more_body": False}
@@ -159,10 +162,13 @@ class _ResponseSender:
         await self._send(message)
 
     def _tag_start(self, start: Message, body: Message) -> Message:
-        """Return the start of a response with the digest of its body as entity tag; 304 if the caller has it."""
+        """Return the start of a response with the digest of its body as entity tag; 304 if the caller has it.
+
+        For 304, the body is emptied.
+        """
         headers = MutableHeaders(scope=start)
         headers["ETag"] = f'"{hashlib.sha256(body["body"]).hexdigest()[:32]}"'
-        if not none_match(Request(self._scope), headers["ETag"]):
+        if not caller_has(Request(self._scope), headers["ETag"]):
             return start
         for name in ("Content-Length", "Content-Type", "Content-Encoding"):
             del headers[name]
@@ -215,7 +221,8 @@ def foreign_origin(scope: Scope, hosts: frozenset[str]) -> Problem | None:
     that name was made to resolve to this machine (DNS rebinding, with a foreign `Host`).
     """
     headers = Headers(scope=scope)
-    host, origin, site = headers.get("host"), headers.get("origin"), headers.get("sec-fetch-site", "none")
+    host, origin = headers.get("host"), headers.get("origin")
+    site = headers.get("sec-fetch-site", "none")  # sent by browsers only
     if host is not None and not _is_own_host(_hostname(f"//{host}"), hosts):
         reason = f"the host {host[:200]!r} does not belong to this machine"
         return Problem("foreign-origin", f"{reason}; set ASSAY_PUBLIC_URL to use it")
@@ -239,6 +246,7 @@ def _is_own_host(name: str | None, hosts: frozenset[str]) -> bool:
 def _is_same_origin(origin: str, host: str | None, hosts: frozenset[str]) -> bool:
     """Return whether an origin is the host of the request, or a name of the service that a proxy passes on."""
     name = _hostname(origin)
+    # another port of localhost can be another program
     return origin.partition("://")[2] == host or (name in hosts and name != "localhost")
 
 

@@ -29,6 +29,9 @@ from store.formats import NotInstalled, Unreadable
 
 log = structlog.get_logger(__name__)
 
+MAX_ERRORS = 50
+"""Maximum number of invalid fields that a problem names."""
+
 
 def register(app: FastAPI) -> None:
     """Register the exception handlers with `app`."""
@@ -45,7 +48,9 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
     """
     routes = [(route.path, route.methods) for route in iter_route_contexts(app.routes) if route.path and route.methods]
     matches = [methods for pattern, methods in routes if pattern == path]
-    matches = matches or [methods for pattern, methods in routes if compile_path(pattern)[0].match(path)]
+    if not matches:
+        compiled_routes = ((compile_path(pattern), methods) for pattern, methods in routes)
+        matches = [methods for (regex, _, _), methods in compiled_routes if regex.match(path)]
     allowed = set().union(*matches)
     if "GET" in allowed:
         allowed.add("HEAD")
@@ -79,21 +84,17 @@ def _problem_for_status(request: Request, error: HTTPException) -> Problem:
     return problem
 
 
-MAX_ERRORS = 50
-"""Maximum number of invalid fields that a problem names."""
-
-
 async def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
     """Handle a request that does not fit the schema; name every invalid field."""
     assert isinstance(error, RequestValidationError)  # noqa: S101  the handler is registered for this class
     all_errors = error.errors()
     named_errors = _independent_errors(all_errors[:MAX_ERRORS])
     causes = [field.get("ctx", {}).get("error") for field in named_errors]
-    places = [
-        _place(field, error.body) | {"detail": plain_message(field, _known_fields(request, field["loc"], error.body))}
-        for field in named_errors
-    ]
-    well_formed = all(isinstance(cause, SpecificationError) for cause in causes)
+    places = []
+    for field in named_errors:
+        known_fields = _known_fields(request, field["loc"], error.body)
+        places.append(_place(field, error.body) | {"detail": plain_message(field, known_fields)})
+    well_formed = all(isinstance(cause, SpecificationError) for cause in causes)  # only values are refused
     detail = places[0]["detail"] if len(places) == 1 else f"{len(places)} fields are invalid; see errors"
     if (unnamed_count := len(all_errors) - MAX_ERRORS) > 0:
         counts = f"errors names the first {len(places)}, and {unnamed_count:,} are not named"
@@ -107,7 +108,8 @@ def _independent_errors(errors: Sequence[Any]) -> list[Any]:
 
     def is_consequence(error: Any) -> bool:
         location = tuple(error["loc"])
-        has_inner_error = any(other[: len(location)] == location != other for other in locations)
+        depth = len(location)
+        has_inner_error = any(len(other) > depth and other[:depth] == location for other in locations)
         return error["type"] == "too_short" and has_inner_error
 
     return [error for error in errors if not is_consequence(error)]
@@ -140,6 +142,7 @@ def _problem_in_field(code: str, place_type: str, name: str, error: Exception, *
 
 def _known_fields(request: Request, location: Sequence[str | int], body: object) -> Sequence[str]:
     """Return the valid names of fields in the object that has an unknown field."""
+    # ("body", "experiment", method, unknown field)
     if location[:2] == ("body", "experiment") and len(location) == 4 and isinstance(body, dict):
         name = body["experiment"].get("method")
         return [field.name for method in every_method() if method_name(method) == name for field in fields(method)]
@@ -148,8 +151,9 @@ def _known_fields(request: Request, location: Sequence[str | int], body: object)
         return sorted(_fields_at([route.body_field.field_info.annotation], location[1:-1]))
     if location[0] != "query":
         return ()
-    types = {parameter.name: parameter.field_info.annotation for parameter in route.dependant.query_params}
-    return sorted(_fields_at([*types.values()], ()) or set(types))
+    types_by_name = {parameter.name: parameter.field_info.annotation for parameter in route.dependant.query_params}
+    # a route has one model of all its parameters, or single parameters
+    return sorted(_fields_at([*types_by_name.values()], ()) or set(types_by_name))
 
 
 def _fields_at(types: Sequence[Any], location: Sequence[str | int]) -> set[str]:
@@ -163,6 +167,7 @@ def _fields_at(types: Sequence[Any], location: Sequence[str | int]) -> set[str]:
 
 
 def _models(types: Sequence[Any]) -> Iterator[type[BaseModel]]:
+    """Yield the models among types and their arguments, such as the members of a union."""
     for type_ in types:
         if isinstance(type_, type) and issubclass(type_, BaseModel):
             yield type_
@@ -171,13 +176,13 @@ def _models(types: Sequence[Any]) -> Iterator[type[BaseModel]]:
 
 def _place(error: JsonObject, body: object) -> dict[str, str]:
     """Return the parameter or JSON pointer of a validation error, without the union tags that pydantic inserts."""
-    where, *parts = error["loc"]
-    if where != "body":
-        return {"parameter" if where in {"query", "path"} else str(where): ".".join(str(part) for part in parts)}
+    source, *parts = error["loc"]
+    if source != "body":
+        return {"parameter" if source in {"query", "path"} else str(source): ".".join(str(part) for part in parts)}
     cause = error.get("ctx", {}).get("error")
     inner_parts = field_parts(cause.field) if isinstance(cause, SpecificationError) else []
     missing = str(error["type"]).startswith("missing")
-    if error["type"].startswith("union_tag"):
+    if error["type"].startswith("union_tag"):  # the field that chooses the member of a union is missing or unknown
         inner_parts = [str(error["ctx"]["discriminator"]).strip("'")]
     return {"pointer": pointer_to(*_existing_path(parts, body, missing=missing), *inner_parts)}
 

@@ -28,6 +28,10 @@ from service.http.problems import Problem
 
 RETRY_AFTER_S = 5
 
+LONGEST_WAIT_S = 30
+
+_WAIT = re.compile(r'^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$', re.IGNORECASE)
+
 
 class OpenStreams:
     """Counts the open event streams and waits; a tenant may have `limit`, and each of its keys half of them."""
@@ -53,11 +57,6 @@ class OpenStreams:
         finally:
             self._open.subtract(limits.keys())
             self._open += Counter()  # removes the entries without open streams
-
-
-LONGEST_WAIT_S = 30
-
-_WAIT = re.compile(r'^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$', re.IGNORECASE)
 
 
 def wait_of(prefer: Sequence[str]) -> int | None:
@@ -180,7 +179,8 @@ class RateLimiter:
         if redis_url is not None:
             self._connections = _connections(redis_url)
             self._shared_limiter = SlidingWindowCounterRateLimiter(_redis_storage(redis_url, self._connections))
-        self._redis_rests_until, self._meter = 0.0, meter
+        self._meter = meter
+        self._redis_rests_until = 0.0  # monotonic time
 
     async def take(self, tenant: str, count: int = 1, work: str = JOBS) -> Allowance:
         """Take `count` requests from the tenant's limit, or take nothing if fewer are left."""
@@ -213,6 +213,7 @@ class RateLimiter:
 
     async def _count(self, limiter: SlidingWindowCounterRateLimiter, work: str, tenant: str, count: int) -> Allowance:
         rate = self._rates[work]
+        # a count of 0 only looks up the remainder
         accepted = count > 0 and await limiter.hit(rate, work, tenant, cost=count)
         window = await limiter.get_window_stats(rate, work, tenant)
         remaining, reset_s = max(0, window.remaining), max(0, round(window.reset_time - time.time()))

@@ -30,16 +30,8 @@ logger = structlog.get_logger(__name__)
 class ReplicaReader:
     """Reads from a replica, or from the primary while the replica is not current. It cannot write.
 
-    Parameters
-    ----------
-    primary, replica : AsyncDatabase
-        The database that is written, and its copy.
-    replica_url : str
-        URL of the copy.
-    max_lag_s : float
-        Age in seconds of a publication or withdrawal above which a replica without it is late.
-    count_fallback : callable
-        Called for each read that the primary serves.
+    A replica is late if it lacks a publication or withdrawal that is older than `max_lag_s` seconds. `count_fallback`
+    is called for each read that the primary serves.
     """
 
     def __init__(
@@ -52,7 +44,8 @@ class ReplicaReader:
     ) -> None:
         self._primary, self._replica, self._max_lag_s = primary, replica, max_lag_s
         self._check_schema = partial(migrate.check, replica_url, or_newer=True)
-        self._count_fallback, self._last_state = count_fallback, "current"
+        self._count_fallback = count_fallback
+        self._last_state: ReplicaState = "current"  # so that only another state is logged
         self._states: SwrCache[str, ReplicaState] = SwrCache(keep_s=CHECK_S, stale_s=OLDEST_CHECK_S)
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -88,13 +81,15 @@ class ReplicaReader:
         try:
             async with asyncio.timeout(CHECK_WAIT_S):
                 await asyncio.to_thread(self._check_schema)
-                size = await self._replica.read(log.size)
+                replica_size = await self._replica.read(log.size)
         except SchemaMismatch:
             return "outdated"
         except (StoreUnavailable, TimeoutError):
             return "unreachable"
         try:
-            return "late" if await self._primary.read(log.age_s, size) > self._max_lag_s else "current"
+            # the position of the first entry that the replica lacks, if any, is the number of entries that it has
+            lag_s = await self._primary.read(log.age_s, position=replica_size)
+            return "late" if lag_s > self._max_lag_s else "current"
         except StoreUnavailable:  # without the primary nothing is published, and the replica can still be read
             return "current"
 

@@ -30,7 +30,7 @@ from service.http.problems import Problem, base_url, existing
 Row = TypeVar("Row")
 
 Key = tuple[int, str]
-"""Sort key of a row in a list, newest first: (created_at in ms since 1970, id)."""
+"""Sort key of a row in a list, newest first: (created_at in ms since 1970, id); in a numbered list (number, "")."""
 
 MAX_ROWS = 200
 
@@ -49,8 +49,8 @@ class PageQuery(QueryModel):
         """Return the filters: every parameter except `limit`, `cursor` and `fields`."""
         return self.model_dump(exclude={"limit", "cursor", "fields"})
 
-    def begins_after(self, list_name: str) -> Key | None:
-        """Return the key after which the page begins; ``None`` for the first page."""
+    def cursor_key(self, list_name: str) -> Key | None:
+        """Return the key in the cursor, after which the page begins; ``None`` for the first page."""
         return None if self.cursor is None else open_cursor(self.cursor, list_name, self.filters())
 
 
@@ -83,7 +83,8 @@ class Page(Generic[Row]):
     def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> Page[Row]:
         """Return a page of `rows`, which were read with ``limit + 1``, or fewer if they are large (`Rows.cut`)."""
         has_more = len(rows) > limit or getattr(rows, "cut", False)
-        return cls(rows[:limit], key(rows[:limit][-1]) if has_more else None, getattr(rows, "total", None))
+        page_rows = rows[:limit]
+        return cls(page_rows, key(page_rows[-1]) if has_more else None, getattr(rows, "total", None))
 
 
 def make_cursor(key: Key, list_name: str, filters: Json) -> str:
@@ -95,11 +96,12 @@ def make_cursor(key: Key, list_name: str, filters: Json) -> str:
 def open_cursor(cursor: str, list_name: str, filters: Json) -> Key:
     """Parse a cursor of `make_cursor`; raise ``bad-cursor`` if it was made for another list or other filters."""
     try:
-        padded_cursor = cursor + "=" * (-len(cursor) % 4)
+        padded_cursor = cursor + "=" * (-len(cursor) % 4)  # the padding that `make_cursor` removed
         number, row_id, checksum = json.loads(base64.b64decode(padded_cursor, altchars=b"-_", validate=True))
         number, row_id = int(number), str(row_id)
     except (binascii.Error, ValueError, TypeError, OverflowError, RecursionError):
-        number, row_id, checksum = 0, "", None
+        number, row_id, checksum = 0, "", None  # no list has this checksum
+    # a forged key may hold what the database cannot compare
     if checksum != _checksum(list_name, filters) or not 0 <= number < 2**63 or "\x00" in row_id:
         raise Problem("bad-cursor", errors=[{"parameter": "cursor", "detail": "not a cursor of this list"}])
     return number, row_id
@@ -134,7 +136,7 @@ class ListReader:
     ) -> Response:
         """Read one page of a list by ``read(c, *arguments, **filters, …)``; respond with each row's `view`."""
         rows = await self.parts.database.read(
-            read, *arguments, **query.filters(), before=query.begins_after(list_name), limit=query.limit + 1
+            read, *arguments, **query.filters(), before=query.cursor_key(list_name), limit=query.limit + 1
         )
         page = Page.of(rows, query.limit, key)
         return self.response(query, list_name, page, [view(row) for row in page.rows])

@@ -92,10 +92,10 @@ class SwrCache(Generic[K, V]):
                 entry.reading = None
                 if reading.cancelled() or reading.exception() is not None:
                     entry.value = None
-                    if self._entries.get(key) is entry:
+                    if self._entries.get(key) is entry:  # not removed or replaced meanwhile
                         del self._entries[key]
                 else:
-                    entry.value, entry.read_at = reading.result(), started_at
+                    entry.value, entry.read_at = reading.result(), started_at  # as old as the read's start
 
             entry.reading.add_done_callback(store_value)
         return entry.reading

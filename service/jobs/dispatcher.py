@@ -22,12 +22,7 @@ class Dispatcher:
     A notification that fails, or finds the queue full because the broker stalls, is logged, counted and
     dropped: the job is in the database, and the reconciler dispatches it.
 
-    Parameters
-    ----------
-    doorbell : callable
-        Wakes a worker for a job id. It may block until the broker's timeout, and it may raise.
-    meter : Meter
-        Counts the failures.
+    `doorbell` wakes a worker for a job id; it may block until the broker's timeout, and it may raise.
     """
 
     def __init__(self, doorbell: Callable[[str], None], meter: Meter) -> None:

@@ -35,6 +35,7 @@ class EventStream:
 
     def __init__(self, read: ReadEvents, on_end: Callable[[str], object] = lambda _: None) -> None:
         self._read, self._on_end = read, on_end
+        # kept for less than a poll, so that each poll of a follower gets newer events
         self._new_events: SwrCache[tuple[str, int], Sequence[Event]] = SwrCache(keep_s=POLL_S / 2, stale_s=POLL_S / 2)
         self.stopping = False
 
@@ -47,11 +48,11 @@ class EventStream:
         while not self.stopping:
             events = await self._new_events.get((job_id, after), partial(self._read_new, job_id, after))
             for event in events:
-                after = event.id
+                after = event.id  # the next read begins here
                 yield event
                 if event.type in ENDINGS:
                     return
-            if len(events) < BATCH:
+            if len(events) < BATCH:  # after a full batch, more events are there already
                 await asyncio.sleep(POLL_S)
 
     async def wait_for_end(self, job_id: str, within_s: float) -> bool:

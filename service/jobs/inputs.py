@@ -30,6 +30,8 @@ from service.http.json import located
 from service.uploads.service import UPLOADED, decisions_of, find_upload, rows_of, trials_of
 from store.corpora import materials, specifications, uploads
 
+MOST_BYTES = 65_536
+
 
 async def with_named_inputs(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
     """Insert the stored inputs that an experiment names, except the rows of a table."""
@@ -78,9 +80,10 @@ async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: Name
 
 async def with_stored_items(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
     """Insert the items that the experiment needs and that an author generated in earlier jobs of the tenant."""
-    material = await service.database.read(materials.stored_material, tenant, method.references().authored)
-    loaded_material = LoadedMaterial(authored=material)
-    return await asyncio.to_thread(method.with_references, loaded_material) if any(material) else method
+    authored = await service.database.read(materials.stored_material, tenant, method.references().authored)
+    if not any(authored):
+        return method
+    return await asyncio.to_thread(method.with_references, LoadedMaterial(authored=authored))
 
 
 async def _find_words(service: Service, tenant: str, named_words: NamedWords, method: str) -> tuple[LoadedWords, ...]:
@@ -108,14 +111,15 @@ def chosen_rows(rows: Sequence[Json], named_rows: NamedRows, rng: np.random.Gene
         raise UnknownName("column of the upload", named_rows.column, columns, "column")
     matching_rows = [row for row in rows if row[named_rows.column] in named_rows.values]
     if not matching_rows:
-        column_values = sorted({str(row[named_rows.column]) for row in rows})[:20]
+        column_values = sorted({str(row[named_rows.column]) for row in rows})[:20]  # a column can have thousands
         named_values = ", ".join(map(str, named_rows.values))
         raise UnknownName(f"value of {named_rows.column}", named_values, column_values, "values")
-    chosen_indices = np.sort(rng.permutation(len(matching_rows))[: named_rows.max_rows])
+    chosen_indices = np.sort(rng.permutation(len(matching_rows))[: named_rows.max_rows])  # in the table's order
     return tuple(matching_rows[index] for index in chosen_indices)
 
 
 async def _add_trials(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
+    """Insert the uploaded answers that are rated instead of a service; refuse a method that takes none."""
     if not method.takes_trials:
         fitting_methods = " or ".join(method_name(other) for other in every_method() if other.takes_trials)
         raise SpecificationError(
@@ -124,9 +128,6 @@ async def _add_trials(service: Service, tenant: str, method: AnyMethod, target: 
     trials = await trials_of(service, tenant, target["settings"]["upload"], field="settings.upload")
     fields = ("concept", "level", "chose_second", "trials")
     return method.with_references(LoadedMaterial(trials=tuple({name: row[name] for name in fields} for row in trials)))
-
-
-MOST_BYTES = 65_536
 
 
 def read_held_back(path: Path | None) -> HeldBack:

@@ -54,7 +54,7 @@ async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingRespo
 
     Raise `NotInstalled` if pyarrow is missing.
     """
-    await database.read(observations.count, job_id)
+    await database.read(observations.count, job_id)  # an archived job is reported before the answer begins
     writer = await asyncio.to_thread(ParquetWriter, COLUMNS)  # in a thread, because importing pyarrow is slow
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -67,7 +67,7 @@ async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingRespo
 
 async def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingResponse:
     """Stream the ledger as JSON lines, exactly as recorded."""
-    await database.read(observations.count, job_id)
+    await database.read(observations.count, job_id)  # an archived job is reported before the answer begins
     return jsonl_file(f"{job_id}-observations", pages(database, observations.page, job_id), _json_record)
 
 
@@ -123,6 +123,7 @@ def _row_cells(row: StoredObservation) -> list[Any]:
     question_kind = question.pop("asks")
     text = value if isinstance(value, str) or value is None else json.dumps(value)
     metadata = [record[name] for name in ("copied", "attempts", "elapsed_ms", "recorded_at")]
+    # in the order of COLUMNS
     return [row.seq, record["unit"], question_kind, json.dumps(question), text, failure and failure["code"], *metadata]
 
 
@@ -149,15 +150,7 @@ def _download(lines: AsyncIterator[str] | AsyncIterator[bytes], media_type: str,
 class ParquetWriter:
     """A Parquet file that is returned in pieces while it is written.
 
-    Parameters
-    ----------
-    columns : mapping of str to str
-        Names of the columns and their Arrow types: ``int64``, ``string``, ``bool``.
-
-    Raises
-    ------
-    NotInstalled
-        If pyarrow is missing.
+    `columns` maps names to Arrow types: ``int64``, ``string``, ``bool``. Raise `NotInstalled` if pyarrow is missing.
     """
 
     def __init__(self, columns: Mapping[str, str]) -> None:

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from assay.document import JsonObject
 from service.container import Service, ServiceDependency
 from service.http.authentication import Caller, Poller, Reader, Writer
-from service.http.conditional import none_match
+from service.http.conditional import caller_has
 from service.http.idempotency import Repeat, Repeatable, store_answer
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.common_schemas import ResponseModel
@@ -55,6 +55,9 @@ from store.ratings.ratings import Stamp, StoredRating
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
 
 SHORTEST_RETRY_S, LONGEST_RETRY_S = 1, 10
+
+NEWEST = 4
+"""Number of exchanges that are shown."""
 
 JOB_LINKS = leads_to("job_id", "getJob", "followJob", "cancelJob", "listObservations")
 RATING_PLACED = returns(ACCEPTED, status=202, links=JOB_LINKS)
@@ -158,7 +161,7 @@ async def list_jobs(
 
     With `fields=full`, only lists with more than 100 entries are left out; `left_out` has their sizes.
     """
-    page, stamps = await service.database.read(_read_page, caller.tenant, query, query.begins_after("jobs"))
+    page, stamps = await service.database.read(_read_page, caller.tenant, query, query.cursor_key("jobs"))
     now_s, base = service.clock(), base_url(lists.request)
     max_entries = MAX_LISTED if query.fields == "full" else MAX_SUMMARISED
     views = [
@@ -175,12 +178,12 @@ async def get_job(
     """Read a job and its progress. `ETag` and `Retry-After` make polling cheap; `Prefer: wait` avoids it."""
     key = (caller.tenant, job_id, base_url(request))
     status = await service.statuses.get(key, partial(_read_status, service, *key))
-    if wait and not status.finished and not none_match(request, status.answer.headers["ETag"]):
+    # a caller who has this version gets 304 at once
+    if wait and not status.finished and not caller_has(request, status.answer.headers["ETag"]):
         with service.open_streams.held(caller.tenant, caller.key_id):
             await service.event_stream.wait_for_end(job_id, wait)
         status = await _read_status(service, *key)
-    answer = status.answer
-    return answer.response(**response.headers)
+    return status.answer.response(**response.headers)
 
 
 @router.post("/{job_id}/cancel", response_model=JobView, responses=CONFLICT)
@@ -209,9 +212,9 @@ async def stream_start(
 ) -> int:
     """Return the id of the event after which a follower continues; 204 after the last event of a finished job."""
     after = int(last_event_id or 0)
-    if after and not await service.database.read(jobs.events, job.id, after - 1, 1):
+    if after and not await service.database.read(jobs.events, job.id, after - 1, limit=1):
         after = 0  # the id is newer than every event of this job, so it belongs to another job
-    if after and job.finished and not await service.database.read(jobs.events, job.id, after, 1):
+    if after and job.finished and not await service.database.read(jobs.events, job.id, after, limit=1):
         raise HTTPException(204)
     return after
 
@@ -233,7 +236,7 @@ async def follow_job(
     request: Request, job: FoundJob, after: Annotated[int, Depends(stream_start)], service: ServiceDependency
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream the events of a job, from its beginning or after `Last-Event-ID`, until it has ended."""
-    if "assay.head" in request.scope:
+    if "assay.head" in request.scope:  # the answer has no body
         return
     async for event in service.event_stream.follow(job.id, after):
         yield ServerSentEvent(data=EventView.from_row(event, job=event.job_id), event=event.type, id=str(event.id))
@@ -247,11 +250,11 @@ async def follow_job(
 )
 async def list_observations(lists: Lists, job: FoundJob, service: ServiceDependency, query: Paging) -> Response:
     """List the questions with their replies, in the order of recording."""
-    name = f"observations of {job.id}"
-    after, _ = query.begins_after(name) or (0, "")
+    list_name = f"observations of {job.id}"
+    after, _ = query.cursor_key(list_name) or (0, "")  # the key of an observation is (its number, "")
     rows = await service.database.read(observations.page, job.id, after, query.limit + 1)
-    page = Page.of(rows, query.limit, lambda row: (row.seq, ""))
-    return lists.response(query, name, page, [ObservationView.of(row) for row in page.rows])
+    page = Page.of(rows, query.limit, key=lambda row: (row.seq, ""))
+    return lists.response(query, list_name, page, [ObservationView.of(row) for row in page.rows])
 
 
 @router.get("/{job_id}/observations.csv", response_class=Response, responses=returns({}, "text/csv"))
@@ -277,6 +280,7 @@ def _answer_after_wait(c: Connection, job: Job, show: Any, repeat: Repeatable) -
 
 async def _read_status(service: Service, tenant: str, job_id: str, base: str) -> Status:
     job, jobs_before, rating = existing(await service.database.read(_read_job, job_id, tenant), "job", job_id)
+    # the queue is read only for a queued job
     start = None if jobs_before is None else _job_start(service, job, jobs_before, await _queue_state(service))
     return Status(_job_answer(base, service, 200, job, start, rating), job.finished)
 
@@ -292,10 +296,10 @@ async def _queue_state(service: Service) -> QueueState:
 
 
 def _job_start(service: Service, job: Job, jobs_before: int | None, queue: QueueState) -> JobStart | None:
-    if jobs_before is None:
+    if jobs_before is None:  # the job is not queued
         return None
     position = queue.position(job.tenant, jobs_before)
-    due_in_s = ceil(job.next_run_at / 1000 - service.clock())
+    due_in_s = ceil(job.next_run_at / 1000 - service.clock())  # later than now if the job waits for its host or target
     free_in_s = fair_order.starts_in_s(job.tenant, jobs_before, position, queue, Share.of(service.settings))
     return JobStart(position, None if free_in_s is None else max(free_in_s, due_in_s))
 
@@ -325,15 +329,11 @@ def _job_answer(
     headers = {"ETag": f'W/"{job.version}-{view.queue_position or 0}"', "Cache-Control": "private, no-cache"}
     if status == 202:
         headers["Location"] = f"{router.prefix}/{job.id}"
-        headers["Retry-After"] = "0"
+        headers["Retry-After"] = "0"  # of a job that has ended already
     if not job.finished:
         retry_s = (view.eta_seconds or 0) // 10  # a tenth of the estimated remaining time
         headers["Retry-After"] = str(min(LONGEST_RETRY_S, max(SHORTEST_RETRY_S, retry_s)))
     return Answer(status, write_json(view), headers)
-
-
-NEWEST = 4
-"""Number of exchanges that are shown."""
 
 
 class PartView(ResponseModel):
@@ -364,7 +364,8 @@ def _read_progress(c: Connection, job_id: str, tenant: str) -> ProgressView | No
     job = jobs.find(c, job_id, tenant)
     if job is None:
         return None
-    languages = () if places.find(c, job_id) else (job.experiment or {}).get("languages") or ()
+    is_archived = places.find(c, job_id) is not None
+    languages = () if is_archived else (job.experiment or {}).get("languages") or ()
     counts: Counter[str] = observations.asked_by_part(c, job_id) if languages else Counter()
     return ProgressView(
         parts=[PartView(name=name, asked=counts[name]) for name in languages],

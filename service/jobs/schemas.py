@@ -230,7 +230,8 @@ class JobView(ResponseModel):
         if not job.finished:
             links["cancel"] = f"{path}/cancel"
         # the error's `type` is made an absolute URL here, because workers do not know the service's address
-        error, second_service = job.error, job.author
+        error = job.error
+        second_service = job.author  # the author or the judge; a job has at most one of them
         is_judge = second_service is not None and second_service["kind"] in JUDGES
         return cls.from_row(
             job,
@@ -252,13 +253,14 @@ def _experiment_to_show(job: Job) -> dict[str, Any] | None:
     """Return the experiment; held-back material is shown only in a rating, and not when a job was cancelled."""
     if job.experiment is None or job.rating_id is not None:
         return job.experiment
-    texts = job.experiment.get("texts")
-    materials = (job.experiment.get("held_back"), texts.get("held_back") if isinstance(texts, dict) else None)
-    hidden_texts = {text for material in materials for text in material or ()}
+    texts = job.experiment.get("texts")  # the other place of held-back material, depending on the method
+    text_materials = texts.get("held_back") if isinstance(texts, dict) else None
+    hidden_texts = {*(job.experiment.get("held_back") or ()), *(text_materials or ())}
     return _without_texts(job.experiment, hidden_texts) if hidden_texts else job.experiment
 
 
 def _without_texts(value: Any, hidden_texts: set[str]) -> Any:
+    """Return a part of an experiment without the hidden texts in its lists, at any depth."""
     if isinstance(value, Mapping):
         return {name: _without_texts(member, hidden_texts) for name, member in value.items()}
     if isinstance(value, list):

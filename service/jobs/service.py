@@ -91,7 +91,8 @@ async def place(
 
     Raise `Problem` ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, for new jobs only.
     """
-    max_active, allowance = service.settings.max_active_jobs, None
+    max_active = service.settings.max_active_jobs
+    allowance = None
     target_url = order.job.target["base_url"] if order.job.kind == "rating" else None
     if await service.database.read(_is_new, order, repeat, max_active):
         allowance = await permit(service, caller, target_url)
@@ -147,7 +148,8 @@ def _is_new(c: Connection, order: Order, repeat: Repeatable, max_active: int) ->
     """Return whether an order needs a new job; only an estimate, because it reads without a transaction."""
     if is_known(c, repeat):
         return False
-    return _find_existing(c, order, max_active)[:2] == (None, None)
+    rating, twin, _ = _find_existing(c, order, max_active)
+    return rating is None and twin is None
 
 
 def _place_order(
@@ -159,7 +161,7 @@ def _place_order(
         is_new = rating is None and job is None
         if is_new and not permitted:
             raise RateNotTaken
-        if rating is not None:
+        if rating is not None:  # a finished job shows the experiment and seed of the rating that answers it
             own_rating = rating.seen_by(order.job.tenant).rating
             seed = order.job.seed if own_rating.seed is None else own_rating.seed
             answered_job = replace(order.job, seed=seed, experiment=dict(own_rating.experiment))
@@ -168,7 +170,7 @@ def _place_order(
             job = jobs.add(c, order.job)
         return show(job, rating, jobs_before), PlacedJob(job, is_new)
 
-    return once(c, repeat, find_or_add_job, lambda placed: not waits or placed.job.finished)
+    return once(c, repeat, find_or_add_job, is_final=lambda placed: not waits or placed.job.finished)
 
 
 def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
@@ -187,7 +189,7 @@ def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[Stored
         return None, twin, queued_before(c, twin)
     if known_work.active >= max_active - NEAR_LIMIT and count_active(c, job.tenant) >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running")
-    if known_work.refusals and job.kind in domains.CALLING:
+    if known_work.refusals and job.kind in domains.CALLING:  # some host refuses ratings, and the job calls services
         domains.check(c, job.tenant, job.target, job.author)
     return None, None, known_work.own_before
 
@@ -207,7 +209,7 @@ async def rating_order(
     allowed here.
     """
     kind = Kind(target.descriptor["kind"])
-    request.experiment = method = _with_method(request.experiment, kind)
+    request.experiment = method = _with_method(request.experiment, kind)  # a schedule stores the request with it
     check_deadline(service, request.deadline_s)
     with located("target"):
         check_kind(method, kind)
@@ -284,7 +286,7 @@ def probe_order(service: Service, caller: Caller, target: ResolvedTarget) -> Ord
 
 def probe_digest(caller: Caller, target: ResolvedTarget) -> str:
     """Return the digest by which identical probes of a saved target are recognised."""
-    return _request_digest(caller, target, "probe", 0)
+    return _request_digest(caller, target, experiment="probe", seed=0)
 
 
 def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest: str, **fields: Any) -> NewJob:
@@ -294,7 +296,7 @@ def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest:
     """
     job_id = new_id("job")
     sealed_secret: SealedSecret | None = None
-    if target.secret is not None and target.saved_id is None:  # the secret of a saved target stays with the target
+    if target.secret is not None and target.saved_id is None:
         owner = {"tenant": caller.tenant, "target": job_id}
         sealed_secret = service.vault.seal_for_target(target.secret, **owner, description=target.descriptor)
     defaults: dict[str, Any] = {"seed": 0, "visibility": "private", "callback_url": None, "expected": 0}
@@ -385,12 +387,12 @@ async def facts_of(service: Service, caller: Caller, target: ResolvedTarget, pri
         latency_s = None if probe is None else probe.get("latency_s")
     limits = target.descriptor["limits"]
     return Plannable(
-        service.target_validator.questions_per_call(target.descriptor),
-        limits["concurrency"],
-        limits["requests_per_second"],
-        latency_s or None,  # recorded answers have no latency, so there is no estimate
-        prices.price_per_call,
-        prices.price_per_1000_characters,
+        questions_per_call=service.target_validator.questions_per_call(target.descriptor),
+        concurrency=limits["concurrency"],
+        requests_per_second=limits["requests_per_second"],
+        latency_s=latency_s or None,  # recorded answers take no time, so there is no estimate
+        price_per_call=prices.price_per_call,
+        price_per_1000_characters=prices.price_per_1000_characters,
     )
 
 

@@ -40,6 +40,7 @@ from store.ratings.log import TreeHead
 from store.security.signing import SigningKey, is_signature
 
 router = APIRouter(prefix=witnessing.LOG_PATH, tags=["log"], route_class=StrictRoute)
+witness = APIRouter(prefix=witnessing.WITNESS_PATH, tags=["log"], route_class=StrictRoute)
 
 CACHED_BRIEFLY = "public, max-age=5"
 """``Cache-Control`` of answers that change when the log grows."""
@@ -47,20 +48,43 @@ CACHED_BRIEFLY = "public, max-age=5"
 CACHED_FOREVER = "public, max-age=31536000, immutable"
 """``Cache-Control`` of answers about a tree of a fixed size, which never change."""
 
+MOST_BYTES = 1 << 16
+"""Maximum size of a request to the witness: 63 hashes and a note with many signatures."""
+
+SIZE_TYPE = "text/x.tlog.size"
+
+_SIZE, _HASH = "(0|[1-9][0-9]{0,17})", "[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]="
+_PATTERN = (
+    rf"^old {_SIZE}\n({_HASH}\n){{0,63}}\n[!-~]+\n{_SIZE}\n{_HASH}\n([ -~]+\n)*\n(\u2014 [!-~]+ [A-Za-z0-9+/=]+\n)+$"
+)
+_BODY: JsonObject = {
+    "requestBody": {
+        "required": True,
+        "description": "The line `old N`, the consistency proof, an empty line, and the signed checkpoint.",
+        "content": {"text/plain": {"schema": {"type": "string", "pattern": _PATTERN}}},
+    }
+}
+_CONFLICT: dict[int | str, JsonObject] = {
+    409: {
+        "description": "The old size is not that of the latest cosigned checkpoint, whose size is the body.",
+        "content": {SIZE_TYPE: {"schema": {"type": "string"}}},
+    }
+}
+
 
 @router.get("", response_model=HeadView, responses=TAGGED)
 async def get_log_head(service: ServiceDependency) -> Response:
     """Read the size of the log and its signed root hash."""
     key, origin = await signing_key(service), witnessing.log_name(service.settings.public_url)
-    tree_head, lines = await service.database.read(_read_head, origin)
-    headers = _note_headers(tree_head, key, lines)
+    tree_head, cosignatures = await service.database.read(_read_head, origin)
+    headers = _note_headers(tree_head, key, cosignatures)
     head = HeadView(
         origin=origin,
         size=tree_head.size,
         root=tree_head.root,
         key_id=key.id,
         verifier_key=str(VerifierKey(origin, ED25519, key.public_key)),
-        checkpoint=await _cosigned_note(origin, tree_head, key, lines),
+        checkpoint=await _cosigned_note(origin, tree_head, key, cosignatures),
     )
     return json_response(head, headers=headers)
 
@@ -69,9 +93,10 @@ async def get_log_head(service: ServiceDependency) -> Response:
 async def get_checkpoint(service: ServiceDependency) -> Response:
     """Read the newest checkpoint that a witness cosigned, or else the current checkpoint, as a signed note."""
     key, origin = await signing_key(service), witnessing.log_name(service.settings.public_url)
-    tree_head, lines = await service.database.read(_read_cosigned_head, origin)
-    headers = _note_headers(tree_head, key, lines)
-    return Response(await _cosigned_note(origin, tree_head, key, lines), 200, headers, "text/plain; charset=utf-8")
+    tree_head, cosignatures = await service.database.read(_read_cosigned_head, origin)
+    headers = _note_headers(tree_head, key, cosignatures)
+    note = await _cosigned_note(origin, tree_head, key, cosignatures)
+    return Response(note, headers=headers, media_type="text/plain; charset=utf-8")
 
 
 @router.get("/entries", response_model=EntryList)
@@ -107,9 +132,9 @@ def _read_cosigned_head(c: Connection, origin: str) -> tuple[TreeHead, list[str]
     return (log.head(c, size), witnessing.lines(c, origin, size)) if size else _read_head(c, origin)
 
 
-async def _cosigned_note(origin: str, tree_head: TreeHead, key: SigningKey, lines: Sequence[str]) -> str:
+async def _cosigned_note(origin: str, tree_head: TreeHead, key: SigningKey, cosignatures: Sequence[str]) -> str:
     note = await asyncio.to_thread(_signed_note, Checkpoint(origin, tree_head.size, tree_head.root), key)
-    return note + "".join(f"{line}\n" for line in lines)
+    return note + "".join(f"{line}\n" for line in cosignatures)
 
 
 @lru_cache(16)
@@ -118,8 +143,8 @@ def _signed_note(checkpoint: Checkpoint, key: SigningKey) -> str:
     return checkpoint.signed(key.public_key, key.sign)
 
 
-def _note_headers(tree_head: TreeHead, key: SigningKey, lines: Sequence[str]) -> dict[str, str]:
-    etag = f"{tree_head.size}-{tree_head.root.hex()[:16]}-{key.id}-{len(lines)}"
+def _note_headers(tree_head: TreeHead, key: SigningKey, cosignatures: Sequence[str]) -> dict[str, str]:
+    etag = f"{tree_head.size}-{tree_head.root.hex()[:16]}-{key.id}-{len(cosignatures)}"
     return {"ETag": f'"{etag}"', "Cache-Control": CACHED_BRIEFLY}
 
 
@@ -127,38 +152,12 @@ def _tree_headers(name: str, *, is_fixed: bool) -> dict[str, str]:
     return {"ETag": f'"{name}"', "Cache-Control": CACHED_FOREVER if is_fixed else CACHED_BRIEFLY}
 
 
-witness = APIRouter(prefix=witnessing.WITNESS_PATH, tags=["log"], route_class=StrictRoute)
-
-MOST_BYTES = 1 << 16
-"""Maximum size of a request: 63 hashes and a note with many signatures."""
-
-SIZE_TYPE = "text/x.tlog.size"
-
-_SIZE, _HASH = "(0|[1-9][0-9]{0,17})", "[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]="
-_PATTERN = (
-    rf"^old {_SIZE}\n({_HASH}\n){{0,63}}\n[!-~]+\n{_SIZE}\n{_HASH}\n([ -~]+\n)*\n(\u2014 [!-~]+ [A-Za-z0-9+/=]+\n)+$"
-)
-_BODY: JsonObject = {
-    "requestBody": {
-        "required": True,
-        "description": "The line `old N`, the consistency proof, an empty line, and the signed checkpoint.",
-        "content": {"text/plain": {"schema": {"type": "string", "pattern": _PATTERN}}},
-    }
-}
-_CONFLICT: dict[int | str, JsonObject] = {
-    409: {
-        "description": "The old size is not that of the latest cosigned checkpoint, whose size is the body.",
-        "content": {SIZE_TYPE: {"schema": {"type": "string"}}},
-    }
-}
-
-
 @witness.get("", response_model=WitnessView)
 async def get_witness(service: ServiceDependency) -> Response:
     """Read the name and key of this witness, and the logs that it witnesses."""
     key, heads = await signing_key(service), await service.database.read(witnessing.heads)
     own_key = VerifierKey(witnessing.witness_name(service.settings.public_url), COSIGNATURE, key.public_key)
-    origins = dict.fromkeys(log_key.name for log_key in service.settings.witnessed_keys)
+    origins = dict.fromkeys(log_key.name for log_key in service.settings.witnessed_keys)  # a log can have several keys
     logs = [{"origin": origin, "size": heads[origin].size if origin in heads else 0} for origin in origins]
     return json_response(WitnessView(name=own_key.name, verifier_key=str(own_key), logs=logs))
 
@@ -191,8 +190,8 @@ async def add_checkpoint(request: Request, service: ServiceDependency) -> Respon
     # signed after the head is stored: if signing fails, the log can repeat the request with this head as the old head
     key = await signing_key(service)
     own_key = VerifierKey(witnessing.witness_name(service.settings.public_url), COSIGNATURE, key.public_key)
-    line = await asyncio.to_thread(cosign, checkpoint.text(), own_key, key.sign, time_s)
-    return Response(line, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "no-store"})
+    cosignature = await asyncio.to_thread(cosign, checkpoint.text(), own_key, key.sign, time_s)
+    return Response(cosignature, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "no-store"})
 
 
 def _signed_request(body: bytes, keys: Sequence[VerifierKey]) -> tuple[AddCheckpoint, Checkpoint]:
@@ -201,9 +200,9 @@ def _signed_request(body: bytes, keys: Sequence[VerifierKey]) -> tuple[AddCheckp
         raise Problem("body-too-large", f"a request for a cosignature has at most {MOST_BYTES:,} bytes")
     try:
         submission = AddCheckpoint.read(body)
-        checkpoint, lines = read_note(submission.note)
+        checkpoint, signatures = read_note(submission.note)
         public_keys = [log_key.public_key for log_key in keys if log_key.name == checkpoint.origin]
-        is_signed = any(is_signed_by(checkpoint, lines, key, is_signature) for key in public_keys)
+        is_signed = any(is_signed_by(checkpoint, signatures, key, is_signature) for key in public_keys)
     except BadCheckpoint as error:
         raise Problem("malformed-checkpoint", str(error)) from None
     if not public_keys:

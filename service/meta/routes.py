@@ -52,6 +52,11 @@ BY_ACCEPT = {"Vary": "Accept"}
 """Headers of addresses at which browsers get a page instead (`web`)."""
 READINESS_TIMEOUT_S = 5
 
+PATH = "/.well-known/api-catalog"
+PROFILE = "https://www.rfc-editor.org/info/rfc9727"
+OPENAPI_TYPE = "application/vnd.oai.openapi+json;version=3.1"
+CATALOG_TYPE = f'{MEDIA_TYPE}; profile="{PROFILE}"'
+
 
 @router.get("/livez")
 async def livez() -> Health:
@@ -69,6 +74,7 @@ async def readyz(service: ServiceDependency) -> Readiness:
     try:
         async with asyncio.timeout(READINESS_TIMEOUT_S):
             await asyncio.to_thread(migrate.check, service.settings.resolved_database_url, or_newer=True)
+            # the cache limits this to one write a second
             await service.can_write.get("proof", partial(service.database.write, idempotency.prove_write))
     except (SchemaMismatch, StoreUnavailable, TimeoutError) as error:
         detail = f"the database is not usable ({type(error).__name__})"
@@ -167,12 +173,6 @@ async def get_asset(name: str) -> Response:
     if name not in ASSETS:
         raise Problem("not-found", f"no file is called {name[:80]!r}")
     return FileResponse(STATIC / name, media_type=ASSETS[name], headers={"Cache-Control": "public, max-age=86400"})
-
-
-PATH = "/.well-known/api-catalog"
-PROFILE = "https://www.rfc-editor.org/info/rfc9727"
-OPENAPI_TYPE = "application/vnd.oai.openapi+json;version=3.1"
-CATALOG_TYPE = f'{MEDIA_TYPE}; profile="{PROFILE}"'
 
 
 @router.get(

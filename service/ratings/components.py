@@ -35,10 +35,11 @@ def model_of(kind: Any) -> type[ClosedModel]:
     for field in fields(kind):
         annotation = _schema_type(hints[field.name], model_of)
         if field.metadata.get("always"):
-            nullable = field.default is not None and not isinstance(field.default, bool)
-            schema_fields[field.name] = (annotation | None if nullable else annotation, ...)
-        elif field.name != "json":
-            schema_fields[field.name.removesuffix("_")] = (annotation, None)
+            # a default is written as null, unless it is a truth value; a type whose default is None includes null
+            needs_null = field.default is not None and not isinstance(field.default, bool)
+            schema_fields[field.name] = (annotation | None if needs_null else annotation, ...)
+        elif field.name != "json":  # the document as stored, which is not a field of it
+            schema_fields[field.name.removesuffix("_")] = (annotation, None)  # ``from_`` is the key ``from``
     return create_model(kind.__name__, __base__=ClosedModel, __doc__=kind.__doc__, **schema_fields)
 
 
@@ -47,7 +48,7 @@ def view_of(kind: type) -> type[ResponseModel]:
     """Return the schema of a dataclass that an answer holds with all its fields."""
     hints = get_type_hints(kind).items()
     schema_fields: dict[str, Any] = {name: (_schema_type(hint, view_of), ...) for name, hint in hints}
-    if "rated_at" in schema_fields:
+    if "rated_at" in schema_fields:  # a time, which the dataclass holds as text
         schema_fields["rated_at"] = (Instant | None, ...)
     view = create_model(f"{kind.__name__}View", __base__=ResponseModel, __doc__=kind.__doc__, **schema_fields)
     view.described_by = kind

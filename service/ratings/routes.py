@@ -85,14 +85,14 @@ async def list_ratings(
 ) -> Response:
     """List your ratings and all public ratings, newest first: their main fields, or more (`fields=full`)."""
     database = service.database_for(lists.request)
-    filters = {**query.filters(), "before": query.begins_after("ratings"), "limit": query.limit + 1}
+    filters = {**query.filters(), "before": query.cursor_key("ratings"), "limit": query.limit + 1}
     if query.fields == "summary":
         summary_page = Page.of(await database.read(ratings.summaries, caller.tenant, **filters), query.limit)
         standing = await database.read(standings, summary_page.rows)
         sentences = await database.read(ratings.sentences, [row.id for row in summary_page.rows])
         rows = [RatingSummary.of(row, standing[row.id], sentences.get(row.id)) for row in summary_page.rows]
         similar = []
-        if query.q and not rows and query.cursor is None:
+        if query.q and not rows and query.cursor is None:  # no rating matches
             find_similar = partial(similar_names, mine=query.mine, kind=query.kind)
             similar = await database.read(find_similar, caller.tenant, query.q)
         return lists.response(query, "ratings", summary_page, rows, similar=similar)
@@ -126,15 +126,7 @@ async def latest_rating(
     The newest rating counts that the proved owner of the host requested; else that of the agency's operator; else the
     newest that others made with a protocol's default description.
     """
-    matches = await service.database_for(request).read(
-        ratings.latest,
-        caller.tenant,
-        query.target_url,
-        whose=query.whose,
-        attribute=query.attribute,
-        method=query.method,
-        model=query.model,
-    )
+    matches = await service.database_for(request).read(ratings.latest, caller.tenant, **query.model_dump())
     if not matches:
         relation = "stands for this address" if query.whose == "address" else "of this address is yours"
         error = {"parameter": "target_url", "detail": f"no rating that you can read {relation}"}
@@ -234,12 +226,13 @@ async def list_evidence(
     A search for `answer` or `q` reads 5,000 rows at most, so a page can have fewer rows than `limit` although
     `next_cursor` continues it.
     """
-    name = f"observations of {rating.id}"
-    after, _ = query.begins_after(name) or (0, "")
+    list_name = f"observations of {rating.id}"
+    after, _ = query.cursor_key(list_name) or (0, "")  # the key of an observation is (its number, "")
     criteria = observations.ObservationFilter(**query.filters())
     rows, last_seq = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
     views = ObservationView.of_rows(rows, await thumbnails_of(service, rating.id, caller.tenant, rows))
-    response = lists.response(query, name, Page(rows, None if last_seq is None else (last_seq, "")), views)
+    next_key = None if last_seq is None else (last_seq, "")
+    response = lists.response(query, list_name, Page(rows, next_key), views)
     response.headers.update(date_headers(rating))
     return response
 
@@ -256,9 +249,9 @@ Digest = Annotated[str, Path(description="Digest of a picture that was shown: `s
 async def get_thumbnail(digest: Digest, service: ServiceDependency, caller: PublicReader) -> Response:
     """Download a thumbnail of the image in a question, from your own corpora or a shared corpus."""
     thumbnails = await service.database.read(images.thumbnails, [digest], caller.tenant)
-    address = existing(thumbnails.get(digest), "picture that you may see", digest)
+    data_url = existing(thumbnails.get(digest), "picture that you may see", digest)
     headers = {"ETag": f'"{digest}"', "Cache-Control": "private, max-age=86400", "Vary": "Authorization"}
-    content = base64.b64decode(address.partition(",")[2])
+    content = base64.b64decode(data_url.partition(",")[2])
     return Response(content, headers=headers, media_type="image/webp")
 
 
@@ -339,6 +332,7 @@ async def _report_response(
 ) -> Response:
     notes = await _read_annotations(request, service, rating)
     is_expired = service.clock() * 1000 >= rating.expires_at
+    # the page of a private rating is /ratings/…, the public page of any other /r/…
     address = f"{base_url(request)}/{'ratings' if rating.visibility == 'private' else 'r'}/{rating.id}"
     headers = _rating_headers(rating, notes, expired=is_expired)
     document = notes.added_to(rating.shown) | {"expired": is_expired, "address": address}

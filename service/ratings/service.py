@@ -40,6 +40,12 @@ from store.ratings.ratings import StoredRating
 from store.ratings.replies import OwnersReply
 from store.ratings.standing import Standing, standings
 
+COLUMNS = (
+    *("component", "id", "term", "list", "first", "second", "first_score", "second_score", "words"),
+    *("prefers", "towards", "source"),
+)
+"""Columns of `sentence_table`. `towards` is 1 if the stereotype was preferred, 0 if the counterpart, 0.5 for a tie."""
+
 
 @dataclass(frozen=True)
 class Annotations:
@@ -61,6 +67,7 @@ class Annotations:
         summary = {
             "in_words": " ".join(view.in_words),
             "because": None if view.because is None else asdict(view.because),
+            # `calls` is the same number, in ratings without counts
             "questions": (document.get("counts") or {}).get("asked", document.get("calls")),
         }
         return {**document, "next_methodology": preview, "standing": vars(self.standing), "reply": reply, **summary}
@@ -177,13 +184,6 @@ async def recount_file(service: Service, rating: RatingDocument, tenant: str, up
     table = await find_upload(service, tenant, upload, "table")
     table_counts = await decisions_of(service, table, columns)
     return await asyncio.to_thread(lambda: [*check_recount(rating, method, table_counts, table.name)])
-
-
-COLUMNS = (
-    *("component", "id", "term", "list", "first", "second", "first_score", "second_score", "words"),
-    *("prefers", "towards", "source"),
-)
-"""Columns of the table. `towards` is 1 if the stereotype was preferred, 0 if the counterpart was, 0.5 for a tie."""
 
 
 def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response:

@@ -63,11 +63,11 @@ async def target_history(
 
     Ratings of a target that was described in the request, with an equal description, are included.
     """
-    name = f"history of {row.id}"
-    parameters = {**query.filters(), "before": query.begins_after(name), "limit": query.limit + 1}
+    list_name = f"history of {row.id}"
+    parameters = {**query.filters(), "before": query.cursor_key(list_name), "limit": query.limit + 1}
     identity = (row.id, row.base_url, described_digest(vars(row)))
     steps = await service.database.read(history.of_target, caller.tenant, *identity, **parameters)
-    return await _history_response(lists, query, name, steps)
+    return await _history_response(lists, query, list_name, steps)
 
 
 @router.get("/v1/registry/history", tags=["registry"], **lists_of(HistoryEntry, "One page of a history, newest first."))
@@ -75,14 +75,14 @@ async def address_history(
     lists: Lists, service: ServiceDependency, caller: PublicReader, query: Annotated[AddressHistoryQuery, Query()]
 ) -> Response:
     """List the ratings that stand for an address, newest first, with the changes between those of one requester."""
-    parameters = {**query.filters(), "before": query.begins_after("history"), "limit": query.limit + 1}
+    parameters = {**query.filters(), "before": query.cursor_key("history"), "limit": query.limit + 1}
     steps = await service.database_for(lists.request).read(history.of_url, caller.tenant, **parameters)
     return await _history_response(lists, query, "history", steps)
 
 
-async def _history_response(lists: Lists, query: PageQuery, name: str, steps: Sequence[Step]) -> Response:
-    page = Page.of(steps, query.limit, lambda step: (step.rating.created_at, step.rating.id))
-    return lists.response(query, name, page, await asyncio.to_thread(_history_entries, page.rows))
+async def _history_response(lists: Lists, query: PageQuery, list_name: str, steps: Sequence[Step]) -> Response:
+    page = Page.of(steps, query.limit, key=lambda step: (step.rating.created_at, step.rating.id))
+    return lists.response(query, list_name, page, await asyncio.to_thread(_history_entries, page.rows))
 
 
 def _history_entries(steps: Sequence[Step]) -> list[HistoryEntry]:

@@ -19,6 +19,9 @@ from store.ratings.standing import Whose
 HISTORY_ROWS = 50
 """Maximum number of ratings per page of a history; each is read in full, with the previous rating."""
 
+MOST_SHARDS = 256
+"""Maximum number of shards of the public ratings."""
+
 
 class HistoryQuery(PageQuery):
     """Filters of a target's history."""
@@ -26,10 +29,6 @@ class HistoryQuery(PageQuery):
     limit: Annotated[int, Field(ge=1, le=HISTORY_ROWS, description=f"Ratings per page, 1 to {HISTORY_ROWS}.")] = 20
     attribute: Annotated[str | None, Field(max_length=100)] = None
     method: Annotated[str | None, Field(max_length=100)] = None
-
-
-MOST_SHARDS = 256
-"""Maximum number of shards of the public ratings."""
 
 
 ModelName = Annotated[
@@ -122,7 +121,7 @@ class DumpQuery(QueryModel):
     @field_validator("shard")
     @classmethod
     def _is_below_the_number(cls, shard: int, info: ValidationInfo) -> int:
-        shards = info.data.get("shards", MOST_SHARDS)
+        shards = info.data.get("shards", MOST_SHARDS)  # absent if it is invalid itself
         if shard >= shards:
             raise SpecificationError(f"the {shards} shards have the numbers 0 to {shards - 1}; got {shard}")
         return shard

@@ -74,14 +74,10 @@ async def change_schedule(
     if body.cron is not None or body.interval_s is not None:
         recurrence = checked_recurrence(service, body.cron, body.interval_s)
     orders = row.orders if body.request is None else await prepared_orders(service, caller, body.request)
+    name = row.name if body.name is None else body.name
+    paused = row.paused if body.paused is None else body.paused
     schedule = await service.database.write(
-        schedules.replace,
-        row.id,
-        caller.tenant,
-        row.name if body.name is None else body.name,
-        orders,
-        recurrence,
-        paused=row.paused if body.paused is None else body.paused,
+        schedules.replace, row.id, caller.tenant, name, orders, recurrence, paused=paused
     )
     schedule = existing(schedule, "schedule", row.id)
     return tagged(ScheduleView.of(schedule), _etag(schedule))
@@ -103,7 +99,8 @@ async def remove_schedule(schedule_id: str, service: ServiceDependency, caller: 
 async def run_schedule(row: OwnSchedule, service: ServiceDependency, caller: Writer, repeat: Repeat) -> Response:
     """Run a schedule now, even if it is paused. Its next time stays the same."""
     if not await service.database.read(is_known, repeat):
-        await permit(service, caller, None, len(row.orders.jobs))
+        # `run_now` itself checks the cool-down
+        await permit(service, caller, target_url=None, count=len(row.orders.jobs))
 
     def run(c: Connection) -> tuple[Answer, Sequence[str]]:
         schedule_and_run = schedules.run_now(c, row.id, caller.tenant, bounds_of(service))

@@ -44,6 +44,9 @@ Title = Annotated[str, Field(min_length=1, max_length=200, examples=["Every Mond
 Cron = Annotated[str, Field(min_length=9, max_length=100, examples=["0 3 * * 1"])]
 Interval = Annotated[int, Field(ge=1, le=10 * 366 * 86_400, examples=[604_800])]
 
+NEXT_RUNS = 5
+"""Number of future runs that a schedule shows."""
+
 
 class ScheduleRequest(RequestModel):
     """Request to create a schedule."""
@@ -71,10 +74,6 @@ class ScheduleChange(RequestModel):
     interval_s: Interval | None = None
     """Replaces `cron`."""
     paused: bool | None = None
-
-
-NEXT_RUNS = 5
-"""Number of future runs that a schedule shows."""
 
 
 class LastRun(ResponseModel):
@@ -110,7 +109,8 @@ class WatchView(ResponseModel):
     @classmethod
     def of(cls, row: StoredSchedule) -> Self:
         """Build the view of a schedule that watches."""
-        job, change = row.orders.jobs[0], row.change
+        job = row.orders.jobs[0]  # the only one: that which rates the service again
+        change = row.change
         return cls(
             target_id=job["target_id"],
             digest=described_digest(job["target"]),

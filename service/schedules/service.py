@@ -35,9 +35,8 @@ async def _orders_of_request(service: Service, caller: Caller, request: AnyBody)
     if isinstance(request, SuiteRequest):
         plan = await plan_suite(service, caller, request, recurring=True)
         templates = [job_template(_refuse_secret(order).job) for _, order in plan.orders]
-        return Orders(
-            plan.request, templates, [cell for cell, _ in plan.orders], [cell.as_json() for cell in plan.omitted]
-        )
+        cells = [cell for cell, _ in plan.orders]
+        return Orders(plan.request, templates, cells, omitted=[cell.as_json() for cell in plan.omitted])
     target = await resolve_target(service, caller, request.target)
     order = _refuse_secret(await rating_order(service, caller, request, target, recurring=True))
     return Orders(as_asked(request), [job_template(order.job)])

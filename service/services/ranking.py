@@ -21,6 +21,9 @@ BEST_FIRST = ("UCS", "DSBS", "BS")
 
 Sort = Literal["place", "name", "effect", "questions", "rated_at"]
 
+BEFORE = 4
+"""Number of rows that a page shows above the service that was searched for."""
+
 
 class SizeInLimits(NamedTuple):
     """The absolute size of an effect, and the ends of the interval of that size, in units of the effect's limit."""
@@ -47,7 +50,8 @@ class KeyEffect(NamedTuple):
         name, hidden = self.figures["name"], self.figures["hidden"]
         hidden_document = None if hidden is None else HiddenDocument(hidden, name)
         # the words depend neither on the effect's interval nor on the chance of exceeding the limit
-        effect = DecidingEffect(name, self.figures["step"], NO_EFFECT, self.limit, 0.0, hidden_document)
+        step = self.figures["step"]
+        effect = DecidingEffect(name, step, effect=NO_EFFECT, limit=self.limit, chance=0.0, hidden=hidden_document)
         report = installed_reports().get(self.method)
         return str(name) if report is None else phrase(effect, report)
 
@@ -55,6 +59,7 @@ class KeyEffect(NamedTuple):
 def in_limits(estimate: float, low: float, high: float, limit: float) -> SizeInLimits:
     """Return the absolute size of an effect, and the ends of the interval of that size, in units of its limit."""
     near_end, far_end = sorted((abs(low), abs(high)))
+    # an interval with both signs holds the size 0
     return SizeInLimits(abs(estimate) / limit, 0.0 if low <= 0 <= high else near_end / limit, far_end / limit)
 
 
@@ -72,10 +77,6 @@ class RankedService(NamedTuple):
     questions: int
     rated_at: int
     expired: bool
-
-
-BEFORE = 4
-"""Number of rows that a page shows above the service that was searched for."""
 
 
 class Ranking:
@@ -117,7 +118,8 @@ class Ranking:
             folded_text = text.casefold()
             indices_by_id = (index for index, row in enumerate(rows) if row.id == text)
             indices_by_name = (index for index, row in enumerate(rows) if folded_text in row.folded_name)
-            start = max(0, next(indices_by_id, next(indices_by_name, len(rows) + BEFORE)) - BEFORE)
+            no_index = len(rows) + BEFORE  # gives a page behind the last row, which is empty
+            start = max(0, next(indices_by_id, next(indices_by_name, no_index)) - BEFORE)
         return start, rows[start : start + limit]
 
 
@@ -141,9 +143,9 @@ def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
             place = None if effect is None else first_place + bisect_left(upper_ends, effect.size.low)
             services.append(_service_of(row, effect, place))
         ranking += sorted(services, key=_place_key)
-        first_place += len(upper_ends)
+        first_place += len(upper_ends)  # services without an effect have no place and take none
     unplaced_rows = [row for row in rows if not _has_valid_letter(row, now)]
-    unplaced = [_service_of(row, key_effect(row), None, row.expires_at <= now) for row in unplaced_rows]
+    unplaced = [_service_of(row, key_effect(row), place=None, expired=row.expires_at <= now) for row in unplaced_rows]
     return ranking + sorted(unplaced, key=lambda service: (service.expired, *_place_key(service)))
 
 
@@ -159,6 +161,7 @@ def _has_valid_letter(row: NewestRating, now: int) -> bool:
 
 
 def _place_key(service: RankedService) -> tuple[float, int, float, int]:
+    """Return the sort key of a service: by place, letter, size of the effect, and then the newest rating first."""
     letter = service.letter
     place = float("inf") if service.place is None else service.place
     letter_index = BEST_FIRST.index(letter) if letter in BEST_FIRST else len(BEST_FIRST)

@@ -104,10 +104,10 @@ async def get_ranking_feed(
     ranking = await _read_ranking(request, service, NO_TENANT, query, MOST_ENTRIES)
     parameters = {name: value for name in QUESTION_PARAMETERS if (value := getattr(ranking, name))}
     query_text = urlencode(parameters)
-    entries = [
-        (f"{_letter_text(row.rating)}: {row.name}{'' if row.place is None else f', place {row.place}'}", row.rating)
-        for row in ranking.items
-    ]
+    entries = []
+    for row in ranking.items:
+        place_text = "" if row.place is None else f", place {row.place}"
+        entries.append((f"{_letter_text(row.rating)}: {row.name}{place_text}", row.rating))
     title = f"Bias ratings of services: {', '.join(parameters.values())}"
     page_path, feed_path = f"/compare?{query_text}", f"/v1/services/ranking.atom?{query_text}"
     feed = _atom_feed(title, base_url(request), page_path, feed_path, entries)
@@ -145,18 +145,20 @@ async def _rank(
     ]
     questions.sort(key=lambda question: (-question.services, question.method, question.attribute))
     filters = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
-    for question in questions:
+    for question in questions:  # the first that fits has the most services
         if all(getattr(question, name) == value for name, value in filters.items()):
             filters = {"method": question.method, "attribute": question.attribute}
             break
     else:  # no service of this kind was rated so
         return query, questions, Ranking([], now)
-    query, filters = query.model_copy(update=filters), filters | {"kind": kind}
+    query = query.model_copy(update=filters)
+    filters["kind"] = kind
     read_newest = partial(services.newest, tenant=tenant, **filters)
     if query.language is None:
         cache_key = ("ranking", tenant, *filters.values())
         merge = partial(Ranking, now=now)
         return query, questions, await service.merge(database, cache_key, read_newest, merge, **filters)
+    # without the condition of `part`: the newest rating in a language alone need not be the current one of its service
     rows = await database.read(read_newest, language=query.language, part=())
     return query, questions, await asyncio.to_thread(Ranking, [rows], now)
 
@@ -174,7 +176,7 @@ def _csv_table(views: list[RankedServiceView]) -> str:
     rows = []
     for view in views:
         rating, effect = view.rating, view.rating.effect
-        effect_cells: list[float | str | None] = [None] * 5
+        effect_cells: list[float | str | None] = [None] * 5  # from "effect" to "limit" in CSV_COLUMNS
         if effect is not None:
             effect_cells = [csv_safe(effect.name), effect.estimate, effect.low, effect.high, effect.limit]
         texts = [csv_safe(text) for text in (view.service, view.name, view.model, view.url)]
@@ -205,7 +207,7 @@ async def get_service_feed(request: Request, service: ServiceDependency, service
         for series in view.series
         for rating in series.ratings
     ]
-    entries.sort(key=lambda entry: entry[1].rated_at, reverse=True)
+    entries.sort(key=lambda title_and_rating: title_and_rating[1].rated_at, reverse=True)
     page_path, feed_path = f"/s/{view.service}", f"/v1/services/{view.service}/feed.atom"
     feed = _atom_feed(f"Bias ratings of {view.name}", base_url(request), page_path, feed_path, entries[:MOST_ENTRIES])
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": PUBLIC_CACHE})

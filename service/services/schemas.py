@@ -179,10 +179,10 @@ class RatedServiceView(ResponseModel):
         target = newest.target
         series_views = []
         for method_series in series:
-            rows_and_previous = zip(method_series.ratings, [*method_series.ratings[1:], None], strict=True)
+            previous_rows = [*method_series.ratings[1:], None]  # ratings are in the order newest first
             ratings = [
-                ServiceRatingView.of(row, standings[row.id], now=now, before=before)
-                for row, before in rows_and_previous
+                ServiceRatingView.of(row, standings[row.id], now=now, before=previous)
+                for row, previous in zip(method_series.ratings, previous_rows, strict=True)
             ]
             series_views.append(SeriesView.from_row(method_series, ratings=ratings))
         return cls(

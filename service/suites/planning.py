@@ -87,7 +87,7 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
     if recurring and body.targets is not None:
         raise SpecificationError("a schedule has one target; create a schedule for each", "targets")
     targets: list[ResolvedTarget] = []
-    orders: list[PlannedCell] = []
+    planned_cells: list[PlannedCell] = []
     omissions: list[OmittedCell] = []
     settings_bytes = {method: len(write_json(settings)) for method, settings in body.settings.items()}
     suite_bytes = 0
@@ -96,25 +96,29 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
         where: tuple[str | int, ...] = ("target",) if body.targets is None else ("targets", index)
         targets.append(target := await resolve_target(service, caller, description, *where))
         target_bytes = len(write_json(target.descriptor))
-        for cell in _allowed_cells(body, Kind(target.descriptor["kind"]), len(orders) + len(omissions)):
+        for cell in _allowed_cells(body, Kind(target.descriptor["kind"]), len(planned_cells) + len(omissions)):
             await asyncio.sleep(0)  # lets other requests run between cells, because each cell computes for 1-2 ms
             suite_bytes += target_bytes + settings_bytes.get(cell.method, 0)
-            _refuse_oversize(suite_bytes, orders, omissions)
+            _refuse_oversize(suite_bytes, planned_cells, omissions)
             outcome = await _order_of_cell(service, caller, body, cell, description, target, recurring=recurring)
             if isinstance(outcome, OmittedCell):
                 omissions.append(replace(outcome, service=index))
             else:
                 suite_bytes += len(write_json(outcome.job.experiment or {}))
-                _refuse_oversize(suite_bytes, orders, omissions)
-                orders.append(PlannedCell(index, cell, outcome))
-    _refuse_unused_names(body, [planned_cell.cell for planned_cell in orders], omissions)
-    return Plan(as_asked(body), tuple(targets), tuple(orders), tuple(omissions), body.targets is not None)
+                _refuse_oversize(suite_bytes, planned_cells, omissions)
+                planned_cells.append(PlannedCell(index, cell, order=outcome))
+    _refuse_unused_names(body, [planned_cell.cell for planned_cell in planned_cells], omissions)
+    has_several = body.targets is not None
+    return Plan(as_asked(body), tuple(targets), tuple(planned_cells), tuple(omissions), several=has_several)
 
 
 def _refuse_oversize(size: int, *before: Sequence[object]) -> None:
-    """Refuse a suite if `size`, the bytes of its cells together, is too large and `before` has earlier cells."""
-    if size > MAX_SUITE_BYTES and (cells := sum(map(len, before))):
-        reason = f"the first {cells + 1} cells hold {size:,} bytes, and {MAX_SUITE_BYTES:,} are allowed for all"
+    """Refuse a suite if `size`, the bytes of its cells together, is too large and `before` has earlier cells.
+
+    A single cell has its own limit, `service.jobs.service.MAX_EXPERIMENT_BYTES`.
+    """
+    if size > MAX_SUITE_BYTES and (earlier_count := sum(map(len, before))):
+        reason = f"the first {earlier_count + 1} cells hold {size:,} bytes, and {MAX_SUITE_BYTES:,} are allowed for all"
         raise OutOfBounds(f"{reason}: send several suites, or leave out long lists")
 
 
@@ -197,6 +201,7 @@ async def _order_of_cell(
 
 
 def _excluding_field(problem: Problem) -> str | None:
+    """Return the field of the experiment that a problem names; ``None`` if it names none."""
     pointer = str(problem.errors[0].get("pointer", "")) if problem.errors else ""
     return pointer.removeprefix("/experiment/").replace("/", ".") if pointer.startswith("/experiment/") else None
 
@@ -213,19 +218,19 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
                 if name in settings:
                     raise SpecificationError(f"{name} is set by the suite, for each cell", name)
     for cell_field, field in (("method", "methods"), ("attribute", "attributes"), ("label", "languages")):
-        for number, name in enumerate(getattr(body, field) or ()):
+        for index, name in enumerate(getattr(body, field) or ()):
             if not any(getattr(cell, cell_field) == name for cell in cells):
                 omissions = [omission for omission in omitted if getattr(omission.cell, cell_field) == name]
-                with located(*_path_of_exclusion(body, omissions, field, number)):
+                with located(*_path_of_exclusion(body, omissions, field, index)):
                     reason = omissions[0].reason if omissions else "no method of this suite has languages"
                     raise SpecificationError(reason)
     if not cells:
-        with located(*_path_of_exclusion(body, omitted, "methods", None)):
+        with located(*_path_of_exclusion(body, omitted, "methods", index=None)):
             raise SpecificationError(omitted[0].reason if omitted else "no method rates this kind of target")
 
 
 def _path_of_exclusion(
-    body: SuiteRequest, omissions: list[OmittedCell], unused_field: str, number: int | None
+    body: SuiteRequest, omissions: list[OmittedCell], unused_field: str, index: int | None
 ) -> tuple[str | int, ...]:
     """Return the path, in the request, of the setting that excluded the cells, or else of the name that no cell has."""
     if omissions and omissions[0].field:
@@ -234,7 +239,7 @@ def _path_of_exclusion(
             return "settings", method, field
         if field in {"confidence", "delta"}:
             return (field,)
-    return (unused_field,) if number is None else (unused_field, number)
+    return (unused_field,) if index is None else (unused_field, index)
 
 
 class SuitePlanRequest(SuiteRequest, Prices):
@@ -283,12 +288,7 @@ async def view_of_plan(service: Service, caller: Caller, plan: Plan, prices: Pri
         labels = {"target": target, "method": cell.method, "attribute": cell.attribute, "column": cell.label or None}
         cells.append(PlannedCellView(**dict(plans[plan_key]), **labels))
     omissions = [
-        OmittedView(
-            method=omission.cell.method,
-            attribute=omission.cell.attribute,
-            column=omission.cell.label or None,
-            reason=omission.reason,
-        )
+        OmittedView.from_row(omission.cell, column=omission.cell.label or None, reason=omission.reason)
         for omission in plan.omitted
     ]
     at_most = EffortView(**_total([cell.at_most for cell in cells]))

@@ -14,7 +14,7 @@ from reports.pages import PageFormat
 from reports.regulators import AUDIT_FILES, audit_file
 from service.container import Service, ServiceDependency
 from service.http.authentication import Reader, Writer
-from service.http.conditional import none_match, not_modified
+from service.http.conditional import caller_has, not_modified
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.responses import ACCEPTED, CONFLICT, UNFINISHED, leads_to, returns
 from service.http.problems import Problem, existing
@@ -42,6 +42,8 @@ from store.suites.suites import StoredSuite, SuiteProgress
 router = APIRouter(prefix="/v1/suites", tags=["suites"], route_class=StrictRoute)
 
 LONGEST_RETRY_S = 10
+
+AUDIT_TYPES = dict.fromkeys(file.media_type.partition(";")[0] for file in AUDIT_FILES)
 
 AuditName = Annotated[
     str,
@@ -77,7 +79,7 @@ async def plan_profile(body: SuitePlanRequest, service: ServiceDependency, calle
 @router.get("", **lists_of(SuiteLine, "One page of suites, newest first."))
 async def list_suites(lists: Lists, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
     """List your suites, newest first, without their matrices."""
-    page, progress = await service.database.read(_read_page, caller.tenant, query, query.begins_after("suites"))
+    page, progress = await service.database.read(_read_page, caller.tenant, query, query.cursor_key("suites"))
     return lists.response(query, "suites", page, [suite_line(suite, progress[suite.id]) for suite in page.rows])
 
 
@@ -87,12 +89,12 @@ async def get_suite(
 ) -> Response:
     """Read a profile: the letter of each cell, the worst letter, and the progress."""
     suite_state = await _read_suite(service, suite_id, caller.tenant)
-    if wait and not none_match(request, version_of(suite_state, service.clock())):
+    # a caller who has this version gets 304 at once
+    if wait and not caller_has(request, version_of(suite_state, service.clock())):
         with service.open_streams.held(caller.tenant, caller.key_id):
             await wait_for_end(service, suite_state.cells, wait)
         suite_state = await _read_suite(service, suite_id, caller.tenant)
-    answer = _suite_answer(service, 200, suite_state)
-    return answer.response(**response.headers)
+    return _suite_answer(service, 200, suite_state).response(**response.headers)
 
 
 @router.get("/{suite_id}/report.html", response_class=Response)
@@ -111,7 +113,7 @@ async def get_suite_report_markdown(
     return await _report(request, service, suite_id, caller.tenant, "markdown")
 
 
-async def _report(request: Request, service: Service, suite_id: str, tenant: str, form: PageFormat) -> Response:
+async def _report(request: Request, service: Service, suite_id: str, tenant: str, page_format: PageFormat) -> Response:
     suite_state = await _read_suite(service, suite_id, tenant)
     now_s = service.clock()
     headers = {
@@ -120,10 +122,7 @@ async def _report(request: Request, service: Service, suite_id: str, tenant: str
         "Vary": "Authorization",
     }
     document = suite_view(suite_state, now_s).model_dump(mode="json")
-    return not_modified(request, headers) or page_report(form, "suite", document, headers)
-
-
-AUDIT_TYPES = dict.fromkeys(file.media_type.partition(";")[0] for file in AUDIT_FILES)
+    return not_modified(request, headers) or page_report(page_format, "suite", document, headers)
 
 
 @router.get("/{suite_id}/audits/{name}", response_class=Response, responses=returns({}, *AUDIT_TYPES) | CONFLICT)
@@ -167,7 +166,7 @@ def _suite_answer(service: Service, status: int, suite_state: SuiteState) -> Ans
     unfinished_count = view.progress.queued + view.progress.running
     if status == 202:
         headers["Location"] = f"{router.prefix}/{view.id}"
-        headers["Retry-After"] = "0"
+        headers["Retry-After"] = "0"  # of a suite that has ended already
     if unfinished_count:
-        headers["Retry-After"] = str(min(LONGEST_RETRY_S, unfinished_count))
+        headers["Retry-After"] = str(min(LONGEST_RETRY_S, unfinished_count))  # one second for each job
     return Answer(status, write_json(view), headers)

@@ -35,6 +35,25 @@ Ratings = Mapping[str, RatingDocument]
 """Ratings by id."""
 
 
+class SuiteState(NamedTuple):
+    """A suite with its cells and their ratings."""
+
+    suite: StoredSuite
+    cells: Sequence[StoredCell]
+    ratings: Ratings
+
+
+class PlacedSuite(NamedTuple):
+    """A new suite, and the ids of its new jobs."""
+
+    state: SuiteState
+    job_ids: Sequence[str]
+
+
+Show = Callable[[SuiteState], Answer]
+"""Builds the answer of a suite."""
+
+
 def suite_line(suite: StoredSuite, progress: SuiteProgress) -> SuiteLine:
     """Build the view of a suite in a list."""
     return SuiteLine.from_row(suite, **_suite_fields(suite, progress))
@@ -47,7 +66,7 @@ def suite_view(suite_state: SuiteState, now_s: float) -> SuiteView:
     services = None
     if suite.request.get("services") is not None:
         services = _profiles(suite, cells, ratings, now_s)
-        profile |= {"columns": [], "rows": []}
+        profile |= {"columns": [], "rows": []}  # each service has its own
     fields = _suite_fields(suite, tally(cells)) | profile
     return SuiteView.from_row(suite, request=suite.request["asked"], services=services, **fields)
 
@@ -62,7 +81,7 @@ def _profiles(suite: StoredSuite, cells: Sequence[StoredCell], ratings: Ratings,
         matrix = _matrix_of_service(own_cells, omissions, ratings, now_s)
         profiles.append((_severity_key(matrix["worst"]), target, matrix))
     profiles.sort(key=itemgetter(0))  # by severity
-    sorted_keys = [key for key, _, _ in profiles]
+    sorted_keys = [key for key, _, _ in profiles]  # services with equal keys share the rank of the first of them
     return [
         ServiceView(rank=sorted_keys.index(key) + 1, target=dict(target), **matrix) for key, target, matrix in profiles
     ]
@@ -173,24 +192,6 @@ def _is_expired(cell: StoredCell, now_s: float) -> bool:
     return cell.expires_at is not None and cell.expires_at <= now_s * 1000
 
 
-class SuiteState(NamedTuple):
-    """A suite with its cells and their ratings."""
-
-    suite: StoredSuite
-    cells: Sequence[StoredCell]
-    ratings: Ratings
-
-
-class PlacedSuite(NamedTuple):
-    """A new suite, and the ids of its new jobs."""
-
-    state: SuiteState
-    job_ids: Sequence[str]
-
-
-Show = Callable[[SuiteState], Answer]
-
-
 async def place_suite(
     service: Service, caller: Caller, plan: Plan, repeat: Repeatable, show: Show, wait: int | None
 ) -> tuple[Answer, Allowance]:
@@ -201,11 +202,13 @@ async def place_suite(
     tenant = caller.tenant
     new_count = await service.database.read(_count_new, tenant, plan, repeat)
     if new_count:
-        for target in plan.targets[1:]:
+        for target in plan.targets[1:]:  # `permit` checks the first
             await refuse_cooling(service, caller, target.descriptor["base_url"])
         await permit(service, caller, plan.targets[0].descriptor["base_url"], new_count)
     max_active = service.settings.max_active_jobs
-    answer, placed_suite = await service.database.write(_add_suite, tenant, plan, repeat, show, max_active, bool(wait))
+    answer, placed_suite = await service.database.write(
+        _add_suite, tenant, plan, repeat, show, max_active, waits=bool(wait)
+    )
     if placed_suite is not None:
         suite, cells, _ = placed_suite.state
         for job_id in placed_suite.job_ids:
@@ -219,9 +222,9 @@ async def place_suite(
 async def wait_for_end(service: Service, cells: Sequence[StoredCell], within_s: float) -> None:
     """Wait until every job has ended, at most `within_s` seconds."""
     clock = asyncio.get_running_loop().time
-    until = clock() + within_s
+    end_s = clock() + within_s
     for cell in cells:
-        if not cell.finished and (left_s := until - clock()) > 0:
+        if not cell.finished and (left_s := end_s - clock()) > 0:
             await service.event_stream.wait_for_end(cell.job_id, left_s)
 
 
@@ -281,21 +284,21 @@ def _count_new(c: Connection, tenant: str, plan: Plan, repeat: Repeatable) -> in
 
 
 def _add_suite(
-    c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, limit: int, waits: bool
+    c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, max_active: int, *, waits: bool
 ) -> tuple[Answer, PlacedSuite | None]:
     def add_jobs_and_suite(c: Connection) -> tuple[Answer, PlacedSuite]:
         wanted_jobs, job_ids = _settle_jobs(plan, _read_reusable(c, tenant, plan))
         new_jobs = [job for job, rating_id in wanted_jobs if rating_id is None]
-        _refuse_too_many(c, tenant, new_jobs, limit)
+        _refuse_too_many(c, tenant, new_jobs, max_active)
         domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
         jobs.add_all(c, wanted_jobs)
-        added_ids = {job.id for job, _ in wanted_jobs}
-        suite = suites.add(c, _new_suite(tenant, plan, job_ids, sorted(set(job_ids) - added_ids)))
+        joined_ids = sorted(set(job_ids) - {job.id for job, _ in wanted_jobs})
+        suite = suites.add(c, _new_suite(tenant, plan, job_ids, joined_ids))
         suite_state = read_suite(c, suite.id, tenant)
         assert suite_state is not None  # noqa: S101  the suite was just stored
         return show(suite_state), PlacedSuite(suite_state, [job.id for job in new_jobs])
 
-    return once(c, repeat, add_jobs_and_suite, lambda placed: not waits or _all_finished(placed.state.cells))
+    return once(c, repeat, add_jobs_and_suite, is_final=lambda placed: not waits or _all_finished(placed.state.cells))
 
 
 def _all_finished(cells: Sequence[StoredCell]) -> bool:
@@ -313,7 +316,7 @@ def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeat
 
 def _read_reusable(c: Connection, tenant: str, plan: Plan) -> dict[str, ReusableWork]:
     digests = {order.job.request_digest for _cell, order in plan.orders}
-    return suites.reusable_work(c, tenant, digests, plan.planned[0].order.age_s)
+    return suites.reusable_work(c, tenant, digests, plan.planned[0].order.age_s)  # all orders of a suite have one age
 
 
 def _settle_jobs(plan: Plan, known_work: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:

@@ -70,17 +70,17 @@ async def list_targets(
     lists: Lists, service: ServiceDependency, caller: Reader, query: Annotated[TargetQuery, Query()]
 ) -> Response:
     """List your targets, newest first, each with your newest rating of it."""
-    before = query.begins_after("targets")
+    before = query.cursor_key("targets")
 
     def read_page(c: Connection) -> tuple[Page[StoredTarget], list[TargetLine]]:
         rows = targets.page(c, caller.tenant, **query.filters(), before=before, limit=query.limit + 1)
         page = Page.of(rows, query.limit)
         views = [TargetView.of(row) for row in page.rows]
         letters = newest_letters(c, caller.tenant, [view.digest for view in views])
-        lines = [TargetLine(**vars(view), newest=NewestLetterView.of(letters.get(view.digest))) for view in views]
-        return page, lines
+        return page, [TargetLine(**vars(view), newest=NewestLetterView.of(letters.get(view.digest))) for view in views]
 
-    return lists.response(query, "targets", *await service.database.read(read_page))
+    page, lines = await service.database.read(read_page)
+    return lists.response(query, "targets", page, lines)
 
 
 FoundTarget = Annotated[StoredTarget, in_path("target", targets.find, Reader)]

@@ -27,6 +27,12 @@ from store.targets.targets import StoredTarget, descriptor
 ONLY_AUTHORS = frozenset({"openai-images"})
 """Protocols of services that can only be authors; listed here, because the service does not import `workers`."""
 
+CHAIN = "chain"
+"""Protocol of chains of targets (implemented in `workers.targets.chain.chain`)."""
+
+OWN_FIELD = "path"
+"""Field of a link that a saved target does not have."""
+
 
 @dataclass(frozen=True)
 class ResolvedTarget:
@@ -123,13 +129,6 @@ def check_rated(target: Json) -> None:
         raise SpecificationError(reason, "protocol")
 
 
-CHAIN = "chain"
-"""Protocol of chains of targets (implemented in `workers.targets.chain.chain`)."""
-
-OWN_FIELD = "path"
-"""Field of a link that a saved target does not have."""
-
-
 async def with_links(service: Service, tenant: str, target: Json, *, saved: bool = False) -> JsonObject:
     """Insert the descriptions of the saved targets that a chain's links name; return other targets unchanged.
 
@@ -142,7 +141,7 @@ async def with_links(service: Service, tenant: str, target: Json, *, saved: bool
     ids = {link["id"] for link in links[:MAX_LINKS] if _names_target(link)}
     saved_targets = await service.database.read(targets.find_by_ids, tenant, ids)
     full_links = [
-        _full_link(link, saved_targets, index, saved) if _names_target(link) else link
+        _full_link(link, saved_targets, f"settings.links.{index}", saved=saved) if _names_target(link) else link
         for index, link in enumerate(links)
     ]
     return {**target, "settings": {**target["settings"], "links": full_links}}
@@ -152,16 +151,17 @@ def _names_target(link: object) -> bool:
     return isinstance(link, Mapping) and isinstance(link.get("id"), str)
 
 
-def _full_link(link: Json, saved_targets: Mapping[str, StoredTarget], index: int, saved: bool) -> JsonObject:
-    where = f"settings.links.{index}"
+def _full_link(link: Json, saved_targets: Mapping[str, StoredTarget], field: str, *, saved: bool) -> JsonObject:
+    """Insert the description of the saved target that a link names; errors name the link's `field`."""
     row = saved_targets.get(link["id"])
     if row is None:
-        raise SpecificationError(f"no target has the id {link['id'][:80]!r}; POST /v1/targets saves one", f"{where}.id")
+        raise SpecificationError(f"no target has the id {link['id'][:80]!r}; POST /v1/targets saves one", f"{field}.id")
     full_link = {"id": link["id"], **descriptor(row)}
-    for name in () if saved else sorted(link.keys() - {OWN_FIELD}):
-        if name not in full_link or link[name] != full_link[name]:
-            reason = f"{where} names a saved target, which has its own {name}; leave {name} out"
-            raise SpecificationError(reason, f"{where}.{name}")
+    if not saved:  # a saved chain holds the descriptions from when it was saved
+        for name in sorted(link.keys() - {OWN_FIELD}):
+            if name not in full_link or link[name] != full_link[name]:
+                reason = f"{field} names a saved target, which has its own {name}; leave {name} out"
+                raise SpecificationError(reason, f"{field}.{name}")
     if OWN_FIELD in link:
         full_link[OWN_FIELD] = link[OWN_FIELD]
     return full_link

@@ -83,7 +83,7 @@ async def remove_upload(upload_id: str, service: ServiceDependency, caller: Writ
 
 def _reading_options(request: Request, form: UploadForm, media_type: str) -> dict[str, str]:
     """Return what the sender says about a table: encoding of CSV, sheet of xlsx, and the sign before decimals."""
-    message = Message()
+    message = Message()  # parses the parameters of a media type
     message["content-type"] = request.headers.get("content-type", "")
     charset = str(message.get_param("charset", "utf-8"))
     if form.decimal is not None and (form.purpose != "table" or media_type not in {CSV, XLSX}):
@@ -98,7 +98,8 @@ def _reading_options(request: Request, form: UploadForm, media_type: str) -> dic
 
 def _accepted_media_type(request: Request, purpose: str) -> str:
     declared_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    media_type, (accepted_types, _) = ALIASES.get(declared_type, declared_type), PURPOSES[purpose]
+    media_type = ALIASES.get(declared_type, declared_type)
+    accepted_types, _ = PURPOSES[purpose]
     if media_type not in accepted_types:
         declaration = f"declared as {declared_type[:80]!r}" if declared_type else "not declared"
         detail = f"the file is {declaration}; an upload of purpose {purpose} is {' or '.join(accepted_types)}"

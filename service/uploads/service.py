@@ -112,12 +112,8 @@ async def keep(
     `reading` has the sender's options for reading a table (`store.formats.table.inspect`). A file that is sent again
     with other options is read again.
 
-    Raises
-    ------
-    Unreadable, NotInstalled
-        If the file cannot be read.
-    UploadsFull, QuotaExceeded
-        If the tenant's uploads, or everything that it stores, would take more than is allowed.
+    Raise `Unreadable` or `NotInstalled` if the file cannot be read; `UploadsFull` or `QuotaExceeded` if the tenant's
+    uploads, or everything that it stores, would take more than is allowed.
     """
     upload = await service.database.read(uploads.find, received.digest, tenant, purpose)
     if upload and upload.media_type == media_type and upload.summary.get("reading") == (reading or None):
@@ -189,7 +185,8 @@ async def _run_on_content(service: Service, upload: StoredUpload, task: str, **a
 
 async def _run_task(task: str, file: BinaryIO, **arguments: object) -> Any:
     """Run a task of `store.formats.child`: in a child process, unless the file is small and not compressed."""
-    is_small = arguments.get("media_type") not in PACKED and file.seek(0, os.SEEK_END) <= SMALL_BYTES
+    size = file.seek(0, os.SEEK_END)
+    is_small = arguments.get("media_type") not in PACKED and size <= SMALL_BYTES
     work = partial(TASKS[task], file, **arguments) if is_small else partial(run_limited, task, file, **arguments)
     return await asyncio.get_running_loop().run_in_executor(READERS, work)
 

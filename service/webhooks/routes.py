@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -37,6 +38,7 @@ from store.webhooks.delivery_log import ToCallback, ToWebhook
 from store.webhooks.webhooks import NewWebhook, Webhook
 
 router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], route_class=StrictRoute)
+of_jobs = APIRouter(prefix="/v1/jobs/{job_id}/deliveries", tags=["jobs"], route_class=StrictRoute)
 
 QUEUED = returns(LOCATION, status=202)
 
@@ -95,14 +97,14 @@ async def replace_webhook(
     with located():
         service.target_validator.check_callback(body.url, "url")
 
-    def replace(c: Connection) -> Webhook | None:
+    def replace_and_challenge(c: Connection) -> Webhook | None:
         has_moved = webhooks.unconfirm_if_moved(c, row.id, caller.tenant, body.url)
         webhook = webhooks.replace(c, row.id, caller.tenant, **body.model_dump())
         if has_moved and webhook is not None:
             fan_out.challenge(c, webhook, _base_url(service))
         return webhook
 
-    return await _change_webhook(service, row.id, replace)
+    return await _change_webhook(service, row.id, replace_and_challenge)
 
 
 @router.delete("/{webhook_id}", status_code=204, response_description="Removed.")
@@ -229,8 +231,7 @@ async def _with_secret(
     row = await service.database.read(webhooks.find, document["id"], caller.tenant)
     if row is not None and document["secret_hint"] == WebhookView.of(row, None).secret_hint:
         document["secret"] = webhooks.reveal(service.vault, row.sealed_secret, caller.tenant, row.id)
-    answer_with_secret = Answer(answer.status, write_json(document), answer.headers, answer.replayed)
-    return answer_with_secret.response(**{"Cache-Control": "no-store"})
+    return replace(answer, body=write_json(document)).response(**{"Cache-Control": "no-store"})
 
 
 async def _change_webhook(
@@ -245,9 +246,6 @@ async def _change_webhook(
 
 def _etag(row: Webhook, key: PublicKey | None) -> str:
     return entity_tag(row.id, row.version, "" if key is None else key.id[:8])
-
-
-of_jobs = APIRouter(prefix="/v1/jobs/{job_id}/deliveries", tags=["jobs"], route_class=StrictRoute)
 
 
 def _callback_deliveries(job: Job) -> Deliveries:

@@ -9,12 +9,12 @@ from fastapi import Response
 
 from service.container import Service
 from service.http.json import Answer, json_response, write_json
-from service.http.problems import not_found
+from service.http.problems import existing
 from service.http.rows import ListReader
 from service.webhooks.schemas import AttemptView, DeliveryLine, DeliveryQuery, DeliveryView
 from store.core.database import Connection
 from store.webhooks import delivery_log
-from store.webhooks.delivery_log import Delivery, Receiver
+from store.webhooks.delivery_log import Receiver
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Deliveries:
 
     async def page_response(self, lists: ListReader, query: DeliveryQuery) -> Response:
         """Return one page of deliveries, newest first."""
-        name = f"deliveries of {self.parent_address}"
+        list_name = f"deliveries of {self.parent_address}"
         view = partial(DeliveryLine.of, parent_address=self.parent_address)
-        return await lists.page(query, name, view, delivery_log.page, self.receiver)
+        return await lists.page(query, list_name, view, delivery_log.page, self.receiver)
 
     async def delivery_response(self, service: Service, delivery_id: str) -> Response:
         """Return one delivery with its attempts."""
@@ -46,8 +46,6 @@ class Deliveries:
         return self.accepted_answer(c, delivery_id)
 
     def _read_view(self, c: Connection, delivery_id: str) -> DeliveryView:
-        row: Delivery | None = delivery_log.find(c, delivery_id, self.receiver)
-        if row is None:
-            raise not_found("delivery", delivery_id)
+        row = existing(delivery_log.find(c, delivery_id, self.receiver), "delivery", delivery_id)
         tries = [AttemptView.from_row(attempt) for attempt in delivery_log.attempts(c, row.id)]
         return DeliveryView.of(row, self.parent_address, tries=tries)

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, Response
 
 from assay.document import Json, JsonObject
 from reports.cases.reading import question_text, value_text
-from service.http.conditional import none_match
+from service.http.conditional import caller_has
 from service.http.problems import kind_named
 from service.http.swr_cache import SwrCache
 from web.frame import Pages, Refused, Visit
@@ -47,7 +47,7 @@ async def now(visit: Visit) -> Response:
         (visit.caller.tenant, visit.caller.scopes, visit.path("job_id")), partial(_render, visit)
     )
     headers = {**headers_of(public=False), "ETag": etag, "Cache-Control": "private, no-cache"}
-    if none_match(visit.request, etag):
+    if caller_has(visit.request, etag):
         return Response(status_code=304, headers=headers)
     headers["Vary"] = "Accept-Encoding"
     if "gzip" not in visit.request.headers.get("accept-encoding", ""):

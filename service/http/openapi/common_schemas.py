@@ -31,15 +31,15 @@ KindName = Literal[
 def _docstrings(module: str) -> dict[str, dict[str, str]]:
     """Read the docstrings of attributes of every class of a module."""
     # a docstring of an attribute is the text that follows the attribute's annotation
-    classes = (node for node in ast.walk(ast.parse(getsource(sys.modules[module]))) if isinstance(node, ast.ClassDef))
+    tree = ast.parse(getsource(sys.modules[module]))
+    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     return {
         definition.name: {
             field.target.id: cleandoc(docstring.value.value)
             for field, docstring in pairwise(definition.body)
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-            if isinstance(docstring, ast.Expr)
-            and isinstance(docstring.value, ast.Constant)
-            and isinstance(docstring.value.value, str)
+            if isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
+            if isinstance(docstring.value.value, str)
         }
         for definition in classes
     }
@@ -58,6 +58,7 @@ class DescribedModel(BaseModel):
     def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         schema = handler(core)
         properties = handler.resolve_ref_schema(schema).get("properties", {})
+        # the class itself comes first, and what it describes stays
         for base in cls.__mro__[: cls.__mro__.index(DescribedModel)]:
             source = base.__dict__.get("described_by") or base
             for name, description in _docstrings(source.__module__).get(source.__name__, {}).items():
@@ -109,6 +110,7 @@ def check_url(url: str) -> str:
 
     Raise `SpecificationError`, naming the rule that the address breaks.
     """
+    # the category C: control and formatting characters, and those that are not assigned
     if any(character.isspace() or unicodedata.category(character)[0] == "C" for character in url) or "\\" in url:
         raise SpecificationError("an address must not contain spaces, control characters or backslashes")
     try:

@@ -99,13 +99,14 @@ def _complete_components(document: JsonObject) -> None:
     }
     for name in ("HTTPValidationError", "ValidationError"):
         components["schemas"].pop(name, None)
-    _require_tags(components["schemas"])
+    _require_discriminators(components["schemas"])
 
 
 def _complete_operation(route: APIRoute, method: str, operation: JsonObject, *, keys_required: bool) -> None:
     """Add what follows from a route's dependencies and parameters: headers, errors, and whether a key is needed."""
     calls = list(calls_of(route.dependant))
     key_checks = [call for call in calls if isinstance(call, SecurityBase)]
+    # only `Needs` itself refuses every caller without a key
     if key_checks and not (keys_required and any(type(call) is Needs for call in key_checks)):
         operation["security"] = [{}, {"ApiKey": []}]
     for parameter in operation.get("parameters", ()):
@@ -114,7 +115,7 @@ def _complete_operation(route: APIRoute, method: str, operation: JsonObject, *, 
         content = operation["requestBody"]["content"]
         content["application/json"]["examples"] = jsonable_encoder(examples, exclude_none=True)
     responses = operation["responses"]
-    responses.pop("422", None)
+    responses.pop("422", None)  # FastAPI's own description of invalid requests
     success = responses[str(route.status_code or 200)]
     queries = [parameter.field_info.annotation for parameter in route.dependant.query_params]
     if any(isinstance(query, type) and issubclass(query, PageQuery) for query in queries):
@@ -135,9 +136,9 @@ def _error_statuses(method: str, operation: JsonObject, calls: Sequence[Any]) ->
     needs_key = any(isinstance(call, Needs) for call in calls)
     if needs_key or operation["tags"][0] not in PUBLIC_TAGS:
         yield from ("401", "403") if needs_key else ("401",)
-    if method != "GET" and "security" in operation:
+    if method != "GET" and "security" in operation:  # requests that write have a rate limit
         yield "429"
-    if fingerprint in calls:
+    if fingerprint in calls:  # the Idempotency-Key can be in use
         yield "409"
     if any(parameter["in"] == "path" for parameter in operation.get("parameters", ())):
         yield "404"
@@ -147,12 +148,12 @@ def _error_statuses(method: str, operation: JsonObject, calls: Sequence[Any]) ->
         yield from ("400", "413", "415", "422")
 
 
-def _require_tags(schemas: JsonObject) -> None:
+def _require_discriminators(schemas: JsonObject) -> None:
     """Make the discriminator field required in each member of a union: its default cannot choose the member."""
     fields = [field for schema in schemas.values() for field in schema.get("properties", {}).values()]
     for discriminator in [field["discriminator"] for field in fields if "discriminator" in field]:
-        for member in discriminator["mapping"].values():
-            required_fields = schemas[member.rpartition("/")[2]].setdefault("required", [])
+        for reference in discriminator["mapping"].values():
+            required_fields = schemas[reference.rpartition("/")[2]].setdefault("required", [])
             if discriminator["propertyName"] not in required_fields:
                 required_fields.append(discriminator["propertyName"])
 

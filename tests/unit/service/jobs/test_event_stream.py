@@ -75,7 +75,8 @@ async def test_an_event_id_that_is_not_a_number_is_refused(client, request_body,
     assert (answer.status_code, answer.json()["errors"][0]["header"]) == (422, "last-event-id")
 
 
-async def test_head_of_an_event_stream_ends_at_once(client, request_body):
+async def test_head_of_an_event_stream_ends_at_once_and_is_not_counted(serve, settings, request_body):
+    client = await serve(settings.model_copy(update={"max_streams": 0}))
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     head = await asyncio.wait_for(client.head(f"/v1/jobs/{job_id}/events"), 5)
     assert (head.status_code, head.content) == (200, b"")
