@@ -7,7 +7,6 @@ The functions return a figure or a table; a figure without numbers is ``None``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from assay.document import EffectDocument
 from reports import cells
@@ -66,8 +65,3 @@ def curve_table(title: str, head: str, x: tuple[float, ...], series: Sequence[Se
     indices = sorted({round(step * (len(x) - 1) / (CURVE_TABLE_POINTS - 1)) for step in range(CURVE_TABLE_POINTS)})
     rows = tuple((curve.label, *(f"{curve.y[index]:.2f}" for index in indices)) for curve in series)
     return Table(title, (head, *(f"{x[index]:.2f}" for index in indices)), rows)
-
-
-def evenly(rows: Sequence[Any], maximum: int) -> list[Any]:
-    """Return at most `maximum` rows, taken at even steps from the whole list."""
-    return [rows[index * len(rows) // maximum] for index in range(maximum)] if len(rows) > maximum else list(rows)

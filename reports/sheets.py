@@ -74,11 +74,16 @@ class Wording:
 
 def sampled_table(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:
     """Return a table of at most `maximum` rows, at even steps over the list."""
-    sample = rows[:: max(1, len(rows) // maximum)][:maximum]
+    sample = evenly(rows, maximum)
     table = sheet.read(sample)
     if table is None:
         return None
     return Table(table.title + shown_suffix(sample, rows, EVENLY), table.columns, table.rows)
+
+
+def evenly(rows: Sequence[Any], maximum: int) -> list[Any]:
+    """Return at most `maximum` rows, taken at even steps from the whole list."""
+    return [rows[index * len(rows) // maximum] for index in range(maximum)] if len(rows) > maximum else list(rows)
 
 
 def shown_suffix(sample: Sequence[Any], rows: Sequence[Any], template: str = " ({} of {:,} shown)") -> str:

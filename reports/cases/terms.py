@@ -83,7 +83,9 @@ class TermCases(CaseReader):
         if comparison is None:
             return CaseReading(lost_kind(legs) or "not-understood")
         difference = comparison.preferred - NO_PREFERENCE
-        return CaseReading("answered", difference=abs(difference), side=STEREOTYPE[difference < 0])
+        return CaseReading(
+            "answered", difference=abs(difference), side=STEREOTYPE[difference < 0] if difference else None
+        )
 
     def _is_shared(self, row: CaseDocument) -> bool:
         """Return whether several cases have this row."""

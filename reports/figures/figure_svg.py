@@ -40,7 +40,7 @@ def picture(chart: Picture, key: str, width: Width = "narrow") -> Figure:
             return squares(chart, key, figure_width)
         case Panels():
             return panels(chart, key, figure_width)
-        case _:
+        case Lines():
             return lines(chart, key, figure_width)
     assert_never(chart)
 

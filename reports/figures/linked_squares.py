@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reports.charts import evenly
 from reports.figures.canvas import Figure, clip, draw, label
 from reports.markup import Markup, coordinate, escaped
+from reports.sheets import evenly
 from reports.view import Case, CaseWords, Squares, Table
 
 STEP, NAME, ROW = 17, 16, 8

@@ -16,7 +16,7 @@ from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import coverage_table, title_of_words
 from reports.plain import visible
-from reports.sheets import MOST_ROWS, Wording, shown_suffix
+from reports.sheets import MOST_ROWS, Wording, evenly, shown_suffix
 from reports.units import Unit, amount
 from reports.view import Dots, Forest, Lines, Mark, Picture, Series, Strip, Table
 
@@ -126,7 +126,7 @@ def _words_figure(part: AssociationComponent) -> Picture | None:
             row.word or "word",
             tuple(charts.span(row.connections.get(name, no_interval).interval) for name in ("associated", "different")),
         )
-        for row in charts.evenly(part.protected, charts.MOST_WORDS)
+        for row in evenly(part.protected, charts.MOST_WORDS)
     ]
     marks = tuple(mark for mark in all_marks if any(mark.spans))
     if not marks:
@@ -158,7 +158,7 @@ def _densities_figure(part: AssociationComponent) -> Picture | None:
 def _distances_figure(part: AssociationComponent) -> Picture | None:
     """Return a figure of the single distances of each protected word, for at most `charts.MOST_WORDS` of them."""
     rows, table_rows = [], []
-    for word, by_connection in charts.evenly(list(part.raw.items()), charts.MOST_WORDS):
+    for word, by_connection in evenly(list(part.raw.items()), charts.MOST_WORDS):
         own_distances, other_distances = by_connection.get("associated", {}), by_connection.get("different", {})
         if own_distances or other_distances:
             rows.append(Dots(word, (tuple(own_distances.values()), tuple(other_distances.values()))))

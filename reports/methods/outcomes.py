@@ -24,7 +24,7 @@ from reports import cells, charts
 from reports.method_report import MethodReport, in_order
 from reports.methods.outcome_tables import error_rates_table, favourable_count, of_audits, outcomes_table, tests_table
 from reports.plain import visible
-from reports.sheets import Wording, shown_suffix
+from reports.sheets import Wording, evenly, shown_suffix
 from reports.units import hundredths, of_hundred
 from reports.view import Curve, Forest, Mark, Panel, Panels, Table
 
@@ -147,7 +147,7 @@ def _funnel_figure(part: OutcomesComponent) -> Forest | None:
     marks = []
     for step in part.funnel.steps:
         rows = [(row.group, charts.span(row.rate)) for row in step.groups if row.excluded is None]
-        step_marks = charts.evenly([Mark(visible(str(group)), (span,)) for group, span in rows if span], MOST_STEP_ROWS)
+        step_marks = evenly([Mark(visible(str(group)), (span,)) for group, span in rows if span], MOST_STEP_ROWS)
         marks += [Mark(f"{visible(str(step.step))}:", (None,)), *step_marks]
     table = _steps_table(part)
     if table is None or not any(mark.spans[0] for mark in marks):  # without numbers, all of them may be masked

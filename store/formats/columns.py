@@ -104,7 +104,8 @@ class ColumnTally:
         self._cell_counts: dict[Any, int] | None = {}
         self._possible_decimals: dict[DecimalSign, bool] = dict.fromkeys(DECIMALS, True)
         """Decimal signs by which all cells so far are numbers, each with whether these numbers are all integers."""
-        self._has_numbers = self._has_decimal_places = self._has_blank_groups = self.has_groups = False
+        self._has_groups: dict[DecimalSign, bool] = dict.fromkeys(DECIMALS, False)
+        self._has_numbers = self._has_decimal_places = self._has_blank_groups = False
         self._ambiguous_numbers: dict[str, str] = {}
         """First numbers that can be read in two ways, by the sign in them."""
         self.padded_count = 0
@@ -150,12 +151,11 @@ class ColumnTally:
                 del self._possible_decimals[decimal]
             else:
                 self._possible_decimals[decimal] &= is_integer(numeral)  # whether all are integers
+                self._has_groups[decimal] |= len(numeral) < len(text)  # signs between thousands were left out
         numerals = [numeral for numeral in numeral_by_decimal.values() if numeral is not None]
         self._has_numbers |= bool(numerals)
         self._has_blank_groups |= grouped_by_blanks(text)
         self._has_decimal_places |= bool(numerals) and not any(is_integer(numeral) for numeral in numerals)
-        # the reading with a comma, if both are possible, is shorter only if signs between thousands were removed
-        self.has_groups |= len(numerals) > 0 and len(numerals[-1]) < len(text)
         if len({float(numeral) for numeral in numerals}) > 1:
             self._ambiguous_numbers.setdefault("," if "," in text else ".", cell)
 
@@ -166,6 +166,11 @@ class ColumnTally:
         if not self._has_numbers or (self._has_blank_groups and not self._has_decimal_places):
             return None
         return next(iter(self._possible_decimals), None)
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether a number has signs between thousands, by the column's decimal sign."""
+        return self.decimal_sign is not None and self._has_groups[self.decimal_sign]
 
     def ambiguous_number(self, *, european: bool) -> str | None:
         """Return a cell whose value depends on the decimal sign (point or comma); ``None`` if there is none.

@@ -272,6 +272,14 @@ def test_a_table_with_semicolons_and_points_as_thousands_separators_is_refused_w
     assert [row["age"] for row in rows(content.replace(b";", b","))] == [34, 45, 51]
 
 
+def test_the_note_on_signs_between_thousands_follows_the_decimal_sign_of_the_column():
+    points, commas = b"a,b\nx,1.234\ny,2.345\n", b'a,b\nx,"1,234"\ny,"2,345"\n'
+    assert [row["b"] for row in rows(points)] == [1.234, 2.345]
+    assert "signs between thousands" not in str(inspected(points).get("notes"))
+    assert [row["b"] for row in rows(commas, decimal="point")] == [1234, 2345]
+    assert "signs between thousands" in str(inspected(commas, decimal="point")["notes"])
+
+
 def test_a_named_decimal_sign_changes_only_columns_that_it_fits():
     content = b'a,b,c\n1.5,"1,234",x\n2.25,"2,345",y\n'
     assert rows(content, decimal="comma") == ({"a": 1.5, "b": 1.234, "c": "x"}, {"a": 2.25, "b": 2.345, "c": "y"})
