@@ -41,7 +41,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     detail: StereotypeComponent = field(default_factory=StereotypeComponent)
     rung: Rung | None = None
 
-    items: ClassVar[str] = "pairs"
+    items_name: ClassVar[str] = "pairs"
     codes: ClassVar[Mapping[Outcome, str]] = {
         "first-side": "prefers-a-group",
         "neither": "prefers-neither",

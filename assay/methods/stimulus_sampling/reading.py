@@ -45,7 +45,7 @@ class ReplyLog:
         self.replies[case.name] = tuple(replies)
         for reply in replies:
             if reply.ok and (scores := read_classes(reply.value)) is not None:
-                self.spellings.unify(scores)
+                self.spellings.unify(scores)  # stores new spellings; the scores are read again in `answers`
         if case.original is not None:
             self.original[case.name] = case.original
 
@@ -53,15 +53,16 @@ class ReplyLog:
         """Return the answers to the given cases, parsed and counted."""
         answers = Answers(tuple(cases), tuple(values), numbers=False, spellings=self.spellings)
         for index, case in enumerate(answers.cases):
-            for value, reply in enumerate(self.replies.get(case.name, ())):
-                answers.take(index, value, reply)
+            for value_index, reply in enumerate(self.replies.get(case.name, ())):  # in the order of `values`
+                answers.take(index, value_index, reply)
         return answers
 
     def tally(self, values: Sequence[str]) -> Tally:
         """Count all replies, in total and by value."""
         tally = Tally()
         for name, replies in self.replies.items():
-            for value_index, reply in enumerate(replies, self.original.get(name, 0)):
+            # a sentence has a reply for each value, from the first; a vector has one, for its own value
+            for value_index, reply in enumerate(replies, start=self.original.get(name, 0)):
                 why_unusable = why_no_label(reply.value) if read_classes(reply.value) is None else None
                 tally.count_reply(reply.failure, why_unusable, values[value_index])
         return tally

@@ -54,12 +54,13 @@ class Texts:
         """Add nearest and most distant words and inputs, distances of groups, and a projection to the details."""
         word_rows = [row for slot in self._slot_codes if slot != VALUE for row in self._word_rows(slot)]
         word_rows.sort(key=lambda row: (-(row.ratio or 0.0), row.distance, row.word))
+        # by probability, the highest first, then by distance, then in the order of the texts
         nearest_first = np.lexsort((np.arange(self.p_positive.size), self._distances, -self.p_positive)).tolist()
         half = LISTED // 2
         return replace(
             detail,
             nearest_words=tuple(word_rows[:LISTED]),
-            most_distant_words=tuple(word_rows[: -LISTED - 1 : -1]),
+            most_distant_words=tuple(word_rows[: -LISTED - 1 : -1]),  # the last rows, backwards
             nearest_inputs=tuple(self._input_row(index) for index in nearest_first[:half]),
             most_distant_inputs=tuple(self._input_row(index) for index in nearest_first[: -half - 1 : -1]),
             group_distances=tuple(DistanceRow(row.word, row.distance) for row in self._word_rows(VALUE)),
@@ -115,7 +116,9 @@ def words_of(case: Case, value: int, values: Sequence[str]) -> dict[str, str]:
     """Return the words of the text of a case about one value, by slot."""
     words = {VALUE: values[value], **case.clusters}
     people = words["person"].split(JOINED)
-    return words | {"person": people[value] if len(people) == len(values) else words["person"]}
+    if len(people) != len(values):  # a name contains the separator
+        return words
+    return words | {"person": people[value]}
 
 
 def indicators(words: Sequence[Mapping[str, str]]) -> Floats:

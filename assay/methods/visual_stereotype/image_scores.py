@@ -194,7 +194,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
     detail: PictureComponent = field(default_factory=PictureComponent)
     answers: Literal["auto", "labels"] = "auto"
 
-    items: ClassVar[str] = "images"
+    items_name: ClassVar[str] = "images"
     codes: ClassVar[Mapping[Outcome, str]] = {
         "first-side": "sees-a-label",
         "neither": "sees-neither",

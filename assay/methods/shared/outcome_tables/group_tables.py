@@ -136,9 +136,10 @@ def _compare_row(
         difference = EffectDocument(0.0)
         ratio = EffectDocument(1.0) if highest else NO_RATIO
     else:
-        difference = drawn_interval(rate - highest, *(own - others for own, others in draws_of_both), level=level)
-        if observed_ratio is not None:
-            ratios = [own / np.maximum(others, 1e-300) for own, others in draws_of_both]  # never divides by 0
+        gaps = [own - reference_draws for own, reference_draws in draws_of_both]
+        difference = drawn_interval(rate - highest, *gaps, level=level)
+        if observed_ratio is not None:  # `maximum`: never divides by 0
+            ratios = [own / np.maximum(reference_draws, 1e-300) for own, reference_draws in draws_of_both]
             ratio = drawn_interval(observed_ratio, *ratios, level=level)
     return replace(
         row,
@@ -175,6 +176,7 @@ def drawn_interval(estimate: float, *samples: Floats, level: float = CI_LEVEL) -
     """Return an estimate with the smallest interval that includes it and the intervals of all `samples` of draws."""
     limits = [equal_tailed(draws, level) for draws in samples]
     low, high = min(ends.low for ends in limits), max(ends.high for ends in limits)
+    # another `level` is one adjusted so that the interval covers with the probability `CI_LEVEL`
     return EffectDocument(estimate, min(low, estimate), max(high, estimate), CI_LEVEL)
 
 
@@ -245,7 +247,8 @@ class _TableCounts:
         sample = sample_of(table, self.grouping, favourable, has_truth, binary=True)
         effective_people = sample.effective[self.grouping.labels.index(row.group or "")]
         if self.outcomes.scores is None:
-            rates = error_rates(matrix, float(effective_people / max(sum(matrix.values()), 1e-300)))
+            total = max(sum(matrix.values()), 1e-300)  # never divides by 0
+            rates = error_rates(matrix, people_per_count=float(effective_people / total))
             if table.bundles:  # people of a cluster are no independent people
                 rates |= {
                     name: self._rate_interval(_union_of(cells, bottom), _union_of(cells, top).astype(float))
@@ -324,5 +327,6 @@ def tenths_of(table: DecisionTable, scores: Floats) -> Tenths:
     is_known = ~np.isnan(scores)
     cuts = [quantile(scores[is_known], table.people[is_known], tenth / 10) for tenth in range(1, 10)]
     ends = np.unique(cuts)
+    # unknown scores get the code of the last tenth
     codes = np.searchsorted(ends, np.where(is_known, scores, np.inf), side="left").astype(np.int64)
     return Tenths((None, *ends.tolist()), codes)

@@ -70,7 +70,8 @@ def jeffreys(successes: float, trials: float, people: float | None = None, level
     """
     if not trials > 0:
         return EffectDocument(why="not estimable: nobody")
-    rate, n = successes / trials, trials if people is None else people
+    rate = successes / trials
+    n = trials if people is None else people
     k, tail = rate * n, (1 - level) / 2
     low = 0.0 if successes == 0 else float(special.betaincinv(k + 0.5, n - k + 0.5, tail))
     high = 1.0 if successes == trials else float(special.betaincinv(k + 0.5, n - k + 0.5, 1 - tail))
