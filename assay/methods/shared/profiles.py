@@ -389,17 +389,9 @@ def record_strata(
 ) -> tuple[dict[str, NDArray[np.str_]], tuple[str, ...]]:
     """Return the stratum of each record in each used column, and the columns with strata that are not used.
 
-    A stratum is a category, or the lower or upper half of numbers; an empty text stands for no stratum.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Columns to use. Empty: the first columns with at most `MOST_STRATA` strata (of `LEAST_ROWS` rows each) in all.
-
-    Raises
-    ------
-    UnknownName
-        If a column is not sent to the service.
+    A stratum is a category, or the lower or upper half of numbers; an empty text stands for no stratum. `names` are the
+    columns to use; empty: the first columns with at most `MOST_STRATA` strata (of `LEAST_ROWS` rows each) in all. Raise
+    `UnknownName` if a column is not sent to the service.
     """
     # the variants of a record differ in the protected column alone, so the first stands for all
     rows = [dict(case.given[0]) for case in cases if not isinstance(case.given[0], str)]

@@ -223,25 +223,11 @@ class PrincipalAxes:
 
 
 def principal_components(vectors: ArrayLike, components: int = 2) -> PrincipalAxes:
-    """Compute the principal axes of vectors.
+    """Compute the principal axes of vectors, shape (n, dims).
 
-    Parameters
-    ----------
-    vectors : array_like, shape (n, dims)
-        At least two vectors.
-    components : int
-        Number of components: at most the number of dimensions, and less than the number of vectors.
-
-    Raises
-    ------
-    TooFewObservations
-        If there are fewer than two vectors.
-    OutOfBounds
-        If `components` is out of this range.
-    EvidenceError
-        If a number is not finite.
-    ZeroVariance
-        If all vectors are the same.
+    Raise `TooFewObservations` if there are fewer than two vectors, `OutOfBounds` if `components` is above the number of
+    dimensions or not less than n, `EvidenceError` if a number is not finite, and `ZeroVariance` if all vectors are the
+    same.
     """
     matrix = as_vectors(vectors, "the vectors", least=2)
     largest = min(len(matrix) - 1, matrix.shape[1])

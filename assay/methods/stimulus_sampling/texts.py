@@ -201,27 +201,13 @@ class ProfileSampler:
 
 # ---------------------------------------------------------------------------- inclusion probabilities
 def inclusion(density: ArrayLike, count: float) -> Floats:
-    """Compute the inclusion probability of each member of a pool.
+    """Compute the inclusion probability of each member of a pool, shape (n,), for a sample of mean size `count`.
 
-    Parameters
-    ----------
-    density : array_like, shape (n,)
-        Relative density of each member; positive, on any scale.
-    count : float
-        Mean size of the sample, positive. If the pool is not larger, all members are taken.
+    It is ``min(1, c density)``, with c such that the sum is `count`; if the pool is not larger, all members are taken.
+    The probabilities grow with `count`: if a member is taken whenever its own random number is below its probability,
+    a larger sample contains every smaller one. The scale of `density`, shape (n,), does not matter.
 
-    Returns
-    -------
-    ndarray, shape (n,)
-        ``min(1, c density)``, with c such that the sum is `count`. The probabilities grow with `count`: if a member is
-        taken whenever its own random number is below its probability, a larger sample contains every smaller one.
-
-    Raises
-    ------
-    OutOfBounds
-        If `count` is not positive.
-    EvidenceError
-        If a density is not a positive, finite number.
+    Raise `OutOfBounds` if `count`, and `EvidenceError` if a density is not a positive, finite number.
     """
     densities = np.asarray(density, dtype=float)
     if not count > 0:

@@ -107,6 +107,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         """Return the method with the loaded words and pictures."""
         method = self if material.corpus is None else self._add_corpus(material.corpus)
         method = method.with_words(material.words)
+        # `author_tasks` lists one task for all specifications
         return method.with_drawn(material.authored[0]) if any(material.authored) else method
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:
@@ -197,7 +198,8 @@ class VisualStereotype(TermsDesign[VisualWords]):
         """
 
         def score_all() -> ModelScores:
-            by_image, all_terms = [np.zeros(0)], list[str]()
+            by_image = [np.zeros(0)]  # without any picture, `score_images` gets an empty array and raises an error
+            all_terms: list[str] = []
             by_bias = {}
             for sightings in results:
                 scores, terms = sightings.picture_scores(*TIED)

@@ -131,6 +131,10 @@ class DecisionTable(Bounded):
     ) -> Self:
         """Build a table from the columns of a file, with an entry for each person.
 
+        The scores of many people are put into quantile classes. Each end of a class, such as the median, is a class of
+        its own, so that shares above it are exact; within a class, a score is replaced by the mean of the class. Raise
+        `SpecificationError` if the people have too many different combinations of values to count them.
+
         Parameters
         ----------
         columns : mapping of str to (sequence of str, ndarray of int, shape (people,))
@@ -140,17 +144,7 @@ class DecisionTable(Bounded):
         clusters : ndarray of int, shape (people,), optional
             Cluster of each person, from 0.
         cuts : sequence of float
-            Scores between which no class may lie, such as a threshold.
-
-        Raises
-        ------
-        SpecificationError
-            If the people have too many different combinations of values to count them.
-
-        Notes
-        -----
-        The scores of many people are put into quantile classes. Each end of a class, such as the median, is a class of
-        its own, so that shares above it are exact; within a class, a score is replaced by the mean of the class.
+            Scores that must be ends of classes, such as a threshold.
         """
         keys = [codes + 1 for _, codes in columns.values()]  # not negative: `UNKNOWN` is -1
         cluster_count, bundles = 0, None

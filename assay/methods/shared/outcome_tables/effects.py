@@ -137,14 +137,10 @@ def chance_of(means: Floats, *, rates: bool = False) -> float:
 
     With many groups, one of the noisy differences is always large; the degrees of freedom of the test allow for that.
 
-    Parameters
-    ----------
-    means : ndarray, shape (draws, groups)
-        Draws of each group's outcome; their covariance is that of the errors.
-    rates : bool
-        Whether outcomes are rates. Their errors are then those at the common rate, which makes Wald's test Pearson's.
-        The error of a single rate is smallest near 0 and 1, where it may be by chance: at a level of .05, Wald's test
-        rejected .17 of files with 14 equal groups of 30 people and a rate of .1, and Pearson's .03.
+    `means`, shape (draws, groups), are draws of each group's outcome; their covariance is that of the errors. If the
+    outcomes are `rates`, their errors are those at the common rate, which makes Wald's test Pearson's. The error of a
+    single rate is smallest near 0 and 1, where it may be by chance: at a level of .05, Wald's test rejected .17 of
+    files with 14 equal groups of 30 people and a rate of .1, and Pearson's .03.
 
     References
     ----------
@@ -173,15 +169,8 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
     For two groups the difference is the Mantel-Haenszel risk difference, with the weights ``n1 n2 / (n1 + n2)``. Its
     error is robust: people, or bundles of clusters, are the independent units.
 
-    Parameters
-    ----------
-    strata : ndarray of int, shape (cells,)
-        Stratum of each cell.
-
-    Raises
-    ------
-    TooFewObservations
-        If two groups cannot be compared, because no chain of common strata connects them.
+    `strata`, shape (cells,), has the stratum of each cell. Raise `TooFewObservations` if two groups cannot be compared,
+    because no chain of common strata connects them.
 
     References
     ----------
@@ -238,16 +227,9 @@ def within_strata(
 ) -> tuple[HiddenEffect, ...]:
     """Draw the difference of each pair of groups in each large stratum; the strata of a pair are fitted jointly.
 
-    Parameters
-    ----------
-    strata : ndarray of int, shape (cells,)
-        Stratum of each cell, an index of `names`.
-    labels : sequence of str
-        Names of the groups.
-    scale : float
-        Scale of the prior of the spread between strata, in the unit of the outcome.
-    least, max_strata : int
-        Minimum number of people of each group in a stratum, and maximum number of strata: the largest.
+    `strata`, shape (cells,), has the stratum of each cell, an index of `names`; `labels` are the names of the groups.
+    `scale` is that of the prior of the spread between strata, in the unit of the outcome. `least` is the minimum number
+    of people of each group in a stratum, and `max_strata` the maximum number of strata: the largest.
     """
     stratum_sizes = np.bincount(strata, sample.people, len(names))
     means: dict[int, Floats] = {}  # draws of the groups' means, by stratum

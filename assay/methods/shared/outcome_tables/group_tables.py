@@ -66,12 +66,8 @@ def outcome_table(
 ) -> OutcomeTable:
     """Compute the row of each group of a grouping, and compare the groups with the one of the highest rate.
 
-    Parameters
-    ----------
-    exclusions : mapping of str to str
-        Excluded groups, each with its reason: they have a row, but are not compared.
-    confidence : float
-        A group is suspicious if its ratio is below four fifths with at least this probability.
+    `exclusions` are excluded groups, each with its reason: they have a row, but are not compared. A group is suspicious
+    if its ratio is below four fifths with at least the probability `confidence`.
     """
     table_counts = _TableCounts(table, grouping, outcomes)
     rows = [table_counts.row(index) for index in range(len(grouping.labels))]
