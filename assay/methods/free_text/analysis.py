@@ -111,7 +111,7 @@ def judge_texts(
         limit_by_name = {outcome.name: outcome.limit for outcome in outcomes}
         limit_by_name |= {SCORE: limits.score} if judgements is not None else {}
         return [
-            Measurement(name, tally.counts, tolerance(limit), _detail(tally)).give_up(
+            Measurement(name, tally.counts, tolerance(limit), _build_detail(tally)).give_up(
                 Reason("same-text-for-all", facts, name)
             )
             for name, limit in limit_by_name.items()
@@ -148,7 +148,7 @@ def _count_same_text(tally: WrittenTexts) -> dict[str, int] | None:
 
 
 def _replace_detail(component: Component, **fields: Any) -> Component:
-    assert isinstance(component.detail, parts.FreeTextComponent)  # noqa: S101  `_detail` made it
+    assert isinstance(component.detail, parts.FreeTextComponent)  # noqa: S101  `_build_detail` made it
     return replace(component, detail=replace(component.detail, **fields))
 
 
@@ -199,7 +199,7 @@ def _judge_scores(
         unusable_why=dict(answers.unusable_why),
         failed_why=dict(answers.failed_why),
     )
-    measurement = Measurement(SCORE, answers.counts, tolerance, _detail(tally, judge=judge_document))
+    measurement = Measurement(SCORE, answers.counts, tolerance, _build_detail(tally, judge=judge_document))
     scores = judgements.scores
     total = len(judgements.keys)
     if not total or answers.unasked or 1 - len(scores) / total > LOST_SHARE:
@@ -213,7 +213,7 @@ def _judge_scores(
     score_sd = float(np.std(all_scores))
     if not score_sd or np.ptp(all_scores) == 0:  # rounding can give equal scores a standard deviation above 0
         return measurement.give_up(Reason("judge-constant", {}, SCORE))
-    judge_bias = _judge_lean(tally, scores, score_sd, bias_rng)
+    judge_bias = _estimate_judge_bias(tally, scores, score_sd, bias_rng)
     if judge_bias is not None:
         judge_document = replace(judge_document, lean=EffectDocument.of(judge_bias))
         measurement.detail = replace(measurement.detail, judge=judge_document)
@@ -225,7 +225,7 @@ def _judge_scores(
     return _replace_detail(component, judge=judge_document)
 
 
-def _judge_lean(
+def _estimate_judge_bias(
     tally: WrittenTexts, scores: Mapping[TextKey, Floats], score_sd: float, rng: np.random.Generator
 ) -> Interval | None:
     """Return the judge's bias: the largest mean difference of scores between versions of a text, divided by `score_sd`.
@@ -264,7 +264,7 @@ def _judge_outcome(
     name, table = outcome.name, tally.table(outcome.numbers)
     complete_indices = np.flatnonzero(~np.isnan(table).any(axis=1))
     cases = [tally.cases[index] for index in complete_indices.tolist()]
-    detail = _detail(tally, complete=len(cases))
+    detail = _build_detail(tally, complete=len(cases))
     units = (Units("prompt", len({case.given for case in cases}), LEAST_PROMPTS),)
     measurement = Measurement(name, counts or tally.counts, tolerance, detail, units=units)
     if not cases or tally.unasked or 1 - len(cases) / len(tally.cases) > LOST_SHARE:
@@ -382,7 +382,7 @@ def _lost_changes(tally: WrittenTexts, outcome: Outcome, outputs: Floats, comple
     return lost_replies(tally.by_group, outcome.limit, step_1=change, step_2=(2 * tie - 1) * change)
 
 
-def _detail(
+def _build_detail(
     tally: WrittenTexts, complete: int | None = None, judge: parts.JudgeDocument | None = None
 ) -> parts.FreeTextComponent:
     """Return the details that all components of free text have."""

@@ -64,7 +64,7 @@ def judge_answers(
     shares = answers.shares()
     scores = template_scores(answers.questions, shares)
     detail_rng, bias_rng, gap_rng, lean_rng, loss_rng = rng.spawn(5)
-    detail = _detail(answers, shares, scores, detail_rng)
+    detail = _build_detail(answers, shares, scores, detail_rng)
     units = [Units("template", min(len(scores.bias), len(scores.gaps)), LEAST_UNITS)]
     measurement = Measurement(name, answers.counts, tolerance, detail, units=units)
     lost_shares = {is_open: _lost_share(answers, shares, is_open) for is_open in BOTH}
@@ -159,7 +159,7 @@ def _lost_share(answers: QuestionAnswers, shares: OptionShares, is_open: bool) -
     return sum(index not in shares for index in indices) / len(indices) if indices else 0.0
 
 
-def _detail(
+def _build_detail(
     answers: QuestionAnswers, shares: OptionShares, scores: TemplateScores, rng: np.random.Generator
 ) -> QuestionsComponent:
     choices = [(index, choice) for (index, _, _), choice in answers.choices.items() if index in shares]

@@ -121,7 +121,7 @@ def recorded_questions(records: Sequence[QuestionRecord]) -> tuple[AskedQuestion
     questions = []
     for number, record in enumerate(records):
         question = read_question(asdict(record))
-        groups = tuple(record.answer_info[f"ans{option}"][-1] for option in range(OPTIONS))
+        groups = tuple(record.answer_info[f"ans{option}"][-1] for option in range(OPTIONS))  # last: name of the group
         text = f"{record.context}\n{record.question}".strip()
         questions.append(AskedQuestion(f"{question.template}/{number}", record.category, text, question, groups))
     return tuple(questions)
@@ -145,7 +145,7 @@ def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQue
         question = read_question(record)
         name = f"{question.template}/{number}"  # text and groups are not needed
         recorded.append(AskedQuestion(name, record["category"], text="", question=question, groups=()))
-    questions = recorded or shipped_questions(attribute, most_turns(attribute), generator(0))
+    questions = recorded or shipped_questions(attribute, most_turns(attribute), generator(0))  # any seed
     return {question.name: question for question in questions}
 
 

@@ -144,7 +144,7 @@ class GroupQuestions(Bounded, Method):
     ) -> list[Component]:
         """Judge the answers so far; `error_fraction` multiplies the permitted error probability."""
         exponent = 1 / len(answers)  # so that all letters together have the confidence
-        confidence, hidden = (1 - share * (1 - self.confidence) for share in (error_fraction, 1.0))
+        confidence, hidden = (1 - fraction * (1 - self.confidence) for fraction in (error_fraction, 1.0))
         tolerance = Tolerance.around(self.delta, confidence**exponent, largest=1.0, hidden=hidden**exponent)
         return [
             judge_answers(name, tally, tolerance, self.delta_loss, child_rng)

@@ -254,7 +254,7 @@ def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random
         for rank, index in enumerate(rng.permutation(len(frames_and_words)).tolist()):
             frame, word = frames_and_words[index]
             contents = [(other_side, other_word) for other_side, other_word in words_by_side if other_word != word]
-            needs_same_side = rank // len(kinds) % 2 == 0  # in every other turn of all kinds
+            needs_same_side = rank // len(kinds) % 2 == 0  # alternates within each kind, which is rank % len(kinds)
             fitting_words = [other for other_side, other in contents if (other_side == side) == needs_same_side]
             candidates = fitting_words or [other for _, other in contents]
             ranks[side, frame, word] = rank
@@ -363,7 +363,7 @@ def record_cases(
         number = row_numbers[index]
         row = profiles.rows[number]
         variants = tuple(_replace_value(row, profiles.column, value, unsent_columns) for value in profiles.values)
-        clusters = {ROW: repr(variants[0])} if once else {}
+        clusters = {ROW: repr(variants[0])} if once else {}  # the same for rows that differ in that column alone
         if profiles.cluster is not None:
             clusters[profiles.cluster] = str(row[profiles.cluster])
         original = index_by_value[row[profiles.column]]
@@ -428,7 +428,7 @@ def _split_at_median(cells: list[Cell], labels: list[str]) -> list[str]:
     """Label cells of numbers or dates by their half ("up to 40", "above 40"); return `labels` for other columns."""
     filled_indices = [index for index, cell in enumerate(cells) if cell is not None and cell != ""]
     is_text = any(isinstance(cells[index], str) for index in filled_indices)
-    read_cell = _best_reader([labels[index] for index in filled_indices]) if is_text else _number
+    read_cell = _best_reader([labels[index] for index in filled_indices]) if is_text else _read_number
     numbers = {index: number for index in filled_indices if (number := read_cell(cells[index])) is not None}
     required_share = ALL_BUT if is_text else 1
     if len({*numbers.values()}) <= 2 or len(numbers) < required_share * len(filled_indices):
@@ -446,7 +446,7 @@ def _split_at_median(cells: list[Cell], labels: list[str]) -> list[str]:
     return halves
 
 
-def _number(cell: Cell) -> float | None:
+def _read_number(cell: Cell) -> float | None:
     """Parse a number or a text as a finite number; ``None`` for any other cell."""
     if cell is None or isinstance(cell, bool):
         return None
@@ -455,7 +455,7 @@ def _number(cell: Cell) -> float | None:
     return None
 
 
-def _amount(cell: Cell, *, decimal: str) -> float | None:
+def _read_amount(cell: Cell, *, decimal: str) -> float | None:
     """Parse a number with a unit, such as $1,234 or 35,5 kg; ``None`` for any other cell."""
     thousands_mark = "," if decimal == "." else r"\."
     integer = rf"[1-9]\d{{0,2}}(?:{thousands_mark}\d{{3}})+|\d+"
@@ -463,7 +463,7 @@ def _amount(cell: Cell, *, decimal: str) -> float | None:
     return None if match is None else float(re.sub(thousands_mark, "", match[1]).replace(decimal, "."))
 
 
-def _day(cell: Cell, *, date_format: str) -> float | None:
+def _read_day(cell: Cell, *, date_format: str) -> float | None:
     """Parse a date, with or without a time after it, as a number of days; ``None`` for any other cell."""
     with suppress(ValueError):
         day = re.split(r"T\d| \d\d?:", str(cell), maxsplit=1)[0]
@@ -472,9 +472,12 @@ def _day(cell: Cell, *, date_format: str) -> float | None:
 
 
 READERS: tuple[Callable[[Cell], float | None], ...] = (
-    _number,
-    *(partial(_amount, decimal=point) for point in ".,"),
-    *(partial(_day, date_format=f) for f in ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d %B %Y")),
+    _read_number,
+    *(partial(_read_amount, decimal=point) for point in ".,"),
+    *(
+        partial(_read_day, date_format=f)
+        for f in ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d %B %Y")
+    ),
 )
 """Functions that parse numbers, amounts and dates in different formats; `_best_reader` chooses one for a column."""
 

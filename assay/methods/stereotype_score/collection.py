@@ -109,8 +109,8 @@ def find_rung(scoring: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence
         unusable += sum(reply.failure is None for reply in replies)
         reasons[rung] = ", ".join(sorted(str(refusal) for refusal in refusals))
     else:
-        return Ladder(None, reasons, failed, unusable)
-    return Ladder(rung, reasons, failed, unusable)
+        return Ladder(None, reasons, failed=failed, unusable=unusable)
+    return Ladder(rung, reasons, failed=failed, unusable=unusable)
 
 
 def next_rung(rung: str) -> Rung | None:

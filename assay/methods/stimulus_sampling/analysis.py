@@ -81,7 +81,7 @@ def judge(
         return measurement.give_up(reason, measured_effects=effects.intervals())
     hidden_rng = rng.spawn(1)[0]
     hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, hidden_rng)
-    if effects.within:
+    if effects.within:  # sides have enough positive inputs
         hidden += _draw_within_sides(answered_inputs, effects, rules, tolerance.delta, hidden_rng)
     measurement.detail = replace(
         measurement.detail, hidden=hidden_documents(hidden), by_group=losses_document(tally.by_group, rules.delta_loss)

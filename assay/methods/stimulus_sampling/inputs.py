@@ -80,7 +80,7 @@ class VectorStimuli(Bounded):
         self._check_counts()
         for field_name, number_lists in (("centres", self.centres), ("sides", self.sides), ("sd", {"": self.sd})):
             for name, numbers in number_lists.items():
-                path = f"vectors.{field_name}" + (f".{name}" if name else "")
+                path = f"vectors.{field_name}" + (f".{name}" if name else "")  # `sd` is one list, without a name
                 if len(numbers) != len(self.names):
                     raise SpecificationError(f"{len(self.names)} numbers are needed, not {len(numbers)}", path)
                 if not all(map(_is_finite, numbers)):

@@ -142,6 +142,7 @@ class StimulusSampling(Bounded, Method):
     def _count_probes(self, samples: int) -> int:
         if self.vectors is not None:
             cell_count = len(self.vectors.priors)  # every cell gets the same number of vectors
+            # at the looks, and to fit the surrogate
             counts = (min(samples, MOST_VECTORS), 0 if self.route == "weights" else TRAINING)
             return sum(math.ceil(count / cell_count) * cell_count for count in counts)
         assert self.texts is not None  # noqa: S101
@@ -151,8 +152,8 @@ class StimulusSampling(Bounded, Method):
         """Ask about generated inputs, and judge the attribute's distribution among those of the positive class."""
         looks: list[ProfilesLook] = []
         reply_log = ReplyLog()
-        ask = self._judge_texts if self.vectors is None else self._judge_vectors
-        component = yield from ask(reply_log, rng, looks)
+        ask_and_judge = self._judge_texts if self.vectors is None else self._judge_vectors
+        component = yield from ask_and_judge(reply_log, rng, looks)
         return replace(
             self.finding([component], ProfilesAggregation(looks=tuple(looks))), reasons=reply_log.spellings.reasons()
         )
@@ -247,7 +248,7 @@ class StimulusSampling(Bounded, Method):
         if isinstance(result, Reason):
             return result
         label, p_positive = result
-        vectors = np.concatenate([supply.vectors for supply in supplies.values()])
+        vectors = np.concatenate([supply.vectors for supply in supplies.values()])  # in the order of the replies
         is_usable = np.isfinite(p_positive)
         try:
             return fit_surrogate(vectors[is_usable], p_positive[is_usable]), label

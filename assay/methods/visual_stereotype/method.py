@@ -172,7 +172,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
 
     def start_scores(self, words: VisualWords, detail: PictureComponent, scoring: object) -> Sightings:  # noqa: ARG002
         """Return empty scores."""
-        # unclear answers count 1/2 where neither is judged
+        # if neither strata nor losses are judged, unclear answers count half for each label
         tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)
         return Sightings(words, tally, detail, self.answers, strata=self.strata, delta_loss=self.delta_loss)
 

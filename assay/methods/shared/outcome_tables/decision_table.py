@@ -283,7 +283,8 @@ def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
     """Number the combinations of codes: return one person's index for each, and the number of each person's."""
     numbers = np.zeros(len(keys[0]), dtype=np.int64)
     for codes in keys:  # combinations are numbered anew before each product, so that it does not overflow
-        numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1) * (int(codes.max(initial=0)) + 1) + codes
+        _, ranks = np.unique(numbers, return_inverse=True)
+        numbers = ranks.reshape(-1) * (int(codes.max(initial=0)) + 1) + codes
     _, examples, cell_of_row = np.unique(numbers, return_index=True, return_inverse=True)
     return examples, cell_of_row.reshape(-1)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.document import EffectDocument
-from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Grouping
+from assay.methods.shared.outcome_tables.decision_table import UNKNOWN, DecisionTable, Grouping
 from assay.methods.shared.outcome_tables.effects import (
     DRAWS,
     FOUR_FIFTHS,
@@ -73,7 +73,7 @@ def outcome_table(
     rows = [table_counts.row(index) for index in range(len(grouping.labels))]
     rows = [replace(row, excluded=exclusions.get(row.group or "")) for row in rows]
     indices = [index for index, row in enumerate(rows) if row.people and row.excluded is None]  # of compared groups
-    unknown_row = table_counts.row(-1)
+    unknown_row = table_counts.row(UNKNOWN)
     if not indices:
         return OutcomeTable(tuple(rows), unknown_row)
     reference = max(indices, key=lambda index: (rows[index].rate.estimate or 0.0, rows[index].people or 0))
@@ -144,7 +144,7 @@ def _compare_row(
         shortfall=max(0.0, (highest - rate) * (row.people or 0)),
         flagged=None if observed_ratio is None else observed_ratio < FOUR_FIFTHS - 1e-12,  # four fifths is not below
         disparities={
-            name: _disparity(error.estimate, reference.error_rates.get(name, EffectDocument()).estimate)
+            name: _disparity_document(error.estimate, reference.error_rates.get(name, EffectDocument()).estimate)
             for name, error in row.error_rates.items()
         },
     )
@@ -163,7 +163,7 @@ def _add_test(row: GroupOutcome, reference: GroupOutcome) -> GroupOutcome:
     return replace(row, z=z, p=float(2 * special.ndtr(-abs(z))), test="z")
 
 
-def _disparity(rate: float | None, reference: float | None) -> DisparityDocument:
+def _disparity_document(rate: float | None, reference: float | None) -> DisparityDocument:
     observed = disparity(rate, reference)
     return DisparityDocument(observed.difference, observed.ratio, observed.why)
 
@@ -205,14 +205,15 @@ class _TableCounts:
         if sample.bundles is None:
             return sample.effective
         rates = np.clip(np.nan_to_num(sample.means), 0.01, 0.99)  # at 0 or 1, the binomial variance would be 0
-        variance = np.maximum(means.var(axis=0), 1e-12)
+        variance = np.maximum(means.var(axis=0), 1e-12)  # never divides by 0
         return np.asarray(np.minimum(sample.per_group(sample.people), np.maximum(1.0, rates * (1 - rates) / variance)))
 
     def row(self, code: int) -> GroupOutcome:
-        """Return the row of the group with index `code`, without comparisons; -1: people whose group is unknown."""
-        in_group, outcomes, table = self.grouping.codes == code, self.outcomes, self.table
+        """Return the row of the group with index `code`, or of people of `UNKNOWN` group, without comparisons."""
+        outcomes, table = self.outcomes, self.table
+        in_group = self.grouping.codes == code
         known_cells = in_group & ~np.isnan(outcomes.favourable)
-        label = self.grouping.labels[code] if code >= 0 else None
+        label = None if code == UNKNOWN else self.grouping.labels[code]
         row = GroupOutcome(
             group=label,
             people=int(table.people[known_cells].sum()),
@@ -222,7 +223,7 @@ class _TableCounts:
         if not row.people:
             return replace(row, rate=NO_PEOPLE)
         row = replace(row, rate=self._rate_interval(known_cells, outcomes.favourable))
-        if code < 0:
+        if code == UNKNOWN:
             return row
         if outcomes.scores is not None:
             has_score = in_group & ~np.isnan(outcomes.scores)

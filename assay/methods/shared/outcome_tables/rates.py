@@ -138,7 +138,7 @@ def fisher_mid_p(successes: Sequence[int], trials: Sequence[int]) -> float:
     log_mass: Floats = log_choose(first_trials, support) + log_choose(second_trials, all_successes - support)
     mass = np.exp(log_mass - log_mass.max())
     mass /= mass.sum()
-    observed_mass = mass[successes[0] - int(support[0])]
+    observed_mass = mass[successes[0] - int(support[0])]  # the support has no gaps
     is_equal = np.isclose(mass, observed_mass, rtol=1e-9, atol=0)
     return float(min(1.0, mass[~is_equal & (mass < observed_mass)].sum() + mass[is_equal].sum() / 2))
 

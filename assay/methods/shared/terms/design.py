@@ -229,7 +229,8 @@ class TermsDesign(Bounded, Method, Generic[W]):
         if not all(map(is_shipped, self.named)):
             return None
         attribute = self.attribute or "gender"
-        return tuple(shipped_words(self.words_type, name, attribute) for name in self.named or (None,))
+        names = self.named or (None,)  # ``None``: the default specification of the attribute
+        return tuple(shipped_words(self.words_type, name, attribute) for name in names)
 
     # ------------------------------------------------------------------------ plan
     @property

@@ -126,7 +126,7 @@ def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> SortedItems[P
         pair = read(sentence, words)
         if isinstance(pair, str):
             refusals[pair] += 1
-        elif pairs.setdefault((pair.first, pair.second), pair) is not pair:
+        elif pairs.setdefault((pair.first, pair.second), pair) is not pair:  # the dictionary had these sentences
             refusals["repeated"] += 1
     return SortedItems(tuple(pairs.values()), dict(refusals))
 
@@ -153,10 +153,10 @@ class _Reader:
 
     def __init__(self, words: StereotypeWords) -> None:
         self.words = words
-        self.groups = {
+        self.groups = {  # (index of pair, side)
             folded(term): (index, side) for index, pair in enumerate(words.pairs) for side, term in enumerate(pair)
         }
-        self.roles = {folded(term): (term, role) for term, role in words.roles.items()}
+        self.roles = {folded(term): (term, role) for term, role in words.roles.items()}  # the term as it is listed
 
     @cached_property
     def group_terms(self) -> re.Pattern[str]:
