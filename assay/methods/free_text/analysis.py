@@ -240,7 +240,7 @@ def _estimate_judge_bias(
     cases = sorted(differences_by_case)
     differences = np.stack([np.mean(differences_by_case[case], axis=0) for case in cases])
     clusters = numbered_clusters([tally.cases[case] for case in cases])
-    try:  # only the clusters of the profiles are used: what is drawn are the means of the second argument
+    try:  # `draws` uses the clusters of the profiles, not their outputs
         draws = Profiles(differences, tally.values, clusters).draws(differences, rng, DRAWS)
     except EvidenceError:
         return None

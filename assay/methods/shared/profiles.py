@@ -230,7 +230,7 @@ def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, 
         for position, pair in enumerate(pair_order):
             frame = int(frame_order[(position + round_ + cycle) % len(frame_order)])
             for side, words in words_by_side.items():
-                if round_ < len(words):
+                if round_ < len(words):  # a side can have fewer words than the other
                     word = int(word_orders[side][position][round_])
                     cases.append(_text_case(profiles, side, pair=int(pair), word=word, frame=frame))
     cases = cases[: profiles.most]

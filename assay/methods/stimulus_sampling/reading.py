@@ -28,6 +28,9 @@ NEARLY = 0.02
 NOT = "not "
 """Prefix of the name of the opposite label, if a service has a single label with a score."""
 
+MOST_SHOWN = 20
+"""Maximum number of labels that a reason names."""
+
 OUTPUT = "output"
 """Name of the component while the label of the positive class is not known."""
 
@@ -94,7 +97,7 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
         if requested_label in labels or (has_one_score and requested_label == NOT + labels[0]):
             return requested_label
         code = "never-yes" if are_without_scores else "labels-unknown"
-        facts = {"label": requested_label, "seen": labels[:20], "inputs": len(replies)}
+        facts = {"label": requested_label, "seen": labels[:MOST_SHOWN], "inputs": len(replies)}
         return too_many_labels(labels) or Reason(code, facts)
     # a service that sends only the likelier label has replies with one score, which say nothing about the sum
     sums = [sum(scores.values()) for scores in replies if len(scores) == 2]
@@ -105,7 +108,7 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
         return pair[0 if first_mean < second_mean else 1]
     if len(labels) == 1:
         return Reason("constant-answers", {"label": labels[0], "inputs": len(replies)})
-    return too_many_labels(labels) or Reason("labels-unknown", {"seen": labels[:20], "inputs": len(replies)})
+    return too_many_labels(labels) or Reason("labels-unknown", {"seen": labels[:MOST_SHOWN], "inputs": len(replies)})
 
 
 def flat_scores_reason(scores: Floats, label: str) -> Reason | None:

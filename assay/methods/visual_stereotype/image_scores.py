@@ -212,7 +212,8 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         The score is the probability, or the share, of the label that the picture's term is tied to; of neutral terms
         it is that of the first label.
         """
-        pictures, use_labels = self.answered_pictures(*roles), self.scale == "labels"
+        pictures = self.answered_pictures(*roles)
+        use_labels = self.scale == "labels"
         scores = np.array([answer.label if use_labels else answer.share for _, answer in pictures], dtype=float)
         is_second = np.array([picture.role == "second" for picture, _ in pictures], dtype=bool)
         return np.where(is_second, 1 - scores, scores), [picture.term for picture, _ in pictures]
@@ -220,7 +221,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
     def counts(self, *roles: Role) -> StereotypeScore:
         """Count stereotyped and other labels of the pictures in the named lists, by term."""
         by_image, terms = self.picture_scores(*roles)
-        return score_choices(by_image, terms, [self.words.name] * len(terms))
+        return score_choices(by_image, terms, biases=[self.words.name] * len(terms))
 
     def answered_pictures(self, *roles: Role) -> list[tuple[UsablePicture, PictureReading]]:
         """Return the answered pictures of the named lists with their answers."""

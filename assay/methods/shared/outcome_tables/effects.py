@@ -120,9 +120,9 @@ class Sample:
         bundle_counts = np.maximum(2.0, self.bundles_of_group)
         freedom = np.maximum(bundle_counts - 1, LEAST_FREEDOM)
         chi_squared = 2 * special.gammaincinv(freedom / 2, rng.random((draws, 1)))
-        tails = np.sqrt(freedom / chi_squared * (bundle_counts + 1) / (bundle_counts - 1))
+        widening = np.sqrt(freedom / chi_squared * (bundle_counts + 1) / (bundle_counts - 1))
         centre = means.mean(axis=0)
-        wide_means = centre + (means - centre) * tails
+        wide_means = centre + (means - centre) * widening
         return np.asarray(np.clip(wide_means, 0.0, 1.0) if self.binary else wide_means)
 
 
