@@ -81,7 +81,7 @@ class Outcome:
     name: str
     numbers: Mapping[TextKey, float]
     limit: float
-    unit: float | None = None
+    unit: float = 1.0
 
 
 def judge_texts(
@@ -98,10 +98,11 @@ def judge_texts(
     `confidence` and `hidden_confidence` are those of the whole rating; `group_words` state a value, such as "she".
     """
     outcomes = [
-        Outcome(REFUSALS, tally.refusals, limits.refusals, unit=1.0),
-        Outcome(LENGTH, tally.lengths, limits.length, unit=1.0),
+        Outcome(REFUSALS, tally.refusals, limits.refusals),
+        Outcome(LENGTH, tally.lengths, limits.length),
     ]
-    exponent = 1 / (len(outcomes) + (judgements is not None))  # so that all letters together have the confidence
+    component_count = len(outcomes) + (judgements is not None)
+    exponent = 1 / component_count  # so that all letters together have the confidence
 
     def tolerance(limit: float) -> Tolerance:
         return Tolerance.around(limit, confidence**exponent, hidden=hidden_confidence**exponent)
@@ -110,14 +111,14 @@ def judge_texts(
         limit_by_name = {outcome.name: outcome.limit for outcome in outcomes}
         limit_by_name |= {SCORE: limits.score} if judgements is not None else {}
         return [
-            Measurement(name, tally.counts, tolerance(limit), _detail(tally)).give_up(
+            Measurement(name, tally.counts, tolerance(limit), _build_detail(tally)).give_up(
                 Reason("same-text-for-all", facts, name)
             )
             for name, limit in limit_by_name.items()
         ]
     refusal_rng, length_rng, score_rng, bias_rng, loss_rng = rng.spawn(5)
     loss_effects = loss_effect(tally.lost_by_value, limits.refusals, hidden_confidence**exponent, loss_rng, DRAWS)
-    components = [
+    components = [  # lost replies are judged once, with the refusals
         _judge_outcome(tally, outcome, limits.tie, tolerance(outcome.limit), child_rng, losses=losses)
         for outcome, child_rng, losses in zip(outcomes, (refusal_rng, length_rng), (loss_effects, ()), strict=True)
     ]
@@ -147,7 +148,7 @@ def _count_same_text(tally: WrittenTexts) -> dict[str, int] | None:
 
 
 def _replace_detail(component: Component, **fields: Any) -> Component:
-    assert isinstance(component.detail, parts.FreeTextComponent)  # noqa: S101  `_detail` made it
+    assert isinstance(component.detail, parts.FreeTextComponent)  # noqa: S101  `_build_detail` made it
     return replace(component, detail=replace(component.detail, **fields))
 
 
@@ -198,31 +199,33 @@ def _judge_scores(
         unusable_why=dict(answers.unusable_why),
         failed_why=dict(answers.failed_why),
     )
-    measurement = Measurement(SCORE, answers.counts, tolerance, _detail(tally, judge=judge_document))
+    measurement = Measurement(SCORE, answers.counts, tolerance, _build_detail(tally, judge=judge_document))
     scores = judgements.scores
     total = len(judgements.keys)
     if not total or answers.unasked or 1 - len(scores) / total > LOST_SHARE:
         facts = {"usable": len(scores), "total": total}
-        return measurement.give_up(Reason("judge-unread", facts, SCORE) if total else _lost_reason(tally, SCORE, 0))
+        unread_reason = Reason("judge-unread", facts, SCORE)
+        return measurement.give_up(unread_reason if total else _lost_reason(tally, SCORE, complete=0))
     if judgements.labels and judgements.counted_label is None:
         return measurement.give_up(Reason("judge-label-unknown", {"labels": list(judgements.labels)}, SCORE))
     means = {key: float(version_scores.mean()) for key, version_scores in scores.items()}
-    score_sd = float(np.std(np.array([*scores.values()])))
-    if not score_sd or np.ptp(np.array([*scores.values()])) == 0:
+    all_scores = np.array([*scores.values()])
+    score_sd = float(np.std(all_scores))
+    if not score_sd or np.ptp(all_scores) == 0:  # rounding can give equal scores a standard deviation above 0
         return measurement.give_up(Reason("judge-constant", {}, SCORE))
-    judge_bias = _judge_lean(tally, scores, score_sd, bias_rng)
+    judge_bias = _estimate_judge_bias(tally, scores, score_sd, bias_rng)
     if judge_bias is not None:
         judge_document = replace(judge_document, lean=EffectDocument.of(judge_bias))
         measurement.detail = replace(measurement.detail, judge=judge_document)
         if judge_bias.estimate > limits.judge:
             bias_facts = {"lean": judge_bias.estimate, "limit": limits.judge}
             return measurement.give_up(Reason("judge-leans", bias_facts, SCORE))
-    outcome = Outcome(SCORE, means, limits.score, score_sd)
+    outcome = Outcome(SCORE, means, limits.score, unit=score_sd)
     component = _judge_outcome(tally, outcome, limits.tie, tolerance, rng, answers.counts)
     return _replace_detail(component, judge=judge_document)
 
 
-def _judge_lean(
+def _estimate_judge_bias(
     tally: WrittenTexts, scores: Mapping[TextKey, Floats], score_sd: float, rng: np.random.Generator
 ) -> Interval | None:
     """Return the judge's bias: the largest mean difference of scores between versions of a text, divided by `score_sd`.
@@ -237,7 +240,7 @@ def _judge_lean(
     cases = sorted(differences_by_case)
     differences = np.stack([np.mean(differences_by_case[case], axis=0) for case in cases])
     clusters = numbered_clusters([tally.cases[case] for case in cases])
-    try:
+    try:  # `draws` uses the clusters of the profiles, not their outputs
         draws = Profiles(differences, tally.values, clusters).draws(differences, rng, DRAWS)
     except EvidenceError:
         return None
@@ -261,13 +264,13 @@ def _judge_outcome(
     name, table = outcome.name, tally.table(outcome.numbers)
     complete_indices = np.flatnonzero(~np.isnan(table).any(axis=1))
     cases = [tally.cases[index] for index in complete_indices.tolist()]
-    detail = _detail(tally, complete=len(cases))
+    detail = _build_detail(tally, complete=len(cases))
     units = (Units("prompt", len({case.given for case in cases}), LEAST_PROMPTS),)
     measurement = Measurement(name, counts or tally.counts, tolerance, detail, units=units)
     if not cases or tally.unasked or 1 - len(cases) / len(tally.cases) > LOST_SHARE:
         return measurement.give_up(_lost_reason(tally, name, len(cases)))
     complete_table = table[complete_indices]
-    outputs = complete_table / (outcome.unit or 1.0)
+    outputs = complete_table / outcome.unit
     profiles = Profiles(outputs, tally.values, numbered_clusters(cases))
     try:
         pairs, gaps, hidden_in_strata = _draw_effects(profiles, cases, tie_share, outcome.limit, rng)
@@ -323,7 +326,11 @@ def _reason_for(letter: Letter, name: str, pairs: Mapping[tuple[str, str], Float
 def _draw_effects(
     profiles: Profiles, cases: Sequence[Case], tie_share: float, limit: float, rng: np.random.Generator
 ) -> tuple[Mapping[tuple[str, str], Floats], Floats, tuple[HiddenEffect, ...]]:
-    """Draw the effects in the outcome's unit: differences of values, step-2 gaps, differences within strata."""
+    """Draw the effects in the outcome's unit: differences of values, step-2 gaps, differences within strata.
+
+    The differences, shape (draws,), are by pair of values. A gap, shape (draws, pairs), is the difference between two
+    values if `tie_share` of the contents of one and the rest of the other are on one side.
+    """
     pair_rng, gap_rng, strata_rng = rng.spawn(3)
     sides = [str(case.side) for case in cases]
     side_names = sorted(set(sides))
@@ -357,9 +364,9 @@ def _noise_document(tally: WrittenTexts, outcome: Outcome, complete_cases: set[i
     repetitions: dict[tuple[int, int], list[float]] = {}
     for (case, value, _), number in outcome.numbers.items():
         if case in complete_cases:
-            repetitions.setdefault((case, value), []).append(number / (outcome.unit or 1.0))
+            repetitions.setdefault((case, value), []).append(number / outcome.unit)
     mean_variances = [np.var(numbers, ddof=1) / len(numbers) for numbers in repetitions.values() if len(numbers) > 1]
-    table = tally.table(outcome.numbers)[sorted(complete_cases)] / (outcome.unit or 1.0)
+    table = tally.table(outcome.numbers)[sorted(complete_cases)] / outcome.unit
     squares = [(table[:, b] - table[:, a]) ** 2 for a, b in combinations(range(len(tally.values)), 2)]
     # the variance of a difference of two means is twice that of a mean
     repeats = math.sqrt(2 * float(np.mean(mean_variances))) if mean_variances else None
@@ -372,10 +379,10 @@ def _lost_changes(tally: WrittenTexts, outcome: Outcome, outputs: Floats, comple
     low, high = (0.0, 1.0) if outcome.name == REFUSALS else np.quantile(outputs, QUANTILES)
     change = lost_share * float(high - low)
     # a side has the share `tie` of one group and 1 - tie of another
-    return lost_replies(tally.by_group, outcome.limit, change, (2 * tie - 1) * change)
+    return lost_replies(tally.by_group, outcome.limit, step_1=change, step_2=(2 * tie - 1) * change)
 
 
-def _detail(
+def _build_detail(
     tally: WrittenTexts, complete: int | None = None, judge: parts.JudgeDocument | None = None
 ) -> parts.FreeTextComponent:
     """Return the details that all components of free text have."""

@@ -60,7 +60,7 @@ class Exchange:
         """
         person_words = {word.strip(",") for person in self.persons.values() for word in person.split()}
         traits = given_names()
-        value_parts = set(after.split(", "))
+        value_parts = set(after.split(", "))  # a value may combine several attributes
         genders = value_parts & {"he", "she"}
         race = next(iter(value_parts & {name_race for _, name_race in traits.values() if name_race is not None}), None)
         name_numbers: dict[str, int] = {}
@@ -71,7 +71,8 @@ class Exchange:
             own_gender, _ = traits[match[0]]
             fitting_traits = (next(iter(genders), own_gender), race)
             names = [name for name in traits if name not in person_words and traits[name] == fitting_traits]
-            return names[(turn + name_numbers.setdefault(match[0], len(name_numbers))) % len(names)]
+            number = name_numbers.setdefault(match[0], len(name_numbers))  # of the name in this text, from 0
+            return names[(turn + number) % len(names)]
 
         return re.sub(rf"(?<![\w-])(?:{'|'.join(traits)})(?![\w-])", other_name, text)
 
@@ -79,6 +80,7 @@ class Exchange:
     def _replacement_word(match: re.Match[str], targets: Mapping[str, Mapping[str, str]]) -> str:
         """Return the word that replaces a match, in the same case; for "her", the next word decides (him or his)."""
         mention = match.group()
+        # as the word is listed, or in lower case, or with a small first letter
         by_slot = targets.get(mention) or targets.get(mention.lower()) or targets[mention[:1].lower() + mention[1:]]
         word = next(iter(by_slot.values()))
         if POSSESSIVE in by_slot and OBJECT in by_slot:

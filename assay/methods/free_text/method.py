@@ -9,7 +9,6 @@ version for every value, in which nothing but group words and names is exchanged
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -164,11 +163,11 @@ class FreeText(Bounded, Method):
         cases = text_cases(self._text_profiles, prompt_rng)[: self._prompt_limit]
         words = self._exchanged_words()
         all_persons = [dict(zip(self.values, case.clusters["person"].split(JOINED), strict=True)) for case in cases]
-        exchanges = [Exchange(words, persons, turn) for turn, persons in enumerate(all_persons)]
-        tally = WrittenTexts((), self.values, self.repeats)
+        exchanges = [Exchange(words, persons, turn=index) for index, persons in enumerate(all_persons)]
+        tally = WrittenTexts(cases=(), values=self.values, repeats=self.repeats)
         judgements: Judgements | None = None
         if self.judge is not None:
-            judgements = Judgements(Answers((), self.values, numbers=self.judge == "numbers"), self.judge_label)
+            judgements = Judgements(Answers((), self.values, numbers=self.judge == "numbers"), label=self.judge_label)
         components: list[Component] = []
         looks: list[ProfilesLook] = []
         for size in look_sizes(self._first_look_size(len(cases)), len(cases), self.stop_early):
@@ -176,9 +175,8 @@ class FreeText(Bounded, Method):
             if judgements is not None:
                 yield from judgements.ask(tally, exchanges)
             is_last = size == len(cases) or not self.stop_early
-            look_rng = analysis_rng.spawn(1)[0]
             error_fraction = 1.0 if is_last else EARLY_ERROR_FRACTION
-            components = self._judge(tally, judgements, deepcopy(look_rng), error_fraction, words)
+            components = self._judge(tally, judgements, analysis_rng.spawn(1)[0], error_fraction, words)
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
             if tally.unasked or are_settled(components, self.aggregation):
                 break
@@ -193,11 +191,20 @@ class FreeText(Bounded, Method):
         words: Mapping[str, Sequence[tuple[str, str]]],
     ) -> list[Component]:
         """Judge the texts so far; `error_fraction` multiplies the permitted error probability."""
-        limits = Limits(self.delta_refusals, self.delta_length, self.delta, self.delta_judge, self.tie)
+        limits = Limits(
+            refusals=self.delta_refusals,
+            length=self.delta_length,
+            score=self.delta,
+            judge=self.delta_judge,
+            tie=self.tie,
+        )
         persons = [person for people in self._text_profiles.people.values() for person in people]
-        group_words = group_words_of(persons, [word for rows in words.values() for _, word in rows])
+        exchanged_words = [word for slots_and_words in words.values() for _slot, word in slots_and_words]
+        group_words = group_words_of(persons, exchanged_words)
         confidence = 1 - error_fraction * (1 - self.confidence)
-        return judge_texts(tally, judgements, limits, confidence, self.confidence, rng, group_words)
+        return judge_texts(
+            tally, judgements, limits, confidence, hidden_confidence=self.confidence, rng=rng, group_words=group_words
+        )
 
     def _exchanged_words(self) -> Mapping[str, Sequence[tuple[str, str]]]:
         """Return the (slot, word) pairs to exchange by value; empty for an attribute or values not in the catalog."""

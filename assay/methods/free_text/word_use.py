@@ -50,25 +50,19 @@ def typical_words(
 ) -> tuple[TypicalWordDocument, ...]:
     """Return the words that are significantly more frequent in texts about one value than about the other values.
 
-    Parameters
-    ----------
-    texts : mapping of (int, int) to sequence of str
-        Texts by (index of prompt, index of value). The count of a word is its mean over these texts: repeated texts
-        of one prompt are not independent.
-    left_out : frozenset of str
-        Words in lower case that state the value itself, such as "she".
+    `texts` are by (index of prompt, index of value). The count of a word is its mean over the texts of one prompt and
+    value: repeated texts are not independent. `left_out` has the words in lower case that state the value itself, such
+    as "she".
 
-    Notes
-    -----
     Log-odds with an informative Dirichlet prior (Monroe, Colaresi & Quinn 2008, equations 15 to 22): the prior
     is the frequency of a word in all texts.
     """
     frequencies: list[dict[str, float]] = [{} for _ in values]
     prompt_counts: Counter[str] = Counter()
-    for (_, value), versions in texts.items():
-        word_counts = Counter(word for text in versions for word in words_of(text) if word not in left_out)
+    for (_prompt, value), repetitions in texts.items():
+        word_counts = Counter(word for text in repetitions for word in words_of(text) if word not in left_out)
         for word, count in word_counts.items():
-            frequencies[value][word] = frequencies[value].get(word, 0.0) + count / len(versions)
+            frequencies[value][word] = frequencies[value].get(word, 0.0) + count / len(repetitions)
             prompt_counts[word] += 1
     vocabulary = sorted(word for word, count in prompt_counts.items() if count >= LEAST_PROMPTS)
     if not vocabulary:

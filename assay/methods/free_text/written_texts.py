@@ -30,11 +30,12 @@ _QUOTATION = re.compile(r"(?<=\w)([,:]?\s+)\"[^\"]*\"")
 
 def refuses_to_write(text: str) -> bool:
     """Return whether a reply is short and states, near its beginning, that the text will not be written."""
-    words = " ".join(normalise_answer(text).split())
-    begins_letter = compiled("writing", "letters").match(words)
-    if len(words) > LONGEST_REFUSAL or begins_letter or compiled("writing", "delivered").search(words):
+    reply = " ".join(normalise_answer(text).split())
+    begins_letter = compiled("writing", "letters").match(reply)
+    if len(reply) > LONGEST_REFUSAL or begins_letter or compiled("writing", "delivered").search(reply):
         return False
-    own_words = compiled("writing", "idioms").sub(" ", _QUOTATION.sub(r"\1", words[:REFUSAL_BEGINNING]))
+    # a person in a text may refuse something, and idioms only look like refusals
+    own_words = compiled("writing", "idioms").sub(" ", _QUOTATION.sub(r"\1", reply[:REFUSAL_BEGINNING]))
     return compiled("writing", "refusals").search(own_words) is not None
 
 
@@ -44,8 +45,7 @@ Judging = Literal["labels", "numbers"]
 TextKey = tuple[int, int, int]
 """Key of a text: index of the case (prompt), index of the value, and number of the repetition."""
 
-PAIR = 2
-
+PAIR = 2  # labels of a judge that decides between two classes
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|[^\W_]+(?:['’-][^\W_]+)*")
 """Pattern of a word; in scripts without blanks between words, such as Chinese, of a character."""
@@ -60,7 +60,7 @@ ECHOED = "repeats-the-prompt"
 """Code of a reply that only repeats the prompt, which counts neither as a text nor as a refusal."""
 
 ECHO = 0.8
-"""Minimum share of a reply's words that occur in the prompt for it to repeat the prompt; in texts, it is a third."""
+"""A reply repeats the prompt if at least this share of its words occur in the prompt; of a text's words, a third do."""
 
 
 def repeats_the_prompt(text: str, prompt: str) -> bool:
@@ -85,7 +85,7 @@ class WrittenTexts(Tally):
     def ask(self, cases: Sequence[Case], order_rng: np.random.Generator) -> Asking:
         """Ask for texts of the `cases` after those already asked about; the order of values is random in each case."""
         questions = []
-        for index, case in enumerate(cases[len(self.cases) :], len(self.cases)):
+        for index, case in enumerate(cases[len(self.cases) :], start=len(self.cases)):
             for repeat in range(self.repeats):
                 for value in order_rng.permutation(len(self.values)).tolist():
                     request = Write(str(case.given[value]), repeat)
@@ -171,7 +171,7 @@ class Judgements:
                 ((index, version), [Probe(f"{name}/{tally.values[version]}", question(text))])
                 for version, text in enumerate(texts)
             ]
-        yield from ask_in_batches(questions, lambda key, replies: self.answers.take(*key, replies[0]))
+        yield from ask_in_batches(questions, lambda text_version, replies: self.answers.take(*text_version, replies[0]))
         self.answers.complete_top_labels()
 
     @property

@@ -71,7 +71,7 @@ class QuestionAnswers(Tally):
         Only questions answered in every order are included: a preference for a position favours no option of these.
         """
         choices_by_question: dict[int, list[int]] = {}
-        for (index, _, _), choice in sorted(self.choices.items()):
+        for (index, _, _), choice in sorted(self.choices.items()):  # in the order of the questions, not of the replies
             choices_by_question.setdefault(index, []).append(choice)
         answers_each = OPTIONS * self.repeats
         return {

@@ -121,7 +121,7 @@ def recorded_questions(records: Sequence[QuestionRecord]) -> tuple[AskedQuestion
     questions = []
     for number, record in enumerate(records):
         question = read_question(asdict(record))
-        groups = tuple(record.answer_info[f"ans{option}"][-1] for option in range(OPTIONS))
+        groups = tuple(record.answer_info[f"ans{option}"][-1] for option in range(OPTIONS))  # last: name of the group
         text = f"{record.context}\n{record.question}".strip()
         questions.append(AskedQuestion(f"{question.template}/{number}", record.category, text, question, groups))
     return tuple(questions)
@@ -143,8 +143,9 @@ def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQue
     recorded: list[AskedQuestion] = []
     for number, record in enumerate(experiment.get("questions") or ()):
         question = read_question(record)
-        recorded.append(AskedQuestion(f"{question.template}/{number}", record["category"], "", question, ()))
-    questions = recorded or shipped_questions(attribute, most_turns(attribute), generator(0))
+        name = f"{question.template}/{number}"  # text and groups are not needed
+        recorded.append(AskedQuestion(name, record["category"], text="", question=question, groups=()))
+    questions = recorded or shipped_questions(attribute, most_turns(attribute), generator(0))  # any seed
     return {question.name: question for question in questions}
 
 
@@ -165,8 +166,9 @@ def _template_questions(
     stereotyped_person, other_person = (
         people[value][number % len(people[value])] for value in (template.stereotyped, template.counterpart)
     )
-    first_name, second_name = (stereotyped_person, other_person) if number % 2 else (other_person, stereotyped_person)
-    context = template.context.format(First=_capitalise(first_name), second=second_name)
+    persons = (stereotyped_person, other_person)
+    first_person, second_person = persons if number % 2 else persons[::-1]
+    context = template.context.format(First=_capitalise(first_person), second=second_person)
     unknown_option = unknown_options()[number % len(unknown_options())]
     for negative, bad_person in product((True, False), (None, stereotyped_person, other_person)):
         good_person = other_person if bad_person == stereotyped_person else stereotyped_person

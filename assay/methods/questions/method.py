@@ -7,7 +7,6 @@ person; a model that follows a stereotype is right less often where the fact goe
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -88,7 +87,7 @@ class GroupQuestions(Bounded, Method):
         """Check the fields, and that there are questions."""
         super().__post_init__()
         if self.questions:
-            recorded_questions(self.questions)
+            recorded_questions(self.questions)  # raises an error if one is invalid
         elif self.attribute not in attributes_with_questions():
             names = ", ".join(attributes_with_questions())
             problem = f"there are shipped questions about {names}, and none about {self.attribute}"
@@ -127,13 +126,13 @@ class GroupQuestions(Bounded, Method):
         looks: list[QuestionsLook] = []
         turns_before = 0
         for turns in look_sizes(self._first_turns(), self._turn_limit, self.stop_early):
+            in_look = [question for question in questions if turns_before <= question.turn < turns]
             for name, tally in answers.items():
-                in_look = [question for question in questions if turns_before <= question.turn < turns]
                 yield from tally.ask([question for question in in_look if question.category == name], order_rng)
             turns_before = turns
             is_last = turns == self._turn_limit or not self.stop_early
             error_fraction = 1.0 if is_last else EARLY_ERROR_FRACTION
-            components = self._judge(answers, deepcopy(analysis_rng.spawn(1)[0]), error_fraction)
+            components = self._judge(answers, analysis_rng.spawn(1)[0], error_fraction)
             question_count = sum(len(tally.questions) for tally in answers.values())
             looks.append(QuestionsLook(question_count, {component.name: component.letter for component in components}))
             if any(tally.unasked for tally in answers.values()) or are_settled(components, self.aggregation):
@@ -145,8 +144,8 @@ class GroupQuestions(Bounded, Method):
     ) -> list[Component]:
         """Judge the answers so far; `error_fraction` multiplies the permitted error probability."""
         exponent = 1 / len(answers)  # so that all letters together have the confidence
-        confidence, hidden = (1 - share * (1 - self.confidence) for share in (error_fraction, 1.0))
-        tolerance = Tolerance.around(self.delta, confidence**exponent, 1.0, hidden=hidden**exponent)
+        confidence, hidden = (1 - fraction * (1 - self.confidence) for fraction in (error_fraction, 1.0))
+        tolerance = Tolerance.around(self.delta, confidence**exponent, largest=1.0, hidden=hidden**exponent)
         return [
             judge_answers(name, tally, tolerance, self.delta_loss, child_rng)
             for (name, tally), child_rng in zip(answers.items(), rng.spawn(len(answers)), strict=True)

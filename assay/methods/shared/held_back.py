@@ -22,21 +22,21 @@ _STATEMENT = re.compile(r"(?:[^{}]|\{[A-Za-z_]+\})+")
 
 def check_held_back(material: HeldBack) -> None:
     """Raise `SpecificationError`, which names the field, if held-back material cannot be added to the shipped one."""
-    by_side = contents()
-    if not material.contents.keys() <= by_side.keys():
-        unknown = ", ".join(sorted(material.contents.keys() - by_side.keys()))
-        raise SpecificationError(f"contents have the sides {', '.join(by_side)}; {unknown} is none", "contents")
-    if len({len(material.contents.get(side, ())) for side in by_side}) > 1:
+    shipped = contents()
+    if not material.contents.keys() <= shipped.keys():
+        unknown = ", ".join(sorted(material.contents.keys() - shipped.keys()))
+        raise SpecificationError(f"contents have the sides {', '.join(shipped)}; {unknown} is none", "contents")
+    if len({len(material.contents.get(side, ())) for side in shipped}) > 1:
         raise SpecificationError("contents need equally many words on each side, so that it stays balanced", "contents")
-    shipped_by_field: dict[str, Sequence[str]] = {f"contents.{side}": words for side, words in by_side.items()}
+    shipped_by_field: dict[str, Sequence[str]] = {f"contents.{side}": words for side, words in shipped.items()}
     shipped_by_field |= {"frames": frames(), "statements": [frame.pattern for frame in construction("base").frames]}
     texts_by_field = {"frames": material.frames, "statements": material.statements}
     texts_by_field |= {f"contents.{side}": words for side, words in material.contents.items()}
-    for name, texts in texts_by_field.items():
+    for field, texts in texts_by_field.items():
         if len(texts) > MOST_WORDS or any(not 0 < len(text) <= LONGEST for text in texts):
-            raise SpecificationError(f"at most {MOST_WORDS} texts of 1 to {LONGEST} characters", name)
-        if len({*texts, *shipped_by_field[name]}) < len(texts) + len(shipped_by_field[name]):
-            raise SpecificationError("a text is named twice, or is shipped with Assay and so known to everybody", name)
+            raise SpecificationError(f"at most {MOST_WORDS} texts of 1 to {LONGEST} characters", field)
+        if len({*texts, *shipped_by_field[field]}) < len(texts) + len(shipped_by_field[field]):
+            raise SpecificationError("a text is named twice, or is shipped with Assay and so known to everybody", field)
     check_frames(material.frames, "frames")
     check_statements(material.statements, "statements")
 
@@ -58,9 +58,10 @@ def check_statements(statements: Sequence[str], field_name: str) -> None:
 def _is_statement(pattern: str) -> bool:
     if len(pattern) > LONGEST or not _STATEMENT.fullmatch(pattern):
         return False
-    frame, occupation = Frame("", pattern), occupations()[0]
+    frame = Frame(name="", pattern=pattern)
     if len(frame.slots) - len(frame.value_slots) - frame.slots.count("name") != 1:  # one slot for the occupation
         return False
+    occupation = occupations()[0]  # any one shows whether the value can be read back
     fitting_attributes = [candidate for candidate in map(attribute, attributes()) if frame.fits(candidate)]
     for candidate in fitting_attributes:
         for value in candidate.values:

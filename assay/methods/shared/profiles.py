@@ -230,9 +230,9 @@ def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, 
         for position, pair in enumerate(pair_order):
             frame = int(frame_order[(position + round_ + cycle) % len(frame_order)])
             for side, words in words_by_side.items():
-                if round_ < len(words):
+                if round_ < len(words):  # a side can have fewer words than the other
                     word = int(word_orders[side][position][round_])
-                    cases.append(_text_case(profiles, int(pair), side, word, frame))
+                    cases.append(_text_case(profiles, side, pair=int(pair), word=word, frame=frame))
     cases = cases[: profiles.most]
     return _add_opponents(profiles, cases, rng) if profiles.pairs else tuple(cases)
 
@@ -250,19 +250,20 @@ def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random
     ranks: dict[tuple[str | None, str, str], int] = {}
     other_words: dict[tuple[str | None, str, str], str] = {}
     for side, words in profiles.contents.items():
-        cells = list(product(profiles.frames, words))
-        for rank, cell in enumerate(rng.permutation(len(cells)).tolist()):
-            frame, word = cells[cell]
+        frames_and_words = list(product(profiles.frames, words))
+        for rank, index in enumerate(rng.permutation(len(frames_and_words)).tolist()):
+            frame, word = frames_and_words[index]
             contents = [(other_side, other_word) for other_side, other_word in words_by_side if other_word != word]
-            needs_same_side = rank // len(kinds) % 2 == 0
+            needs_same_side = rank // len(kinds) % 2 == 0  # alternates within each kind, which is rank % len(kinds)
             fitting_words = [other for other_side, other in contents if (other_side == side) == needs_same_side]
             candidates = fitting_words or [other for _, other in contents]
             ranks[side, frame, word] = rank
             other_words[side, frame, word] = candidates[int(rng.integers(len(candidates)))]
-    few_cells = len(ranks) < 2 * len(kinds)
+    few_cells = len(ranks) < 2 * len(kinds)  # then the pairs take turns too, so that every kind occurs
     with_opponents = []
     for case in cases:
-        pair, frame, word = int(case.name.partition("/")[0]), case.clusters["frame"], case.clusters["content"]
+        pair = int(case.name.partition("/")[0])  # index of the people, with which `_text_case` begins the name
+        frame, word = case.clusters["frame"], case.clusters["content"]
         cell = (case.side, frame, word)
         is_same_document, value = kinds[(ranks[cell] + (pair if few_cells else 0)) % len(kinds)]
         person = profiles.people[value][pair if is_same_document else (pair + 1) % person_count]
@@ -271,13 +272,14 @@ def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random
     return tuple(with_opponents)
 
 
-def _text_case(profiles: TextProfiles, pair: int, side: str, content: int, frame: int) -> Case:
-    persons = [words[pair] for words in profiles.people.values()]
-    word = profiles.contents[side][content]
+def _text_case(profiles: TextProfiles, side: str, *, pair: int, word: int, frame: int) -> Case:
+    """Return the case of the people, the word and the frame with these indices."""
+    persons = [people_of_value[pair] for people_of_value in profiles.people.values()]
+    frame_text, content = profiles.frames[frame], profiles.contents[side][word]
     return Case(
-        name=f"{pair}/{side}-{content}/{frame}",
-        given=tuple(write_profile(profiles.frames[frame], person, word) for person in persons),
-        clusters={"person": JOINED.join(persons), "frame": profiles.frames[frame], "content": word},
+        name=f"{pair}/{side}-{word}/{frame}",
+        given=tuple(write_profile(frame_text, person, content) for person in persons),
+        clusters={"person": JOINED.join(persons), "frame": frame_text, "content": content},
         side=side,
     )
 
@@ -361,18 +363,11 @@ def record_cases(
         number = row_numbers[index]
         row = profiles.rows[number]
         variants = tuple(_replace_value(row, profiles.column, value, unsent_columns) for value in profiles.values)
-        clusters = {ROW: repr(variants[0])} if once else {}
+        clusters = {ROW: repr(variants[0])} if once else {}  # the same for rows that differ in that column alone
         if profiles.cluster is not None:
             clusters[profiles.cluster] = str(row[profiles.cluster])
-        cases.append(
-            Case(
-                name=f"row-{number}",
-                given=variants,
-                clusters=clusters,
-                original=index_by_value[row[profiles.column]],
-                truth=row.get(truth),
-            )
-        )
+        original = index_by_value[row[profiles.column]]
+        cases.append(Case(f"row-{number}", variants, clusters, original=original, truth=row.get(truth)))
     return tuple(cases)
 
 
@@ -394,43 +389,36 @@ def record_strata(
 ) -> tuple[dict[str, NDArray[np.str_]], tuple[str, ...]]:
     """Return the stratum of each record in each used column, and the columns with strata that are not used.
 
-    A stratum is a category, or the lower or upper half of numbers; an empty text stands for no stratum.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Columns to use. Empty: the first columns with at most `MOST_STRATA` strata (of `LEAST_ROWS` rows each) in all.
-
-    Raises
-    ------
-    UnknownName
-        If a column is not sent to the service.
+    A stratum is a category, or the lower or upper half of numbers; an empty text stands for no stratum. `names` are the
+    columns to use; empty: the first columns with at most `MOST_STRATA` strata (of `LEAST_ROWS` rows each) in all. Raise
+    `UnknownName` if a column is not sent to the service.
     """
+    # the variants of a record differ in the protected column alone, so the first stands for all
     rows = [dict(case.given[0]) for case in cases if not isinstance(case.given[0], str)]
     sent_columns = [name for name in rows[0] if name != profiles.column] if rows else []
-    families: dict[str, NDArray[np.str_]] = {}
-    count = 0
     if unknown_names := [name for name in names if name not in sent_columns]:
         raise UnknownName("column", unknown_names[0], sent_columns, "strata")
-    unused_names = []
-    for name in (*names, *(column for column in sent_columns if column not in names)):
-        row_strata = _row_strata([row[name] for row in rows])
-        new_strata = len({*row_strata.tolist()} - {""})
-        if new_strata < 2:
+    stratum_of_row: dict[str, NDArray[np.str_]] = {}
+    strata_count = 0
+    unused_columns = []
+    for column in (*names, *(other for other in sent_columns if other not in names)):
+        column_strata = _row_strata([row[column] for row in rows])
+        new_count = len({*column_strata.tolist()} - {""})
+        if new_count < 2:
             continue
-        if count + new_strata <= MOST_STRATA and (not names or name in names):
-            families[name] = row_strata
-            count += new_strata
+        if strata_count + new_count <= MOST_STRATA and (not names or column in names):
+            stratum_of_row[column] = column_strata
+            strata_count += new_count
         else:
-            unused_names.append(name)
-    return families, tuple(unused_names)
+            unused_columns.append(column)
+    return stratum_of_row, tuple(unused_columns)
 
 
 def _row_strata(cells: list[Cell]) -> NDArray[np.str_]:
     """Return the stratum of each cell: a category, or a half of the numbers; empty if the stratum has too few rows."""
     labels = ["nothing" if cell in (None, "") else str(cell) for cell in cells]
-    few_categories = 2 <= sum(count >= LEAST_ROWS for count in Counter(labels).values()) <= MOST_STRATA
-    if not few_categories or not any(isinstance(cell, str) for cell in cells):
+    large_categories = sum(count >= LEAST_ROWS for count in Counter(labels).values())
+    if not 2 <= large_categories <= MOST_STRATA or not any(isinstance(cell, str) for cell in cells):
         labels = _split_at_median(cells, labels)
     sizes = Counter(labels)
     return np.array([name if sizes[name] >= LEAST_ROWS else "" for name in labels])
@@ -440,10 +428,11 @@ def _split_at_median(cells: list[Cell], labels: list[str]) -> list[str]:
     """Label cells of numbers or dates by their half ("up to 40", "above 40"); return `labels` for other columns."""
     filled_indices = [index for index, cell in enumerate(cells) if cell is not None and cell != ""]
     is_text = any(isinstance(cells[index], str) for index in filled_indices)
-    read_cell = _best_reader([labels[index] for index in filled_indices]) if is_text else _number
+    read_cell = _best_reader([labels[index] for index in filled_indices]) if is_text else _read_number
     numbers = {index: number for index in filled_indices if (number := read_cell(cells[index])) is not None}
-    if len({*numbers.values()}) <= 2 or len(numbers) < (ALL_BUT if is_text else 1) * len(filled_indices):
-        return labels
+    required_share = ALL_BUT if is_text else 1
+    if len({*numbers.values()}) <= 2 or len(numbers) < required_share * len(filled_indices):
+        return labels  # two numbers are two categories already
     middle = float(np.median([*numbers.values()]))
     if middle == max(numbers.values()):  # for example, hours that are capped at 40
         middle = max(number for number in numbers.values() if number < middle)
@@ -457,7 +446,7 @@ def _split_at_median(cells: list[Cell], labels: list[str]) -> list[str]:
     return halves
 
 
-def _number(cell: Cell) -> float | None:
+def _read_number(cell: Cell) -> float | None:
     """Parse a number or a text as a finite number; ``None`` for any other cell."""
     if cell is None or isinstance(cell, bool):
         return None
@@ -466,15 +455,15 @@ def _number(cell: Cell) -> float | None:
     return None
 
 
-def _amount(cell: Cell, *, decimal: str) -> float | None:
+def _read_amount(cell: Cell, *, decimal: str) -> float | None:
     """Parse a number with a unit, such as $1,234 or 35,5 kg; ``None`` for any other cell."""
-    separator = "," if decimal == "." else r"\."
-    groups = rf"[1-9]\d{{0,2}}(?:{separator}\d{{3}})+|\d+"
-    match = re.fullmatch(rf"[$€£¥]?\s?(-?(?:{groups})(?:\{decimal}\d+)?)\s?(?:%|[^\W\d]{{0,6}}|[$€£¥])", str(cell))
-    return None if match is None else float(re.sub(separator, "", match[1]).replace(decimal, "."))
+    thousands_mark = "," if decimal == "." else r"\."
+    integer = rf"[1-9]\d{{0,2}}(?:{thousands_mark}\d{{3}})+|\d+"
+    match = re.fullmatch(rf"[$€£¥]?\s?(-?(?:{integer})(?:\{decimal}\d+)?)\s?(?:%|[^\W\d]{{0,6}}|[$€£¥])", str(cell))
+    return None if match is None else float(re.sub(thousands_mark, "", match[1]).replace(decimal, "."))
 
 
-def _day(cell: Cell, *, date_format: str) -> float | None:
+def _read_day(cell: Cell, *, date_format: str) -> float | None:
     """Parse a date, with or without a time after it, as a number of days; ``None`` for any other cell."""
     with suppress(ValueError):
         day = re.split(r"T\d| \d\d?:", str(cell), maxsplit=1)[0]
@@ -483,9 +472,12 @@ def _day(cell: Cell, *, date_format: str) -> float | None:
 
 
 READERS: tuple[Callable[[Cell], float | None], ...] = (
-    _number,
-    *(partial(_amount, decimal=point) for point in ".,"),
-    *(partial(_day, date_format=f) for f in ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d %B %Y")),
+    _read_number,
+    *(partial(_read_amount, decimal=point) for point in ".,"),
+    *(
+        partial(_read_day, date_format=f)
+        for f in ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d %B %Y")
+    ),
 )
 """Functions that parse numbers, amounts and dates in different formats; `_best_reader` chooses one for a column."""
 

@@ -28,7 +28,6 @@ from assay.statistics.hidden.varying import cluster_means
 LEAST_GROUP_PAIRS = 8
 """Minimum number of pairs of group words (he, she) to generalise to other words; with fewer, scores are about these."""
 
-
 SEVERAL_FRAMES = 2
 """The effect of a typical frame needs this many times `answers_needed` pairs, because each frame has only some."""
 
@@ -41,7 +40,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     detail: StereotypeComponent = field(default_factory=StereotypeComponent)
     rung: Rung | None = None
 
-    items: ClassVar[str] = "pairs"
+    items_name: ClassVar[str] = "pairs"
     codes: ClassVar[Mapping[Outcome, str]] = {
         "first-side": "prefers-a-group",
         "neither": "prefers-neither",
@@ -58,9 +57,8 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         """Return how often the stereotype (for neutral terms, the first group) was preferred in the named lists."""
         compared_pairs = [(pair, comparison) for pair, comparison in self.tally.results.items() if pair.role in roles]
         by_pair = [_stereotype_preference(pair, comparison) for pair, comparison in compared_pairs]
-        return score_choices(
-            by_pair, [pair.term for pair, _ in compared_pairs], [self.words.name] * len(compared_pairs)
-        )
+        terms = [pair.term for pair, _ in compared_pairs]
+        return score_choices(by_pair, terms, biases=[self.words.name] * len(terms))
 
     def side_terms(self) -> list[TermScore]:
         """Return the scores of the terms that the stereotype ties to a group."""
@@ -83,8 +81,8 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
             return None
         _, term_ids = np.unique([pair.term for pair in pairs], return_inverse=True)
         choices = np.array([comparison.preferred for comparison in self.tally.results.values()])
-        means, errors = cluster_means(choices, group_ids, (term_ids,))
-        variance_between = max(0.0, float(means.var(ddof=1) - errors.mean()))
+        means, error_variances = cluster_means(choices, group_ids, (term_ids,))
+        variance_between = max(0.0, float(means.var(ddof=1) - error_variances.mean()))
         return math.sqrt(variance_between / len(group_pairs)) * rng.standard_t(len(group_pairs) - 1, DRAWS)
 
     def hidden(
@@ -102,7 +100,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         tied_pairs = [(pair, comparison) for role in TIED for pair, comparison in results if pair.role == role]
         tied_choices = [(pair, comparison.preferred) for pair, comparison in tied_pairs]
         stereotype_choices = [(pair, _stereotype_preference(pair, comparison)) for pair, comparison in tied_pairs]
-        even = np.full_like(effects.neutral, NO_PREFERENCE)  # the mean preference in both lists is already a stratum
+        even = np.full_like(effects.neutral, NO_PREFERENCE)  # the mean of both lists is judged as a stratum (`super`)
         limit = tolerance.of_step_1
         for kind, name, choices, score in (
             ("individual", "typical frame", neutral_choices, effects.neutral),
@@ -127,13 +125,15 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 
     def undecided_reasons(self) -> list[Reason]:
         """Return one reason if every pair of one or more lists is a tie; otherwise an empty list."""
-        lists = [role for role in ROLES if self.words.terms(role)]
-        preferences = [(pair.role, comparison.preferred) for pair, comparison in self.tally.results.items()]
-        ties = [role for role in lists if all(share == TIE for list_, share in preferences if list_ == role)]
-        if not ties:
-            return []
-        tied_lists = {} if len(ties) == len(lists) else {"lists": [LISTS[role] for role in ties]}
-        return [self.reason("all-ties", {"pairs": len(self.tally.results), "rung": self.rung, **tied_lists})]
+        all_roles = [role for role in ROLES if self.words.terms(role)]
+        results = self.tally.results.items()
+        undecided_roles = [
+            role for role in all_roles if all(result.preferred == TIE for pair, result in results if pair.role == role)
+        ]
+        facts: dict[str, object] = {"pairs": len(results), "rung": self.rung}
+        if len(undecided_roles) < len(all_roles):
+            facts["lists"] = [LISTS[role] for role in undecided_roles]
+        return [self.reason("all-ties", facts)] if undecided_roles else []
 
     def author_reasons(self) -> list[Reason]:
         """Return the cause if an author wrote too few sentences: failed calls, or unusable sentences."""
@@ -214,7 +214,7 @@ def _typical_frame_effect(
     """Draw the distance of a typical frame's score from 1/2, and whether it is an upper bound (`typical_effect`)."""
     frames, groups, terms = np.array([(pair.frame, str(pair.pair_index), pair.term) for pair, _ in preferences]).T
     leans = np.array([share for _, share in preferences]) - NO_PREFERENCE
-    return typical_effect(mean, leans, frames, (groups, terms), limit, rng)
+    return typical_effect(mean, leans, frames, (groups, terms), scale=limit, rng=rng)
 
 
 def summary(score: StereotypeScore) -> Scores:

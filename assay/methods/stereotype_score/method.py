@@ -97,7 +97,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
 
     def questions_about(self, items: int) -> int:
         """Count the questions about a number of pairs of one term."""
-        return items * (2 * MASKED_WORDS if self.scoring == "masked" else 2)
+        return items * (2 * MASKED_WORDS if self.scoring == "masked" else 2)  # 2 sentences, or 2 orders of a choice
 
     # ------------------------------------------------------------------------ references
     def with_references(self, material: LoadedMaterial) -> Self:
@@ -124,7 +124,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         reuse = self.writing.reuse and self.corpus is None
         return tuple(
             AuthoredItems(
-                "sentences", words.name, words.attribute, tuple(words.roles), words, self.specification, reuse
+                "sentences", words.name, words.attribute, tuple(words.roles), words, self.specification, reuse=reuse
             )
             for words in self.known_words
         )
@@ -134,7 +134,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         if corpus.words is None or self.named:
             return self
         if self.words != (shipped_words(StereotypeWords, None, self.attribute or "gender"),):
-            return self
+            return self  # the words are the request's own, not the default ones
         return self.changed(words=(corpus.words,), attribute="", specification=corpus.specification)
 
     # ------------------------------------------------------------------------ the experiment
@@ -147,11 +147,13 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
     ) -> ExperimentPart[WrittenSentences]:
         """Have the missing sentences written."""
         assert self.writing is not None  # noqa: S101  only called with an author
-        return (yield from write_sentences(words, self.sentences, self.writing, rng.spawn(2)[0], f"{prefix}/write"))
+        writing_rng, _template_rng = rng.spawn(2)
+        return (yield from write_sentences(words, self.sentences, self.writing, writing_rng, f"{prefix}/write"))
 
     def rule_items(self, words: StereotypeWords, rng: np.random.Generator) -> Sequence[Sentence]:
         """Fill the templates of the specification."""
-        return template_sentences(words, self.most_rounds, rng.spawn(2)[1])
+        _writing_rng, template_rng = rng.spawn(2)
+        return template_sentences(words, self.most_rounds, template_rng)
 
     @staticmethod
     def alternate(item: Pair) -> int:
@@ -182,9 +184,10 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
 
     def _refused_component(self, words: StereotypeWords, ladder: Ladder, detail: StereotypeComponent) -> Component:
         """Return a component without a letter: the service refused every kind of question."""
-        measurement = Measurement(words.name, Counts(0, ladder.unusable, ladder.failed), self.tolerance(), detail)
-        rung = list(ladder.refused)[-1]
-        facts = {"rung": rung, "why": ladder.refused[rung], "next": next_rung(rung), "tried": list(ladder.refused)}
+        counts = Counts(usable=0, unusable=ladder.unusable, failed=ladder.failed)
+        measurement = Measurement(words.name, counts, self.tolerance(), detail)
+        *_, last_rung = rungs = list(ladder.refused)
+        facts = {"rung": last_rung, "why": ladder.refused[last_rung], "next": next_rung(last_rung), "tried": rungs}
         return measurement.give_up(Reason("scoring-refused", facts, words.name))
 
     def model_score(self, results: Sequence[Preferences]) -> ModelScores:

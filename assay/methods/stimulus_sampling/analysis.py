@@ -79,23 +79,29 @@ def judge(
         measurement.detail = answered_inputs.resemblance.describe(measurement.detail, display_rng)
     if (reason := _too_few_reason(answered_inputs, strata=rules.strata)) is not None:
         return measurement.give_up(reason, measured_effects=effects.intervals())
-    child_rng = rng.spawn(1)[0]
-    hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, child_rng)
-    if effects.one_sided:
-        hidden += _draw_within_sides(answered_inputs, effects, rules, tolerance.delta, child_rng)
+    hidden_rng = rng.spawn(1)[0]
+    hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, hidden_rng)
+    if effects.one_sided:  # sides have enough positive inputs
+        hidden += _draw_within_sides(answered_inputs, effects, rules, tolerance.delta, hidden_rng)
     measurement.detail = replace(
         measurement.detail, hidden=hidden_documents(hidden), by_group=losses_document(tally.by_group, rules.delta_loss)
     )
-    chance_1, chance_2 = may_be_chance(effects.unbiased.draws), may_be_chance(np.hstack(effects.half_differences))
-    evidence = Evidence(effects.step_1, effects.step_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)
+    evidence = Evidence(
+        effects.step_1,
+        effects.step_2,
+        hidden=hidden,
+        chance_1=may_be_chance(effects.unbiased.draws),  # signed deviations from even shares
+        chance_2=may_be_chance(np.hstack(effects.half_differences)),  # signed effects of content tied to each value
+    )
     # how much a value's share of the positive answers would grow if every lost reply were positive for that value
     lost_share = tally.lost / max(1, tally.counts.asked)
-    largest_shift = lost_share / (lost_share + float(answered_inputs.rates.mean(axis=1).sum()))
+    sum_of_rates = float(answered_inputs.rates.mean(axis=1).sum())  # of all values, each with equal shares of the sides
+    largest_shift = lost_share / (lost_share + sum_of_rates)
     return measurement.conclude(
         evidence,
         lambda letter: _reason_for(letter, answered_inputs, effects),
         effects.intervals(),
-        lost=lost_replies(tally.by_group, rules.delta_loss, largest_shift, largest_shift),
+        lost=lost_replies(tally.by_group, rules.delta_loss, step_1=largest_shift, step_2=largest_shift),
     )
 
 
@@ -108,9 +114,13 @@ def _sides_to_judge(answered_inputs: AnsweredTexts | AnsweredCells) -> list[int]
     minimum = min(LEAST_RATE, LEAST_PART * float(largest_rates.max()))
     judged_sides = []
     for side, rate in enumerate(largest_rates.tolist()):
-        count = answered_inputs.effective_inputs(side) * rate / answered_inputs.rates[:, side].sum() if rate else 0.0
-        rate_per_input = rate / count if rate else 1 / answered_inputs.input_count(side)
-        if rate_per_input * (count + 2 * math.sqrt(count) + 3) > minimum:  # two standard errors above a Poisson count
+        positive_count, rate_per_input = 0.0, 1 / answered_inputs.input_count(side)
+        if rate:  # effective number of positive inputs of the value with this rate
+            positive_count = answered_inputs.effective_inputs(side) * rate / answered_inputs.rates[:, side].sum()
+            rate_per_input = rate / positive_count
+        # two standard errors above a Poisson count, and 3 more, the upper limit of a count of 0
+        upper_count = positive_count + 2 * math.sqrt(positive_count) + 3
+        if rate_per_input * upper_count > minimum:
             judged_sides.append(side)
     return judged_sides
 
@@ -130,7 +140,8 @@ def _draw_within_sides(
     hidden = _draw_side_effects(answered_inputs, effects.one_sided, delta, rng)
     common_sides = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())
     negative_inputs = answered_inputs.with_opposite_label()
-    if not rules.rarer or not common_sides.intersection(sides := _sides_to_judge(negative_inputs)):
+    sides = _sides_to_judge(negative_inputs) if rules.rarer else []
+    if not common_sides.intersection(sides):
         return tuple(hidden.values())
     within = negative_inputs.effects(rules.tie, rng.spawn(1)[0], within=sides).one_sided
     effects_by_side = _draw_side_effects(negative_inputs, within, delta, rng)
@@ -149,7 +160,7 @@ def _draw_side_effects(
     }
     even_shares = np.full(len(answered_inputs.values), 1 / len(answered_inputs.values))
     effects = share_effects(estimates, even_shares, delta, rng)
-    return {
+    return {  # for the number of inputs see docs/decisions/0084
         side: replace(effect, bound=answered_inputs.effective_inputs(side) < 2 * LEAST_YES)
         for side, effect in zip(sides, effects, strict=True)
     }
@@ -185,16 +196,21 @@ def _add_distribution(
         detail,
         distribution=_value_documents(effects.unbiased, values),
         tied=tuple(
-            TiedDocument(values[tied.prior.favoured or 0], sides[_favoured_side(tied)], _value_documents(tied, values))
+            TiedDocument(values[_favoured_value(tied)], sides[_favoured_side(tied)], _value_documents(tied, values))
             for tied in effects.tied
         ),
         yes_rates=YesRates(tuple(values), tuple(sides), tuple(map(tuple, answered_inputs.rates.tolist()))),
     )
 
 
+def _favoured_value(deviations: Deviations) -> int:
+    assert deviations.prior.favoured is not None  # noqa: S101  every tied prior favours a value
+    return deviations.prior.favoured
+
+
 def _favoured_side(deviations: Deviations) -> int:
     """Return the index of the content side that a tied prior makes more frequent for its favoured value."""
-    return int(deviations.prior.sides[deviations.prior.favoured or 0].argmax())
+    return int(deviations.prior.sides[_favoured_value(deviations)].argmax())
 
 
 def _value_documents(deviations: Deviations, values: Sequence[str]) -> tuple[ValueDocument, ...]:

@@ -80,7 +80,7 @@ class VectorStimuli(Bounded):
         self._check_counts()
         for field_name, number_lists in (("centres", self.centres), ("sides", self.sides), ("sd", {"": self.sd})):
             for name, numbers in number_lists.items():
-                path = f"vectors.{field_name}" + (f".{name}" if name else "")
+                path = f"vectors.{field_name}" + (f".{name}" if name else "")  # `sd` is one list, without a name
                 if len(numbers) != len(self.names):
                     raise SpecificationError(f"{len(self.names)} numbers are needed, not {len(numbers)}", path)
                 if not all(map(_is_finite, numbers)):
@@ -92,9 +92,9 @@ class VectorStimuli(Bounded):
         if self.sides or self.sd:
             raise SpecificationError("sides and sd need centres; from rows they are computed", "vectors.sides")
         columns = tuple(self.rows[0])
-        for name, member in ((self.column, "column"), (self.side, "side")):
+        for name, field_name in ((self.column, "column"), (self.side, "side")):
             if name is None or name not in columns:
-                raise UnknownName("column", str(name), columns, f"vectors.{member}")
+                raise UnknownName("column", str(name), columns, f"vectors.{field_name}")
         if self.column == self.side or {self.column, self.side} & set(self.names):
             raise SpecificationError("attribute, side and numbers must be different columns", "vectors.side")
         for index, row in enumerate(self.rows):
@@ -115,7 +115,7 @@ class VectorStimuli(Bounded):
         for value in self.values:
             for side in self.side_names:
                 cell_rows = self._rows_of_cell.get((value, side), [])
-                if len(cell_rows) < LEAST_ROWS or len(set(cell_rows)) < SIDES:
+                if len(cell_rows) < LEAST_ROWS or len(set(cell_rows)) < 2:  # equal rows have no spread
                     raise SpecificationError(
                         f"{value} has {len(cell_rows)} rows of {side}; {LEAST_ROWS} different rows are needed",
                         "vectors.rows",
@@ -129,16 +129,16 @@ class VectorStimuli(Bounded):
     @property
     def values(self) -> tuple[str, ...]:
         """Names of the attribute's values, in their order."""
-        if self.centres:
+        if self.centres:  # empty if the request has rows
             return tuple(self.centres)
-        return tuple(sorted({value for value, _ in self._rows_of_cell}))
+        return tuple(sorted({value for value, _side in self._rows_of_cell}))
 
     @property
     def side_names(self) -> tuple[str, ...]:
         """Names of the two sides, in their order."""
-        if self.sides:
+        if self.sides:  # empty if the request has rows
             return tuple(self.sides)
-        return tuple(sorted({side for _, side in self._rows_of_cell}))
+        return tuple(sorted({side for _value, side in self._rows_of_cell}))
 
     @cached_property
     def priors(self) -> Mapping[tuple[int, int], NormalPrior]:

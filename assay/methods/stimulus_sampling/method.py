@@ -142,6 +142,7 @@ class StimulusSampling(Bounded, Method):
     def _count_probes(self, samples: int) -> int:
         if self.vectors is not None:
             cell_count = len(self.vectors.priors)  # every cell gets the same number of vectors
+            # at the looks, and to fit the surrogate
             counts = (min(samples, MOST_VECTORS), 0 if self.route == "weights" else TRAINING)
             return sum(math.ceil(count / cell_count) * cell_count for count in counts)
         assert self.texts is not None  # noqa: S101
@@ -151,8 +152,8 @@ class StimulusSampling(Bounded, Method):
         """Ask about generated inputs, and judge the attribute's distribution among those of the positive class."""
         looks: list[ProfilesLook] = []
         reply_log = ReplyLog()
-        ask = self._judge_texts if self.vectors is None else self._judge_vectors
-        component = yield from ask(reply_log, rng, looks)
+        ask_and_judge = self._judge_texts if self.vectors is None else self._judge_vectors
+        component = yield from ask_and_judge(reply_log, rng, looks)
         return replace(
             self.finding([component], ProfilesAggregation(looks=tuple(looks))), reasons=reply_log.spellings.reasons()
         )
@@ -166,21 +167,21 @@ class StimulusSampling(Bounded, Method):
         component = None
         label = self.label
         for size, is_last in self._look_sizes(len(cases)):
-            if sampler is None:
-                profiles, weights = list(cases[:size]), np.ones(size)
+            if sampler is None:  # profiles of the prior; their answers show whether a surrogate is needed
+                profiles, p_included = list(cases[:size]), np.ones(size)
                 yield from self._ask_new(reply_log, profiles)
-                outcome = answered_texts(reply_log.answers(profiles, self.values), weights, label)
+                outcome = answered_texts(reply_log.answers(profiles, self.values), p_included, label)
                 label = self._later_label(outcome)
                 sampler = self._choose_sampler(outcome, cases, sampler_rng)
-            if sampler is not None:
-                profiles, weights = sampler.take(size)
+            if sampler is not None:  # in this look and in all later ones
+                profiles, p_included = sampler.take(size)
                 yield from self._ask_new(reply_log, profiles)
-                outcome = answered_texts(reply_log.answers(profiles, self.values), weights, label)
-            child_rng = analysis_rng.spawn(1)[0]
+                outcome = answered_texts(reply_log.answers(profiles, self.values), p_included, label)
+            look_rng = analysis_rng.spawn(1)[0]
             route = "weights" if sampler is None else "surrogate"
             complete_count = len(reply_log.answers(profiles, self.values).complete_indices)
             component = self._judge(
-                reply_log, outcome, child_rng, route=route, complete_count=complete_count, is_last=is_last
+                reply_log, outcome, look_rng, route=route, complete_count=complete_count, is_last=is_last
             )
             looks.append(ProfilesLook(len(profiles), {component.name: component.letter}))
             if component.declared or _is_hopeless(outcome, reply_log.tally(self.values)):
@@ -207,30 +208,30 @@ class StimulusSampling(Bounded, Method):
         assert self.vectors is not None  # noqa: S101
         draw_rng, analysis_rng = rng.spawn(2)
         cell_count = len(self.vectors.priors)
-        sizes = [(math.ceil(size / cell_count), is_last) for size, is_last in self._look_sizes(MOST_VECTORS)]
-        largest_size, _ = sizes[-1]
+        counts_per_cell = [(math.ceil(size / cell_count), is_last) for size, is_last in self._look_sizes(MOST_VECTORS)]
+        largest_count, _ = counts_per_cell[-1]
         route = "weights" if self.route == "weights" else "surrogate"
         label = self.label
         if route == "weights":
-            supplies = from_prior(self.vectors, largest_size, draw_rng)
+            supplies = from_prior(self.vectors, largest_count, draw_rng)
         else:
             fit_result = yield from self._fit_surrogate(reply_log, draw_rng)
             if isinstance(fit_result, Reason):
                 return self._judge(reply_log, fit_result, analysis_rng, route=route, complete_count=0, is_last=True)
             surrogate, label = fit_result
-            supplies = from_surrogate(self.vectors, surrogate, largest_size, draw_rng)
+            supplies = from_surrogate(self.vectors, surrogate, largest_count, draw_rng)
         component = None
-        for count, is_last in sizes:
-            child_rng = analysis_rng.spawn(1)[0]
-            replies = yield from self._collect_replies(reply_log, supplies, count, "vector")
-            outcome = answered_cells(self.vectors, supplies, replies, label, child_rng.spawn(1)[0])
+        for count, is_last in counts_per_cell:
+            look_rng = analysis_rng.spawn(1)[0]
+            replies = yield from self._collect_replies(reply_log, supplies, count, kind="vector")
+            outcome = answered_cells(self.vectors, supplies, replies, label, look_rng.spawn(1)[0])
             label = self._later_label(outcome)
             complete_count = 0 if isinstance(outcome, Reason) else len(outcome.resemblance.p_positive)
             component = self._judge(
-                reply_log, outcome, child_rng, route=route, complete_count=complete_count, is_last=is_last
+                reply_log, outcome, look_rng, route=route, complete_count=complete_count, is_last=is_last
             )
             looks.append(ProfilesLook(sum(map(len, replies.values())), {component.name: component.letter}))
-            if is_last or component.declared or _is_hopeless(outcome, reply_log.tally(self.values)):
+            if component.declared or _is_hopeless(outcome, reply_log.tally(self.values)):
                 break
         assert component is not None  # noqa: S101  set, because there is at least one look
         return component
@@ -242,20 +243,22 @@ class StimulusSampling(Bounded, Method):
         assert self.vectors is not None  # noqa: S101
         count = math.ceil(TRAINING / len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
-        replies = yield from self._collect_replies(reply_log, supplies, count, "training")
+        replies = yield from self._collect_replies(reply_log, supplies, count, kind="training")
         result = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], self.label)
         if isinstance(result, Reason):
             return result
         label, p_positive = result
-        vectors = np.concatenate([supply.vectors for supply in supplies.values()])
+        vectors = np.concatenate([supply.vectors for supply in supplies.values()])  # in the order of the replies
+        is_usable = np.isfinite(p_positive)
         try:
-            return fit_surrogate(vectors[np.isfinite(p_positive)], p_positive[np.isfinite(p_positive)]), label
+            return fit_surrogate(vectors[is_usable], p_positive[is_usable]), label
         except EvidenceError as error:
             return insufficient(error)
 
     def _collect_replies(
         self, reply_log: ReplyLog, supplies: Mapping[PriorCell, Supply], count: int, kind: str
     ) -> Generator[Sequence[Probe], Sequence[Reply], dict[PriorCell, list[Reply]]]:
+        """Ask about the first `count` vectors of each cell; return the replies by cell. `kind` begins the names."""
         assert self.vectors is not None  # noqa: S101
         cells_and_cases = list(vector_cases(supplies, count, self.vectors, kind))
         yield from self._ask_new(reply_log, [case for _, case in cells_and_cases])
@@ -308,9 +311,10 @@ class StimulusSampling(Bounded, Method):
         if isinstance(outcome, Reason):
             tolerance = Tolerance.around(self.delta, self.confidence)
             return Measurement(outcome.component or OUTPUT, tally.counts, tolerance, detail).give_up(outcome)
-        confidence = 1 - (1.0 if is_last else EARLY_ERROR_FRACTION) * (1 - self.confidence)
+        error_fraction = 1.0 if is_last else EARLY_ERROR_FRACTION
+        confidence = 1 - error_fraction * (1 - self.confidence)
         tolerance = Tolerance.around(self.delta, confidence, hidden=self.confidence)
-        rules = Rules(self.tie, self.strata, self.delta_loss, self.label is None)
+        rules = Rules(self.tie, self.strata, self.delta_loss, rarer=self.label is None)
         judge_inputs = partial(judge, outcome, tally, tolerance, rules, replace(detail, label=outcome.label))
         replay_rng = deepcopy(rng)
         component = judge_inputs(rng, letter_only=not is_last)

@@ -28,6 +28,9 @@ NEARLY = 0.02
 NOT = "not "
 """Prefix of the name of the opposite label, if a service has a single label with a score."""
 
+MOST_SHOWN = 20
+"""Maximum number of labels that a reason names."""
+
 OUTPUT = "output"
 """Name of the component while the label of the positive class is not known."""
 
@@ -45,7 +48,7 @@ class ReplyLog:
         self.replies[case.name] = tuple(replies)
         for reply in replies:
             if reply.ok and (scores := read_classes(reply.value)) is not None:
-                self.spellings.unify(scores)
+                self.spellings.unify(scores)  # stores new spellings; the scores are read again in `answers`
         if case.original is not None:
             self.original[case.name] = case.original
 
@@ -53,15 +56,16 @@ class ReplyLog:
         """Return the answers to the given cases, parsed and counted."""
         answers = Answers(tuple(cases), tuple(values), numbers=False, spellings=self.spellings)
         for index, case in enumerate(answers.cases):
-            for value, reply in enumerate(self.replies.get(case.name, ())):
-                answers.take(index, value, reply)
+            for value_index, reply in enumerate(self.replies.get(case.name, ())):  # in the order of `values`
+                answers.take(index, value_index, reply)
         return answers
 
     def tally(self, values: Sequence[str]) -> Tally:
         """Count all replies, in total and by value."""
         tally = Tally()
         for name, replies in self.replies.items():
-            for value_index, reply in enumerate(replies, self.original.get(name, 0)):
+            # a sentence has a reply for each value, from the first; a vector has one, for its own value
+            for value_index, reply in enumerate(replies, start=self.original.get(name, 0)):
                 why_unusable = why_no_label(reply.value) if read_classes(reply.value) is None else None
                 tally.count_reply(reply.failure, why_unusable, values[value_index])
         return tally
@@ -93,7 +97,7 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
         if requested_label in labels or (has_one_score and requested_label == NOT + labels[0]):
             return requested_label
         code = "never-yes" if are_without_scores else "labels-unknown"
-        facts = {"label": requested_label, "seen": labels[:20], "inputs": len(replies)}
+        facts = {"label": requested_label, "seen": labels[:MOST_SHOWN], "inputs": len(replies)}
         return too_many_labels(labels) or Reason(code, facts)
     # a service that sends only the likelier label has replies with one score, which say nothing about the sum
     sums = [sum(scores.values()) for scores in replies if len(scores) == 2]
@@ -104,7 +108,7 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
         return pair[0 if first_mean < second_mean else 1]
     if len(labels) == 1:
         return Reason("constant-answers", {"label": labels[0], "inputs": len(replies)})
-    return too_many_labels(labels) or Reason("labels-unknown", {"seen": labels[:20], "inputs": len(replies)})
+    return too_many_labels(labels) or Reason("labels-unknown", {"seen": labels[:MOST_SHOWN], "inputs": len(replies)})
 
 
 def flat_scores_reason(scores: Floats, label: str) -> Reason | None:

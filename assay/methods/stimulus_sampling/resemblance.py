@@ -54,12 +54,13 @@ class Texts:
         """Add nearest and most distant words and inputs, distances of groups, and a projection to the details."""
         word_rows = [row for slot in self._slot_codes if slot != VALUE for row in self._word_rows(slot)]
         word_rows.sort(key=lambda row: (-(row.ratio or 0.0), row.distance, row.word))
+        # by probability, the highest first, then by distance, then in the order of the texts
         nearest_first = np.lexsort((np.arange(self.p_positive.size), self._distances, -self.p_positive)).tolist()
         half = LISTED // 2
         return replace(
             detail,
             nearest_words=tuple(word_rows[:LISTED]),
-            most_distant_words=tuple(word_rows[: -LISTED - 1 : -1]),
+            most_distant_words=tuple(word_rows[: -LISTED - 1 : -1]),  # the last rows, backwards
             nearest_inputs=tuple(self._input_row(index) for index in nearest_first[:half]),
             most_distant_inputs=tuple(self._input_row(index) for index in nearest_first[: -half - 1 : -1]),
             group_distances=tuple(DistanceRow(row.word, row.distance) for row in self._word_rows(VALUE)),
@@ -115,7 +116,9 @@ def words_of(case: Case, value: int, values: Sequence[str]) -> dict[str, str]:
     """Return the words of the text of a case about one value, by slot."""
     words = {VALUE: values[value], **case.clusters}
     people = words["person"].split(JOINED)
-    return words | {"person": people[value] if len(people) == len(values) else words["person"]}
+    if len(people) != len(values):  # a name contains the separator
+        return words
+    return words | {"person": people[value]}
 
 
 def indicators(words: Sequence[Mapping[str, str]]) -> Floats:
@@ -220,25 +223,11 @@ class PrincipalAxes:
 
 
 def principal_components(vectors: ArrayLike, components: int = 2) -> PrincipalAxes:
-    """Compute the principal axes of vectors.
+    """Compute the principal axes of vectors, shape (n, dims).
 
-    Parameters
-    ----------
-    vectors : array_like, shape (n, dims)
-        At least two vectors.
-    components : int
-        Number of components: at most the number of dimensions, and less than the number of vectors.
-
-    Raises
-    ------
-    TooFewObservations
-        If there are fewer than two vectors.
-    OutOfBounds
-        If `components` is out of this range.
-    EvidenceError
-        If a number is not finite.
-    ZeroVariance
-        If all vectors are the same.
+    Raise `TooFewObservations` if there are fewer than two vectors, `OutOfBounds` if `components` is above the number of
+    dimensions or not less than n, `EvidenceError` if a number is not finite, and `ZeroVariance` if all vectors are the
+    same.
     """
     matrix = as_vectors(vectors, "the vectors", least=2)
     largest = min(len(matrix) - 1, matrix.shape[1])

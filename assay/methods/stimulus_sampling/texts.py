@@ -51,7 +51,7 @@ class AnsweredTexts:
         """Importance weights of all texts, ordered by profile and within it by value."""
         # inclusion probability of each profile, relative to its mean under the prior
         proposal = self.p_included * (1 / self.p_included).mean()
-        return weigh(self.p_positive.ravel(), np.repeat(proposal, len(self.values)))
+        return weigh(self.p_positive.ravel(), proposed=np.repeat(proposal, len(self.values)))
 
     @cached_property
     def sides(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class AnsweredTexts:
         """The answers as the argument of `paired_effects`."""
         side_indices = np.array([self.sides.index(str(case.side)) for case in self.cases])
         profiles = Profiles(self.p_positive, self.values, numbered_clusters(self.cases))
-        return PairedAnswers(profiles, side_indices, 1 / self.p_included)
+        return PairedAnswers(profiles, side_indices, weight=1 / self.p_included)
 
     @cached_property
     def effective_clusters(self) -> dict[str, float]:
@@ -133,8 +133,10 @@ def answered_texts(answers: Answers, p_included: Floats, requested_label: str | 
     label = reading.choose_label(list(answers.replies.values()), requested_label)
     if isinstance(label, Reason):
         return label
-    values = range(len(answers.values))
-    scores = np.array([[reading.probability(answers.replies[p, v], label) for v in values] for p in complete_indices])
+    value_indices = range(len(answers.values))
+    scores = np.array(
+        [[reading.probability(answers.replies[p, v], label) for v in value_indices] for p in complete_indices]
+    )
     is_usable = np.asarray(reading.is_probability(scores).all(axis=1), dtype=bool)
     if 1 - is_usable.sum() / len(answers.cases) > LOST_SHARE:
         return reading.no_probability_reason(int((~is_usable).sum()), len(answers.cases), label)
@@ -160,6 +162,7 @@ class WordLogit:
     def fit(cls, cases: Sequence[Case], p_positive: Floats) -> WordLogit:
         """Fit the logit to the probabilities `p_positive`, shape (cases,), of the positive class."""
         fitted = fit_surrogate(indicators([case.clusters for case in cases]), p_positive)
+        # in the order of the columns of `indicators`
         words = [(slot, word) for slot in cases[0].clusters for word in sorted({case.clusters[slot] for case in cases})]
         return cls(dict(zip(words, fitted.weights.tolist(), strict=True)), fitted.constant)
 
@@ -198,27 +201,13 @@ class ProfileSampler:
 
 # ---------------------------------------------------------------------------- inclusion probabilities
 def inclusion(density: ArrayLike, count: float) -> Floats:
-    """Compute the inclusion probability of each member of a pool.
+    """Compute the inclusion probability of each member of a pool, shape (n,), for a sample of mean size `count`.
 
-    Parameters
-    ----------
-    density : array_like, shape (n,)
-        Relative density of each member; positive, on any scale.
-    count : float
-        Mean size of the sample, positive. If the pool is not larger, all members are taken.
+    It is ``min(1, c density)``, with c such that the sum is `count`; if the pool is not larger, all members are taken.
+    The probabilities grow with `count`: if a member is taken whenever its own random number is below its probability,
+    a larger sample contains every smaller one. The scale of `density`, shape (n,), does not matter.
 
-    Returns
-    -------
-    ndarray, shape (n,)
-        ``min(1, c density)``, with c such that the sum is `count`. The probabilities grow with `count`: if a member is
-        taken whenever its own random number is below its probability, a larger sample contains every smaller one.
-
-    Raises
-    ------
-    OutOfBounds
-        If `count` is not positive.
-    EvidenceError
-        If a density is not a positive, finite number.
+    Raise `OutOfBounds` if `count`, and `EvidenceError` if a density is not a positive, finite number.
     """
     densities = np.asarray(density, dtype=float)
     if not count > 0:
@@ -233,7 +222,8 @@ def inclusion(density: ArrayLike, count: float) -> Floats:
     remaining_density = np.append(np.cumsum(sorted_densities[::-1])[::-1], 0.0)
     certain_counts = np.arange(densities.size)
     scales = (count - certain_counts) / remaining_density[:-1]
+    # the smallest number with which no other member's probability exceeds 1
     certain_count = int(np.argmax((scales * sorted_densities <= 1) | (certain_counts >= count)))
     probabilities = np.minimum(1.0, scales[certain_count] * sorted_densities)
     probabilities[:certain_count] = 1.0
-    return np.asarray(probabilities[np.argsort(order, kind="stable")])
+    return np.asarray(probabilities[np.argsort(order, kind="stable")])  # in the order of `density`

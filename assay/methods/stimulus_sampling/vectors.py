@@ -43,7 +43,7 @@ def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> 
     """Draw `count` vectors of each cell from the prior."""
     supplies = {}
     for (cell, prior), child_rng in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
-        supplies[cell] = Supply(stimuli.rounded(prior.draw(count, child_rng)), np.ones(count))
+        supplies[cell] = Supply(stimuli.rounded(prior.draw(count, child_rng)), scale=np.ones(count))
     return supplies
 
 
@@ -59,9 +59,9 @@ def from_surrogate(
         posterior_vectors = sample_posterior(surrogate, prior, count, child_rng)
         prior_vectors = prior.draw(count, child_rng)
         vectors = np.where(child_rng.random(count)[:, None] < DEFENCE, prior_vectors, posterior_vectors)
-        # the density is that of the unrounded vectors, because these were drawn
+        # density of the posterior divided by the prior's, of the unrounded vectors, because these were drawn
         density = np.exp(special.log_expit(surrogate.score(vectors)) - log_mean_probability(surrogate, prior))
-        supplies[cell] = Supply(stimuli.rounded(vectors), 1 / (DEFENCE + (1 - DEFENCE) * density))
+        supplies[cell] = Supply(stimuli.rounded(vectors), scale=1 / (DEFENCE + (1 - DEFENCE) * density))
     return supplies
 
 
@@ -123,7 +123,8 @@ class AnsweredCells:
 
 def read_vectors(replies: Sequence[Reply], requested_label: str | None) -> tuple[str, Floats] | Reason:
     """Return the positive label and its probability in each reply (NaN if unusable); a reason if few are usable."""
-    answers = Answers(tuple(Case(str(index), ()) for index in range(len(replies))), ("",), numbers=False)
+    # a vector is asked about once, so there is only one value, which has no name
+    answers = Answers(tuple(Case(str(index), ()) for index in range(len(replies))), values=("",), numbers=False)
     for index, reply in enumerate(replies):
         answers.take(index, 0, reply)
     answers.complete_top_labels()
@@ -162,6 +163,7 @@ def answered_cells(
     if isinstance(result, Reason):
         return result
     label, p_positive = result
+    # a supply is as large as the last look, and its first vectors were asked about
     vectors = np.concatenate([supplies[cell].vectors[: len(cell_replies)] for cell, cell_replies in replies.items()])
     scale = np.concatenate([supplies[cell].scale[: len(cell_replies)] for cell, cell_replies in replies.items()])
     cell_ids = np.repeat(np.arange(len(replies)), [len(cell_replies) for cell_replies in replies.values()])
@@ -169,13 +171,14 @@ def answered_cells(
     vectors, scale = vectors[is_usable], scale[is_usable]
     cell_ids, p_positive = cell_ids[is_usable], p_positive[is_usable]
     weighted_positives = p_positive * scale
+    # each cell has the same weight in the prior, whatever its number of usable replies
     input_shares = weighted_positives / np.bincount(cell_ids, minlength=len(replies))[cell_ids]
-    prior = [(value, cell_prior.draw(PRIOR_VECTORS, rng)) for (value, _), cell_prior in stimuli.priors.items()]
+    samples = [(value, prior.draw(PRIOR_VECTORS, rng)) for (value, _side), prior in stimuli.priors.items()]
     resemblance = AnsweredVectors(
         names=stimuli.names,
         values=stimuli.values,
-        prior_vectors=np.concatenate([samples for _, samples in prior]),
-        prior_values=np.repeat([value for value, _ in prior], PRIOR_VECTORS),
+        prior_vectors=np.concatenate([vectors_of_prior for _, vectors_of_prior in samples]),
+        prior_values=np.repeat([value for value, _ in samples], PRIOR_VECTORS),
         inputs=vectors,
         p_positive=p_positive,
         posterior=input_shares / input_shares.sum(),
@@ -186,6 +189,6 @@ def answered_cells(
         label=label,
         cells={cell: weighted_positives[cell_ids == index] for index, cell in enumerate(replies)},
         scales={cell: scale[cell_ids == index] for index, cell in enumerate(replies)},
-        weights=weigh(p_positive, 1 / scale),
+        weights=weigh(p_positive, proposed=1 / scale),
         resemblance=resemblance,
     )

@@ -96,6 +96,7 @@ def draw_pictures(
                     failures[term] = 0
                     continue
                 failures[term] += 1
+                # an author that answers without a new picture would repeat itself
                 if reply.failure is None or failures[term] >= drawing.tries:
                     closed_terms.add(term)
         if drawings.unasked:
@@ -128,5 +129,5 @@ def _store_picture(drawings: DrawnPictures, known_images: set[str], term: str, u
         drawings.refused["same-picture"] += 1
         return False
     known_images.add(image)
-    drawings.items.append(Picture(image, term, "drawn", unit))
+    drawings.items.append(Picture(image, term, source="drawn", id=unit))
     return True

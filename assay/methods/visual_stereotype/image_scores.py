@@ -78,19 +78,9 @@ class ImagesPosterior:
 def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
     """Average scores of images by term and over all images.
 
-    Parameters
-    ----------
-    by_image : array_like, shape (images,)
-        Probability of the stereotyped label for each image, in [0, 1], or hard labels: 1, 0 or 1/2.
-    terms : sequence of str, length images
-        Generation term of each image.
-
-    Raises
-    ------
-    TooFewObservations
-        If there is no image.
-    OutOfBounds
-        If terms are not as many as images, or a probability lies outside [0, 1].
+    `by_image`, shape (images,), has the probability of the stereotyped label for each image, in [0, 1], or its hard
+    label (1, 0 or 1/2), and `terms` its generation term. Raise `TooFewObservations` if there is no image, and
+    `OutOfBounds` if terms are not as many as images, or a probability lies outside [0, 1].
 
     References
     ----------
@@ -113,14 +103,9 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | S
     have the probability 1, or all have 0, there is no spread to resample; such answers are treated as hard labels, by
     the hierarchy over terms.
 
-    The arguments and the errors are those of `score_images`.
-
-    Raises
-    ------
-    TooFewObservations
-        If there are fewer than five terms; hard labels need only two (`fit_terms`).
-    ZeroVariance
-        If all images have the same probability other than 0 or 1: hard labels would turn .6 into 1.
+    The arguments and the errors are those of `score_images`. Raise also `TooFewObservations` if there are fewer than
+    five terms, and `ZeroVariance` if all images have the same probability other than 0 or 1: hard labels would turn .6
+    into 1.
     """
     scores, names, term_of_image = _number_terms(by_image, terms)
     if len(names) < LEAST_CLUSTERS:
@@ -138,17 +123,9 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | S
 
 
 def term_interval(by_image: ArrayLike) -> Interval | None:
-    """Compute the 95 % interval of the mean probability of one term, by Student's t over its images.
+    """Compute the 95 % interval, within [0, 1], of the mean probability of one term, by Student's t over its images.
 
-    Parameters
-    ----------
-    by_image : array_like, shape (images,)
-        Scores of the images of one generation term.
-
-    Returns
-    -------
-    Interval or None
-        Within [0, 1]; ``None`` for fewer than two images, which do not show how images differ.
+    `by_image`, shape (images,), has their scores; ``None`` for fewer than two, which do not show how images differ.
     """
     scores = np.asarray(by_image, dtype=float)
     if scores.size < 2:
@@ -194,7 +171,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
     detail: PictureComponent = field(default_factory=PictureComponent)
     answers: Literal["auto", "labels"] = "auto"
 
-    items: ClassVar[str] = "images"
+    items_name: ClassVar[str] = "images"
     codes: ClassVar[Mapping[Outcome, str]] = {
         "first-side": "sees-a-label",
         "neither": "sees-neither",
@@ -235,7 +212,8 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         The score is the probability, or the share, of the label that the picture's term is tied to; of neutral terms
         it is that of the first label.
         """
-        pictures, use_labels = self.answered_pictures(*roles), self.scale == "labels"
+        pictures = self.answered_pictures(*roles)
+        use_labels = self.scale == "labels"
         scores = np.array([answer.label if use_labels else answer.share for _, answer in pictures], dtype=float)
         is_second = np.array([picture.role == "second" for picture, _ in pictures], dtype=bool)
         return np.where(is_second, 1 - scores, scores), [picture.term for picture, _ in pictures]
@@ -243,7 +221,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
     def counts(self, *roles: Role) -> StereotypeScore:
         """Count stereotyped and other labels of the pictures in the named lists, by term."""
         by_image, terms = self.picture_scores(*roles)
-        return score_choices(by_image, terms, [self.words.name] * len(terms))
+        return score_choices(by_image, terms, biases=[self.words.name] * len(terms))
 
     def answered_pictures(self, *roles: Role) -> list[tuple[UsablePicture, PictureReading]]:
         """Return the answered pictures of the named lists with their answers."""
@@ -267,9 +245,11 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         """Return a reason if all pictures have the same score or, with labels, a list has no picture with a label."""
         answers = self.tally.results
         if self.scale == "probabilities":
-            score, *others = {answer.share for answer in answers.values()}
-            facts = {"label": self.words.first, "score": score, "pictures": len(answers)}
-            return [] if others else [self.reason("constant-answers", facts)]
+            distinct_scores = {answer.share for answer in answers.values()}
+            if len(distinct_scores) > 1:
+                return []
+            facts = {"label": self.words.first, "score": distinct_scores.pop(), "pictures": len(answers)}
+            return [self.reason("constant-answers", facts)]
         all_lists = [role for role in ROLES if self.words.terms(role)]
         undecided_lists = [
             role for role in all_lists if all(answer.label == TIE for _, answer in self.answered_pictures(role))
@@ -381,7 +361,7 @@ def over_images(score: VisualScore) -> Scores:
 
 
 def _image_document(picture: UsablePicture, answer: PictureReading, scale: Scale) -> ImageDocument:
-    first_score = answer.label if scale == "labels" or answer.share is None else answer.share
+    first_share = answer.label if scale == "labels" or answer.share is None else answer.share
     return ImageDocument(
         id=picture.id,
         image=picture.image,
@@ -390,6 +370,6 @@ def _image_document(picture: UsablePicture, answer: PictureReading, scale: Scale
         first_score=answer.share,
         says=None if answer.text is None else answer.text[:LONGEST_SHOWN],
         names=answer.names,
-        towards=1 - first_score if picture.role == "second" else first_score,
+        towards=1 - first_share if picture.role == "second" else first_share,
         source=picture.source,
     )

@@ -40,7 +40,7 @@ class Picture(Bounded):
         Identifier of the picture where it is stored.
     """
 
-    image: Annotated[str, MinLen(71), MaxLen(71)]
+    image: Annotated[str, MinLen(71), MaxLen(71)]  # "sha256:" and 64 digits
     term: Annotated[str, MinLen(1), MaxLen(100)]
     source: Annotated[str, MaxLen(50)] = "uploaded"
     id: Annotated[str, MaxLen(300)] = ""
@@ -87,4 +87,5 @@ def sort(pictures: Iterable[Picture], words: VisualWords) -> SortedItems[UsableP
 
 def picture_of(item: CorpusItem) -> Picture:
     """Convert an item of a corpus to a picture; the method finds its term in its own word lists."""
-    return Picture(item.image or "", item.term or "?", "drawn" if item.source == "written" else item.source, item.id)
+    source = "drawn" if item.source == "written" else item.source
+    return Picture(item.image or "", item.term or "?", source, item.id)  # a term may not be empty; "?" is no term

@@ -94,12 +94,12 @@ class PictureTally(AnswerTally[UsablePicture, PictureReading]):
         answers: list[PictureReading] = []
         why_unusable: list[str | None] = []
         for reply in replies:
-            reading = None if reply.failure else reader.read(reply.value)
-            if self.lose_unclear and isinstance(reading, PictureReading):
-                reading = why_unclear(reading) or reading
-            why_unusable.append(reading if isinstance(reading, str) else None)
-            if isinstance(reading, PictureReading):
-                answers.append(reading)
+            reading_or_why = None if reply.failure else reader.read(reply.value)
+            if self.lose_unclear and isinstance(reading_or_why, PictureReading):
+                reading_or_why = why_unclear(reading_or_why) or reading_or_why
+            why_unusable.append(reading_or_why if isinstance(reading_or_why, str) else None)
+            if isinstance(reading_or_why, PictureReading):
+                answers.append(reading_or_why)
         within_budget = self.count(replies, why_unusable, [label_of_role.get(picture.role)] * len(replies))
         if not within_budget or len(answers) < len(replies):
             return
@@ -148,7 +148,7 @@ def check_question(question: str) -> None:
     """Raise an error, which names the field ``question``, if a question has braces other than ``{labels}``."""
     try:
         slots = {slot for _, slot, _, _ in Formatter().parse(question) if slot is not None}
-    except ValueError:
+    except ValueError:  # a single brace
         slots = {""}
     if slots - {"labels"} or question.count("{") != question.count("{labels}"):
         raise SpecificationError(f"the question {question[:80]!r} may hold {{labels}}, and no other braces", "question")
@@ -196,10 +196,10 @@ class Reader:
         if len(sides) == 1:
             (side,) = sides
             is_denied = any(_NEGATED.search(words[max(0, match.start() - DENIAL) : match.start()]) for match in matches)
-            return PictureReading(side, NAMES[side], None, text, "names-no-label" if is_denied else None)
+            return PictureReading(side, NAMES[side], text=text, unclear="names-no-label" if is_denied else None)
         names: Named = "both" if sides else "neither"
         unclear = "names-no-label" if not sides and self._may_mean_a_label(words) else None
-        return PictureReading(TIE, names, None, text, unclear)
+        return PictureReading(TIE, names, text=text, unclear=unclear)
 
     def _drop_compound(self, match: re.Match[str]) -> str:
         """Return a word with hyphens if it is a label's name; else leave it out, because "man-made" names no man."""

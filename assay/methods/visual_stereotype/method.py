@@ -107,6 +107,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         """Return the method with the loaded words and pictures."""
         method = self if material.corpus is None else self._add_corpus(material.corpus)
         method = method.with_words(material.words)
+        # `author_tasks` lists one task for all specifications
         return method.with_drawn(material.authored[0]) if any(material.authored) else method
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:
@@ -171,7 +172,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
 
     def start_scores(self, words: VisualWords, detail: PictureComponent, scoring: object) -> Sightings:  # noqa: ARG002
         """Return empty scores."""
-        # unclear answers count 1/2 where neither is judged
+        # if neither strata nor losses are judged, unclear answers count half for each label
         tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)
         return Sightings(words, tally, detail, self.answers, strata=self.strata, delta_loss=self.delta_loss)
 
@@ -197,7 +198,8 @@ class VisualStereotype(TermsDesign[VisualWords]):
         """
 
         def score_all() -> ModelScores:
-            by_image, all_terms = [np.zeros(0)], list[str]()
+            by_image = [np.zeros(0)]  # without any picture, `score_images` gets an empty array and raises an error
+            all_terms: list[str] = []
             by_bias = {}
             for sightings in results:
                 scores, terms = sightings.picture_scores(*TIED)

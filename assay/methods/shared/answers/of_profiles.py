@@ -23,7 +23,7 @@ LONGEST_NAMED = 40
 LABELS_NAMED, SPELLINGS_NAMED = 5, 5
 """Maximum numbers of labels with several spellings that are reported, and of spellings of each."""
 
-PAIR = 2
+PAIR = 2  # labels of a classifier that decides between two classes
 
 LOST_SHARE = 0.2
 """Largest share of incompletely answered profiles with which a letter is still given."""
@@ -66,17 +66,19 @@ class LabelSpellings:
 
 @dataclass
 class Answers(Tally):
-    """Answers by (index of case, index of value), numbers or scores of labels, and counts of replies."""
+    """Answers about cases with each value, which are numbers or scores of labels, and counts of replies."""
 
     cases: tuple[Case, ...]
     values: tuple[str, ...]
     numbers: bool
+    """Whether the service answers with numbers, not with labels."""
     spellings: LabelSpellings = field(default_factory=LabelSpellings)
     replies: dict[tuple[int, int], Any] = field(default_factory=dict)
+    """Usable answers by (index of case, index of value)."""
 
     def take_replies(self, profile: int, value: int, replies: Sequence[Reply]) -> None:
         """Count the replies about one profile with one value, and store the answer."""
-        self.take(profile, value, *replies)
+        self.take(profile, value, *replies)  # one reply; the subclass for comparisons takes two
 
     def take(self, profile: int, value: int, reply: Reply) -> None:
         """Count one reply, and store its answer if it is usable."""
@@ -97,7 +99,8 @@ class Answers(Tally):
         answers = {cell: answer for cell, answer in self.replies.items() if isinstance(answer, dict)}
         labels = {label for scores in answers.values() for label in scores}
         top_labels = {cell: next(iter(scores.items())) for cell, scores in answers.items() if len(scores) == 1}
-        if len({label for label, _ in top_labels.values()}) < 2 or all(score == 1 for _, score in top_labels.values()):
+        have_scores = any(score != 1 for _, score in top_labels.values())  # labels without scores were read as 1
+        if len({label for label, _ in top_labels.values()}) < 2 or not have_scores:
             return
         for cell, (label, score) in top_labels.items():
             others = labels - {label}

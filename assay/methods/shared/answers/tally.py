@@ -72,7 +72,7 @@ def ask_in_batches(questions: Iterable[tuple[I, Sequence[Probe]]], take: Callabl
 
 def _ask_batch(questions: Sequence[tuple[I, Sequence[Probe]]], take: Callable[[I, list[Reply]], object]) -> Asking:
     all_probes = [probe for _, probes in questions for probe in probes]
-    replies = iter((yield all_probes) if all_probes else ())
+    replies = iter((yield all_probes) if all_probes else ())  # an item may have no probes
     for item, probes in questions:
         take(item, list(islice(replies, len(probes))))
 
@@ -120,12 +120,12 @@ class Tally:
         the group that the question is about, if there is one.
         """
         code = None if failure is None else failure.code
-        outcome = "usable"
         if code == BUDGET:
             self.unasked += 1
             return None
         if code is not None:
-            reasons = self.unusable_why if code in UNREADABLE or code == DECLINED else self.failed_why
+            is_answer = code in UNREADABLE or code == DECLINED
+            reasons = self.unusable_why if is_answer else self.failed_why
             reasons[code] += 1
             outcome = "refused" if refuses(code) else ("unread" if code in UNREAD else "failed")
         elif why_unusable is not None:
@@ -133,6 +133,7 @@ class Tally:
             outcome = "refused" if why_unusable in REFUSALS else "unread"
         else:
             self.usable += 1
+            outcome = "usable"
         if group is not None:
             self.count_group(group, outcome)
         return outcome

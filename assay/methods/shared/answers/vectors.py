@@ -20,7 +20,7 @@ LARGEST_NUMBER = 1e100
 MIN_USABLE_SHARE = 0.6
 """Minimum share of a group's words that must be usable; with fewer, they do not represent the declared group."""
 
-Asking = Generator[Sequence[Probe], Sequence[Reply], "Vectors"]
+AskingVectors = Generator[Sequence[Probe], Sequence[Reply], "Vectors"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def coverage_reasons(groups: Mapping[str, Coverage], component: str) -> list[Rea
     ]
 
 
-def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
+def ask_vectors(texts: Iterable[str], model: str = "") -> AskingVectors:
     """Ask for the vector of each distinct text.
 
     `model` is the name of one of the service's models; empty: the model in its settings. If the vectors differ in
@@ -101,10 +101,10 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
         else:
             vectors[text] = vector
 
-    probes = ((text, [Probe(f"{prefix}/{text}", Embed(text, model))]) for text in distinct_texts)
-    yield from ask_in_batches(probes, take)
+    questions = ((text, [Probe(f"{prefix}/{text}", Embed(text, model))]) for text in distinct_texts)
+    yield from ask_in_batches(questions, take)
     sizes = Counter(vector.size for vector in vectors.values())
-    dims = max(sizes, key=sizes.__getitem__, default=0)
+    dims = max(sizes, key=sizes.__getitem__, default=0)  # the commonest length
     for text, vector in list(vectors.items()):
         if vector.size != dims or not vector.any():
             missing[text] = "wrong-length" if vector.size != dims else "zero-vector"

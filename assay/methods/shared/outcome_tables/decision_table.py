@@ -41,7 +41,7 @@ def as_text(cell: Field) -> str:
         return unicodedata.normalize("NFC", cell.strip())
     if isinstance(cell, bool):
         return "true" if cell else "false"
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:  # larger floats may be rounded integers
         return str(int(cell))
     return "" if cell is None else str(cell)
 
@@ -131,6 +131,10 @@ class DecisionTable(Bounded):
     ) -> Self:
         """Build a table from the columns of a file, with an entry for each person.
 
+        The scores of many people are put into quantile classes. Each end of a class, such as the median, is a class of
+        its own, so that shares above it are exact; within a class, a score is replaced by the mean of the class. Raise
+        `SpecificationError` if the people have too many different combinations of values to count them.
+
         Parameters
         ----------
         columns : mapping of str to (sequence of str, ndarray of int, shape (people,))
@@ -140,50 +144,42 @@ class DecisionTable(Bounded):
         clusters : ndarray of int, shape (people,), optional
             Cluster of each person, from 0.
         cuts : sequence of float
-            Scores between which no class may lie, such as a threshold.
-
-        Raises
-        ------
-        SpecificationError
-            If the people have too many different combinations of values to count them.
-
-        Notes
-        -----
-        The scores of many people are put into quantile classes. Each end of a class, such as the median, is a class of
-        its own, so that shares above it are exact; within a class, a score is replaced by the mean of the class.
+            Scores that must be ends of classes, such as a threshold.
         """
-        rows = len(next(iter(columns.values()))[1])
-        keys = [codes + 1 for _, codes in columns.values()]
-        cluster_count = 0
+        keys = [codes + 1 for _, codes in columns.values()]  # not negative: `UNKNOWN` is -1
+        cluster_count, bundles = 0, None
         if clusters is not None:
             cluster_count = int(clusters.max(initial=-1)) + 1
             bundle_of_cluster = np.arange(cluster_count)
-            if cluster_count > MOST_BUNDLES:
+            if cluster_count > MOST_BUNDLES:  # the seed is fixed, so that equal files give equal tables
                 bundle_of_cluster = np.random.Generator(np.random.PCG64(0)).permutation(cluster_count) % MOST_BUNDLES
-            keys.append(bundle_of_cluster[clusters])
+            bundles = bundle_of_cluster[clusters]
+            keys.append(bundles)
+        cell_scores = None
         if scores is None:
             examples, cell_of_row = _number_cells(keys)
-            return cls._from_cells(digest, columns, rows, examples, cell_of_row, None, keys, cluster_count, weights)
-        keep_exact = rows <= EXACT_ROWS or np.unique(scores).size <= EXACT_ROWS / 4
-        for class_count in SCORE_CLASSES if keep_exact else SCORE_CLASSES[1:]:
-            codes, score_of_code = _classify_scores(scores, class_count, cuts) if class_count else _code_scores(scores)
-            examples, cell_of_row = _number_cells([*keys, codes])
-            cell_scores = score_of_code[codes[examples]]
-            if len(examples) <= MOST_CELLS:
-                break
-        return cls._from_cells(digest, columns, rows, examples, cell_of_row, cell_scores, keys, cluster_count, weights)
+        else:
+            keep_exact = len(scores) <= EXACT_ROWS or np.unique(scores).size <= EXACT_ROWS / 4
+            for class_count in SCORE_CLASSES if keep_exact else SCORE_CLASSES[1:]:
+                codes, score_of_code = (
+                    _classify_scores(scores, class_count, cuts) if class_count else _code_scores(scores)
+                )
+                examples, cell_of_row = _number_cells([*keys, codes])
+                cell_scores = score_of_code[codes[examples]]
+                if len(examples) <= MOST_CELLS:
+                    break
+        return cls._from_cells(digest, columns, examples, cell_of_row, cell_scores, bundles, cluster_count, weights)
 
     @classmethod
     def _from_cells(
         cls,
         digest: str,
         columns: Mapping[str, tuple[Sequence[str], Integers]],
-        rows: int,
         examples: Integers,
         cell_of_row: Integers,
         scores: Floats | None,
-        keys: Sequence[Integers],
-        clusters: int,
+        bundles: Integers | None,
+        cluster_count: int,
         weights: Floats | None,
     ) -> Self:
         """Build the table; `examples` has the index of one person of each cell, `cell_of_row` each person's cell."""
@@ -199,15 +195,15 @@ class DecisionTable(Bounded):
 
         return cls(
             digest=digest,
-            rows=rows,
+            rows=len(cell_of_row),
             columns=tuple(
                 CodedColumn(name, tuple(values), tuple(codes[examples].tolist()))
                 for name, (values, codes) in columns.items()
             ),
             counts=tuple(np.bincount(cell_of_row, minlength=len(examples)).tolist()),
             scores=() if scores is None else tuple(None if np.isnan(score) else score for score in scores.tolist()),
-            bundles=tuple(keys[-1][examples].tolist()) if clusters else (),
-            clusters=clusters,
+            bundles=() if bundles is None else tuple(bundles[examples].tolist()),
+            clusters=cluster_count,
             weights=() if weights is None else totals_by_cell(weights),
             squares=() if weights is None else totals_by_cell(weights**2),
         )
@@ -254,15 +250,15 @@ class DecisionTable(Bounded):
         for value in (positive, *negative):
             if value not in values and not nothing_else:
                 raise UnknownName(f"value of {name}", value, values, field)
-        negatives = [value for value in values if value != positive]
-        if not negative and len(negatives) > 1:
-            names = ", ".join(map(repr, negatives[:8]))
+        other_values = [value for value in values if value != positive]
+        if not negative and len(other_values) > 1:
+            names = ", ".join(map(repr, other_values[:8]))
             raise SpecificationError(
                 f"{name} has {len(values)} values; name those of {names} that are unfavourable: people with another "
                 "value are counted as without a decision",
-                f"un{field}" if field == "favourable" else f"{field.removesuffix('favourable')}unfavourable",
+                f"{field.removesuffix('favourable')}unfavourable",
             )
-        number_by_value = {positive: 1.0, **dict.fromkeys(negative or negatives, 0.0)}
+        number_by_value = {positive: 1.0, **dict.fromkeys(negative or other_values, 0.0)}
         number_by_code = [number_by_value.get(value, np.nan) for value in column.values]
         number_by_code.append(np.nan)  # the code -1, `UNKNOWN`, selects the last number
         return np.asarray(np.array(number_by_code)[np.array(column.codes, dtype=np.int64)])
@@ -276,15 +272,19 @@ class DecisionTable(Bounded):
         )
         indices = np.argsort(-np.array(counts), kind="stable").tolist()
         phrases = [f"{column.values[index]} ({counts[index]:,})" for index in indices[:limit]]
-        phrases += [f"{len(indices) - limit} more values"] if len(indices) > limit else []
-        return ", ".join([*phrases, *([f"not given ({missing:,})"] if missing else [])])
+        if len(indices) > limit:
+            phrases.append(f"{len(indices) - limit} more values")
+        if missing:
+            phrases.append(f"not given ({missing:,})")
+        return ", ".join(phrases)
 
 
 def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
     """Number the combinations of codes: return one person's index for each, and the number of each person's."""
     numbers = np.zeros(len(keys[0]), dtype=np.int64)
-    for codes in keys:
-        numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1) * (int(codes.max(initial=0)) + 1) + codes
+    for codes in keys:  # combinations are numbered anew before each product, so that it does not overflow
+        _, ranks = np.unique(numbers, return_inverse=True)
+        numbers = ranks.reshape(-1) * (int(codes.max(initial=0)) + 1) + codes
     _, examples, cell_of_row = np.unique(numbers, return_index=True, return_inverse=True)
     return examples, cell_of_row.reshape(-1)
 
@@ -327,11 +327,11 @@ def grouping_of(table: DecisionTable, names: Sequence[str], unknown: Sequence[st
     columns = [table.column(name) for name in names]
     codes = np.stack([column.codes_without(unknown) for column in columns])
     complete = np.asarray((codes >= 0).all(axis=0))
-    combinations, inverse = np.unique(codes[:, complete], axis=1, return_inverse=True)
+    combinations, combination_of_cell = np.unique(codes[:, complete], axis=1, return_inverse=True)
     labels = tuple(
         " x ".join(column.values[code] for column, code in zip(columns, combination, strict=True))
         for combination in combinations.T.tolist()
     )
     group_codes = np.full(len(table.counts), UNKNOWN, dtype=np.int64)
-    group_codes[complete] = inverse.reshape(-1)
+    group_codes[complete] = combination_of_cell.reshape(-1)
     return Grouping(" x ".join(names), labels, group_codes)

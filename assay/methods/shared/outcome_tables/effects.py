@@ -94,25 +94,25 @@ class Sample:
             return self._draw_cluster_means(rng, draws)
         sizes, means = self.effective, np.nan_to_num(self.means)
         if self.binary:
-            successes = np.clip(sizes * means, 0.0, sizes)
+            successes = np.clip(sizes * means, 0.0, sizes)  # rounding can exceed the limits
             return rng.beta(successes + 0.5, sizes - successes + 0.5, (draws, self.size))
-        squares = self.per_group(self.mass * (self.values - means[self.groups]) ** 2)
+        squared_deviations = self.per_group(self.mass * (self.values - means[self.groups]) ** 2)
         freedom = np.maximum(sizes - 1, LEAST_FREEDOM)
-        variance = np.divide(squares, self.totals, out=np.zeros(self.size), where=self.totals > 0) / freedom
+        variance = np.divide(squared_deviations, self.totals, out=np.zeros(self.size), where=self.totals > 0) / freedom
         return np.asarray(means + np.sqrt(variance) * rng.standard_t(freedom, (draws, self.size)))
 
     def _draw_cluster_means(self, rng: np.random.Generator, draws: int) -> Floats:
         assert self.bundles is not None  # noqa: S101  called for clusters only
-        count = int(self.bundles.max(initial=0)) + 1
-        cell_index, shape = self.bundles * self.size + self.groups, (count, self.size)
-        sums, totals = (  # of each bundle and group
-            np.bincount(cell_index, numbers, count * self.size).reshape(shape)
+        shape = (int(self.bundles.max(initial=0)) + 1, self.size)  # (bundles, groups)
+        flat_index = self.bundles * self.size + self.groups
+        sums, totals = (
+            np.bincount(flat_index, numbers, math.prod(shape)).reshape(shape)
             for numbers in (self.mass * self.values, self.mass)
         )
-        weights = rng.standard_gamma(1.0, (draws, count))
+        weights = rng.standard_gamma(1.0, (draws, len(sums)))  # of the bundles
         drawn_sums, drawn_totals = weights @ sums, weights @ totals
         if self.binary:  # half a person with each outcome, as in Jeffreys' prior
-            mean_weight = float(self.squares.sum() / max(self.mass.sum(), 1e-300))
+            mean_weight = float(self.squares.sum() / max(self.mass.sum(), 1e-300))  # never divides by 0
             successes, failures = mean_weight * rng.standard_gamma(0.5, (2, draws, self.size))
             drawn_sums, drawn_totals = drawn_sums + successes, drawn_totals + successes + failures
         means = np.divide(drawn_sums, drawn_totals, out=np.zeros_like(drawn_sums), where=drawn_totals > 0)
@@ -120,9 +120,9 @@ class Sample:
         bundle_counts = np.maximum(2.0, self.bundles_of_group)
         freedom = np.maximum(bundle_counts - 1, LEAST_FREEDOM)
         chi_squared = 2 * special.gammaincinv(freedom / 2, rng.random((draws, 1)))
-        tails = np.sqrt(freedom / chi_squared * (bundle_counts + 1) / (bundle_counts - 1))
+        widening = np.sqrt(freedom / chi_squared * (bundle_counts + 1) / (bundle_counts - 1))
         centre = means.mean(axis=0)
-        wide_means = centre + (means - centre) * tails
+        wide_means = centre + (means - centre) * widening
         return np.asarray(np.clip(wide_means, 0.0, 1.0) if self.binary else wide_means)
 
 
@@ -137,14 +137,10 @@ def chance_of(means: Floats, *, rates: bool = False) -> float:
 
     With many groups, one of the noisy differences is always large; the degrees of freedom of the test allow for that.
 
-    Parameters
-    ----------
-    means : ndarray, shape (draws, groups)
-        Draws of each group's outcome; their covariance is that of the errors.
-    rates : bool
-        Whether outcomes are rates. Their errors are then those at the common rate, which makes Wald's test Pearson's.
-        The error of a single rate is smallest near 0 and 1, where it may be by chance: at a level of .05, Wald's test
-        rejected .17 of files with 14 equal groups of 30 people and a rate of .1, and Pearson's .03.
+    `means`, shape (draws, groups), are draws of each group's outcome; their covariance is that of the errors. If the
+    outcomes are `rates`, their errors are those at the common rate, which makes Wald's test Pearson's. The error of a
+    single rate is smallest near 0 and 1, where it may be by chance: at a level of .05, Wald's test rejected .17 of
+    files with 14 equal groups of 30 people and a rate of .1, and Pearson's .03.
 
     References
     ----------
@@ -173,15 +169,8 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
     For two groups the difference is the Mantel-Haenszel risk difference, with the weights ``n1 n2 / (n1 + n2)``. Its
     error is robust: people, or bundles of clusters, are the independent units.
 
-    Parameters
-    ----------
-    strata : ndarray of int, shape (cells,)
-        Stratum of each cell.
-
-    Raises
-    ------
-    TooFewObservations
-        If two groups cannot be compared, because no chain of common strata connects them.
+    `strata`, shape (cells,), has the stratum of each cell. Raise `TooFewObservations` if two groups cannot be compared,
+    because no chain of common strata connects them.
 
     References
     ----------
@@ -191,10 +180,10 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
     """
     group_count, strata_count = sample.size, int(strata.max(initial=0)) + 1
     shape = (strata_count, group_count)
-    cell_index = strata * group_count + sample.groups
-    mass = np.bincount(cell_index, sample.mass, strata_count * group_count).reshape(shape)
-    sums = np.bincount(cell_index, sample.mass * sample.values, strata_count * group_count).reshape(shape)
-    totals = np.maximum(mass.sum(axis=1), 1e-300)
+    flat_index = strata * group_count + sample.groups
+    mass = np.bincount(flat_index, sample.mass, math.prod(shape)).reshape(shape)
+    sums = np.bincount(flat_index, sample.mass * sample.values, math.prod(shape)).reshape(shape)
+    totals = np.maximum(mass.sum(axis=1), 1e-300)  # never divides by 0
     shares, stratum_means = mass / totals[:, None], sums.sum(axis=1) / totals
     information = np.diag(mass.sum(axis=0)) - shares.T @ mass
     # one eigenvalue is always 0: effects are determined up to a constant; each further one is a separate set of groups
@@ -208,10 +197,10 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
     people_of_stratum = np.bincount(strata, sample.people, strata_count)
     # with a mean for each stratum, residuals are too small by a factor of (n - 1) / n in their square
     residuals *= np.sqrt(people_of_stratum / np.maximum(people_of_stratum - 1, 1))[strata]
-    deviations = np.eye(group_count)[sample.groups] - shares[strata]
+    deviations = np.eye(group_count)[sample.groups] - shares[strata]  # of each cell's group from its stratum's shares
     if sample.bundles is None:
-        scores, score_weights = deviations * residuals[:, None], sample.squares
-    else:
+        scores, score_weights = deviations * residuals[:, None], sample.squares  # of each cell
+    else:  # of each bundle; the weights correct for the number of bundles
         bundle_count = int(sample.bundles.max(initial=0)) + 1
         scores = np.zeros((bundle_count, group_count))
         np.add.at(scores, sample.bundles, deviations * (residuals * sample.mass)[:, None])
@@ -238,16 +227,9 @@ def within_strata(
 ) -> tuple[HiddenEffect, ...]:
     """Draw the difference of each pair of groups in each large stratum; the strata of a pair are fitted jointly.
 
-    Parameters
-    ----------
-    strata : ndarray of int, shape (cells,)
-        Stratum of each cell, an index of `names`.
-    labels : sequence of str
-        Names of the groups.
-    scale : float
-        Scale of the prior of the spread between strata, in the unit of the outcome.
-    least, max_strata : int
-        Minimum number of people of each group in a stratum, and maximum number of strata: the largest.
+    `strata`, shape (cells,), has the stratum of each cell, an index of `names`; `labels` are the names of the groups.
+    `scale` is that of the prior of the spread between strata, in the unit of the outcome. `least` is the minimum number
+    of people of each group in a stratum, and `max_strata` the maximum number of strata: the largest.
     """
     stratum_sizes = np.bincount(strata, sample.people, len(names))
     means: dict[int, Floats] = {}  # draws of the groups' means, by stratum
@@ -268,11 +250,11 @@ def within_strata(
         np.stack([means[stratum][:, b] - means[stratum][:, a] for stratum in shared_strata], axis=1)
         for a, b, shared_strata in pairs
     ]
-    plausible_gaps = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in gaps_by_pair])
+    upper_limits = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in gaps_by_pair])
     comparisons = sum(len(shared_strata) for _, _, shared_strata in pairs)
-    critical = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))
+    critical = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))  # two-sided, Bonferroni
     effects = []
-    for index in furthest(plausible_gaps, MOST_PAIRS).tolist():
+    for index in furthest(upper_limits, MOST_PAIRS).tolist():
         (a, b, shared_strata), gaps = pairs[index], gaps_by_pair[index]
         estimates, errors = gaps.mean(axis=0), gaps.std(axis=0)
         fitted = varying_effect(estimates, errors**2, scale, rng).strata
@@ -292,7 +274,7 @@ def fitted_rates(means: Floats, rng: np.random.Generator) -> Floats:
     if means.shape[1] < 3:
         return means
     logs, scale = np.log(np.maximum(means, 1e-12)), -math.log(FOUR_FIFTHS)
-    return np.exp(varying_effect(logs.mean(axis=0), np.cov(logs.T), scale, rng, len(means)).strata)
+    return np.exp(varying_effect(logs.mean(axis=0), np.cov(logs.T), scale, rng, draws=len(means)).strata)
 
 
 def below_four_fifths(rates: Floats) -> Floats:
@@ -312,7 +294,7 @@ class Missing:
     """People with an unfavourable decision whose true outcome is unknown."""
 
     def largest_change(self, positives: Floats, people: Floats) -> float:
-        """Return an upper bound on the change of any difference of rates (``yes / people``) by missing values."""
+        """Return an upper bound on the change of any difference of rates (``positives / people``) by missing values."""
         rate = positives / people
         highest = (positives + self.undecided + self.favourable) / (people + self.undecided + self.favourable)
         lowest = positives / (people + self.undecided + self.unfavourable)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.document import EffectDocument
-from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Grouping
+from assay.methods.shared.outcome_tables.decision_table import UNKNOWN, DecisionTable, Grouping
 from assay.methods.shared.outcome_tables.effects import (
     DRAWS,
     FOUR_FIFTHS,
@@ -66,18 +66,14 @@ def outcome_table(
 ) -> OutcomeTable:
     """Compute the row of each group of a grouping, and compare the groups with the one of the highest rate.
 
-    Parameters
-    ----------
-    exclusions : mapping of str to str
-        Excluded groups, each with its reason: they have a row, but are not compared.
-    confidence : float
-        A group is suspicious if its ratio is below four fifths with at least this probability.
+    `exclusions` are excluded groups, each with its reason: they have a row, but are not compared. A group is suspicious
+    if its ratio is below four fifths with at least the probability `confidence`.
     """
     table_counts = _TableCounts(table, grouping, outcomes)
     rows = [table_counts.row(index) for index in range(len(grouping.labels))]
     rows = [replace(row, excluded=exclusions.get(row.group or "")) for row in rows]
     indices = [index for index, row in enumerate(rows) if row.people and row.excluded is None]  # of compared groups
-    unknown_row = table_counts.row(-1)
+    unknown_row = table_counts.row(UNKNOWN)
     if not indices:
         return OutcomeTable(tuple(rows), unknown_row)
     reference = max(indices, key=lambda index: (rows[index].rate.estimate or 0.0, rows[index].people or 0))
@@ -136,9 +132,10 @@ def _compare_row(
         difference = EffectDocument(0.0)
         ratio = EffectDocument(1.0) if highest else NO_RATIO
     else:
-        difference = drawn_interval(rate - highest, *(own - others for own, others in draws_of_both), level=level)
-        if observed_ratio is not None:
-            ratios = [own / np.maximum(others, 1e-300) for own, others in draws_of_both]  # never divides by 0
+        gaps = [own - reference_draws for own, reference_draws in draws_of_both]
+        difference = drawn_interval(rate - highest, *gaps, level=level)
+        if observed_ratio is not None:  # `maximum`: never divides by 0
+            ratios = [own / np.maximum(reference_draws, 1e-300) for own, reference_draws in draws_of_both]
             ratio = drawn_interval(observed_ratio, *ratios, level=level)
     return replace(
         row,
@@ -147,7 +144,7 @@ def _compare_row(
         shortfall=max(0.0, (highest - rate) * (row.people or 0)),
         flagged=None if observed_ratio is None else observed_ratio < FOUR_FIFTHS - 1e-12,  # four fifths is not below
         disparities={
-            name: _disparity(error.estimate, reference.error_rates.get(name, EffectDocument()).estimate)
+            name: _disparity_document(error.estimate, reference.error_rates.get(name, EffectDocument()).estimate)
             for name, error in row.error_rates.items()
         },
     )
@@ -166,7 +163,7 @@ def _add_test(row: GroupOutcome, reference: GroupOutcome) -> GroupOutcome:
     return replace(row, z=z, p=float(2 * special.ndtr(-abs(z))), test="z")
 
 
-def _disparity(rate: float | None, reference: float | None) -> DisparityDocument:
+def _disparity_document(rate: float | None, reference: float | None) -> DisparityDocument:
     observed = disparity(rate, reference)
     return DisparityDocument(observed.difference, observed.ratio, observed.why)
 
@@ -175,6 +172,7 @@ def drawn_interval(estimate: float, *samples: Floats, level: float = CI_LEVEL) -
     """Return an estimate with the smallest interval that includes it and the intervals of all `samples` of draws."""
     limits = [equal_tailed(draws, level) for draws in samples]
     low, high = min(ends.low for ends in limits), max(ends.high for ends in limits)
+    # another `level` is one adjusted so that the interval covers with the probability `CI_LEVEL`
     return EffectDocument(estimate, min(low, estimate), max(high, estimate), CI_LEVEL)
 
 
@@ -207,14 +205,15 @@ class _TableCounts:
         if sample.bundles is None:
             return sample.effective
         rates = np.clip(np.nan_to_num(sample.means), 0.01, 0.99)  # at 0 or 1, the binomial variance would be 0
-        variance = np.maximum(means.var(axis=0), 1e-12)
+        variance = np.maximum(means.var(axis=0), 1e-12)  # never divides by 0
         return np.asarray(np.minimum(sample.per_group(sample.people), np.maximum(1.0, rates * (1 - rates) / variance)))
 
     def row(self, code: int) -> GroupOutcome:
-        """Return the row of the group with index `code`, without comparisons; -1: people whose group is unknown."""
-        in_group, outcomes, table = self.grouping.codes == code, self.outcomes, self.table
+        """Return the row of the group with index `code`, or of people of `UNKNOWN` group, without comparisons."""
+        outcomes, table = self.outcomes, self.table
+        in_group = self.grouping.codes == code
         known_cells = in_group & ~np.isnan(outcomes.favourable)
-        label = self.grouping.labels[code] if code >= 0 else None
+        label = None if code == UNKNOWN else self.grouping.labels[code]
         row = GroupOutcome(
             group=label,
             people=int(table.people[known_cells].sum()),
@@ -224,7 +223,7 @@ class _TableCounts:
         if not row.people:
             return replace(row, rate=NO_PEOPLE)
         row = replace(row, rate=self._rate_interval(known_cells, outcomes.favourable))
-        if code < 0:
+        if code == UNKNOWN:
             return row
         if outcomes.scores is not None:
             has_score = in_group & ~np.isnan(outcomes.scores)
@@ -245,7 +244,8 @@ class _TableCounts:
         sample = sample_of(table, self.grouping, favourable, has_truth, binary=True)
         effective_people = sample.effective[self.grouping.labels.index(row.group or "")]
         if self.outcomes.scores is None:
-            rates = error_rates(matrix, float(effective_people / max(sum(matrix.values()), 1e-300)))
+            total = max(sum(matrix.values()), 1e-300)  # never divides by 0
+            rates = error_rates(matrix, people_per_count=float(effective_people / total))
             if table.bundles:  # people of a cluster are no independent people
                 rates |= {
                     name: self._rate_interval(_union_of(cells, bottom), _union_of(cells, top).astype(float))
@@ -324,5 +324,6 @@ def tenths_of(table: DecisionTable, scores: Floats) -> Tenths:
     is_known = ~np.isnan(scores)
     cuts = [quantile(scores[is_known], table.people[is_known], tenth / 10) for tenth in range(1, 10)]
     ends = np.unique(cuts)
+    # unknown scores get the code of the last tenth
     codes = np.searchsorted(ends, np.where(is_known, scores, np.inf), side="left").astype(np.int64)
     return Tenths((None, *ends.tolist()), codes)

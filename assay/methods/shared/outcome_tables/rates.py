@@ -45,22 +45,11 @@ EMPTY: Mapping[str, str] = {
 
 
 def jeffreys(successes: float, trials: float, people: float | None = None, level: float = CI_LEVEL) -> EffectDocument:
-    """Return the rate ``successes / trials`` with its Jeffreys interval.
+    """Return the rate ``successes / trials`` with its Jeffreys interval of nominal coverage `level`.
 
-    Parameters
-    ----------
-    successes, trials : float
-        Numerator and denominator of the rate; with weights, sums of weights.
-    people : float, optional
-        Effective number of people, if it differs from `trials` (weights, clusters).
-    level : float
-        Nominal coverage.
-
-    Returns
-    -------
-    EffectDocument
-        The limits are quantiles of Beta(1/2 + k, 1/2 + n - k); the lower limit is 0 at k = 0, the upper 1 at k = n.
-        Without trials, the estimate is ``None`` and `why` has the reason.
+    With weights, `successes` and `trials` are sums of weights; `people` is the effective number of people, if it
+    differs from `trials` (weights, clusters). The limits are quantiles of Beta(1/2 + k, 1/2 + n - k); the lower limit
+    is 0 at k = 0, the upper 1 at k = n. Without trials, the estimate is ``None`` and `why` has the reason.
 
     References
     ----------
@@ -70,7 +59,8 @@ def jeffreys(successes: float, trials: float, people: float | None = None, level
     """
     if not trials > 0:
         return EffectDocument(why="not estimable: nobody")
-    rate, n = successes / trials, trials if people is None else people
+    rate = successes / trials
+    n = trials if people is None else people
     k, tail = rate * n, (1 - level) / 2
     low = 0.0 if successes == 0 else float(special.betaincinv(k + 0.5, n - k + 0.5, tail))
     high = 1.0 if successes == trials else float(special.betaincinv(k + 0.5, n - k + 0.5, 1 - tail))
@@ -96,20 +86,11 @@ def disparity(rate: float | None, reference: float | None) -> Disparity:
 
 
 def error_rates(counts: Mapping[str, float], people_per_count: float = 1.0) -> dict[str, EffectDocument]:
-    """Compute the rates of a confusion matrix.
+    """Compute the rates of a confusion matrix, by the names of `ERROR_RATES`; ``for`` is the false omission rate.
 
-    Parameters
-    ----------
-    counts : mapping of str to float
-        Numbers of people: ``tp`` and ``fp`` are favourable decisions that were right and wrong, ``fn`` and ``tn``
-        unfavourable decisions that were wrong and right.
-    people_per_count : float
-        Effective number of people divided by the sum of `counts`.
-
-    Returns
-    -------
-    dict of str to EffectDocument
-        A rate for each name of `ERROR_RATES`. FDR = 1 - PPV, FNR = 1 - TPR; ``for`` is the false omission rate.
+    `counts` has numbers of people: ``tp`` and ``fp`` are favourable decisions that were right and wrong, ``fn`` and
+    ``tn`` unfavourable decisions that were wrong and right. `people_per_count` is the effective number of people
+    divided by the sum of `counts`.
     """
     rates = {}
     for name, (top, bottom) in ERROR_RATES.items():
@@ -157,7 +138,7 @@ def fisher_mid_p(successes: Sequence[int], trials: Sequence[int]) -> float:
     log_mass: Floats = log_choose(first_trials, support) + log_choose(second_trials, all_successes - support)
     mass = np.exp(log_mass - log_mass.max())
     mass /= mass.sum()
-    observed_mass = mass[successes[0] - int(support[0])]
+    observed_mass = mass[successes[0] - int(support[0])]  # the support has no gaps
     is_equal = np.isclose(mass, observed_mass, rtol=1e-9, atol=0)
     return float(min(1.0, mass[~is_equal & (mass < observed_mass)].sum() + mass[is_equal].sum() / 2))
 

@@ -197,11 +197,17 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """List specifications that are not shipped, the corpus, images, and the items that an author is asked for."""
         corpus = None
         if self.corpus is not None:
-            size, authored = len(self.given), self.needs_author
-            corpus = NamedCorpus(self.corpus, self.material, self.items_field, size, MOST_ITEMS, may_be_empty=authored)
+            corpus = NamedCorpus(
+                self.corpus,
+                self.material,
+                field=self.items_field,
+                items_given=len(self.given),
+                max_items=MOST_ITEMS,
+                may_be_empty=self.needs_author,
+            )
         return References(
             corpus,
-            tuple(item.image for item in self.given) if self.material == "images" else (),
+            images=tuple(item.image for item in self.given) if self.material == "images" else (),
             words=NamedWords(self.named, str(self.specification_kind)) if self.words is None else None,
             authored=self.author_tasks() if self.author is not None and self.words is not None else (),
         )
@@ -223,7 +229,8 @@ class TermsDesign(Bounded, Method, Generic[W]):
         if not all(map(is_shipped, self.named)):
             return None
         attribute = self.attribute or "gender"
-        return tuple(shipped_words(self.words_type, name, attribute) for name in self.named or (None,))
+        names = self.named or (None,)  # ``None``: the default specification of the attribute
+        return tuple(shipped_words(self.words_type, name, attribute) for name in names)
 
     # ------------------------------------------------------------------------ plan
     @property
@@ -248,7 +255,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         neutral_counts = [sum(role == "neutral" for role in word_list.roles.values()) for word_list in self.words or ()]
         fewest = min(neutral_counts, default=0)
         sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)
-        return Looks(tuple(fewest * size for size in sizes), fewest) if fewest else None
+        return Looks(tuple(fewest * size for size in sizes), topics=fewest) if fewest else None
 
     def tolerance(self, error_fraction: float = 1.0) -> Tolerance:
         """Return the limits of the effects; `error_fraction` multiplies the permitted error."""
@@ -262,39 +269,40 @@ class TermsDesign(Bounded, Method, Generic[W]):
         components: list[Component] = []
         all_scores: list[TermScores[W, Any, Any, Any]] = []
         scoring = None
-        for index, (words, component_rng) in enumerate(
-            zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)
-        ):
+        component_rngs = rng.spawn(len(self.known_words))
+        for number, words in enumerate(self.known_words):
+            component_rng = component_rngs[number]
             item_rng, judge_rng = component_rng.spawn(2) if self.random_items else (component_rng, component_rng)
-            rounds, detail = yield from self._collect(index, words, item_rng)
+            rounds, detail = yield from self._collect(words, item_rng, prefix=str(number))
             if scoring is None and rounds:
                 scoring = yield from self.choose_scoring(rounds[0][0])
             scores = self.start_scores(words, detail, scoring)
             if isinstance(scores, Component):
                 components.append(scores)
                 continue
-            ask = partial(self.ask, scores, prefix=str(index))
+            ask = partial(self.ask, scores, prefix=str(number))
             components.append((yield from self._judge_in_looks(scores, rounds, ask, judge_rng)))
             all_scores.append(scores)
         return self.finding(components, TermsAggregation(model=self.model_score(all_scores)))
 
     def _collect(
-        self, index: int, words: W, rng: np.random.Generator
+        self, words: W, rng: np.random.Generator, prefix: str
     ) -> ExperimentPart[tuple[list[list[Any]], TermsComponent]]:
         """Collect the usable items, also from an author or a rule; return them in rounds over terms, with counts."""
         items: Sequence[Any] = self.given
         detail = cast("TermsComponent", self.COMPONENT())
         if self.author is not None:
-            author_counts: AuthorCounts[Any] = yield from self.request_items(words, rng, str(index))
+            author_counts: AuthorCounts[Any] = yield from self.request_items(words, rng, prefix)
             items = (*items, *author_counts.items)
             source = read_json(Source, asdict(self.author) | author_counts.as_json())
+            # the counts of the author are in the field of the component that has the name of the request's field
             detail = replace(cast("Any", detail), **{self.author_field: source})
         elif not items:
             items = self.rule_items(words, rng)
-        sorted_items = self.usable(items, words)
-        detail = replace(detail, refused=dict(sorted_items.refused))
-        rounds = sort_into_rounds(sorted_items.items, self.alternate)[: self.most_rounds]
-        return limit_rounds(rounds, MOST_ITEMS // len(self.known_words)), detail
+        usable = self.usable(items, words)
+        detail = replace(detail, refused=dict(usable.refused))
+        rounds = sort_into_rounds(usable.items, self.alternate)[: self.most_rounds]
+        return limit_rounds(rounds, MOST_ITEMS // len(self.known_words)), detail  # an equal part for each specification
 
     def _judge_in_looks(
         self,

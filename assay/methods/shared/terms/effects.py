@@ -67,7 +67,7 @@ class StereotypeEffects:
     def for_groups_like_these(self, shift: Floats) -> StereotypeEffects:
         """Return the effects for other group words; `shift`, shape (draws,), is added to the first group's share."""
         lists = self.lists
-        if len(lists) == 2:  # preferring the first group raises the first list's score and lowers the second's
+        if len(lists) == 2:  # preferring the first group raises the first list's score, lowers the second's: same mean
             lists = (np.clip(lists[0] + shift, 0, 1), np.clip(lists[1] - shift, 0, 1))
         return replace(self, neutral=np.clip(self.neutral + shift, 0, 1), lists=lists)
 
@@ -85,21 +85,12 @@ def _distance_interval(score: Floats) -> Interval:
 def stereotype_effects(
     neutral: Score, stereotype_scores: Sequence[Score], rng: np.random.Generator, draws: int = DRAWS
 ) -> StereotypeEffects:
-    """Draw both effects.
+    """Draw both effects from the score of `neutral` terms, and from those of terms that stereotypes tie to a group.
 
-    Parameters
-    ----------
-    neutral : Score
-        Score of neutral attribute terms, which no stereotype ties to a group.
-    stereotype_scores : sequence of Score
-        Scores of stereotype attributes. A single score is P4's, in which all terms have the same weight. If there is
-        one for each list of terms, their unweighted mean is used: a model that always prefers the same group scores 1
-        on one list and 0 on the other. It follows no stereotype, but P4's score over 10 and 6 terms would be .625.
-
-    Raises
-    ------
-    TooFewObservations
-        If there is no stereotype score.
+    A single score of `stereotype_scores` is P4's, in which all terms have the same weight. If there is one for each
+    list of terms, their unweighted mean is used: a model that always prefers the same group scores 1 on one list and 0
+    on the other. It follows no stereotype, but P4's score over 10 and 6 terms would be .625. Raise
+    `TooFewObservations` if there is no stereotype score.
     """
     if not stereotype_scores:
         raise TooFewObservations("step 2 needs a score of stereotype attributes")

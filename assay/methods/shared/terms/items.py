@@ -38,11 +38,11 @@ def sort_into_rounds(items: Iterable[I], alternate: Callable[[I], Hashable] = la
 
     So the first rounds treat all terms alike. Within a term, items with different values of `alternate` take turns.
     """
-    items_by_term: dict[str, dict[Hashable, list[I]]] = {}
+    items_by_term: dict[str, dict[Hashable, list[I]]] = {}  # by term and value of `alternate`
     for item in items:
         items_by_term.setdefault(item.term, {}).setdefault(alternate(item), []).append(item)
-    queues = [list(chain.from_iterable(_transpose([*by_kind.values()]))) for by_kind in items_by_term.values()]
-    return _transpose(queues)
+    turns_by_term = [_transpose(list(by_value.values())) for by_value in items_by_term.values()]
+    return _transpose([list(chain.from_iterable(turns)) for turns in turns_by_term])
 
 
 def limit_rounds(rounds: list[list[T]], limit: int) -> list[list[T]]:

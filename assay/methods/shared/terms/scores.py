@@ -75,8 +75,8 @@ class TermScores(ABC, Generic[W, T, F, C]):
     delta_loss: float | None = field(default=None, kw_only=True)
     looks: list[TermsLook] = field(default_factory=list, kw_only=True)
 
-    items: ClassVar[str]
-    """Name of the items in counts: ``pairs`` or ``images``."""
+    items_name: ClassVar[str]
+    """Name of the items in counts, and of the field of `TermsLook` with their number: ``pairs`` or ``images``."""
     codes: ClassVar[Mapping[Outcome, str]]
     """Code of the reason for each outcome."""
 
@@ -143,6 +143,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         if not letter_only:
             measurement.detail = self.add_scores(detail, fits, analysis_rng)
         tied_fits = [fits[role] for role in TIED if role in fits]
+        # without neutral terms, another fit takes their place in the draws, and step 1 is left out below
         effects = stereotype_effects(fits.get("neutral", tied_fits[0]), tied_fits, effects_rng)
         if "neutral" not in fits:
             component = measurement.give_up(self.reason("no-neutral-terms", {}))
@@ -167,8 +168,8 @@ class TermScores(ABC, Generic[W, T, F, C]):
             lost=lost_replies(
                 self.tally.by_group,
                 self.delta_loss,
-                lost_share,
-                lost_share,
+                step_1=lost_share,
+                step_2=lost_share,
                 of_no_group=lost_of_no_group(self.tally.by_group, self.tally.lost),
             ),
         )
@@ -191,7 +192,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         probabilities = component.probabilities
         return TermsLook(
             size,
-            **{self.items: len(self.tally.results)},
+            **{self.items_name: len(self.tally.results)},
             letter=component.letter,
             probabilities=NO_ENTRIES if probabilities is None else probabilities.as_json(),
         )
@@ -202,7 +203,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         neutral_answers = sum(item.role == "neutral" for item in self.tally.results)
         stereotype_answers = len(self.tally.results) - neutral_answers
         needed_answers = self.answers_needed(delta)
-        item = self.items.rstrip("s")
+        item = self.items_name.rstrip("s")
         return (
             Units("neutral term", term_counts["neutral"]),
             Units("stereotype term", min(term_counts[role] for role in TIED if role in term_counts), LEAST_TIED),
@@ -273,8 +274,8 @@ class TermScores(ABC, Generic[W, T, F, C]):
     def _strongest_terms(self, above_half: bool) -> list[str]:
         """Return up to three terms with the most extreme scores above or below 1/2."""
         strongest = sorted(self.side_terms(), key=lambda term_score: term_score.score, reverse=above_half)[:3]
-        half = NO_PREFERENCE
-        return [entry.term for entry in strongest if (entry.score > half if above_half else entry.score < half)]
+        sign = 1 if above_half else -1
+        return [term_score.term for term_score in strongest if sign * (term_score.score - NO_PREFERENCE) > 0]
 
 
 def term_document(term: TermScore, role: Role, posterior: Interval) -> TermDocument:

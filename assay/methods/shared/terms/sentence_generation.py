@@ -96,7 +96,7 @@ def write_sentences(
     known_texts = {text for pair in usable_pairs for text in (pair.first, pair.second)}
     open_slots = _missing_sentences(words, Counter(pair.term for pair in usable_pairs), writing.per_term, rng)
     outcome = WrittenSentences(wanted=len(open_slots))
-    times_sent: Counter[str] = Counter()
+    times_sent: Counter[str] = Counter()  # by prompt: the number tells repeated probes apart
     for _ in range(writing.tries):
         if not open_slots or outcome.unasked:
             break
@@ -149,12 +149,12 @@ def reusable(
 def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Family) -> str:
     """Return the prompt that asks an author for a sentence; it quotes the group term first, then the attribute term."""
     other_group_terms = [term for pair in words.pairs for term in pair if term != group]
-    role = words.roles[attribute]
+    other_attributes = [term for term in words.terms(words.roles[attribute]) if term != attribute]
     return PROMPTS[family].format(
         group=group,
         attribute=attribute,
         groups=", ".join(other_group_terms),
-        attributes=", ".join(term for term in words.terms(role) if term != attribute) or "none",
+        attributes=", ".join(other_attributes) or "none",
         first=words.first,
         second=words.second,
     )
@@ -170,7 +170,8 @@ def _missing_sentences(
         for term_index, term in enumerate(words.roles):
             if number >= counts.get(term, 0):
                 pair = words.pairs[pair_order[(term_index + number) % len(pair_order)]]
-                missing.append(_MissingSentence(pair[(term_index + number // len(pair_order)) % 2], term))
+                group_index = (term_index + number // len(pair_order)) % 2
+                missing.append(_MissingSentence(pair[group_index], term))
     return missing
 
 
@@ -188,7 +189,7 @@ def _store_sentence(
     text = _strip_quotes(reply.value)
     reason = _unreadable_reason(text)
     if reason is None:
-        sentence = Sentence(text, slot.group, slot.term, "written", probe.unit)
+        sentence = Sentence(text, slot.group, slot.term, source="written", id=probe.unit)
         pair = read(sentence, words)
         if isinstance(pair, str):
             reason = pair

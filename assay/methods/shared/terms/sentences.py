@@ -126,7 +126,7 @@ def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> SortedItems[P
         pair = read(sentence, words)
         if isinstance(pair, str):
             refusals[pair] += 1
-        elif pairs.setdefault((pair.first, pair.second), pair) is not pair:
+        elif pairs.setdefault((pair.first, pair.second), pair) is not pair:  # the dictionary had these sentences
             refusals["repeated"] += 1
     return SortedItems(tuple(pairs.values()), dict(refusals))
 
@@ -153,10 +153,10 @@ class _Reader:
 
     def __init__(self, words: StereotypeWords) -> None:
         self.words = words
-        self.groups = {
+        self.groups = {  # (index of pair, side)
             folded(term): (index, side) for index, pair in enumerate(words.pairs) for side, term in enumerate(pair)
         }
-        self.roles = {folded(term): (term, role) for term, role in words.roles.items()}
+        self.roles = {folded(term): (term, role) for term, role in words.roles.items()}  # the term as it is listed
 
     @cached_property
     def group_terms(self) -> re.Pattern[str]:
@@ -180,8 +180,17 @@ class _Reader:
             counterpart = _swap_term(text, terms.group_match, group_terms[terms.side], group_terms[1 - terms.side])
         first, second = (text, counterpart) if terms.side == 0 else (counterpart, text)
         group = "first" if terms.side == 0 else "second"
-        frame = _write_frame(terms)
-        return Pair(first, second, terms.term, terms.role, terms.pair_index, group, sentence.source, sentence.id, frame)
+        return Pair(
+            first,
+            second,
+            terms.term,
+            terms.role,
+            terms.pair_index,
+            written_group=group,
+            source=sentence.source,
+            id=sentence.id,
+            frame=_write_frame(terms),
+        )
 
     def find(self, sentence: Sentence) -> _SentenceTerms | str:
         """Find both terms of a sentence, or return the reason why the sentence is unusable."""
@@ -249,25 +258,32 @@ def _drop_overlapping(matches: Sequence[re.Match[str]], others: Sequence[re.Matc
 
 def _other_words(group_match: re.Match[str]) -> list[str]:
     """List the words of a sentence without the group term and its article."""
-    before, after = _ARTICLE.sub("", group_match.string[: group_match.start()]), group_match.string[group_match.end() :]
+    text = group_match.string
+    before, after = _ARTICLE.sub("", text[: group_match.start()]), text[group_match.end() :]
     return re.findall(rf"[\w{marks()}]+", folded(f"{before} {after}"))
 
 
 def _write_frame(terms: _SentenceTerms) -> str:
     """Return a sentence with "…" in place of its terms and their articles."""
-    match = terms.group_match
-    before, after = _ANY_ARTICLE.sub("", match.string[: match.start()]), match.string[match.end() :]
-    term = rf"(?<!\w)(?:an? )?{re.escape(folded(terms.term))}(?!\w)"
-    return re.sub(term, "…", folded(f"{before}…{after}"))
+    group_match = terms.group_match
+    text = group_match.string
+    before, after = _ANY_ARTICLE.sub("", text[: group_match.start()]), text[group_match.end() :]
+    attribute_term = rf"(?<!\w)(?:an? )?{re.escape(folded(terms.term))}(?!\w)"
+    return re.sub(attribute_term, "…", folded(f"{before}…{after}"))
 
 
 def _differing_share(words: Sequence[str], other_words: Sequence[str]) -> float:
     """Return the share of words that differ between two sentences; the removed group term counts as one equal word."""
     changes = SequenceMatcher(None, words, other_words, autojunk=False).get_opcodes()
-    distance = sum(max(end - start, until - since) for kind, start, end, since, until in changes if kind != "equal")
+    distance = sum(
+        max(end - start, other_end - other_start)
+        for tag, start, end, other_start, other_end in changes
+        if tag != "equal"
+    )
     return distance / (max(len(words), len(other_words)) + 1)
 
 
+# articles at the end of the text before a term; "a" and "an" depend on the term
 _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
 _ANY_ARTICLE = re.compile(r"(?<!\w)(an?|the)\s+$", re.IGNORECASE)
 
@@ -310,10 +326,12 @@ def template_sentences(words: StereotypeWords, per_term: int, rng: np.random.Gen
     for term_index, term in enumerate(words.roles):
         for number in range(min(per_term, len(pair_order) * len(frames))):
             cycle, offset = divmod(number, len(pair_order))
+            # in each cycle every pair occurs once, each in another frame than in the cycle before
             pair = words.pairs[pair_order[(term_index + offset) % len(pair_order)]]
             frame = frames[frame_order[(term_index + offset + cycle) % len(frames)]]
             group = pair[(term_index + number) % 2]
-            sentences.append(Sentence(fill(frame, group, term), group, term, "template", f"template/{term}/{number}"))
+            text, name = fill(frame, group, term), f"template/{term}/{number}"
+            sentences.append(Sentence(text, group, term, source="template", id=name))
     return tuple(sentences)
 
 
