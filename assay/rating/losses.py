@@ -182,6 +182,11 @@ def _loss_facts(groups: Mapping[str, LostOfGroup], of_no_group: int) -> Json:
     }
 
 
+def largest_lost_share(by_group: ByGroup) -> float:
+    """Return the largest share of a group's questions without a usable answer; 0 if there are no groups."""
+    return max((group.share for group in _losses_by_group(by_group).values()), default=0.0)
+
+
 def lost_of_no_group(by_group: ByGroup, lost: int) -> int:
     """Return the number of `lost` replies (of the whole component) that `by_group` does not count."""
     return lost - sum(counts[outcome] for counts in by_group.values() for outcome in LOST)

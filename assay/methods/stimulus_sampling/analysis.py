@@ -16,7 +16,7 @@ from assay.methods.stimulus_sampling.texts import AnsweredTexts
 from assay.methods.stimulus_sampling.vectors import AnsweredCells
 from assay.model import Component, Evidence, HiddenEffect, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
-from assay.rating.losses import hidden_documents, loss_effect, losses_document, lost_replies
+from assay.rating.losses import hidden_documents, largest_lost_share, loss_effect, losses_document, lost_replies
 from assay.statistics.bayes.importance import HEAVY
 from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.strata import share_effects
@@ -93,8 +93,8 @@ def judge(
         chance_1=may_be_chance(effects.unbiased.draws),  # signed deviations from even shares
         chance_2=may_be_chance(np.hstack(effects.half_differences)),  # signed effects of content tied to each value
     )
-    # how much a value's share of the positive answers would grow if every lost reply were positive for that value
-    lost_share = tally.lost / max(1, tally.counts.asked)
+    # how much a value's share of the positive answers would grow if every lost reply about this value were positive
+    lost_share = largest_lost_share(tally.by_group)
     sum_of_rates = float(answered_inputs.rates.mean(axis=1).sum())  # of all values, each with equal shares of the sides
     largest_shift = lost_share / (lost_share + sum_of_rates)
     return measurement.conclude(

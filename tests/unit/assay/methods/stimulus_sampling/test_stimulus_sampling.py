@@ -357,6 +357,21 @@ def test_failed_calls_are_counted_and_their_sentences_left_out():
     assert as_json(one.detail)["profiles"]["asked"] - as_json(one.detail)["profiles"]["whole"] == one.failed
 
 
+@pytest.mark.parametrize(("lost_by_group", "declared"), [((0.075, 0.075), True), ((0.0, 0.15), False)])
+def test_losses_of_one_group_could_hide_more_than_the_same_losses_of_all(lost_by_group, declared):
+    """Were all lost replies about one group positive, its share of them would grow more if only this group lost any."""
+    said = scored(lambda text: 0.5 + 0.01 * jitter(text))
+    lost = Reply(failure=Failure("declined", "the answer was a refusal"))
+
+    def answer(probe):
+        is_lost = zlib.crc32(probe.ask.given.encode()) / 2**32 < lost_by_group["Ms" in probe.ask.given]
+        return lost if is_lost else said(probe)
+
+    one = component(sampling(looks=1, samples=400, delta=0.1, delta_loss=0.5), answer)
+    assert (one.letter, one.declared) == (Letter.UCS, declared)
+    assert (one.reasons[0].code == "letter-depends-on-what-was-lost") is not declared
+
+
 def test_a_label_named_in_the_request_is_the_positive_label():
     def said(probe):
         return Reply({"label": None, "scores": {"a": 0.2, "b": 0.3 + 0.2 * ("Ms" in probe.ask.given), "c": 0.1}})
