@@ -328,7 +328,11 @@ async def _rating_response(request: Request, service: Service, rating: StoredRat
 
 
 async def _report_response(
-    request: Request, service: Service, rating: StoredRating, name: str, thumbnails: Mapping[str, str] | None = None
+    request: Request,
+    service: Service,
+    rating: StoredRating,
+    report_format: str,
+    thumbnails: Mapping[str, str] | None = None,
 ) -> Response:
     notes = await _read_annotations(request, service, rating)
     is_expired = service.clock() * 1000 >= rating.expires_at
@@ -345,11 +349,11 @@ async def _report_response(
         return not_modified_response
 
     async def render() -> Response:  # in a thread, because a large report takes a second
-        if name == "summary":
+        if report_format == "summary":
             return await asyncio.to_thread(summary, document, headers)
-        return await asyncio.to_thread(report, name, document, headers)
+        return await asyncio.to_thread(report, report_format, document, headers)
 
-    page = await service.reports.get((name, headers["ETag"], address), render)
+    page = await service.reports.get((report_format, headers["ETag"], address), render)
     return Response(page.body, headers=page.headers)  # a copy, because each answer gets its own headers
 
 

@@ -158,7 +158,7 @@ async def _rank(
         cache_key = ("ranking", tenant, *filters.values())
         merge = partial(Ranking, now=now)
         return query, questions, await service.merge(database, cache_key, read_newest, merge, **filters)
-    # without the condition of `part`: the newest rating in a language alone need not be the current one of its service
+    # an empty `part` admits ratings that are not current: the newest one in a language alone may be such a rating
     rows = await database.read(read_newest, language=query.language, part=())
     return query, questions, await asyncio.to_thread(Ranking, [rows], now)
 

@@ -157,7 +157,7 @@ def _all_cells(body: SuiteRequest, methods: list[type[AnyMethod]]) -> Iterator[C
     for method in methods:
         for attribute in body.attributes or USUAL:
             for language in _languages_of_method(body, method):
-                yield Cell(method_name(method), attribute, language)
+                yield Cell(method_name(method), attribute, label=language)
 
 
 def _languages_of_method(body: SuiteRequest, method: type[AnyMethod]) -> list[str]:
@@ -197,10 +197,10 @@ async def _order_of_cell(
     except Problem as problem:
         if problem.kind.code != "bad-specification":
             raise
-        return OmittedCell(cell, problem.detail, _excluding_field(problem))
+        return OmittedCell(cell, problem.detail, _experiment_field_of(problem))
 
 
-def _excluding_field(problem: Problem) -> str | None:
+def _experiment_field_of(problem: Problem) -> str | None:
     """Return the field of the experiment that a problem names; ``None`` if it names none."""
     pointer = str(problem.errors[0].get("pointer", "")) if problem.errors else ""
     return pointer.removeprefix("/experiment/").replace("/", ".") if pointer.startswith("/experiment/") else None

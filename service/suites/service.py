@@ -129,9 +129,9 @@ def _suite_fields(suite: StoredSuite, progress: SuiteProgress) -> JsonObject:
     links = {"self": path}
     if progress.ended_at is None:
         links["cancel"] = f"{path}/cancel"
-    waiting = "queued" if set(progress.by_status) == {"queued"} else "running"
+    unfinished_status = "queued" if set(progress.by_status) == {"queued"} else "running"
     return {
-        "status": waiting if progress.ended_at is None else "ended",
+        "status": unfinished_status if progress.ended_at is None else "ended",
         "ended_at": progress.ended_at,
         "progress": _progress_view(suite, progress),
         "links": links,
