@@ -329,11 +329,10 @@ def _job_answer(
     headers = {"ETag": f'W/"{job.version}-{view.queue_position or 0}"', "Cache-Control": "private, no-cache"}
     if status == 202:
         headers["Location"] = f"{router.prefix}/{job.id}"
+        headers["Retry-After"] = "0"  # replaced below, unless the job has ended
     if not job.finished:
         retry_s = (view.eta_seconds or 0) // 10  # a tenth of the estimated remaining time
         headers["Retry-After"] = str(min(LONGEST_RETRY_S, max(SHORTEST_RETRY_S, retry_s)))
-    elif status == 202:
-        headers["Retry-After"] = "0"
     return Answer(status, write_json(view), headers)
 
 
