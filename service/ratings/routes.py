@@ -90,12 +90,12 @@ async def list_ratings(
         summary_page = Page.of(await database.read(ratings.summaries, caller.tenant, **filters), query.limit)
         standing = await database.read(standings, summary_page.rows)
         sentences = await database.read(ratings.sentences, [row.id for row in summary_page.rows])
-        rows = [RatingSummary.of(row, standing[row.id], sentences.get(row.id)) for row in summary_page.rows]
+        views = [RatingSummary.of(row, standing[row.id], sentences.get(row.id)) for row in summary_page.rows]
         similar = []
-        if query.q and not rows and query.cursor is None:  # no rating matches
+        if query.q and not views and query.cursor is None:  # no rating matches
             find_similar = partial(similar_names, mine=query.mine, kind=query.kind)
             similar = await database.read(find_similar, caller.tenant, query.q)
-        return lists.response(query, "ratings", summary_page, rows, similar=similar)
+        return lists.response(query, "ratings", summary_page, views, similar=similar)
     page = Page.of(await database.read(ratings.page, caller.tenant, **filters), query.limit)
     notes = await database.read(read_annotations, page.rows, service.methodologies.next)
     documents = [notes[rating.id].added_to(rating.seen_by(caller.tenant).shown) for rating in page.rows]

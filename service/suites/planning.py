@@ -99,7 +99,7 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
         for cell in _allowed_cells(body, Kind(target.descriptor["kind"]), len(planned_cells) + len(omissions)):
             await asyncio.sleep(0)  # lets other requests run between cells, because each cell computes for 1-2 ms
             suite_bytes += target_bytes + settings_bytes.get(cell.method, 0)
-            _refuse_oversize(suite_bytes, planned_cells, omissions)
+            _refuse_oversize(suite_bytes, planned_cells, omissions)  # before the work of planning the cell
             outcome = await _order_of_cell(service, caller, body, cell, description, target, recurring=recurring)
             if isinstance(outcome, OmittedCell):
                 omissions.append(replace(outcome, service=index))

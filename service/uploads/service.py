@@ -138,8 +138,8 @@ async def rows_of(
     """
     upload = await find_upload(service, tenant, reference, "table")
     sample = sample_of(upload.summary, limit, rng)
-    source = {"media_type": upload.media_type, "summary": upload.summary, "sample": sample}
-    rows = await _run_on_content(service, upload, "rows", **source)
+    arguments = {"media_type": upload.media_type, "summary": upload.summary, "sample": sample}
+    rows = await _run_on_content(service, upload, "rows", **arguments)
     return TableRows(tuple(rows), int(upload.summary["rows"]))
 
 

@@ -152,7 +152,7 @@ def _read_vectors(member: IO[bytes], size: int, words: Sequence[str]) -> Iterato
         batch = words[start : start + block_words]
         content = member.read(len(batch) * row_bytes)
         if len(content) < len(batch) * row_bytes:
-            raise EOFError
+            raise EOFError  # which `_translate_zip_errors` reports
         yield batch, np.frombuffer(content, dtype).reshape(len(batch), dims).astype(precision)
 
 
