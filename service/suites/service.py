@@ -204,7 +204,7 @@ async def place_suite(
     if new_count:
         for target in plan.targets[1:]:  # `permit` checks the first
             await refuse_cooling(service, caller, target.descriptor["base_url"])
-        await permit(service, caller, plan.targets[0].descriptor["base_url"], new_count)
+        await permit(service, caller, plan.targets[0].descriptor["base_url"], count=new_count)
     max_active = service.settings.max_active_jobs
     answer, placed_suite = await service.database.write(
         _add_suite, tenant, plan, repeat, show, max_active, waits=bool(wait)

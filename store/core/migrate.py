@@ -70,7 +70,7 @@ def upgrade_if_writable(url: str) -> str | None:
         try:
             check(url)
         except SchemaMismatch as mismatch:
-            raise _schema_mismatch(mismatch.current, outage.reason) from None
+            raise _schema_mismatch(mismatch.current, unwritable=outage.reason) from None
         return outage.reason
     return None
 
@@ -96,7 +96,7 @@ def check(url: str, *, or_newer: bool = False) -> None:
 
 def _schema_mismatch(current: str | None, unwritable: str | None = None) -> SchemaMismatch:
     unreleased = current is not None and current < str(_migration_scripts().get_base())
-    return SchemaMismatch(current, head(), unwritable, unreleased=unreleased)
+    return SchemaMismatch(current, required=head(), unwritable=unwritable, unreleased=unreleased)
 
 
 def _migrate(connection: Connection) -> None:
