@@ -51,10 +51,8 @@ class ReplicaReader:
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``work(connection, *args, **kwargs)`` without a transaction, on committed data.
 
-        Raises
-        ------
-        StoreUnavailable
-            If the replica is busy, so that its load does not stop the primary; or if neither database can serve.
+        Raise `StoreUnavailable` if the replica is busy, so that its load does not stop the primary; or if neither
+        database can serve.
         """
         if await self.state() == "current":
             try:

@@ -81,7 +81,7 @@ class Page(Generic[Row]):
 
     @classmethod
     def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> Page[Row]:
-        """Return a page of `rows`, which were read with ``limit + 1``, or fewer if they are large (`Rows.cut`)."""
+        """Return a page of `rows`, read with ``limit + 1``; `store.core.rows.Rows` also know if they were cut."""
         has_more = len(rows) > limit or getattr(rows, "cut", False)
         page_rows = rows[:limit]
         return cls(page_rows, key(page_rows[-1]) if has_more else None, getattr(rows, "total", None))
@@ -181,13 +181,13 @@ def in_path(noun: str, find: Callable[..., Any], caller_type: object, parameter:
     parameter : str
         Name of the path's parameter; by default that of the noun, such as ``target_id``.
     """
-    name = parameter or f"{noun}_id"
+    id_name = parameter or f"{noun}_id"
 
     async def row_in_path(request: Request, caller: Caller, **ids: str) -> Any:
-        row = await parts_of(request).database_for(request).read(find, ids[name], caller.tenant)
-        return existing(row, noun, ids[name])
+        row = await parts_of(request).database_for(request).read(find, ids[id_name], caller.tenant)
+        return existing(row, noun, ids[id_name])
 
-    annotations = {"request": Request, "caller": caller_type, name: str}
+    annotations = {"request": Request, "caller": caller_type, id_name: str}
     parameters = [Parameter(key, Parameter.KEYWORD_ONLY, annotation=hint) for key, hint in annotations.items()]
     row_in_path.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # FastAPI reads it
     return Depends(row_in_path)

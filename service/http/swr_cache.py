@@ -68,7 +68,7 @@ class SwrCache(Generic[K, V]):
             self._count("hit")
             return entry.value
         self._count("miss")
-        if self._keep_s <= 0:
+        if self._keep_s <= 0:  # the cache is turned off
             self._count("read")
             return await read_value()
         if entry is None:

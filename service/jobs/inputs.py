@@ -45,16 +45,16 @@ async def with_named_inputs(service: Service, tenant: str, method: AnyMethod, ta
         words = () if references.words is None else await _find_words(service, tenant, references.words, method.method)
         if corpus is not None or words:
             # in a thread, because reading thousands of items takes some tenths of a second
-            method = await asyncio.to_thread(method.with_references, LoadedMaterial(corpus, words))
-    if target["protocol"] == UPLOADED and target["kind"] == Kind.CLASSIFIER:
+            method = await asyncio.to_thread(method.with_references, LoadedMaterial(corpus=corpus, words=words))
+    if target["protocol"] == UPLOADED and target["kind"] == Kind.CLASSIFIER:  # uploaded answers are rated
         with located("target"):
             return await _add_trials(service, tenant, method, target)
     if references.decisions is not None:
         with located("target"):
             upload = await find_upload(service, tenant, target["settings"]["upload"], "table", field="settings.upload")
         with located("experiment"):
-            table = await decisions_of(service, upload, references.decisions)
-            return await asyncio.to_thread(method.with_references, LoadedMaterial(decisions=table))
+            decisions = await decisions_of(service, upload, references.decisions)
+            return await asyncio.to_thread(method.with_references, LoadedMaterial(decisions=decisions))
     return method
 
 
@@ -94,8 +94,8 @@ async def _find_words(service: Service, tenant: str, named_words: NamedWords, me
         if specification is None:
             raise UnknownName("specification", name, (*shipped(), "those of GET /v1/specifications"), "specification")
         if specification.kind != named_words.kind:
-            kinds = f"{name} is a specification for {specification.kind}; {method} takes one for {named_words.kind}"
-            raise SpecificationError(kinds, "specification")
+            mismatch = f"{name} is a specification for {specification.kind}; {method} takes one for {named_words.kind}"
+            raise SpecificationError(mismatch, field="specification")
         list_words = replace(specification.read().words, name=specification.name)
         words.append(LoadedWords(f"{specification.name}@{specification.version}", list_words))
     return tuple(words)

@@ -158,7 +158,7 @@ class ParquetWriter:
             import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
             from pyarrow import parquet
         except ImportError:
-            raise NotInstalled("writing Parquet", "pyarrow", "real") from None
+            raise NotInstalled("writing Parquet", package="pyarrow", extra="real") from None
         self._schema = pa.schema([(name, pa.type_for_alias(arrow_type)) for name, arrow_type in columns.items()])
         self._make_batch = pa.RecordBatch.from_arrays
         self._make_array = pa.array
@@ -190,7 +190,7 @@ class _MemoryFile(io.RawIOBase):
         return True
 
     def write(self, piece: Any) -> int:
-        copy = bytes(piece)
+        copy = bytes(piece)  # a buffer may be altered after this call
         self._pieces.append(copy)
         self._length += len(copy)
         return len(copy)

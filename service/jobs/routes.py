@@ -94,7 +94,7 @@ class Placement:
 
         def show(job: Job, rating: Stamp | StoredRating | None, jobs_before: int | None) -> Answer:
             start = _job_start(service, job, jobs_before, queue)
-            return _job_answer(base_url(self.request), service, 202, job, start, rating)
+            return _job_answer(base_url(self.request), service, status=202, job=job, start=start, rating=rating)
 
         with self.count_wait():
             answer, job, allowance = await place(service, caller, order, self.repeat, show, waits=bool(wait))
@@ -282,7 +282,7 @@ async def _read_status(service: Service, tenant: str, job_id: str, base: str) ->
     job, jobs_before, rating = existing(await service.database.read(_read_job, job_id, tenant), "job", job_id)
     # the queue is read only for a queued job
     start = None if jobs_before is None else _job_start(service, job, jobs_before, await _queue_state(service))
-    return Status(_job_answer(base, service, 200, job, start, rating), job.finished)
+    return Status(_job_answer(base, service, status=200, job=job, start=start, rating=rating), job.finished)
 
 
 def _read_job(c: Connection, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
@@ -329,7 +329,7 @@ def _job_answer(
     headers = {"ETag": f'W/"{job.version}-{view.queue_position or 0}"', "Cache-Control": "private, no-cache"}
     if status == 202:
         headers["Location"] = f"{router.prefix}/{job.id}"
-        headers["Retry-After"] = "0"  # of a job that has ended already
+        headers["Retry-After"] = "0"  # replaced below, unless the job has ended
     if not job.finished:
         retry_s = (view.eta_seconds or 0) // 10  # a tenth of the estimated remaining time
         headers["Retry-After"] = str(min(LONGEST_RETRY_S, max(SHORTEST_RETRY_S, retry_s)))

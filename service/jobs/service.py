@@ -93,7 +93,7 @@ async def place(
     """
     max_active = service.settings.max_active_jobs
     allowance = None
-    target_url = order.job.target["base_url"] if order.job.kind == "rating" else None
+    target_url = order.job.target["base_url"] if order.job.kind == "rating" else None  # only ratings have a cool-down
     if await service.database.read(_is_new, order, repeat, max_active):
         allowance = await permit(service, caller, target_url)
     arguments = (order, repeat, show, max_active, waits)
@@ -187,6 +187,7 @@ def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[Stored
     twin = None if known_work.twin_id is None else jobs.find(c, known_work.twin_id, job.tenant)
     if twin and twin.visibility == job.visibility and job.callback_url in {None, twin.callback_url}:
         return None, twin, queued_before(c, twin)
+    # near the limit they are counted again, under a lock
     if known_work.active >= max_active - NEAR_LIMIT and count_active(c, job.tenant) >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running")
     if known_work.refusals and job.kind in domains.CALLING:  # some host refuses ratings, and the job calls services
@@ -357,7 +358,7 @@ def check_judge(method: AnyMethod, request: RatingRequest) -> None:
 
 
 def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
-    """Refuse an experiment without the author that it needs, and an author that it does not need."""
+    """Refuse a missing author, which the caller knows to be needed, and an author that the experiment does not need."""
     if author is None:
         remedy = "name the service that generates it, or send the material"
         raise SpecificationError(f"the experiment's material is generated; {remedy}", "author")

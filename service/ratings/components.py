@@ -26,32 +26,32 @@ class ClosedModel(BaseModel):
 
 
 @cache
-def model_of(kind: Any) -> type[ClosedModel]:
+def model_of(dataclass: Any) -> type[ClosedModel]:
     """Return the schema of a dataclass of the rating document.
 
     Fields that are always written are required, and null if they are not known; others can be missing.
     """
-    hints, schema_fields = get_type_hints(kind), dict[str, Any]()
-    for field in fields(kind):
+    hints, schema_fields = get_type_hints(dataclass), dict[str, Any]()
+    for field in fields(dataclass):
         annotation = _schema_type(hints[field.name], model_of)
         if field.metadata.get("always"):
-            # a default is written as null, unless it is a truth value; a type whose default is None includes null
+            # null stands for an unknown value; truth values are always known, and a type with the default None has null
             needs_null = field.default is not None and not isinstance(field.default, bool)
             schema_fields[field.name] = (annotation | None if needs_null else annotation, ...)
         elif field.name != "json":  # the document as stored, which is not a field of it
             schema_fields[field.name.removesuffix("_")] = (annotation, None)  # ``from_`` is the key ``from``
-    return create_model(kind.__name__, __base__=ClosedModel, __doc__=kind.__doc__, **schema_fields)
+    return create_model(dataclass.__name__, __base__=ClosedModel, __doc__=dataclass.__doc__, **schema_fields)
 
 
 @cache
-def view_of(kind: type) -> type[ResponseModel]:
+def view_of(dataclass: type) -> type[ResponseModel]:
     """Return the schema of a dataclass that an answer holds with all its fields."""
-    hints = get_type_hints(kind).items()
+    hints = get_type_hints(dataclass).items()
     schema_fields: dict[str, Any] = {name: (_schema_type(hint, view_of), ...) for name, hint in hints}
     if "rated_at" in schema_fields:  # a time, which the dataclass holds as text
         schema_fields["rated_at"] = (Instant | None, ...)
-    view = create_model(f"{kind.__name__}View", __base__=ResponseModel, __doc__=kind.__doc__, **schema_fields)
-    view.described_by = kind
+    view = create_model(f"{dataclass.__name__}View", __base__=ResponseModel, __doc__=dataclass.__doc__, **schema_fields)
+    view.described_by = dataclass
     return view
 
 

@@ -90,12 +90,12 @@ async def list_ratings(
         summary_page = Page.of(await database.read(ratings.summaries, caller.tenant, **filters), query.limit)
         standing = await database.read(standings, summary_page.rows)
         sentences = await database.read(ratings.sentences, [row.id for row in summary_page.rows])
-        rows = [RatingSummary.of(row, standing[row.id], sentences.get(row.id)) for row in summary_page.rows]
+        views = [RatingSummary.of(row, standing[row.id], sentences.get(row.id)) for row in summary_page.rows]
         similar = []
-        if query.q and not rows and query.cursor is None:  # no rating matches
+        if query.q and not views and query.cursor is None:  # no rating matches
             find_similar = partial(similar_names, mine=query.mine, kind=query.kind)
             similar = await database.read(find_similar, caller.tenant, query.q)
-        return lists.response(query, "ratings", summary_page, rows, similar=similar)
+        return lists.response(query, "ratings", summary_page, views, similar=similar)
     page = Page.of(await database.read(ratings.page, caller.tenant, **filters), query.limit)
     notes = await database.read(read_annotations, page.rows, service.methodologies.next)
     documents = [notes[rating.id].added_to(rating.seen_by(caller.tenant).shown) for rating in page.rows]
@@ -328,7 +328,11 @@ async def _rating_response(request: Request, service: Service, rating: StoredRat
 
 
 async def _report_response(
-    request: Request, service: Service, rating: StoredRating, name: str, thumbnails: Mapping[str, str] | None = None
+    request: Request,
+    service: Service,
+    rating: StoredRating,
+    report_format: str,
+    thumbnails: Mapping[str, str] | None = None,
 ) -> Response:
     notes = await _read_annotations(request, service, rating)
     is_expired = service.clock() * 1000 >= rating.expires_at
@@ -345,11 +349,11 @@ async def _report_response(
         return not_modified_response
 
     async def render() -> Response:  # in a thread, because a large report takes a second
-        if name == "summary":
+        if report_format == "summary":
             return await asyncio.to_thread(summary, document, headers)
-        return await asyncio.to_thread(report, name, document, headers)
+        return await asyncio.to_thread(report, report_format, document, headers)
 
-    page = await service.reports.get((name, headers["ETag"], address), render)
+    page = await service.reports.get((report_format, headers["ETag"], address), render)
     return Response(page.body, headers=page.headers)  # a copy, because each answer gets its own headers
 
 

@@ -111,7 +111,7 @@ async def count_letters(
     """Count services by kind, attribute, method and letter."""
     filters = query.model_dump()
     count_part = partial(rating_statistics.distribution, **filters)
-    return await service.merge(database, ("letters", *filters.values()), count_part, sum_of)
+    return await service.merge(database, ("letters", *filters.values()), read_part=count_part, merge=sum_of)
 
 
 @router.get(

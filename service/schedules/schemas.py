@@ -24,11 +24,12 @@ class WatchRequest(RequestModel):
     """Number of cases that are asked again: three quarters drawn at random, and the most telling ones."""
 
 
-def _request_tag(value: object) -> str:
-    names = set(value) if isinstance(value, dict) else ()
-    if isinstance(value, WatchRequest) or "rating" in names:
+def _request_tag(request: object) -> str:
+    """Return the tag of the schema of a request, which is JSON or validated already."""
+    names = set(request) if isinstance(request, dict) else ()
+    if isinstance(request, WatchRequest) or "rating" in names:
         return "watch"
-    return "rating" if isinstance(value, RatingRequest) or "experiment" in names else "suite"
+    return "rating" if isinstance(request, RatingRequest) or "experiment" in names else "suite"
 
 
 AnyRequest = Annotated[

@@ -49,7 +49,7 @@ def _watch_orders(c: Connection, caller: Caller, request: WatchRequest) -> Order
         rerating_job = sentinels.repeat_job(c, rating, caller.key_id)
     except WatchUnfit as error:
         raise SpecificationError(str(error), "rating") from None
-    if not case_reader(rating.rating, None).paired:
+    if not case_reader(rating.rating, deciding=None).paired:
         raise SpecificationError(f"{rating.method} compares no cases that can be asked again one by one", "rating")
     return Orders(request.model_dump(), [job_template(rerating_job)])
 

@@ -21,7 +21,7 @@ BEST_FIRST = ("UCS", "DSBS", "BS")
 
 Sort = Literal["place", "name", "effect", "questions", "rated_at"]
 
-BEFORE = 4
+ROWS_ABOVE = 4
 """Number of rows that a page shows above the service that was searched for."""
 
 
@@ -118,8 +118,8 @@ class Ranking:
             folded_text = text.casefold()
             indices_by_id = (index for index, row in enumerate(rows) if row.id == text)
             indices_by_name = (index for index, row in enumerate(rows) if folded_text in row.folded_name)
-            no_index = len(rows) + BEFORE  # gives a page behind the last row, which is empty
-            start = max(0, next(indices_by_id, next(indices_by_name, no_index)) - BEFORE)
+            no_index = len(rows) + ROWS_ABOVE  # gives a page behind the last row, which is empty
+            start = max(0, next(indices_by_id, next(indices_by_name, no_index)) - ROWS_ABOVE)
         return start, rows[start : start + limit]
 
 
@@ -152,8 +152,8 @@ def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
 def _service_of(row: NewestRating, effect: KeyEffect | None, place: int | None, expired: bool = False) -> RankedService:
     size = float("inf") if effect is None else effect.size.estimate
     questions = (row.key_figures or {}).get("questions") or 0
-    name = (row.name or "").casefold()
-    return RankedService(row.id, name, place, row.letter, size, questions, row.created_at, expired)
+    folded_name = (row.name or "").casefold()
+    return RankedService(row.id, folded_name, place, row.letter, size, questions, row.created_at, expired)
 
 
 def _has_valid_letter(row: NewestRating, now: int) -> bool:
@@ -177,7 +177,8 @@ def key_effect(row: NewestRating | ServiceRating) -> KeyEffect | None:
     low, high = figures.get("low"), figures.get("high")
     if low is None or high is None:
         low = high = estimate
-    return KeyEffect(figures, row.method, estimate, low, high, limit, in_limits(estimate, low, high, limit))
+    size = in_limits(estimate, low, high, limit)
+    return KeyEffect(figures, row.method, estimate, low=low, high=high, limit=limit, size=size)
 
 
 def model_of(row: ServiceRating) -> str | None:
@@ -211,4 +212,4 @@ def series_of(rows: Sequence[ServiceRating]) -> Iterator[Series]:
         ratings = [row for row in rows if (row.method, row.attribute) == (method, attribute)]
         valid_ratings = [row for row in ratings if row.withdrawn_at is None]
         if valid_ratings:
-            yield Series(method, attribute, valid_ratings, ratings[0].withdrawn_at is not None)
+            yield Series(method, attribute, valid_ratings, withdrawn=ratings[0].withdrawn_at is not None)

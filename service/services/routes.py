@@ -138,7 +138,8 @@ async def _rank(
     now = await database.read(read_clock)
     kind = query.kind
     count_questions = partial(services.questions, tenant=tenant, kind=kind)
-    counts = await service.merge(database, ("questions", tenant, kind), count_questions, sum_of, kind=kind)
+    cache_key = ("questions", tenant, kind)
+    counts = await service.merge(database, cache_key, read_part=count_questions, merge=sum_of, kind=kind)
     questions = [
         RankedQuestionView(method=method, attribute=attribute, services=count)
         for (method, attribute), count in counts.items()
@@ -155,10 +156,11 @@ async def _rank(
     filters["kind"] = kind
     read_newest = partial(services.newest, tenant=tenant, **filters)
     if query.language is None:
-        cache_key = ("ranking", tenant, *filters.values())
+        ranking_key = ("ranking", tenant, *filters.values())
         merge = partial(Ranking, now=now)
-        return query, questions, await service.merge(database, cache_key, read_newest, merge, **filters)
-    # without the condition of `part`: the newest rating in a language alone need not be the current one of its service
+        ranking = await service.merge(database, ranking_key, read_part=read_newest, merge=merge, **filters)
+        return query, questions, ranking
+    # an empty `part` admits ratings that are not current: the newest one in a language alone may be such a rating
     rows = await database.read(read_newest, language=query.language, part=())
     return query, questions, await asyncio.to_thread(Ranking, [rows], now)
 

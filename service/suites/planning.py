@@ -99,7 +99,7 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
         for cell in _allowed_cells(body, Kind(target.descriptor["kind"]), len(planned_cells) + len(omissions)):
             await asyncio.sleep(0)  # lets other requests run between cells, because each cell computes for 1-2 ms
             suite_bytes += target_bytes + settings_bytes.get(cell.method, 0)
-            _refuse_oversize(suite_bytes, planned_cells, omissions)
+            _refuse_oversize(suite_bytes, planned_cells, omissions)  # before the work of planning the cell
             outcome = await _order_of_cell(service, caller, body, cell, description, target, recurring=recurring)
             if isinstance(outcome, OmittedCell):
                 omissions.append(replace(outcome, service=index))
@@ -157,7 +157,7 @@ def _all_cells(body: SuiteRequest, methods: list[type[AnyMethod]]) -> Iterator[C
     for method in methods:
         for attribute in body.attributes or USUAL:
             for language in _languages_of_method(body, method):
-                yield Cell(method_name(method), attribute, language)
+                yield Cell(method_name(method), attribute, label=language)
 
 
 def _languages_of_method(body: SuiteRequest, method: type[AnyMethod]) -> list[str]:
@@ -197,10 +197,10 @@ async def _order_of_cell(
     except Problem as problem:
         if problem.kind.code != "bad-specification":
             raise
-        return OmittedCell(cell, problem.detail, _excluding_field(problem))
+        return OmittedCell(cell, problem.detail, _experiment_field_of(problem))
 
 
-def _excluding_field(problem: Problem) -> str | None:
+def _experiment_field_of(problem: Problem) -> str | None:
     """Return the field of the experiment that a problem names; ``None`` if it names none."""
     pointer = str(problem.errors[0].get("pointer", "")) if problem.errors else ""
     return pointer.removeprefix("/experiment/").replace("/", ".") if pointer.startswith("/experiment/") else None

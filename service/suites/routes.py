@@ -166,7 +166,7 @@ def _suite_answer(service: Service, status: int, suite_state: SuiteState) -> Ans
     unfinished_count = view.progress.queued + view.progress.running
     if status == 202:
         headers["Location"] = f"{router.prefix}/{view.id}"
-        headers["Retry-After"] = "0"  # of a suite that has ended already
+        headers["Retry-After"] = "0"  # replaced below, unless the suite has ended
     if unfinished_count:
         headers["Retry-After"] = str(min(LONGEST_RETRY_S, unfinished_count))  # one second for each job
     return Answer(status, write_json(view), headers)

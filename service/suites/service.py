@@ -129,9 +129,9 @@ def _suite_fields(suite: StoredSuite, progress: SuiteProgress) -> JsonObject:
     links = {"self": path}
     if progress.ended_at is None:
         links["cancel"] = f"{path}/cancel"
-    waiting = "queued" if set(progress.by_status) == {"queued"} else "running"
+    unfinished_status = "queued" if set(progress.by_status) == {"queued"} else "running"
     return {
-        "status": waiting if progress.ended_at is None else "ended",
+        "status": unfinished_status if progress.ended_at is None else "ended",
         "ended_at": progress.ended_at,
         "progress": _progress_view(suite, progress),
         "links": links,
@@ -204,7 +204,7 @@ async def place_suite(
     if new_count:
         for target in plan.targets[1:]:  # `permit` checks the first
             await refuse_cooling(service, caller, target.descriptor["base_url"])
-        await permit(service, caller, plan.targets[0].descriptor["base_url"], new_count)
+        await permit(service, caller, plan.targets[0].descriptor["base_url"], count=new_count)
     max_active = service.settings.max_active_jobs
     answer, placed_suite = await service.database.write(
         _add_suite, tenant, plan, repeat, show, max_active, waits=bool(wait)

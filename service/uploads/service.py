@@ -40,7 +40,7 @@ MAX_ROWS_OF_A_JOB = 20_000
 """Maximum number of rows in a job (`assay.methods.shared.profiles.RecordProfiles`)."""
 
 UPLOADED = "uploaded"
-"""Protocol of targets whose vectors are an upload (implemented in `workers.targets.protocols.uploaded`)."""
+"""Protocol of targets whose vectors, trials or decisions are an upload (`workers.targets.protocols.uploaded`)."""
 
 PIECE_BYTES = 1 << 20
 
@@ -138,8 +138,8 @@ async def rows_of(
     """
     upload = await find_upload(service, tenant, reference, "table")
     sample = sample_of(upload.summary, limit, rng)
-    source = {"media_type": upload.media_type, "summary": upload.summary, "sample": sample}
-    rows = await _run_on_content(service, upload, "rows", **source)
+    arguments = {"media_type": upload.media_type, "summary": upload.summary, "sample": sample}
+    rows = await _run_on_content(service, upload, "rows", **arguments)
     return TableRows(tuple(rows), int(upload.summary["rows"]))
 
 
@@ -199,6 +199,7 @@ def _temporary_file() -> BinaryIO:
 
 
 def _write_piece(file: BinaryIO, digest: Any, piece: bytes) -> int:
+    """Write a piece and add it to the digest; return the number of its bytes."""
     digest.update(piece)
     try:
         return file.write(piece)

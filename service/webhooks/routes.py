@@ -226,7 +226,7 @@ async def _with_secret(
     service: Service, caller: Caller, repeat: Repeatable, work: Callable[[Connection], Answer]
 ) -> Response:
     """Call `work` once, and add the endpoint's secret to the answer if it has not been replaced since."""
-    answer, _ = await service.database.write(once, repeat, lambda c: (work(c), None))
+    answer, _ = await service.database.write(once, repeat, lambda c: (work(c), None))  # None: nothing else is created
     document = read_json(answer.body)
     row = await service.database.read(webhooks.find, document["id"], caller.tenant)
     if row is not None and document["secret_hint"] == WebhookView.of(row, None).secret_hint:

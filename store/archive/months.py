@@ -105,6 +105,7 @@ def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, ex
         name = f"{month}-{file_digest(file, 'sha256').hexdigest()}.tar"
         file.seek(0)
         places.put(location, name, file)
+    # the rows are compared one by one by `_verified_row_count`
     if places.read(location, name, manifest_start, len(ending)) != ending:
         raise CertificateError(f"{name} in {location} is not what was written; nothing of it was deleted")
     return [places.Archived(month=month, location=location, file=name, **entry) for entry in entries]

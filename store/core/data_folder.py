@@ -10,9 +10,9 @@ from pathlib import Path
 
 import structlog
 
-FOLDER, FILE = 0o700, 0o600
+FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
-OWN = ("*.db*", "assay.*", "secret.key*", "first-admin-key", "*.log", "cache", "cache/**/*")
+OWN_PATTERNS = ("*.db*", "assay.*", "secret.key*", "first-admin-key", "*.log", "cache", "cache/**/*")
 """Files and folders of Assay in the data directory: databases and their copies, keys, logs, copies of uploads."""
 
 log = structlog.get_logger(__name__)
@@ -24,7 +24,7 @@ def open_data_folder(folder: Path) -> None:
     A file system that cannot be written, or that belongs to another user, is left unchanged, and a warning is logged.
     """
     os.umask(0o077)
-    folder.mkdir(mode=FOLDER, parents=True, exist_ok=True)
+    folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     repaired_count = refused_count = 0
     for path, mode in _readable_by_others(folder):
         try:
@@ -39,17 +39,17 @@ def open_data_folder(folder: Path) -> None:
 
 def create_private(file: Path) -> None:
     """Create an empty file, if it is missing, that only its owner may read, and its folder."""
-    file.parent.mkdir(mode=FOLDER, parents=True, exist_ok=True)
+    file.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     with suppress(OSError):  # the database reports in its own words that it cannot be created
-        file.touch(mode=FILE, exist_ok=False)
+        file.touch(mode=FILE_MODE, exist_ok=False)
 
 
 def write_private(file: Path, content: str) -> None:
     """Write a file that only its owner may read, in place of an older one."""
-    file.parent.mkdir(mode=FOLDER, parents=True, exist_ok=True)
+    file.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     new_file = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        with open(os.open(new_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE), "w", encoding="utf-8") as stream:
+        with open(os.open(new_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "w", encoding="utf-8") as stream:
             stream.write(content)
         new_file.replace(file)
     finally:
@@ -62,10 +62,11 @@ def _readable_by_others(folder: Path) -> Iterator[tuple[Path, int]]:
     Other files are left alone, and so is a folder that all users share, such as ``/tmp``: the operator may have named
     a folder that has other purposes. Links are not followed.
     """
-    for path in (folder, *(path for pattern in OWN for path in folder.glob(pattern))):
+    for path in (folder, *(path for pattern in OWN_PATTERNS for path in folder.glob(pattern))):
         try:
             mode = path.lstat().st_mode
         except FileNotFoundError:  # removed by another process
             continue
-        if mode & 0o077 and not mode & stat.S_ISVTX and (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        is_shared = mode & stat.S_ISVTX  # the sticky bit of a folder such as ``/tmp``
+        if mode & 0o077 and not is_shared and (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             yield path, stat.S_IMODE(mode) & ~0o077

@@ -209,9 +209,9 @@ class _SqliteBackend:
 
     def __init__(self, database: Database, read_wait_s: float, write_wait_s: float) -> None:
         self._database = database
-        self._read_slots = _Slots(READING_THREADS, read_wait_s, "busy")
-        self._write_slots = _Slots(1, write_wait_s, "locked")
-        self._threads = ThreadPoolExecutor(READING_THREADS + 1, thread_name_prefix="store")
+        self._read_slots = _Slots(READING_THREADS, read_wait_s, reason="busy")
+        self._write_slots = _Slots(1, write_wait_s, reason="locked")
+        self._threads = ThreadPoolExecutor(READING_THREADS + 1, thread_name_prefix="store")  # one more, which writes
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         return await self._run_in_thread(self._database.write, self._write_slots, work)
@@ -228,9 +228,9 @@ class _SqliteBackend:
 
         await slots.take()
         # with a copy of the context, as `asyncio.to_thread` does; the slot is released only when the thread is free
-        result = asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, call)
-        result.add_done_callback(slots.release)
-        return await asyncio.shield(result)
+        future = asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, call)
+        future.add_done_callback(slots.release)
+        return await asyncio.shield(future)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._threads.shutdown)

@@ -39,17 +39,10 @@ def head() -> str:
 def upgrade(url: str) -> None:
     """Migrate to `head` in one transaction; concurrent processes wait, and one of them migrates.
 
-    Parameters
-    ----------
-    url : str
-        See `store.core.database.Database`. A missing directory of a SQLite file is created.
+    `url` is as in `store.core.database.Database`; a missing directory of a SQLite file is created.
 
-    Raises
-    ------
-    SchemaMismatch
-        If a newer version of Assay wrote the database, or an unreleased one from before the initial schema.
-    StoreUnavailable
-        If the database cannot be reached.
+    Raise `SchemaMismatch` if a newer version of Assay wrote the database, or an unreleased one from before the initial
+    schema, and `StoreUnavailable` if the database cannot be reached.
     """
     file = _sqlite_file(url)
     if file is not None:
@@ -65,17 +58,9 @@ def upgrade(url: str) -> None:
 def upgrade_if_writable(url: str) -> str | None:
     """Migrate as `upgrade`; a database that cannot be written is accepted if it is at `head` already.
 
-    Returns
-    -------
-    str or None
-        Reason (of `StoreUnavailable`) why the database cannot be written; ``None`` if it can be written.
-
-    Raises
-    ------
-    SchemaMismatch
-        If the database has another version.
-    StoreUnavailable
-        If the database cannot be read, or another process holds a lock.
+    Return the reason (of `StoreUnavailable`) why the database cannot be written; ``None`` if it can be written. Raise
+    `SchemaMismatch` if the database has another version, and `StoreUnavailable` if it cannot be read, or another
+    process holds a lock.
     """
     try:
         upgrade(url)
@@ -85,7 +70,7 @@ def upgrade_if_writable(url: str) -> str | None:
         try:
             check(url)
         except SchemaMismatch as mismatch:
-            raise _schema_mismatch(mismatch.current, outage.reason) from None
+            raise _schema_mismatch(mismatch.current, unwritable=outage.reason) from None
         return outage.reason
     return None
 
@@ -111,7 +96,7 @@ def check(url: str, *, or_newer: bool = False) -> None:
 
 def _schema_mismatch(current: str | None, unwritable: str | None = None) -> SchemaMismatch:
     unreleased = current is not None and current < str(_migration_scripts().get_base())
-    return SchemaMismatch(current, head(), unwritable, unreleased=unreleased)
+    return SchemaMismatch(current, required=head(), unwritable=unwritable, unreleased=unreleased)
 
 
 def _migrate(connection: Connection) -> None:

@@ -98,7 +98,7 @@ def page_of(
     The rows of the list are counted if they do not fit on the page.
     """
     rows = limit_rows(page_rows(c, query, table, before, limit), lambda row: build(**row))
-    rows.total = len(rows)
+    rows.total = len(rows)  # unless others precede or follow them
     if before is not None or rows.cut or len(rows) >= limit:
         ids_query = query.with_only_columns(table.c.id, maintain_column_froms=True).limit(MOST_COUNTED + 1)
         total = c.execute(select(func.count()).select_from(ids_query.subquery())).scalar_one()

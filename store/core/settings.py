@@ -309,7 +309,7 @@ def _parse_networks(text: str) -> tuple[Network, ...]:
 
 
 def _is_private(url: str) -> bool:
-    """Whether requests to a URL cannot be read on the way: they are encrypted, or stay on this machine."""
+    """Whether a URL has no query or fragment, and requests to it are encrypted or stay on this machine."""
     address = urlsplit(url)
     is_safe = address.scheme == "https" or (address.scheme == "http" and _is_loopback(address.hostname or ""))
     return is_safe and bool(address.hostname) and not address.query and not address.fragment

@@ -105,7 +105,7 @@ def add(c: Connection, tenant: str, specification: Specification) -> StoredSpeci
     query = select(func.max(specifications.c.version)).where(*equal(specifications, tenant=tenant, name=name))
     last_version = c.execute(query).scalar_one() or 0  # also of a removed specification
     stored_specification = _insert(c, tenant, specification, last_version + 1)
-    if stored_specification is None:
+    if stored_specification is None:  # another request has just added one
         raise NameTaken(name)
     return stored_specification
 

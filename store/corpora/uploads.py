@@ -74,7 +74,7 @@ def add(
         set_={"summary": statement.excluded.summary, "media_type": statement.excluded.media_type},
     )
     upload = StoredUpload(**c.execute(statement.returning(uploads)).mappings().one())
-    if upload.id != new_upload.id:
+    if upload.id != new_upload.id:  # it was uploaded before
         return upload, False
     if quota_bytes is not None and (total := stored_bytes(c, new_upload.tenant)) > quota_bytes:
         raise UploadsFull(stored=total - new_upload.bytes, size=new_upload.bytes, quota=quota_bytes)

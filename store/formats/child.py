@@ -58,7 +58,7 @@ def _run_task(task: Callable[..., Any], file: object, arguments: Json) -> JsonOb
 
 def _limit_resources(request: Json) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (request["processor_s"], request["processor_s"]))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (request["answer"], request["answer"]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (request["answer"], request["answer"]))  # bytes of the result
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         with open("/proc/self/statm", encoding="ascii") as statm:
@@ -75,7 +75,7 @@ def _import_arrow() -> None:
         from pyarrow import parquet  # noqa: F401
     except ImportError:  # the missing library is reported when the file is read
         return
-    pa.set_cpu_count(1)
+    pa.set_cpu_count(1)  # more threads would reserve address space, which the limit of memory counts
     pa.set_io_thread_count(1)
 
 

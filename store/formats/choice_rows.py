@@ -68,8 +68,8 @@ def read_trials(file: BinaryIO, media_type: str) -> list[JsonObject]:
     _, groups = _group_choices(file, media_type)
     return [
         ({} if subject is None else {"subject": subject})
-        | {"concept": concept, "level": level, "chose_second": chose, "trials": trials}
-        for (subject, concept, level), (chose, trials) in groups.items()
+        | {"concept": concept, "level": level, "chose_second": chose_second, "trials": trials}
+        for (subject, concept, level), (chose_second, trials) in groups.items()
     ]
 
 
@@ -77,10 +77,10 @@ def _group_choices(file: BinaryIO, media_type: str) -> tuple[int, dict[Group, Co
     """Return the number of rows, and the sums of their counts by group."""
     groups: dict[Group, Count] = {}
     row_count = 0
-    for group, (chose, trials) in _parse_rows(open_rows(file, media_type)):
+    for group, (chose_second, trials) in _parse_rows(open_rows(file, media_type)):
         row_count += 1
-        earlier_chose, earlier_trials = groups.get(group, (0, 0))
-        groups[group] = (earlier_chose + chose, earlier_trials + trials)
+        earlier_chose_second, earlier_trials = groups.get(group, (0, 0))
+        groups[group] = (earlier_chose_second + chose_second, earlier_trials + trials)
     return row_count, groups
 
 
@@ -125,11 +125,11 @@ def _parse_numbered_choice(row: Mapping[str, str], line: int) -> Count:
 
 
 def _parse_counts(row: Mapping[str, str], line: int) -> Count:
-    chose, trials = (_parse_count(row[name], line, name) for name in ("chose_second", "trials"))
-    if trials < 1 or chose > trials:
-        message = f"{chose} of {trials} trials cannot have chosen the second cue"
+    chose_second, trials = (_parse_count(row[name], line, name) for name in ("chose_second", "trials"))
+    if trials < 1 or chose_second > trials:
+        message = f"{chose_second} of {trials} trials cannot have chosen the second cue"
         raise Unreadable(message, line=line, column="chose_second")
-    return chose, trials
+    return chose_second, trials
 
 
 def _parse_count(cell: str, line: int, column: str) -> int:

@@ -102,9 +102,11 @@ class ColumnTally:
         self._missing_count = self._filled_count = 0
         self._mark_counts: dict[str, int] = {}
         self._cell_counts: dict[Any, int] | None = {}
+        """Number of each different cell; ``None`` after more than `MOST_VALUES` of them."""
         self._possible_decimals: dict[DecimalSign, bool] = dict.fromkeys(DECIMALS, True)
         """Decimal signs by which all cells so far are numbers, each with whether these numbers are all integers."""
         self._has_groups: dict[DecimalSign, bool] = dict.fromkeys(DECIMALS, False)
+        """Whether a number has signs between thousands, by decimal sign."""
         self._has_numbers = self._has_decimal_places = self._has_blank_groups = False
         self._ambiguous_numbers: dict[str, str] = {}
         """First numbers that can be read in two ways, by the sign in them."""

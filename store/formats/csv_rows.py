@@ -194,7 +194,7 @@ _FORMULA_SIGNS = frozenset("=+-@＝＋－＠")
 SUSPICIOUS = _FORMULA_SIGNS | frozenset(" \t\r")
 """First characters of cells that may be formulas."""
 
-_PLAIN_NUMBER = re.compile(r"[+\-＋－][\d\s().,/%-]*", re.ASCII)
+_HANDWRITTEN_NUMBER = re.compile(r"[+\-＋－][\d\s().,/%-]*", re.ASCII)
 """Numbers as people write them: ``+47 (22) 33``, ``-5%``."""
 
 _OPERATORS = re.compile(r"[(|!=*^&+]")
@@ -326,5 +326,5 @@ def is_formula(cell: str) -> bool:
         return False
     if text[0] in "=＝":
         return True
-    is_number = _PLAIN_NUMBER.fullmatch(text) or NUMBER.fullmatch(text)
+    is_number = _HANDWRITTEN_NUMBER.fullmatch(text) or NUMBER.fullmatch(text)  # such as -1e5
     return not is_number and _OPERATORS.search(text, 1) is not None  # 1: after the first sign

@@ -72,10 +72,11 @@ def read_decisions(
     codings = [_Coding(name, names.index(name), max_values.get(name)) for name in coded_columns]
     _code_rows(rows, codings, on_rows)
     coding_of = {coding.name: coding for coding in codings}
+    # semicolons separate cells where the comma is the decimal sign
     european = isinstance(rows, CsvRows) and rows.dialect.separator == ";"
     numbers_of = _parse_numbers([coding_of[name] for name in number_columns], unknown, decimal, european=european)
     for name, numbers in numbers_of.items():
-        unusable, expected = np.isinf(numbers), "a number"
+        unusable, expected = np.isinf(numbers), "a number"  # infinity stands for a text that is no number
         if name == weight:
             unusable, expected = unusable | (numbers <= 0) | np.isnan(numbers), "a positive number"
         if unusable.any():
@@ -83,8 +84,8 @@ def read_decisions(
             rows = open_rows(file, media_type, encoding, sheet)
             _refuse_text(rows, coding_of[name], int(unusable.argmax()), expected)
     # the code 0 of an empty cell becomes -1, which means unknown
-    codes = {name: (coding_of[name].texts[1:], coding_of[name].array - 1) for name in text_columns}
-    clusters = _number_clusters(coding_of[cluster].array) if cluster else None
+    codes = {name: (coding_of[name].texts[1:], coding_of[name].all_codes - 1) for name in text_columns}
+    clusters = _number_clusters(coding_of[cluster].all_codes) if cluster else None
     scores, weights = numbers_of.get(score), numbers_of.get(weight)
     return asdict(DecisionTable.counted(digest, codes, scores, clusters=clusters, weights=weights, cuts=cuts))
 
@@ -100,7 +101,7 @@ def _digest_of_file(file: BinaryIO) -> str:
     digest = hashlib.sha256()
     while chunk := file.read(1 << 20):
         digest.update(chunk)
-    file.seek(0)
+    file.seek(0)  # the rows are read next
     return f"sha256:{digest.hexdigest()}"
 
 
@@ -110,7 +111,7 @@ def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[i
     numbered_rows: Iterable[tuple[int, Sequence[Field]]] = rows
     for count, (line, row) in enumerate(numbered_rows, 1):
         for coding in codings:
-            coding.add(row[coding.index], line)
+            coding.add(row[coding.column_index], line)
         if on_rows is not None and count % PROGRESS_ROWS == 0:
             on_rows(count)
     if not count:
@@ -120,8 +121,8 @@ def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[i
 class _Coding:
     """A column as integer codes, one for each different text; code 0 is an empty cell."""
 
-    def __init__(self, name: str, index: int, max_values: int | None) -> None:
-        self.name, self.index, self._max_values = name, index, max_values
+    def __init__(self, name: str, column_index: int, max_values: int | None) -> None:
+        self.name, self.column_index, self._max_values = name, column_index, max_values
         self.texts: list[str] = [""]
         self.codes = array("i")
         self._code_of = {"": 0}
@@ -143,12 +144,12 @@ class _Coding:
                 message = f"{problem}; name a column of groups, not of single people"
                 raise Unreadable(message, line=line, column=self.name)
         if isinstance(cell, str):
-            self._code_of[cell] = code
+            self._code_of[cell] = code  # an equal cell is then found without `as_text`
         return code
 
     @property
-    def array(self) -> Integers:
-        """Codes of all rows."""
+    def all_codes(self) -> Integers:
+        """Codes of all rows, in their order."""
         return np.frombuffer(self.codes, dtype=np.int32).astype(np.int64)
 
 
@@ -171,10 +172,10 @@ def _parse_numbers(
         for text in coding.texts:
             if text not in missing_texts:
                 tally.add(text)
-    settle_decimals(tallies, decimal, european=european)
+    settle_decimals(tallies, decimal, european=european)  # sets the decimal sign of each tally
     # the number of each different text, indexed by the codes of the rows
     return {
-        coding.name: np.array([*_numbers_of_texts(coding.texts, tally, missing_texts)])[coding.array]
+        coding.name: np.array([*_numbers_of_texts(coding.texts, tally, missing_texts)])[coding.all_codes]
         for coding, tally in zip(codings, tallies, strict=True)
     }
 
@@ -182,6 +183,7 @@ def _parse_numbers(
 def _numbers_of_texts(texts: Sequence[str], tally: ColumnTally, missing_texts: set[str]) -> Iterator[float]:
     """Yield the number of each text: NaN for a missing one, infinity for a text that is no number."""
     column = tally.column().as_json()
+    # of a column of text too, so that `read_cell` refuses what is no number
     number_column = column if column["type"] in {"integer", "number"} else {**column, "type": "number"}
     for text in texts:
         try:
@@ -196,6 +198,6 @@ def _refuse_text(rows: TableFile, coding: _Coding, row_index: int, expected: str
     """Raise `Unreadable` for the first row whose cell has the same text as row `row_index`, which is not `expected`."""
     text = coding.texts[coding.codes[row_index]]
     for line, row in rows:
-        if as_text(row[coding.index]) == text:
+        if as_text(row[coding.column_index]) == text:
             cell_text = shown(text) if text else "an empty cell"
             raise Unreadable(f"{cell_text} is not {expected}", line=line, column=coding.name)

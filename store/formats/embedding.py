@@ -152,7 +152,7 @@ def _read_vectors(member: IO[bytes], size: int, words: Sequence[str]) -> Iterato
         batch = words[start : start + block_words]
         content = member.read(len(batch) * row_bytes)
         if len(content) < len(batch) * row_bytes:
-            raise EOFError
+            raise EOFError  # which `_translate_zip_errors` reports
         yield batch, np.frombuffer(content, dtype).reshape(len(batch), dims).astype(precision)
 
 
@@ -217,7 +217,8 @@ def _check_words(words: Sequence[str], earlier_words: set[str]) -> None:
     """Raise `Unreadable` for an invalid or repeated word; add the words to `earlier_words`."""
     for number, word in enumerate(words, len(earlier_words) + 1):
         has_surrogate = not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word)
-        if not 0 < len(word) <= LONGEST_WORD or not word.strip() or "\0" in word or has_surrogate:
+        is_storable = "\0" not in word and not has_surrogate
+        if not 0 < len(word) <= LONGEST_WORD or not word.strip() or not is_storable:
             raise Unreadable(f"word {number:,} ({shown(word)}) is not a word of 1 to {LONGEST_WORD} characters")
         if word in earlier_words:
             raise Unreadable(f"word {number:,} ({shown(word)}) appears twice; keep one of its vectors")

@@ -94,12 +94,12 @@ def read_image(content: bytes) -> ImageFacts:
             width, height = image.size
         if PIXELS_HERE < width * height <= MOST_PIXELS:
             return _read_in_child(content)
-    return _read_in_process(content)
+    return _read_in_this_process(content)  # it also refuses what is too large
 
 
 def read_whole_image(file: BinaryIO) -> JsonObject:
     """Validate an image in this process, and return the fields of its facts."""
-    return asdict(_read_in_process(file.read()))
+    return asdict(_read_in_this_process(file.read()))
 
 
 def _read_in_child(content: bytes) -> ImageFacts:
@@ -112,7 +112,7 @@ def _read_in_child(content: bytes) -> ImageFacts:
             raise ImageRefused("image-too-large" if at_limit else error.code, str(error)) from None
 
 
-def _read_in_process(content: bytes) -> ImageFacts:
+def _read_in_this_process(content: bytes) -> ImageFacts:
     if len(content) > MOST_BYTES:
         message = f"the image has {len(content):,} bytes; the maximum is {MOST_BYTES:,}, so scale it down"
         raise ImageRefused("image-too-large", message)

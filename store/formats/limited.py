@@ -47,23 +47,10 @@ _CHILDREN = BoundedSemaphore(MOST_CHILDREN)
 def run_limited(task: str, file: BinaryIO, **arguments: object) -> Any:
     """Run a task of `store.formats.child` on a file, and return its result.
 
-    Parameters
-    ----------
-    task : str
-        Name of the task.
-    file : binary file
-        A file on disk; read from its start.
-    **arguments
-        JSON values for the task.
+    The file is on disk, and is read from its start; `arguments` are JSON values for the task.
 
-    Raises
-    ------
-    Unreadable
-        If the task raises it, or if the child exceeds its limits.
-    NotInstalled
-        If a package for reading the file is missing.
-    RuntimeError
-        If the child cannot start or has an error of its own.
+    Raise `Unreadable` if the task raises it or the child exceeds its limits, `NotInstalled` if a package for reading
+    the file is missing, and `RuntimeError` if the child cannot start or has an error of its own.
     """
     file.flush()
     request = {"task": task, "file": file.fileno(), "arguments": arguments, "memory": MEMORY_BYTES}

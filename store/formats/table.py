@@ -43,7 +43,7 @@ def open_rows(file: BinaryIO, media_type: str, encoding: str | None = None, shee
     """Open a table at its current position; iteration yields the number and the cells of each row."""
     if media_type == PARQUET:
         return ParquetRows(file)
-    return XlsxRows(file, sheet) if media_type == XLSX else CsvRows(file, encoding)
+    return XlsxRows(file, sheet_name=sheet) if media_type == XLSX else CsvRows(file, encoding)
 
 
 def inspect(
@@ -87,7 +87,7 @@ def inspect(
     numbered_rows: Iterable[tuple[int, Sequence[Field]]] = table
     row_count, first_rows = _tally(tallies, (row for _, row in numbered_rows))
     if not isinstance(table, ParquetRows):
-        european = isinstance(table, CsvRows) and table.dialect.separator == ";"
+        european = isinstance(table, CsvRows) and table.dialect.separator == ";"  # where commas are decimal signs
         settle_decimals(tallies, decimal, european=european)
     if not row_count:
         raise Unreadable("the table has columns but no rows")

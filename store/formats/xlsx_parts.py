@@ -75,6 +75,7 @@ class Workbook:
             root_parts = self._related_parts("").values()
             workbook_parts = (part for kind, part in root_parts if kind == "officeDocument")
             workbook_part = next(workbook_parts, "xl/workbook.xml")
+            # .bin: the binary format xlsb
             if workbook_part.casefold().endswith(".bin") or workbook_part.casefold() not in self._infos:
                 raise Unreadable(f"this is a ZIP archive, and no xlsx workbook; {ELSEWHERE}")
             self._read_workbook(workbook_part)
@@ -136,8 +137,8 @@ class Workbook:
 
     def _related_parts(self, part: str) -> dict[str, tuple[str, str]]:
         """Return the kind and the name of each part that a part refers to, by the id of the relation."""
-        folder, name = posixpath.split(part)
-        relations_part = posixpath.join(folder, "_rels", f"{name}.rels")
+        folder, file_name = posixpath.split(part)
+        relations_part = posixpath.join(folder, "_rels", f"{file_name}.rels")
         if relations_part.casefold() not in self._infos:
             return {}
         return {
@@ -145,8 +146,8 @@ class Workbook:
                 attributes.get("Type", "").rpartition("/")[2],
                 posixpath.normpath(posixpath.join("/", folder, attributes.get("Target", ""))).lstrip("/"),
             )
-            for name, attributes in self._elements_of_part(relations_part)
-            if name == "Relationship" and attributes.get("TargetMode") != "External"
+            for element_name, attributes in self._elements_of_part(relations_part)
+            if element_name == "Relationship" and attributes.get("TargetMode") != "External"
         }
 
     def _formats_by_style(self, part: str | None) -> dict[str, str]:
@@ -156,7 +157,7 @@ class Workbook:
         meanings, meaning_by_style = dict(BUILT_IN), dict[str, str]()
         section, style_count = "", 0
         for name, attributes in self._elements_of_part(part):
-            if name == "numFmt" and section != "dxfs":
+            if name == "numFmt" and section != "dxfs":  # dxfs: formats under a condition, not of cells
                 meanings[_parse_integer(attributes.get("numFmtId"))] = meaning_of(attributes.get("formatCode", ""))
             elif name in {"cellXfs", "cellStyleXfs", "cellStyles", "dxfs"}:
                 section = name
@@ -236,7 +237,7 @@ class Sheet:
         complete_rows: list[Row] = []
         pieces: list[str] = []
         with _translate_zip_errors():
-            parser = new_parser(lambda name, _: self._set_handlers(parser, name, complete_rows, pieces))
+            parser = new_parser(lambda root, _: self._set_handlers(parser, root, complete_rows, pieces))
             for piece in self._workbook.pieces(self._part, MOST_UNPACKED_BYTES):
                 parser.Parse(piece)
                 yield from complete_rows
@@ -492,7 +493,7 @@ def _translate_zip_errors() -> Iterator[None]:
         yield
     except BadZipFile:
         raise Unreadable(f"this is not an xlsx file, or it is damaged; {ELSEWHERE}") from None
-    except SpecificationError:
+    except SpecificationError:  # a `ValueError`, and already with its message
         raise
     except DAMAGE as error:
         _refuse_damaged(f"its parts do not fit together ({type(error).__name__})")

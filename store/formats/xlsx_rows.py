@@ -42,26 +42,26 @@ class XlsxRows:
         If no sheet has the name.
     """
 
-    def __init__(self, file: BinaryIO, sheet: str | None = None) -> None:
+    def __init__(self, file: BinaryIO, sheet_name: str | None = None) -> None:
         workbook = Workbook(file)
         self._other_sheet_count = len(workbook.sheets) - 1
-        self._sheet = chosen_sheet = _sheet_named(workbook, sheet) if sheet else _only_sheet(workbook)
-        self.sheet = chosen_sheet.name
-        self._rows = chosen_sheet.rows()
-        self._header_row, indices, cells = next(self._rows, (0, [], []))
+        self._sheet = _sheet_named(workbook, sheet_name) if sheet_name else _only_sheet(workbook)
+        self.sheet = self._sheet.name
+        self._rows = self._sheet.rows()
+        self._header_line, indices, cells = next(self._rows, (0, [], []))
         if not cells:
             raise Unreadable("the sheet is empty; its first row must name the columns")
-        self._check_faults(self._header_row, names={})
+        self._check_faults(self._header_line, names={})
         names = {index: unicodedata.normalize("NFC", as_text(cell)) for index, cell in zip(indices, cells, strict=True)}
         named_indices = [index for index, name in names.items() if name]
         self._position_of_index = {index: position for position, index in enumerate(named_indices)}
         self.columns = tuple(names[index] for index in self._position_of_index)
         if not self.columns:
             remedy = f"write a name of 1 to {LONGEST_NAME} characters above each column"
-            raise Unreadable(f"the header row names no column; {remedy}", line=self._header_row)
+            raise Unreadable(f"the header row names no column; {remedy}", line=self._header_line)
         check_names(self.columns)
         if formula := next((name for name in self.columns if is_formula(name)), None):
-            raise Unreadable(f"{shown(formula)} is a spreadsheet formula; rename the column", line=self._header_row)
+            raise Unreadable(f"{shown(formula)} is a spreadsheet formula; rename the column", line=self._header_line)
         self._count_start: Field = None  # the first row number, if the first column counts the rows
 
     def __iter__(self) -> Iterator[tuple[int, list[Field]]]:
@@ -129,7 +129,7 @@ class XlsxRows:
         if index == 0 and row_count == 1 and cell in {0, 1}:
             self._count_start = cell
         if index != 0 or self._count_start is None or cell != int(self._count_start) + row_count - 1:
-            message = f"the cell {column_letters(index)}{line} has no name above it in row {self._header_row}"
+            message = f"the cell {column_letters(index)}{line} has no name above it in row {self._header_line}"
             raise Unreadable(f"{message}; name its column, or remove it", line=line)
 
     def _check_faults(self, line: int, names: dict[int, str]) -> None:
@@ -144,9 +144,9 @@ class XlsxRows:
         """Raise `Unreadable` if cells of the table are merged: only the first of them has a value."""
         for reference, (first_row, last_row, first_column, last_column) in self._sheet.merged:
             is_in_table = any(first_column <= index <= last_column for index in self._position_of_index)
-            if is_in_table and first_row <= last_line and last_row >= self._header_row:
+            if is_in_table and first_row <= last_line and last_row >= self._header_line:
                 message = f"the cells {reference} are merged; unmerge them, and fill each"
-                raise Unreadable(message, line=max(first_row, self._header_row))
+                raise Unreadable(message, line=max(first_row, self._header_line))
 
 
 def _sheet_named(workbook: Workbook, name: str) -> Sheet:

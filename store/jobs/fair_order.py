@@ -79,9 +79,9 @@ def _waiting_tenants() -> Select[tuple[str]]:
     """Return a query for the tenants with queued jobs: one look-up in the index each, however many jobs they have."""
     queued_jobs = jobs.alias("queued")
     first_tenant = select(func.min(queued_jobs.c.tenant).label("tenant")).where(queued_jobs.c.status == "queued")
-    tenants = first_tenant.cte("waiting", recursive=True)
-    next_tenant = first_tenant.where(queued_jobs.c.tenant > tenants.c.tenant).scalar_subquery()
-    waiting_tenants = tenants.union_all(select(next_tenant).where(tenants.c.tenant.is_not(None)))
+    earlier_tenants = first_tenant.cte("waiting", recursive=True)
+    next_tenant = first_tenant.where(queued_jobs.c.tenant > earlier_tenants.c.tenant).scalar_subquery()
+    waiting_tenants = earlier_tenants.union_all(select(next_tenant).where(earlier_tenants.c.tenant.is_not(None)))
     return select(waiting_tenants.c.tenant).where(waiting_tenants.c.tenant.is_not(None))
 
 

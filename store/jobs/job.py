@@ -211,7 +211,7 @@ def update_job(**values: object) -> Update:
 def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **values: object) -> Job:
     """End a job whose row is locked, and append its event (but no webhook notice); delete the secret of a dry run."""
     if job.kind == "probe":
-        values |= sealed_columns(None)
+        values |= sealed_columns(None)  # no secret
     statement = update_job(status=status, lease_owner=None, lease_until=None, finished_at=now_ms(), **values)
     row = c.execute(statement.where(jobs.c.id == job.id).returning(jobs)).mappings().one()
     append(c, job.id, status, {"kind": job.kind, **facts}, fence=job.fence)

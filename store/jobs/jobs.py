@@ -94,7 +94,7 @@ def fail_poison_jobs(c: Connection, attempt_cap: int = 5) -> list[str]:
     query = query.where(jobs.c.cancel_requested.is_(False)).with_for_update(key_share=True)
     poison_jobs = all_rows(c, query, job_from)
     for job in poison_jobs:
-        end_failed(c, job, WORKER_LOST, **sealed_columns(None))
+        end_failed(c, job, WORKER_LOST, **sealed_columns(None))  # its secret is deleted
     return [job.id for job in poison_jobs]
 
 

@@ -56,6 +56,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_c
         lease_owner=owner,
         lease_until=now_ms() + _ms(lease_s),
         heartbeat_at=now_ms(),
+        # from when on the job could be claimed (see `Claim`)
         next_run_at=case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at),
         started_at=func.coalesce(jobs.c.started_at, now_ms()),
         dispatched_at=None,
@@ -80,26 +81,26 @@ def claim_next(
 ) -> Claim | None:
     """Claim the job whose lease expired first; if there is none, the next job in the fair order (`fair_order`).
 
-    `job_id` is the job that a message announced. If another job without a message is claimed instead, `job_id` is
-    announced again. Jobs with expired leases come first, because their own messages are behind those of all waiting
-    jobs. See `claim` for the other parameters.
+    `job_id` is the job that a message announced. If a job with an expired lease is claimed instead, or one without a
+    message, `job_id` is announced again. Jobs with expired leases come first, because their own messages are behind
+    those of all waiting jobs. See `claim` for the other parameters.
     """
     _serialise_claims(c)
     has_expired = and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())
     query = select(jobs.c.id).where(has_expired, jobs.c.attempts_without_progress < attempt_cap)
-    # rows that are locked are skipped, because their worker is writing at this moment
+    # `claim` need not check the cap again; locked rows are skipped, because their worker is writing at this moment
     query = query.order_by(jobs.c.lease_until, jobs.c.id).limit(1).with_for_update(skip_locked=True)
     interrupted_id = c.execute(query).scalar_one_or_none()
     if interrupted_id is not None and (new_claim := claim(c, interrupted_id, owner, lease_s)) is not None:
         _announce_again(c, job_id, new_claim)
         return new_claim
-    for _ in range(CLAIM_ATTEMPTS):
+    for _ in range(CLAIM_ATTEMPTS):  # a job that was cancelled a moment ago cannot be claimed
         next_job = fair_order.next_job(c, share, attempt_cap)
         if next_job is None:
             break
         next_id, dispatched_at = next_job
         if (new_claim := claim(c, next_id, owner, lease_s, attempt_cap)) is not None:
-            if dispatched_at is None:
+            if dispatched_at is None:  # the claimed job has no message of its own
                 _announce_again(c, job_id, new_claim)
             return new_claim
     _announce_again(c, job_id, new_claim=None)

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from assay.document import Json
 from store.core.columns import SealedSecret
-from store.core.data_folder import FOLDER
+from store.core.data_folder import FOLDER_MODE
 from store.core.errors import SecretLost, SecretMoved
 from store.core.settings import Settings
 from store.security.outside_key import SigningKey, outside_key
@@ -165,7 +165,7 @@ def _derive_key(text: str) -> bytes:
 
 def _read_key_file(directory: Path) -> str:
     """Read the key file of the data directory; create it, readable by its owner only, if it is missing."""
-    directory.mkdir(mode=FOLDER, parents=True, exist_ok=True)
+    directory.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     path = directory / KEY_FILE
     if not path.exists():
         new_file = directory / f".{KEY_FILE}.{os.getpid()}.{os.urandom(4).hex()}"

@@ -116,7 +116,7 @@ BOUNDS = {
     "store/formats/csv_rows.py _utf_16_lines": CHILD,
     "store/formats/csv_rows.py decode_line": f"{CHILD}; LONGEST_LINE_BYTES in one of ENCODINGS",
     "store/formats/csv_rows.py recognise": f"{CHILD}; SAMPLE_BYTES",
-    "store/formats/decision_rows.py _Coding.array": OWN,
+    "store/formats/decision_rows.py _Coding.all_codes": OWN,
     "store/formats/image.py _open_image": f"{CHILD}; only _FORMATS",
     "store/formats/image.py _check_decodes": CHILD,
     "store/formats/limited.py _result_of_child": "what a child wrote, of at most its output's limit",
