@@ -186,7 +186,8 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         """Return a component without a letter: the service refused every kind of question."""
         counts = Counts(usable=0, unusable=ladder.unusable, failed=ladder.failed)
         measurement = Measurement(words.name, counts, self.tolerance(), detail)
-        *_, last_rung = rungs = list(ladder.refused)
+        rungs = list(ladder.refused)
+        *_, last_rung = rungs
         facts = {"rung": last_rung, "why": ladder.refused[last_rung], "next": next_rung(last_rung), "tried": rungs}
         return measurement.give_up(Reason("scoring-refused", facts, words.name))
 

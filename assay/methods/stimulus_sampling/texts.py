@@ -116,11 +116,11 @@ class AnsweredTexts:
         inputs = [(case, value) for case in self.cases for value in range(len(self.values))]
         prior = np.repeat(1 / self.p_included, len(self.values))
         return Texts(
-            [words_of(case, value, self.values) for case, value in inputs],
-            [str(case.given[value]) for case, value in inputs],
-            self.p_positive.ravel(),
-            prior / prior.sum(),
-            self.weights.shares,
+            words=[words_of(case, value, self.values) for case, value in inputs],
+            texts=[str(case.given[value]) for case, value in inputs],
+            p_positive=self.p_positive.ravel(),
+            prior=prior / prior.sum(),
+            posterior=self.weights.shares,
         )
 
 

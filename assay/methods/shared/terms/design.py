@@ -277,7 +277,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
             if scoring is None and rounds:
                 scoring = yield from self.choose_scoring(rounds[0][0])
             scores = self.start_scores(words, detail, scoring)
-            if isinstance(scores, Component):
+            if isinstance(scores, Component):  # without a letter: the service refused every way of asking
                 components.append(scores)
                 continue
             ask = partial(self.ask, scores, prefix=str(number))

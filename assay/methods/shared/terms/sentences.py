@@ -153,7 +153,7 @@ class _Reader:
 
     def __init__(self, words: StereotypeWords) -> None:
         self.words = words
-        self.groups = {  # (index of pair, side)
+        self.groups = {  # (index of pair, side) of each group term
             folded(term): (index, side) for index, pair in enumerate(words.pairs) for side, term in enumerate(pair)
         }
         self.roles = {folded(term): (term, role) for term, role in words.roles.items()}  # the term as it is listed
