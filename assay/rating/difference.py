@@ -225,9 +225,7 @@ def _stated_effects(part: ComponentDocument) -> dict[str, Estimate]:
 
 
 def _compare_inputs(before: RatingDocument, after: RatingDocument) -> Iterator[InputDifference]:
-    target_before, target_after = (
-        {name: document.target.json.get(name) for name in TARGET} for document in (before, after)
-    )
+    target_before, target_after = ({key: rating.target.json.get(key) for key in TARGET} for rating in (before, after))
     yield from _differing_paths("target", target_before, target_after)
     yield from _differing_paths("experiment", before.experiment, after.experiment)
     yield from _differing_paths("methodology", asdict(before.methodology), asdict(after.methodology))
@@ -335,7 +333,7 @@ class Worst:
 
 
 def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | None:
-    """Return the worst letter of several ratings of one service, by the preference order UCS > DSBS > BS.
+    """Return the worst letter (UCS > DSBS > BS) of several ratings of one service; ``None`` if none has a letter.
 
     Parameters
     ----------
@@ -343,11 +341,6 @@ def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | 
         Ratings of the service; those without a letter count as missing.
     missing : int
         Number of further ratings without a letter: unfinished, failed or unmeasurable. None can improve on BS.
-
-    Returns
-    -------
-    Worst or None
-        ``None`` if no rating has a letter.
 
     References
     ----------
@@ -361,4 +354,4 @@ def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | 
     is_complete = letter is Letter.BS or (len(pairs) == len(ratings) and not missing)
     supported = rests_on_declared(letter, [(rated_letter, rating.declared) for rated_letter, rating in pairs], "worst")
     is_sure = joint.of(letter) >= max(rating.confidence or DEFAULT_CONFIDENCE for _, rating in pairs)
-    return Worst(letter, is_complete and is_sure and supported, joint)
+    return Worst(letter, declared=is_complete and is_sure and supported, probabilities=joint)

@@ -167,7 +167,7 @@ def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: 
     if limit is None or not groups:
         return NOTHING_LOST
     refusals = {name: replace(losses, unread=0) for name, losses in groups.items()}
-    return Lost(step_1, step_2, _loss_facts(groups, of_no_group), _loss_facts(refusals, of_no_group))
+    return Lost(step_1, step_2, facts=_loss_facts(groups, of_no_group), refusals=_loss_facts(refusals, of_no_group))
 
 
 def _loss_facts(groups: Mapping[str, LostOfGroup], of_no_group: int) -> Json:

@@ -36,7 +36,7 @@ def threshold_map(
     The intervals are valid for a threshold that was fixed before anybody saw the map.
     """
     selections = {"total": (grouping.codes >= 0) & ~np.isnan(scores)}
-    if truth is not None:
+    if truth is not None:  # people for whom a favourable decision is right, and wrong
         selections |= {"right": selections["total"] & (truth == 1), "wrong": selections["total"] & (truth == 0)}
 
     def sums_by_selection(value_of_cell: Floats) -> dict[str, list[float]]:

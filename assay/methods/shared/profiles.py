@@ -120,7 +120,8 @@ class TextProfiles(Bounded):
         """
         mention = self.mention or (None if self.decision is None else "explicit")
         needs_documents = self.pairs and not (self.frames or self.contents)  # to compare, and none are given
-        decision_name, language = self.decision or (DECIDED if needs_documents else None), self.language
+        decision_name = self.decision or (DECIDED if needs_documents else None)
+        language = self.language
         if language != ENGLISH:
             sentence_table(language)  # refuses an unknown language
         decision_texts = None if decision_name is None else decision(decision_name, "texts.decision", language)

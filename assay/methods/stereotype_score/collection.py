@@ -108,7 +108,7 @@ def find_rung(scoring: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence
         failed += sum(reply.failure is not None for reply in replies)
         unusable += sum(reply.failure is None for reply in replies)
         reasons[rung] = ", ".join(sorted(str(refusal) for refusal in refusals))
-    else:
+    else:  # every rung was refused
         return Ladder(None, reasons, failed=failed, unusable=unusable)
     return Ladder(rung, reasons, failed=failed, unusable=unusable)
 

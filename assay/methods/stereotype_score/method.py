@@ -200,7 +200,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         def score_all() -> ModelScores:
             rows = [(preferences.words.name, *row) for preferences in results for row in preferences.stereotyped]
             names, terms, shares = zip(*rows, strict=True) if rows else ((), (), ())
-            score = score_choices(shares, terms, names)
+            score = score_choices(shares, terms, biases=names)
             scores = replace(summary(score), posterior=posterior_of(score))
             return ModelScores(**vars(scores), by_bias=dict(score.by_bias))
 

@@ -162,7 +162,7 @@ class VectorStimuli(Bounded):
     def _rows_of_cell(self) -> Mapping[tuple[str, str], list[tuple[float, ...]]]:
         """Vectors of the uploaded rows, by (value, side)."""
         rows_of_cell: dict[tuple[str, str], list[tuple[float, ...]]] = {}
-        for row in self.rows:
+        for row in self.rows:  # which `_check_rows` has checked: `or` is for the type checker only
             cell = (str(row.get(self.column or "")), str(row.get(self.side or "")))
             rows_of_cell.setdefault(cell, []).append(tuple(float(row[name] or 0) for name in self.names))
         return rows_of_cell

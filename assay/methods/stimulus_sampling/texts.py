@@ -144,7 +144,7 @@ def answered_texts(answers: Answers, p_included: Floats, requested_label: str | 
     usable_cases = tuple(answers.cases[index] for index in usable_indices)
     scores = np.clip(scores[is_usable], 0.0, 1.0)
     return reading.flat_scores_reason(scores, label) or AnsweredTexts(
-        usable_cases, answers.values, label, scores, p_included[usable_indices]
+        usable_cases, answers.values, label, p_positive=scores, p_included=p_included[usable_indices]
     )
 
 

@@ -93,7 +93,7 @@ def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
     by_term = tuple(
         ImageTerm(name, int(count), float(mean)) for name, count, mean in zip(names, counts, means, strict=True)
     )
-    return VisualScore(scores, by_term, float(scores.mean()), float(means.mean()))
+    return VisualScore(scores, by_term, model=float(scores.mean()), over_terms=float(means.mean()))
 
 
 def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | SharesPosterior:

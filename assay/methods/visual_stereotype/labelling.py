@@ -182,7 +182,7 @@ class Reader:
             share = _first_share(scores, self._labels)
             if share is None:
                 return "no-probability"
-            label = preferred(2 * share - 1)
+            label = preferred(2 * share - 1)  # the first label's probability less the second's
             return PictureReading(label, NAMES[label], share, answer_text)
         if answer_text is None:
             return "no-label"

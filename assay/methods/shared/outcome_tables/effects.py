@@ -250,11 +250,11 @@ def within_strata(
         np.stack([means[stratum][:, b] - means[stratum][:, a] for stratum in shared_strata], axis=1)
         for a, b, shared_strata in pairs
     ]
-    upper_limits = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in gaps_by_pair])
+    plausible_sizes = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in gaps_by_pair])
     comparisons = sum(len(shared_strata) for _, _, shared_strata in pairs)
     critical = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))  # two-sided, Bonferroni
     effects = []
-    for index in furthest(upper_limits, MOST_PAIRS).tolist():
+    for index in furthest(plausible_sizes, MOST_PAIRS).tolist():  # the others hardly change the result
         (a, b, shared_strata), gaps = pairs[index], gaps_by_pair[index]
         estimates, errors = gaps.mean(axis=0), gaps.std(axis=0)
         fitted = varying_effect(estimates, errors**2, scale, rng).strata
