@@ -283,7 +283,8 @@ def _sentences(
         yield f"The letter changed with confidence for {_list_names(changed_parts)}."
     if apart_effects := sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved)):
         names = [f"{effect.component} {_name_effect(effect.name)}" for effect in apart_effects[:MOST_NAMED]]
-        names += [f"{len(apart_effects) - MOST_NAMED} more"] if len(apart_effects) > MOST_NAMED else []
+        if len(apart_effects) > MOST_NAMED:
+            names.append(f"{len(apart_effects) - MOST_NAMED} more")
         yield f"The intervals of {len(apart_effects)} of {len(effects)} effects do not overlap: {_list_names(names)}."
     yield _describe_inputs(list(dict.fromkeys(entry.what for entry in inputs)), same_evidence=same_evidence)
 
