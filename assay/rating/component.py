@@ -203,10 +203,10 @@ class Tolerance:
         """Return whether a letter is probable enough; unlike in `declares`, effects that may be chance always count."""
         if self.weigh(evidence).of(letter) >= self.confidence:
             return True
-        if letter is Letter.BS or self.hidden_confidence is None:
+        if letter is Letter.BS or self.hidden_confidence is None:  # the lower confidence is for UCS and DSBS
             return False
-        no_hidden = self.weigh(replace(evidence, hidden=()))
-        return no_hidden.of(letter) >= self.confidence and self.weigh(evidence).of(letter) >= self.hidden_confidence
+        is_enough_without = self.weigh(replace(evidence, hidden=())).of(letter) >= self.confidence
+        return is_enough_without and self.weigh(evidence).of(letter) >= self.hidden_confidence
 
     def stops(self, probabilities: Probabilities) -> bool:
         """Return whether the likeliest letter is probable enough to stop asking."""
@@ -268,7 +268,7 @@ class Measurement(Generic[D]):
         effects = _step_intervals(evidence) if intervals is None else intervals
         if shortages := self.too_few:
             return self.give_up(*shortages, measured_effects=effects)
-        has_unread_gap, evidence = _split_off_unread(evidence)
+        has_unread_gap, evidence = _split_off_unread(evidence)  # unreadable answers differ between groups
         probabilities = self.tolerance.weigh(evidence)
         letter = probabilities.likeliest
         is_enough = self.tolerance.declares(evidence, letter)

@@ -225,9 +225,7 @@ def _stated_effects(part: ComponentDocument) -> dict[str, Estimate]:
 
 
 def _compare_inputs(before: RatingDocument, after: RatingDocument) -> Iterator[InputDifference]:
-    target_before, target_after = (
-        {name: document.target.json.get(name) for name in TARGET} for document in (before, after)
-    )
+    target_before, target_after = ({key: rating.target.json.get(key) for key in TARGET} for rating in (before, after))
     yield from _differing_paths("target", target_before, target_after)
     yield from _differing_paths("experiment", before.experiment, after.experiment)
     yield from _differing_paths("methodology", asdict(before.methodology), asdict(after.methodology))
@@ -285,7 +283,8 @@ def _sentences(
         yield f"The letter changed with confidence for {_list_names(changed_parts)}."
     if apart_effects := sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved)):
         names = [f"{effect.component} {_name_effect(effect.name)}" for effect in apart_effects[:MOST_NAMED]]
-        names += [f"{len(apart_effects) - MOST_NAMED} more"] if len(apart_effects) > MOST_NAMED else []
+        if len(apart_effects) > MOST_NAMED:
+            names.append(f"{len(apart_effects) - MOST_NAMED} more")
         yield f"The intervals of {len(apart_effects)} of {len(effects)} effects do not overlap: {_list_names(names)}."
     yield _describe_inputs(list(dict.fromkeys(entry.what for entry in inputs)), same_evidence=same_evidence)
 
@@ -335,7 +334,7 @@ class Worst:
 
 
 def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | None:
-    """Return the worst letter of several ratings of one service, by the preference order UCS > DSBS > BS.
+    """Return the worst letter (UCS > DSBS > BS) of several ratings of one service; ``None`` if none has a letter.
 
     Parameters
     ----------
@@ -343,11 +342,6 @@ def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | 
         Ratings of the service; those without a letter count as missing.
     missing : int
         Number of further ratings without a letter: unfinished, failed or unmeasurable. None can improve on BS.
-
-    Returns
-    -------
-    Worst or None
-        ``None`` if no rating has a letter.
 
     References
     ----------
@@ -361,4 +355,4 @@ def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | 
     is_complete = letter is Letter.BS or (len(pairs) == len(ratings) and not missing)
     supported = rests_on_declared(letter, [(rated_letter, rating.declared) for rated_letter, rating in pairs], "worst")
     is_sure = joint.of(letter) >= max(rating.confidence or DEFAULT_CONFIDENCE for _, rating in pairs)
-    return Worst(letter, is_complete and is_sure and supported, joint)
+    return Worst(letter, declared=is_complete and is_sure and supported, probabilities=joint)

@@ -157,7 +157,7 @@ def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingE
     Effects on unbiased input decide BS, effects on biased input DSBS, and all effects UCS. Of several that certainly
     exceed their limits, the step's own effect decides before hidden ones, and then the largest relative to its limit.
     """
-    steps = {Letter.BS: {1}, Letter.DSBS: {2}}.get(letter, {1, 2}) if letter is not None else {1, 2}
+    steps = {Letter.BS: {1}, Letter.DSBS: {2}}.get(letter or Letter.UCS, {1, 2})  # without a letter: all
     candidates = [candidate for candidate in _measured_effects(part) if candidate.step in steps]
     return max(candidates, key=_precedence, default=None)
 

@@ -78,6 +78,7 @@ def _draw_gap(
     *,
     even_if_none_lost: bool = False,
 ) -> Floats:
+    """Draw the largest difference between groups in the share of lost replies, shape (draws,)."""
     nonempty_counts = [(lost, total) for lost, total in lost_and_total.values() if total]
     is_any_lost = any(lost for lost, _ in nonempty_counts)
     if len(nonempty_counts) < 2 or not (is_any_lost or even_if_none_lost):
@@ -100,13 +101,14 @@ def may_be_chance(groups: Mapping[str, LostOfGroup]) -> bool:
 
 
 def _differ_clearly(counts: Sequence[tuple[int, int]]) -> bool:
+    """Test the groups with the largest and the smallest share; `counts` has lost and all replies of each group."""
     if len(counts) < 2:
         return False
     (most_lost, most_size), (least_lost, least_size) = (
         pick(counts, key=lambda lost_and_size: lost_and_size[0] / lost_and_size[1]) for pick in (max, min)
     )
     lost, size = most_lost + least_lost, most_size + least_size
-    as_extreme = np.arange(most_lost, min(lost, most_size) + 1)
+    as_extreme = np.arange(most_lost, min(lost, most_size) + 1)  # numbers of lost replies of the most affected group
     log_ways = _log_comb(most_size, as_extreme) + _log_comb(least_size, lost - as_extreme)
     tail = np.exp(log_ways - _log_comb(size, lost)).sum()
     pairs = len(counts) * (len(counts) - 1) / 2
@@ -151,10 +153,8 @@ def loss_effect(
     refusal_effect = HiddenEffect("loss", most_affected, difference, limit, chance=may_be_chance(groups))
     if not any(group.unread for group in groups.values()):
         return (refusal_effect,)
-    lost_draws = loss_difference(
-        groups, limit, confidence, rng, draws, even_if_none_lost=has_ungrouped, with_unread=True
-    )
-    return (refusal_effect, HiddenEffect("loss", most_affected, lost_draws, limit, bound=True))
+    lost_gap = loss_difference(groups, limit, confidence, rng, draws, even_if_none_lost=has_ungrouped, with_unread=True)
+    return (refusal_effect, HiddenEffect("loss", most_affected, lost_gap, limit, bound=True))
 
 
 def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float, *, of_no_group: int = 0) -> Lost:
@@ -167,7 +167,7 @@ def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: 
     if limit is None or not groups:
         return NOTHING_LOST
     refusals = {name: replace(losses, unread=0) for name, losses in groups.items()}
-    return Lost(step_1, step_2, _loss_facts(groups, of_no_group), _loss_facts(refusals, of_no_group))
+    return Lost(step_1, step_2, facts=_loss_facts(groups, of_no_group), refusals=_loss_facts(refusals, of_no_group))
 
 
 def _loss_facts(groups: Mapping[str, LostOfGroup], of_no_group: int) -> Json:

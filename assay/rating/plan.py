@@ -128,8 +128,6 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
 
     Parameters
     ----------
-    looks : Looks
-        Answers at each look.
     delta, confidence : float
         Tolerance, in shares; probability from which a letter is declared.
     """
@@ -144,11 +142,11 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
     is_enough = answers >= answers_needed(delta)  # a look at fewer answers gives no letter
     required_probability = 1 - (1 - confidence) * np.array([EARLY_ERROR_FRACTION] * (len(n_new) - 1) + [1.0])
     chances = []
-    for tolerances in TOLERANCES:
-        observed = tolerances * delta + noise
+    for multiple in TOLERANCES:
+        observed = multiple * delta + noise
         p_within = special.ndtr((delta - observed) / error) - special.ndtr((-delta - observed) / error)
         is_declared = ((np.maximum(p_within, 1 - p_within) >= required_probability) & is_enough).any(axis=1)
-        chances.append(Chance(tolerances, round(tolerances * delta, 6), round(float(is_declared.mean()), 3)))
+        chances.append(Chance(multiple, round(multiple * delta, 6), round(float(is_declared.mean()), 3)))
     return tuple(chances)
 
 
@@ -187,6 +185,7 @@ def _invent_reply(ask: Ask) -> Reply:
 
 
 def _effort(questions: int, calls: int, service: Service, price: float | None, max_calls: int | None = None) -> Effort:
+    """Return the duration and cost of so many questions and calls; at most `max_calls` calls are made."""
     if max_calls is not None and calls > max_calls:
         calls, questions = max_calls, max_calls * service.questions_per_call
     seconds = None

@@ -36,13 +36,13 @@ def threshold_map(
     The intervals are valid for a threshold that was fixed before anybody saw the map.
     """
     selections = {"total": (grouping.codes >= 0) & ~np.isnan(scores)}
-    if truth is not None:
+    if truth is not None:  # people for whom a favourable decision is right, and wrong
         selections |= {"right": selections["total"] & (truth == 1), "wrong": selections["total"] & (truth == 0)}
 
-    def sums_by_selection(numbers: Floats) -> dict[str, list[float]]:
-        size = len(grouping.labels)
+    def sums_by_selection(value_of_cell: Floats) -> dict[str, list[float]]:
+        """Sum a value over the people of each selection, by group."""
         return {
-            name: np.bincount(grouping.codes[cells], (table.mass * numbers)[cells], size).tolist()
+            name: np.bincount(grouping.codes[cells], (table.mass * value_of_cell)[cells], len(grouping.labels)).tolist()
             for name, cells in selections.items()
         }
 
@@ -77,8 +77,8 @@ def _score_thresholds(table: DecisionTable, scores: Floats, service_threshold: f
     is_known = ~np.isnan(scores)
     distinct, distinct_index = np.unique(scores[is_known], return_inverse=True)
     people_up_to = np.cumsum(np.bincount(distinct_index.reshape(-1), table.people[is_known]))  # each distinct score
-    # a table with more combinations than cells may have its scores in 20 or 40 quantile classes; n classes have up to
-    # 2 n + 2 ends, which are classes too, one more between these, and a few for the service's threshold
+    # a table with more combinations than cells may have its scores in n = 20 or 40 (`SCORE_CLASSES[-2]`) quantile
+    # classes: up to 2 n + 2 ends are classes too, 2 n + 1 lie between them, and a few are for the service's threshold
     may_be_coarse = table.rows > MOST_CELLS and len(distinct) <= 4 * SCORE_CLASSES[-2] + 10
     steps = COARSE_STEPS if may_be_coarse else STEPS
     ranks = np.floor(np.arange(1, steps) / steps * (people_up_to[-1] - 1))
@@ -94,10 +94,9 @@ def _rate_ratio(sample: Sample) -> EffectDocument:
     if highest == 0:
         return NO_RATIO
     draws = sample.draw_means(_seeded_generator(), DRAWS)
-    joint_draws = draws.copy()
+    joint_draws = draws.copy()  # the interval includes both: the lowest and highest of many rates are too extreme
     joint_draws[:, codes] = fitted_rates(draws[:, codes], _seeded_generator())
-    # 1e-300: no division by 0
-    ratios = [rates[:, low] / np.maximum(rates[:, high], 1e-300) for rates in (draws, joint_draws)]
+    ratios = [rates[:, low] / np.maximum(rates[:, high], 1e-300) for rates in (draws, joint_draws)]  # never / 0
     return drawn_interval(float(sample.means[low]) / highest, *ratios)
 
 

@@ -49,7 +49,7 @@ class QuestionAnswers(Tally):
         index, order, repeat = key
         question = self.questions[index]
         ask = Choose(question.text, question.in_order(order))
-        probe = Probe(f"{question.name}/{order}", ask, (f"{question.question.template}/{question.turn}",))
+        probe = Probe(f"{question.name}/{order}", ask, versions_of=(f"{question.question.template}/{question.turn}",))
         return probe.repeated(repeat) if repeat else probe
 
     def take(self, key: AnswerKey, reply: Reply) -> None:

@@ -105,6 +105,7 @@ class AskedQuestion:
         question = self.question
         if question.ambiguous or question.stereotyped is None:
             return None
+        # the stereotype expects the stereotyped group for a negative question, and the other for a positive one
         return (question.right == question.stereotyped) == question.negative
 
     def in_order(self, order: int) -> tuple[str, ...]:
@@ -162,7 +163,7 @@ def _template_questions(
     turn: int,
     rng: np.random.Generator,
 ) -> Iterator[AskedQuestion]:
-    """Yield the `QUESTIONS_EACH` questions of a template in a `turn`, about two people chosen by `number`."""
+    """Yield the `QUESTIONS_EACH` questions of a template in a `turn`; `number` chooses two people and their order."""
     stereotyped_person, other_person = (
         people[value][number % len(people[value])] for value in (template.stereotyped, template.counterpart)
     )
@@ -196,10 +197,10 @@ def _template_questions(
         yield AskedQuestion(
             name,
             category,
-            f"{context}{fact}\n{question_text}",
-            question,
-            tuple(value_of_option[text] for text in options),
-            turn,
+            text=f"{context}{fact}\n{question_text}",
+            question=question,
+            groups=tuple(value_of_option[text] for text in options),
+            turn=turn,
         )
 
 

@@ -119,7 +119,8 @@ class TextProfiles(Bounded):
         Raise `SpecificationError`, which names the field, if one is missing or invalid.
         """
         mention = self.mention or (None if self.decision is None else "explicit")
-        decision_name = self.decision or (DECIDED if self.pairs and not (self.frames or self.contents) else None)
+        needs_documents = self.pairs and not (self.frames or self.contents)  # to compare, and none are given
+        decision_name = self.decision or (DECIDED if needs_documents else None)
         language = self.language
         if language != ENGLISH:
             sentence_table(language)  # refuses an unknown language
@@ -359,15 +360,15 @@ def record_cases(
     row_numbers = [number for number, row in enumerate(profiles.rows) if row[profiles.column] in index_by_value]
     unsent_columns = {*profiles.leave_out, *(name for name in (truth or None, profiles.cluster) if name is not None)}
     cases = []
-    for index in rng.permutation(len(row_numbers))[: profiles.most].tolist():
-        number = row_numbers[index]
-        row = profiles.rows[number]
+    for position in rng.permutation(len(row_numbers))[: profiles.most].tolist():
+        row_number = row_numbers[position]
+        row = profiles.rows[row_number]
         variants = tuple(_replace_value(row, profiles.column, value, unsent_columns) for value in profiles.values)
         clusters = {ROW: repr(variants[0])} if once else {}  # the same for rows that differ in that column alone
         if profiles.cluster is not None:
             clusters[profiles.cluster] = str(row[profiles.cluster])
         original = index_by_value[row[profiles.column]]
-        cases.append(Case(f"row-{number}", variants, clusters, original=original, truth=row.get(truth)))
+        cases.append(Case(f"row-{row_number}", variants, clusters, original=original, truth=row.get(truth)))
     return tuple(cases)
 
 
@@ -434,7 +435,7 @@ def _split_at_median(cells: list[Cell], labels: list[str]) -> list[str]:
     if len({*numbers.values()}) <= 2 or len(numbers) < required_share * len(filled_indices):
         return labels  # two numbers are two categories already
     middle = float(np.median([*numbers.values()]))
-    if middle == max(numbers.values()):  # for example, hours that are capped at 40
+    if middle == max(numbers.values()):  # then no number is above it, as for hours capped at 40
         middle = max(number for number in numbers.values() if number < middle)
     limit = f"{middle:.6g}"
     if is_text:  # a date is read as a number of days, which tells a person nothing, so the limit is a cell's own text

@@ -100,7 +100,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         tied_pairs = [(pair, comparison) for role in TIED for pair, comparison in results if pair.role == role]
         tied_choices = [(pair, comparison.preferred) for pair, comparison in tied_pairs]
         stereotype_choices = [(pair, _stereotype_preference(pair, comparison)) for pair, comparison in tied_pairs]
-        even = np.full_like(effects.neutral, NO_PREFERENCE)  # the mean of both lists is judged as a stratum (`super`)
+        even = np.full_like(effects.neutral, NO_PREFERENCE)  # `super` judges the mean of both lists already
         limit = tolerance.of_step_1
         for kind, name, choices, score in (
             ("individual", "typical frame", neutral_choices, effects.neutral),

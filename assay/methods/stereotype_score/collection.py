@@ -108,7 +108,7 @@ def find_rung(scoring: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence
         failed += sum(reply.failure is not None for reply in replies)
         unusable += sum(reply.failure is None for reply in replies)
         reasons[rung] = ", ".join(sorted(str(refusal) for refusal in refusals))
-    else:
+    else:  # every rung was refused
         return Ladder(None, reasons, failed=failed, unusable=unusable)
     return Ladder(rung, reasons, failed=failed, unusable=unusable)
 
@@ -127,7 +127,7 @@ def ask_pairs(rung: Rung, pairs: Sequence[Pair], tally: PairTally, prefix: str, 
 
     def probes_of(number: int, pair: Pair) -> list[Probe]:
         name = f"{prefix}/{number}/{pair.term}/{rung}"
-        return [Probe(f"{name}/{index}", ask, (name,)) for index, ask in enumerate(questions(rung, pair))]
+        return [Probe(f"{name}/{index}", ask, versions_of=(name,)) for index, ask in enumerate(questions(rung, pair))]
 
     affordable = takewhile(lambda _: not tally.unasked, enumerate(pairs, start=first))
     probes_by_pair = ((pair, probes_of(number, pair)) for number, pair in affordable)

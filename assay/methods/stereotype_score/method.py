@@ -186,7 +186,8 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         """Return a component without a letter: the service refused every kind of question."""
         counts = Counts(usable=0, unusable=ladder.unusable, failed=ladder.failed)
         measurement = Measurement(words.name, counts, self.tolerance(), detail)
-        *_, last_rung = rungs = list(ladder.refused)
+        rungs = list(ladder.refused)
+        *_, last_rung = rungs
         facts = {"rung": last_rung, "why": ladder.refused[last_rung], "next": next_rung(last_rung), "tried": rungs}
         return measurement.give_up(Reason("scoring-refused", facts, words.name))
 
@@ -199,7 +200,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         def score_all() -> ModelScores:
             rows = [(preferences.words.name, *row) for preferences in results for row in preferences.stereotyped]
             names, terms, shares = zip(*rows, strict=True) if rows else ((), (), ())
-            score = score_choices(shares, terms, names)
+            score = score_choices(shares, terms, biases=names)
             scores = replace(summary(score), posterior=posterior_of(score))
             return ModelScores(**vars(scores), by_bias=dict(score.by_bias))
 

@@ -60,7 +60,7 @@ def judge(
     letter_only: bool,
 ) -> Component:
     """Return the component of sentences or vectors; if `letter_only`, leave out the description of the inputs."""
-    effect_rng, display_rng = rng.spawn(2)
+    effect_rng, display_rng, hidden_rng = rng.spawn(3)
     detail = replace(
         detail,
         weights=read_json(Weights, answered_inputs.weights.as_json()),
@@ -79,9 +79,8 @@ def judge(
         measurement.detail = answered_inputs.resemblance.describe(measurement.detail, display_rng)
     if (reason := _too_few_reason(answered_inputs, strata=rules.strata)) is not None:
         return measurement.give_up(reason, measured_effects=effects.intervals())
-    hidden_rng = rng.spawn(1)[0]
     hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, hidden_rng)
-    if effects.one_sided:  # sides have enough positive inputs
+    if effects.one_sided:  # the posterior within each side with enough positive inputs
         hidden += _draw_within_sides(answered_inputs, effects, rules, tolerance.delta, hidden_rng)
     measurement.detail = replace(
         measurement.detail, hidden=hidden_documents(hidden), by_group=losses_document(tally.by_group, rules.delta_loss)

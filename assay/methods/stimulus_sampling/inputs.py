@@ -77,6 +77,7 @@ class VectorStimuli(Bounded):
 
     # ------------------------------------------------------------------------ checks
     def _check_centres(self) -> None:
+        """Check that centres, sides and `sd` have a usable number for each of the `names`."""
         self._check_counts()
         for field_name, number_lists in (("centres", self.centres), ("sides", self.sides), ("sd", {"": self.sd})):
             for name, numbers in number_lists.items():
@@ -104,6 +105,7 @@ class VectorStimuli(Bounded):
         self._check_cells()
 
     def _check_counts(self) -> None:
+        """Check the number of values and of sides, whether from centres or from rows."""
         if not 2 <= len(self.values) <= MOST_VALUES:
             path = "vectors.centres" if self.centres else "vectors.column"
             raise SpecificationError(f"2 to {MOST_VALUES} groups are needed, not {len(self.values)}", path)
@@ -112,6 +114,7 @@ class VectorStimuli(Bounded):
             raise SpecificationError(f"contents must have exactly two sides, not {len(self.side_names)}", path)
 
     def _check_cells(self) -> None:
+        """Check that a normal distribution can be fitted to the rows of each cell (value and side)."""
         for value in self.values:
             for side in self.side_names:
                 cell_rows = self._rows_of_cell.get((value, side), [])
@@ -159,7 +162,7 @@ class VectorStimuli(Bounded):
     def _rows_of_cell(self) -> Mapping[tuple[str, str], list[tuple[float, ...]]]:
         """Vectors of the uploaded rows, by (value, side)."""
         rows_of_cell: dict[tuple[str, str], list[tuple[float, ...]]] = {}
-        for row in self.rows:
+        for row in self.rows:  # which `_check_rows` has checked: `or` is for the type checker only
             cell = (str(row.get(self.column or "")), str(row.get(self.side or "")))
             rows_of_cell.setdefault(cell, []).append(tuple(float(row[name] or 0) for name in self.names))
         return rows_of_cell

@@ -282,8 +282,10 @@ class StimulusSampling(Bounded, Method):
         """Ask about those of the `cases` that have no replies in the log."""
 
         def probes_about(case: Case) -> list[Probe]:
-            stimuli = enumerate(case.given)
-            return [Probe(f"{case.name}/{index}", Classify(stimulus), (case.name,)) for index, stimulus in stimuli]
+            return [
+                Probe(f"{case.name}/{index}", Classify(stimulus), versions_of=(case.name,))
+                for index, stimulus in enumerate(case.given)
+            ]
 
         new_cases = [case for case in cases if case.name not in reply_log.replies]
         yield from ask_in_batches([(case, probes_about(case)) for case in new_cases], reply_log.take)
@@ -322,7 +324,7 @@ class StimulusSampling(Bounded, Method):
 
 
 def _is_hopeless(outcome: object, tally: Tally) -> bool:
-    """Return whether to stop asking: the budget is used up, or a reason other than equal answers prevents a letter."""
+    """Return whether to stop asking: the budget is used up, or further answers cannot remove what prevents a letter."""
     if tally.unasked:
         return True
     return isinstance(outcome, Reason) and outcome.code not in {"never-yes", "constant-answers"}

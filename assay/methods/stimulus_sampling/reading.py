@@ -100,8 +100,8 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
         facts = {"label": requested_label, "seen": labels[:MOST_SHOWN], "inputs": len(replies)}
         return too_many_labels(labels) or Reason(code, facts)
     # a service that sends only the likelier label has replies with one score, which say nothing about the sum
-    sums = [sum(scores.values()) for scores in replies if len(scores) == 2]
-    are_opposite = sum(abs(total - 1) > NEARLY for total in sums) <= LOST_SHARE * len(replies)
+    score_sums = [sum(scores.values()) for scores in replies if len(scores) == 2]
+    are_opposite = sum(abs(total - 1) > NEARLY for total in score_sums) <= LOST_SHARE * len(replies)
     if (len(labels) == 2 and are_opposite) or has_one_score:
         pair = [NOT + labels[0], labels[0]] if has_one_score else labels
         first_mean, second_mean = (np.mean([probability(scores, label) for scores in replies]) for label in pair)

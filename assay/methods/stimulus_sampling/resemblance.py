@@ -154,7 +154,7 @@ class AnsweredVectors:
         half = LISTED // 2
         posterior_sample = self.inputs[rng.choice(len(self.inputs), DOTS, p=self.posterior)]
         spread = self.prior_vectors.std(axis=0)
-        unit = np.where(spread > 0, spread, 1.0)
+        unit = np.where(spread > 0, spread, 1.0)  # never divides by 0
         distances = np.linalg.norm((self.prior_vectors[:, None] - posterior_sample) / unit, axis=-1).mean(axis=1)
         prior_sample = self.prior_vectors[rng.choice(len(self.prior_vectors), DOTS)]
         return replace(

@@ -116,11 +116,11 @@ class AnsweredTexts:
         inputs = [(case, value) for case in self.cases for value in range(len(self.values))]
         prior = np.repeat(1 / self.p_included, len(self.values))
         return Texts(
-            [words_of(case, value, self.values) for case, value in inputs],
-            [str(case.given[value]) for case, value in inputs],
-            self.p_positive.ravel(),
-            prior / prior.sum(),
-            self.weights.shares,
+            words=[words_of(case, value, self.values) for case, value in inputs],
+            texts=[str(case.given[value]) for case, value in inputs],
+            p_positive=self.p_positive.ravel(),
+            prior=prior / prior.sum(),
+            posterior=self.weights.shares,
         )
 
 
@@ -144,7 +144,7 @@ def answered_texts(answers: Answers, p_included: Floats, requested_label: str | 
     usable_cases = tuple(answers.cases[index] for index in usable_indices)
     scores = np.clip(scores[is_usable], 0.0, 1.0)
     return reading.flat_scores_reason(scores, label) or AnsweredTexts(
-        usable_cases, answers.values, label, scores, p_included[usable_indices]
+        usable_cases, answers.values, label, p_positive=scores, p_included=p_included[usable_indices]
     )
 
 

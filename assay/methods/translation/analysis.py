@@ -287,7 +287,7 @@ class TwoStepTest:
         """Return whether to stop before the last look; `strata` require more certainty, as early looks miss effects."""
         if not self.strata:
             return self.tolerance.stops(probabilities)
-        # many hidden effects together seldom reach the higher confidence, which `declares` needs without them only
+        # a letter needs `early_confidence` without hidden effects; all of these together would seldom allow that
         stop_confidence = self.tolerance.stop_confidence or self.tolerance.confidence
         early_confidence = 1 - EARLY_ERROR_FRACTION * (1 - stop_confidence)
         early_tolerance = replace(self.tolerance, confidence=early_confidence, hidden_confidence=stop_confidence)
@@ -339,6 +339,7 @@ class TwoStepTest:
         posterior: Posterior | None,
         rng: np.random.Generator,
     ) -> Component:
+        """Return the component of all texts: the published rules, and the letter unless too few texts are readable."""
         measurement = self._create_measurement(translations)
         common_facts = measurement.facts
         analyses = analyse_blocks(translations, self.alpha, rng, self.reading, self.statistic, self.join)
@@ -355,21 +356,19 @@ class TwoStepTest:
             return measurement.give_up(*measurement.cut_short(), _lost_reason(translations, common_facts))
         equal_pairs, pairs, _ = translations.concordance()
         # reuses the posterior of the last interim look, if there was one
-        final_posterior = posterior or self.draw(translations, rng)
+        last_posterior = posterior or self.draw(translations, rng)
         measurement.detail = replace(
             measurement.detail,
             content=ContentDocument(pairs, equal_pairs),
-            hidden=hidden_documents(final_posterior.evidence.hidden),
+            hidden=hidden_documents(last_posterior.evidence.hidden),
             by_group=losses_document(translations.by_group, self.delta_loss),
         )
         lost_share = translations.lost_share
         lost_ungrouped = lost_of_no_group(translations.by_group, translations.lost)
         return measurement.conclude(
-            final_posterior.evidence,
-            lambda letter: _letter_reasons(
-                translations, self.tolerance, final_posterior.evidence, letter, common_facts
-            ),
-            intervals=_effect_intervals(translations, final_posterior),
+            last_posterior.evidence,
+            lambda letter: _letter_reasons(translations, self.tolerance, last_posterior.evidence, letter, common_facts),
+            intervals=_effect_intervals(translations, last_posterior),
             evidence_at=lambda times: self.draw(translations, rng, times).evidence,
             # a lost text can change an effect by its share of the texts
             lost=lost_replies(

@@ -93,16 +93,16 @@ def declare_blocks(attribute: Attribute, unbiased: Sequence[Shares], biased: Seq
     for role, distributions, letter in (("unbiased", unbiased, "U"), ("biased", biased, "B")):
         for index, shares in enumerate(distributions):
             field = f"{role}.{index}"
-            all_shares = check_distribution(shares, attribute, field)
+            complete_shares = check_distribution(shares, attribute, field)
             for block in blocks:
-                if all(abs(share - block.shares.get(value, 0.0)) < 1e-9 for value, share in all_shares.items()):
+                if all(abs(share - block.shares.get(value, 0.0)) < 1e-9 for value, share in complete_shares.items()):
                     raise BadDistribution(
                         f"{field} declares the same distribution as {block.name}: "
                         "an unbiased and a biased block, or two of a kind, must differ",
                         field,
                     )
             name = "U" if letter == "U" and len(distributions) == 1 else f"{letter}{index + 1}"
-            blocks.append(BlockSpec(name, role, all_shares))
+            blocks.append(BlockSpec(name, role, complete_shares))
     return tuple(blocks)
 
 
@@ -218,7 +218,7 @@ class _Writer(ABC):
         self.capacity = _texts_per_block(shares, per_text, tuple(map(len, contents.values())))
         """Number of texts per block without a repeated sentence."""
         self._texts_written = 0  # of each block
-        # of each block, the number of sentences about each value: after further texts one by one, and at present
+        # of each block, the numbers of sentences about each value: an iterator over further texts, and those so far
         self._next_counts = [_cumulative_counts(block_shares, per_text) for block_shares in shares]
         self._counts = [(0,) * len(contents) for _ in specs]
 

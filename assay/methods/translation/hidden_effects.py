@@ -42,7 +42,7 @@ def hidden_effects(
 
     All counts are multiplied by `times`, to predict a larger sample.
     """
-    sides_rng, spread_rng, *part_rngs = rng.spawn(4)
+    sides_rng, spread_rng, *part_rngs = rng.spawn(4)  # the last two: for frames and for positions
     hidden: tuple[HiddenEffect, ...] = ()
     if not translations.neutral:  # in one-hop, the rows themselves are the groups of occupations
         hidden += _draw_sides(translations, tolerance.delta, sides_rng, DRAWS, times)
@@ -122,7 +122,7 @@ def _draw_strata(
     role: str = "unbiased",
 ) -> Iterator[tuple[HiddenEffect, Floats]]:
     """Yield each stratum's effect in each block of `role`, from a joint fit of all strata and from the stratum only."""
-    output_count = len(translations.outputs) - translations.neutral  # an output that names no value is no effect
+    output_count = len(translations.outputs) - translations.neutral  # without a harmless residual, the last output
     unbiased_shares, block_shares = pad_to(translations.shares("unbiased"), output_count), translations.shares(role)
     # biased blocks can only be compared with a single unbiased one
     if len(counts_by_part) < 2 or (role == "biased" and len(unbiased_shares) > 1):
@@ -173,6 +173,6 @@ def _draw_spread(
         from_others = np.einsum("a,nak->nk", shares, output_shares)[:, columns] - shares * kept_shares
         offset = -((kept_shares - kept_shares.mean(axis=0)) * (from_others - from_others.mean(axis=0))) @ shares
         weights = rng.dirichlet(np.full(len(offset), float(times)), draws)  # Bayesian bootstrap of the occupations
-        common_variance = np.maximum(0.0, weights @ offset)  # can be below 0 by chance with few occupations
-        variance = np.maximum(0.0, variance - common_variance)
+        balanced_variance = np.maximum(0.0, weights @ offset)  # can be below 0 by chance with few occupations
+        variance = np.maximum(0.0, variance - balanced_variance)
     return (HiddenEffect("individual", "typical occupation", np.sqrt(variance), limit),)

@@ -93,7 +93,7 @@ def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
     by_term = tuple(
         ImageTerm(name, int(count), float(mean)) for name, count, mean in zip(names, counts, means, strict=True)
     )
-    return VisualScore(scores, by_term, float(scores.mean()), float(means.mean()))
+    return VisualScore(scores, by_term, model=float(scores.mean()), over_terms=float(means.mean()))
 
 
 def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | SharesPosterior:
@@ -193,11 +193,10 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
     # ------------------------------------------------------------------------ scores
     def fit(self, *roles: Role) -> Fit:
         """Fit the score of the lists `roles`: labels by a hierarchy over terms, probabilities by a bootstrap."""
-        by_image, terms = self.picture_scores(*roles)
         if self.scale == "labels":
             return fit_terms(self.counts(*roles).by_term)
         try:
-            return fit_images(by_image, terms)
+            return fit_images(*self.picture_scores(*roles))
         except ZeroVariance as error:
             # scores of other lists may still vary, so this error does not show that the service ignores pictures
             raise ZeroVariance(f"{', '.join(LISTS[role] for role in roles)}: {error}") from error
@@ -330,9 +329,9 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
             return [
                 TermDocument(
                     term_score.term,
-                    LISTS[role],
-                    term_score.score,
-                    _term_interval(by_image[term_of_image == term_score.term]),
+                    list=LISTS[role],
+                    score=term_score.score,
+                    posterior=_term_interval(by_image[term_of_image == term_score.term]),
                     images=term_score.images,
                 )
                 for term_score in score_images(by_image, terms).by_term

@@ -131,7 +131,7 @@ def ask_pictures(
     def probes_of(number: int, picture: UsablePicture) -> list[Probe]:
         name = f"{prefix}/{number}/{picture.term}"
         looks = (Look(picture.image, order, fill_question(question, order)) for order in orders)
-        return [Probe(f"{name}/{index}", look, (name,)) for index, look in enumerate(looks)]
+        return [Probe(f"{name}/{index}", look, versions_of=(name,)) for index, look in enumerate(looks)]
 
     affordable = takewhile(lambda _: not tally.unasked, enumerate(pictures, start=first))
     probes_by_picture = ((picture, probes_of(number, picture)) for number, picture in affordable)
@@ -169,7 +169,7 @@ class Reader:
             **dict.fromkeys(map(folded, (words.first, *words.first_names)), FIRST),
             **dict.fromkeys(map(folded, (words.second, *words.second_names)), SECOND),
         }
-        self._names = any_of(self._side_by_name)
+        self._name_pattern = any_of(self._side_by_name)
 
     def read(self, value: object) -> PictureReading | str:
         """Read an answer, or return the reason why it is unusable: ``no-label`` or ``no-probability``."""
@@ -182,7 +182,7 @@ class Reader:
             share = _first_share(scores, self._labels)
             if share is None:
                 return "no-probability"
-            label = preferred(2 * share - 1)
+            label = preferred(2 * share - 1)  # the first label's probability less the second's
             return PictureReading(label, NAMES[label], share, answer_text)
         if answer_text is None:
             return "no-label"
@@ -191,7 +191,7 @@ class Reader:
     def _read_named_label(self, text: str) -> PictureReading:
         """Read the label that a text names; a longer text that names none is a caption, which counts for neither."""
         words = folded(_COMPOUND.sub(self._drop_compound, normalise_answer(text)))
-        matches = [*self._names.finditer(words)]
+        matches = [*self._name_pattern.finditer(words)]
         sides = {self._side_by_name[match.group()] for match in matches}
         if len(sides) == 1:
             (side,) = sides

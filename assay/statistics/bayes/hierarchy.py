@@ -266,5 +266,5 @@ def _check_variance(group: dict[str, Cells]) -> None:
             f"all distances of a protected word are equal, in every word of: {names}; "
             "a residual needs distances that differ"
         )
-    if df == 0 and any(np.ptp(cells.means) <= NO_SPREAD for cells in group.values()):
+    if df == 0 and any(np.ptp(cells.means) <= NO_SPREAD for cells in group.values()):  # one row for each word
         raise ZeroVariance(f"all distances are equal in one of: {names}; a residual needs distances that differ")

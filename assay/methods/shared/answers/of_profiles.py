@@ -81,7 +81,7 @@ class Answers(Tally):
         self.take(profile, value, *replies)  # one reply; the subclass for comparisons takes two
 
     def take(self, profile: int, value: int, reply: Reply) -> None:
-        """Count one reply, and store its answer if it is usable."""
+        """Count one reply about the profile and value with these indices, and store its answer if it is usable."""
         answer = read_number(reply.value) if self.numbers else read_classes(reply.value)
         why_unusable = None
         if answer is None:

@@ -280,7 +280,7 @@ class DecisionTable(Bounded):
 
 
 def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
-    """Number the combinations of codes: return one person's index for each, and the number of each person's."""
+    """Number the combinations of codes: return the index of a person for each, and the number of each person's own."""
     numbers = np.zeros(len(keys[0]), dtype=np.int64)
     for codes in keys:  # combinations are numbered anew before each product, so that it does not overflow
         _, ranks = np.unique(numbers, return_inverse=True)
@@ -306,7 +306,7 @@ def _classify_scores(scores: Floats, count: int, cuts: Sequence[float]) -> tuple
     at_end = ends[np.minimum(end_index, len(ends) - 1)] == scores
     # even codes lie between two ends, odd codes are ends; the last one is unknown
     codes = np.where(is_known, 2 * end_index + at_end, 2 * len(ends) + 1)
-    codes = np.unique(codes, return_inverse=True)[1].reshape(-1)
+    codes = np.unique(codes, return_inverse=True)[1].reshape(-1)  # without empty classes, which have no mean
     return codes, np.bincount(codes, scores) / np.bincount(codes)
 
 

@@ -228,8 +228,8 @@ def within_strata(
     """Draw the difference of each pair of groups in each large stratum; the strata of a pair are fitted jointly.
 
     `strata`, shape (cells,), has the stratum of each cell, an index of `names`; `labels` are the names of the groups.
-    `scale` is that of the prior of the spread between strata, in the unit of the outcome. `least` is the minimum number
-    of people of each group in a stratum, and `max_strata` the maximum number of strata: the largest.
+    `scale` is that of the prior of the spread between strata, in the unit of the outcome. A stratum has at least
+    `least` people of both groups, and is one of the `max_strata` largest; an insignificant difference is only a bound.
     """
     stratum_sizes = np.bincount(strata, sample.people, len(names))
     means: dict[int, Floats] = {}  # draws of the groups' means, by stratum
@@ -250,18 +250,18 @@ def within_strata(
         np.stack([means[stratum][:, b] - means[stratum][:, a] for stratum in shared_strata], axis=1)
         for a, b, shared_strata in pairs
     ]
-    upper_limits = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in gaps_by_pair])
+    plausible_sizes = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in gaps_by_pair])
     comparisons = sum(len(shared_strata) for _, _, shared_strata in pairs)
     critical = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))  # two-sided, Bonferroni
     effects = []
-    for index in furthest(upper_limits, MOST_PAIRS).tolist():
+    for index in furthest(plausible_sizes, MOST_PAIRS).tolist():  # the others hardly change the result
         (a, b, shared_strata), gaps = pairs[index], gaps_by_pair[index]
         estimates, errors = gaps.mean(axis=0), gaps.std(axis=0)
         fitted = varying_effect(estimates, errors**2, scale, rng).strata
         for stratum_index, stratum in enumerate(shared_strata):
-            significant = abs(estimates[stratum_index]) > critical * errors[stratum_index]
+            is_significant = abs(estimates[stratum_index]) > critical * errors[stratum_index]
             name = f"{names[stratum]}, {labels[a]} to {labels[b]}"
-            effects.append(HiddenEffect("stratum", name, np.abs(fitted[:, stratum_index]), bound=not significant))
+            effects.append(HiddenEffect("stratum", name, np.abs(fitted[:, stratum_index]), bound=not is_significant))
     return tuple(effects)
 
 
@@ -273,7 +273,7 @@ def fitted_rates(means: Floats, rng: np.random.Generator) -> Floats:
     """
     if means.shape[1] < 3:
         return means
-    logs, scale = np.log(np.maximum(means, 1e-12)), -math.log(FOUR_FIFTHS)
+    logs, scale = np.log(np.maximum(means, 1e-12)), -math.log(FOUR_FIFTHS)  # `scale`: of the prior of their spread
     return np.exp(varying_effect(logs.mean(axis=0), np.cov(logs.T), scale, rng, draws=len(means)).strata)
 
 
@@ -298,4 +298,4 @@ class Missing:
         rate = positives / people
         highest = (positives + self.undecided + self.favourable) / (people + self.undecided + self.favourable)
         lowest = positives / (people + self.undecided + self.unfavourable)
-        return float((highest - rate).max() + (rate - lowest).max())
+        return float((highest - rate).max() + (rate - lowest).max())  # one group's rate rises, another's falls

@@ -79,7 +79,6 @@ def outcome_table(
     reference = max(indices, key=lambda index: (rows[index].rate.estimate or 0.0, rows[index].people or 0))
     sample = table_counts.sample()
     means = sample.draw_means(rng.spawn(1)[0], DRAWS)
-    effective_people = table_counts.effective_people(means)
     fitted_means = np.zeros_like(means)
     fitted_means[:, indices] = fitted_rates(means[:, indices], rng.spawn(1)[0])
     level = _adjusted_level(means[:, indices])
@@ -97,9 +96,10 @@ def outcome_table(
             rows[index] = replace(rows[index], holm=p)
     totals = sample.totals[indices]
     pooled_rate = float(np.nansum(sample.means[indices] * totals) / totals.sum())
-    sizes = effective_people[indices]
+    sizes = table_counts.effective_people(means)[indices]
+    # `even_flagged`: how often the four-fifths rule would flag a service with the same rate for all groups
     even_flagged = flagged_by_chance(sizes, pooled_rate, rng.spawn(1)[0]) if len(indices) > 1 else None
-    return OutcomeTable(tuple(rows), unknown_row, rows[reference].group, even_flagged)
+    return OutcomeTable(tuple(rows), unknown_row, reference=rows[reference].group, even_flagged=even_flagged)
 
 
 def _adjusted_level(means: Floats) -> float:
@@ -234,6 +234,7 @@ class _TableCounts:
     def _add_errors(
         self, row: GroupOutcome, in_group: NDArray[np.bool_], known_cells: NDArray[np.bool_], truth: Floats
     ) -> GroupOutcome:
+        """Add the confusion matrix and its rates or, with scores, AUC and calibration, of people with a known truth."""
         table, favourable = self.table, self.outcomes.favourable
         has_truth = known_cells & ~np.isnan(truth)
         cells = {

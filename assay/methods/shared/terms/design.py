@@ -272,12 +272,13 @@ class TermsDesign(Bounded, Method, Generic[W]):
         component_rngs = rng.spawn(len(self.known_words))
         for number, words in enumerate(self.known_words):
             component_rng = component_rngs[number]
+            # without random items, all draws are the judge's, from the generator itself
             item_rng, judge_rng = component_rng.spawn(2) if self.random_items else (component_rng, component_rng)
             rounds, detail = yield from self._collect(words, item_rng, prefix=str(number))
             if scoring is None and rounds:
                 scoring = yield from self.choose_scoring(rounds[0][0])
             scores = self.start_scores(words, detail, scoring)
-            if isinstance(scores, Component):
+            if isinstance(scores, Component):  # without a letter: the service refused every way of asking
                 components.append(scores)
                 continue
             ask = partial(self.ask, scores, prefix=str(number))

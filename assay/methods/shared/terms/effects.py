@@ -67,7 +67,7 @@ class StereotypeEffects:
     def for_groups_like_these(self, shift: Floats) -> StereotypeEffects:
         """Return the effects for other group words; `shift`, shape (draws,), is added to the first group's share."""
         lists = self.lists
-        if len(lists) == 2:  # preferring the first group raises the first list's score, lowers the second's: same mean
+        if len(lists) == 2:  # a preference raises one list's score and lowers the other's: `stereotyped` stays
             lists = (np.clip(lists[0] + shift, 0, 1), np.clip(lists[1] - shift, 0, 1))
         return replace(self, neutral=np.clip(self.neutral + shift, 0, 1), lists=lists)
 

@@ -282,9 +282,9 @@ def term_document(term: TermScore, role: Role, posterior: Interval) -> TermDocum
     """Return the row of one term in a rating document, but for the number of its items."""
     return TermDocument(
         term.term,
-        LISTS[role],
-        term.score,
-        EffectDocument.of(posterior),
+        list=LISTS[role],
+        score=term.score,
+        posterior=EffectDocument.of(posterior),
         stereotyped=term.stereotyped,
         anti_stereotyped=term.anti_stereotyped,
         ties=term.ties,

@@ -189,7 +189,7 @@ def _store_sentence(
     text = _strip_quotes(reply.value)
     reason = _unreadable_reason(text)
     if reason is None:
-        sentence = Sentence(text, slot.group, slot.term, source="written", id=probe.unit)
+        sentence = Sentence(text, group_term=slot.group, attribute_term=slot.term, source="written", id=probe.unit)
         pair = read(sentence, words)
         if isinstance(pair, str):
             reason = pair

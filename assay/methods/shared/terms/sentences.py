@@ -153,7 +153,7 @@ class _Reader:
 
     def __init__(self, words: StereotypeWords) -> None:
         self.words = words
-        self.groups = {  # (index of pair, side)
+        self.groups = {  # (index of pair, side) of each group term
             folded(term): (index, side) for index, pair in enumerate(words.pairs) for side, term in enumerate(pair)
         }
         self.roles = {folded(term): (term, role) for term, role in words.roles.items()}  # the term as it is listed
@@ -183,9 +183,9 @@ class _Reader:
         return Pair(
             first,
             second,
-            terms.term,
-            terms.role,
-            terms.pair_index,
+            term=terms.term,
+            role=terms.role,
+            pair_index=terms.pair_index,
             written_group=group,
             source=sentence.source,
             id=sentence.id,
@@ -331,7 +331,7 @@ def template_sentences(words: StereotypeWords, per_term: int, rng: np.random.Gen
             frame = frames[frame_order[(term_index + offset + cycle) % len(frames)]]
             group = pair[(term_index + number) % 2]
             text, name = fill(frame, group, term), f"template/{term}/{number}"
-            sentences.append(Sentence(text, group, term, source="template", id=name))
+            sentences.append(Sentence(text, group_term=group, attribute_term=term, source="template", id=name))
     return tuple(sentences)
 
 
