@@ -48,7 +48,7 @@ class WordCases(CaseReader):
         return {word: means for part in parts for word, (_, means) in _distances_by_group(part).items()}
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return as key the unit of a vector, or the word of a choice, whose role is the rest of the unit."""
+        """Return as key the unit of a vector, or that of a choice up to its word, whose role is the rest of the unit."""
         unit = observation.probe.unit
         if isinstance(observation.probe.ask, Embed):
             return unit, ""
@@ -94,7 +94,7 @@ class WordCases(CaseReader):
 
 
 def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
-    """Yield each measured word of a component with its reading: control words are of step 1, the others of step 2."""
+    """Yield each measured word of a component with its reading, which names the step that the word belongs to."""
     if isinstance(part, ForcedChoiceComponent):
         first_side, second_side = part.sides.first or "the first side", part.sides.second or "the second side"
         for row in part.words:

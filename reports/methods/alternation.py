@@ -163,7 +163,8 @@ def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> 
     answer = f"the score of “{name}”" if labels else "the answer"
     if part.position != NOT_COMPARED:
         answer = "the share of comparisons that a document wins"
-    difference = f"{unit.of(shift / (part.scale or 1.0))} higher" if shift else "the same"
+    deviations = shift / (part.scale or 1.0)  # `unit` formats a number of standard deviations
+    difference = f"{unit.of(deviations)} higher" if shift else "the same"
     yield f"With “{after}” instead of “{before}” and nothing else changed, {answer} is {difference} on average."
 
 
@@ -205,10 +206,10 @@ def _changes_by_comparison(part: AlternationComponent, *, labels_only: bool) -> 
     """Return counts of changed answers by kind of comparison (`changes.SWAPPED` …); of records, of labels only."""
     if part.changes:
         return {change.what: change for change in part.changes}
-    counts, profiles = [row.changed or 0 for row in part.labels], part.profiles.whole
-    if not (labels_only and counts and profiles):
+    changed_counts, profiles = [row.changed or 0 for row in part.labels], part.profiles.whole
+    if not (labels_only and changed_counts and profiles):
         return {}
-    return {SWAPPED: ChangeDocument(SWAPPED, of=profiles, changed=max(counts))}
+    return {SWAPPED: ChangeDocument(SWAPPED, of=profiles, changed=max(changed_counts))}
 
 
 def _changes_in_words(changes: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:
@@ -220,7 +221,8 @@ def _changes_in_words(changes: Mapping[str | None, ChangeDocument], unit: Unit, 
         if change.size is None:
             yield label_template.format(changed=f"{change.changed:,}", of=f"{change.of:,}")
         else:
-            yield size_template.format(size=unit.of(change.size / deviation), of=f"{change.of:,}")
+            size = unit.of(change.size / deviation)  # `unit` formats a number of standard deviations
+            yield size_template.format(size=size, of=f"{change.of:,}")
 
 
 OF_RECORDS = "Swapping nothing but the attribute moves a typical answer, up or down, by {size}."

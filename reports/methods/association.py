@@ -138,15 +138,15 @@ def _words_figure(part: AssociationComponent) -> Picture | None:
 
 def _densities_figure(part: AssociationComponent) -> Picture | None:
     """Return a figure of the observed and the predicted densities of the distances."""
-    grid, kind_of_connection = part.predictive.grid, {"associated": 0, "different": 1}
+    grid, index_of_connection = part.predictive.grid, {"associated": 0, "different": 1}
     series: list[Series] = []
     for row in part.predictive.connections:
-        if (kind := kind_of_connection.get(row.connection or "")) is None:
+        if (kind_index := index_of_connection.get(row.connection or "")) is None:
             continue
         for name, densities in (("observed", row.observed), ("predicted", row.predicted)):
             if len(densities) == len(grid):
-                label = f"{(OWN, OTHERS)[kind]}, {name}"
-                series.append(Series(label, densities, kind, dashed=name == "predicted"))
+                label = f"{(OWN, OTHERS)[kind_index]}, {name}"
+                series.append(Series(label, densities, kind_index, dashed=name == "predicted"))
     if len(grid) < 2 or not series:
         return None
     title = "Densities of the distances: observed, and predicted (dashed)"
