@@ -48,7 +48,7 @@ class WordCases(CaseReader):
         return {word: means for part in parts for word, (_, means) in _distances_by_group(part).items()}
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return as key the unit of a vector, or that of a choice up to its word, whose role is the rest of the unit."""
+        """Return as key the unit of a vector, or that of a choice up to its word; its role is the rest of the unit."""
         unit = observation.probe.unit
         if isinstance(observation.probe.ask, Embed):
             return unit, ""

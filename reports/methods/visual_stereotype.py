@@ -62,8 +62,7 @@ def tables(part: PictureComponent) -> Iterator[Table | None]:
 def figures(part: PictureComponent) -> Iterator[Picture | None]:
     """Yield the figures of a component."""
     first_side, _ = sides(part)
-    title = "{} of {} pictures get the label of the stereotype"
-    yield terms.squares_figure(part, part.images, title, neutral=False)
+    yield terms.squares_figure(part, part.images, "{} of {} pictures get the label of the stereotype", neutral=False)
     yield terms.squares_figure(part, part.images, "{} of {} neutral pictures get the first label", neutral=True)
     axis = "mean probability" if part.scale == "probabilities" else "share of pictures"
     yield terms.lists_figure(part, head="Terms", verb="gives", axis=axis)

@@ -296,6 +296,7 @@ def _common_experiment(ratings: Sequence[StoredRating]) -> JsonObject:
 
 
 async def _unusable_reason(service: Service, tenant: str, body: Json) -> str | None:
+    """Return the reason why a chain cannot be called as one target; ``None`` if it can."""
     # the validator needs every field of a target; a chain has neither an address nor a secret of its own
     target = {"base_url": "", "limits": {}, **body["target"], "secret": None}
     if len(target["settings"]["links"]) > MAX_LINKS:
