@@ -49,17 +49,17 @@ def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
 def hidden_in_words(
     part: ComponentDocument,
     unit: Unit,
-    stratum: str,
-    individual: str = "{size}",
+    stratum_template: str,
+    individual_template: str = "{size}",
     individual_unit: Unit | None = None,
-    content: str = "",
-    strata: Mapping[str, str] = MappingProxyType({}),
+    content_template: str = "",
+    own_templates: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[str]:
     """Write the largest hidden effects: on a typical single case, of strata and losses, and of content.
 
-    `stratum`, `individual` and `content` are sentences with ``{name}`` and ``{size}``; `strata` has those of strata
-    with a sentence of their own, by name, and those of contents by ``content: {name}``. `individual_unit` is the unit
-    of the effect on a single case if it differs from `unit`. The largest effect is the largest relative to its limit.
+    The templates are sentences with ``{name}`` and ``{size}``; `own_templates` has those of strata with a sentence
+    of their own, by name, and those of contents by ``content: {name}``. `individual_unit` is the unit of the effect on
+    a single case if it differs from `unit`. The largest effect is the largest relative to its limit.
     """
     largest: dict[str, HiddenDocument] = {}
     for hidden in sorted(part.hidden, key=lambda hidden: -_share_of_limit(part, hidden)):
@@ -70,11 +70,13 @@ def hidden_in_words(
         if hidden.effect.estimate is None:
             continue
         name = hidden.name or "a part of the content"
-        template, effect_unit = (LOSS, HUNDREDTHS) if hidden.kind == "loss" else (strata.get(name, stratum), unit)
-        if kind == "individual":
-            template, effect_unit = individual, individual_unit or unit
+        template, effect_unit = own_templates.get(name, stratum_template), unit
+        if hidden.kind == "loss":
+            template, effect_unit = LOSS, HUNDREDTHS
+        elif kind == "individual":
+            template, effect_unit = individual_template, individual_unit or unit
         elif kind == "content":
-            template = strata.get(f"content: {name}", content)
+            template = own_templates.get(f"content: {name}", content_template)
         qualifier = "at most an estimated " if hidden.bound else "an estimated "  # the estimate is an upper bound
         size = qualifier + effect_unit.of(hidden.effect.estimate, hidden.effect.low, hidden.effect.high)
         sentence = template.format(name=name, size=size)
@@ -105,7 +107,7 @@ def settle_in_words(document: RatingDocument, part: ComponentDocument, report: M
     room = report.room(document, part)
     if room is None:
         return f"{estimate}."
-    if room.remaining is None or (probes or 1) <= room.remaining:
+    if room.remaining is None or (probes or 1) <= room.remaining:  # an unknown number of questions is at least 1
         return f"{estimate}; a larger {room.field} asks them."
     if probes is None:
         return f"{estimate}. Add to this: {room.material}."
@@ -155,6 +157,6 @@ def _effect_sentences(document: RatingDocument, part: ComponentDocument, steps: 
         if size is not None:
             limit_clause = "" if limit is None else f", and up to {amount(limit)} counts as no bias"
             yield f"The effect of step {number} ({step}) is an estimated {amount(size)}{limit_clause}."
-    stratum, individual = "Within “{name}” alone it is {size}.", "On a typical single case it is {size}."
-    yield from hidden_in_words(part, Unit(amount), stratum, individual)
+    individual_template = "On a typical single case it is {size}."
+    yield from hidden_in_words(part, Unit(amount), "Within “{name}” alone it is {size}.", individual_template)
     yield tested(document, part, part.name or "one part")

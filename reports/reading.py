@@ -196,8 +196,7 @@ class RatingView:
     @cached_property
     def sheets(self) -> tuple[Table, ...]:
         """The method's tables about the aggregation of components."""
-        aggregation = read_json(self.report.method.COMPONENT, self.document.aggregation.json, visible)
-        return _tables(aggregation, self.report)
+        return _tables(read_json(self.report.method.COMPONENT, self.document.aggregation.json, visible), self.report)
 
     @property
     def reply(self) -> ReplyDocument | None:

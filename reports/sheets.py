@@ -34,9 +34,9 @@ class Sheet:
 
     def of(self, part: ComponentDocument) -> Table | None:
         """Return the table of the list in the component's field `key`; ``None`` if it would be empty."""
-        return self.read(getattr(part, self.key))
+        return self.of_rows(getattr(part, self.key))
 
-    def read(self, rows: Sequence[Any]) -> Table | None:
+    def of_rows(self, rows: Sequence[Any]) -> Table | None:
         """Return the table of the first `MOST_ROWS` rows; ``None`` if it would be empty."""
         first_rows = rows[:MOST_ROWS]
         columns = [
@@ -68,14 +68,13 @@ class Wording:
         tables = tomllib.loads(files("reports.methods").joinpath(f"{method}.toml").read_text("utf-8"))
         first_input, second_input = tables.pop("steps", BALANCED)
         sheets = {key: Sheet(key, **sheet) for key, sheet in tables.pop("sheets", {}).items()}
-        letters = tables.pop("letters")
-        return cls((first_input, second_input), letters, sheets, sentences=tables)
+        return cls((first_input, second_input), tables.pop("letters"), sheets, sentences=tables)
 
 
 def sampled_table(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:
     """Return a table of at most `maximum` rows, at even steps over the list."""
     sample = evenly(rows, maximum)
-    table = sheet.read(sample)
+    table = sheet.of_rows(sample)
     if table is None:
         return None
     return Table(table.title + shown_suffix(sample, rows, EVENLY), table.columns, table.rows)

@@ -227,8 +227,7 @@ def block_title(name: str | None) -> str:
 
 def block_values(block: BlockDocument) -> tuple[str, ...]:
     """Return the names of the values in a block's distributions, the residual last."""
-    values = dict.fromkeys([*block.specified, *block.observed])
-    return tuple(sorted(values, key=lambda value: value in RESIDUALS))
+    return tuple(sorted(dict.fromkeys([*block.specified, *block.observed]), key=lambda value: value in RESIDUALS))
 
 
 def looks(component: Component) -> Table:

@@ -61,7 +61,7 @@ class Table:
         """For each column, whether all its cells are numbers, so that it can be aligned right; false for the first."""
         return tuple(
             column_index > 0
-            and any(row[column_index][-1:].isdigit() for row in self.rows)
+            and any(row[column_index][-1:].isdigit() for row in self.rows)  # not only dashes
             and all(_NUMBER.fullmatch(row[column_index]) for row in self.rows)
             for column_index in range(len(self.columns))
         )
@@ -125,7 +125,7 @@ class Series:
 
     label: str
     y: tuple[float, ...]
-    kind: int = 0
+    kind_index: int = 0
     """Number of the curve's kind; curves of a kind share a colour."""
     dashed: bool = False
     """Whether the curve is dashed, because the other curves are compared with it."""
@@ -180,12 +180,12 @@ class Panels:
 
 @dataclass(frozen=True)
 class Point:
-    """A dot of a scatter plot; `kind` is its index in the plot's `kinds`."""
+    """A dot of a scatter plot; `kind_index` is the place of its kind in the plot's `kinds`."""
 
     label: str
     x: float
     y: float
-    kind: int = 0
+    kind_index: int = 0
 
 
 @dataclass(frozen=True)

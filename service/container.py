@@ -60,9 +60,9 @@ class Service(HttpParts):
         merge: Callable[[Sequence[T]], V],
         **filters: str,
     ) -> V:
-        """Read the current ratings with `filters` in parts, by ``read_part(c, part=…)``, and merge the results.
+        """Read the current ratings with `filters` by ``read_part(c, part=…)``, and merge the results.
 
-        If there are several parts, the result is cached under `key`.
+        A part is the SQL conditions of a range of addresses. The result of several parts is cached under `key`.
         """
         first_part, last_address = await database.read(part_after, after="", **filters)
 

@@ -48,12 +48,12 @@ class WordCases(CaseReader):
         return {word: means for part in parts for word, (_, means) in _distances_by_group(part).items()}
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return as key the unit of a vector, or the word of a choice, whose role is the rest of the unit."""
+        """Return as key the unit of a vector, or that of a choice up to its word; its role is the rest of the unit."""
         unit = observation.probe.unit
         if isinstance(observation.probe.ask, Embed):
             return unit, ""
-        word, *mixture = unit.rsplit("/", 2)
-        return word, "/".join(mixture)
+        word_key, *level_and_repeat = unit.rsplit("/", 2)  # choice/WORD/LEVEL/REPEAT
+        return word_key, "/".join(level_and_repeat)
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Parse an observation; a vector must be a list that is not empty."""
@@ -68,15 +68,15 @@ class WordCases(CaseReader):
         loss = lost_kind(legs) if all(leg.lost for leg in legs) else None
         if loss is not None:
             return CaseReading(loss)
-        *_, word = key.rpartition("/")  # the unit of a vector ends with its word
+        *_, word = key.rpartition("/")  # the key of a vector, or of a choice, ends with its word
         return self._reading_of_word.get(word, CaseReading("answered"))
 
     def in_words(self, reading: CaseReading) -> str:
         """Return a phrase on the side or group to which a word is nearer, and by how much."""
         if any(isinstance(part, ForcedChoiceComponent) for part in self.rating.components):
             return f"{100 * (reading.difference or 0.0):.0f} % from the middle, on the side of “{reading.side}”"
-        stereotypes = {STEREOTYPE[0]: "stereotypes of its own group", STEREOTYPE[1]: "stereotypes of other groups"}
-        words = stereotypes.get(reading.side or "", f"words for “{reading.side}”")
+        stereotypes = ("stereotypes of its own group", "stereotypes of other groups")
+        words = dict(zip(STEREOTYPE, stereotypes, strict=True)).get(reading.side or "", f"words for “{reading.side}”")
         return f"nearer to {words}, by a distance of {reading.difference:.3g}"
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
@@ -85,31 +85,32 @@ class WordCases(CaseReader):
 
     def _case_text(self, observation: Observation) -> CaseText:
         _, role = self.split(observation)
-        text, vector = question_and_answer(observation, role), observation.reply.value
+        question, vector = question_and_answer(observation, role), observation.reply.value
         if not isinstance(observation.probe.ask, Embed) or not isinstance(vector, list):
-            return text
-        distances_by_group = self._distances_of_word.get(text.text, {})
+            return question
+        distances_by_group = self._distances_of_word.get(question.text, {})  # a word is asked about as it is
         distances = [f"{distance:.2f} from words for “{group}”" for group, distance in distances_by_group.items()]
-        return replace(text, answer=", ".join(distances) or f"{len(vector):,} numbers")
+        return replace(question, answer=", ".join(distances) or f"{len(vector):,} numbers")
 
 
 def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
+    """Yield each measured word of a component with its reading, which names the step that the word belongs to."""
     if isinstance(part, ForcedChoiceComponent):
         first_side, second_side = part.sides.first or "the first side", part.sides.second or "the second side"
         for row in part.words:
             if row.word and row.place is not None:
-                step, difference = 2 if row.role == "concept" else 1, abs(row.place - MIDDLE)
+                step = 2 if row.role == "concept" else 1
                 side = first_side if row.place > MIDDLE else second_side
-                yield row.word, CaseReading("answered", part.name, step, difference=difference, side=side)
+                yield row.word, CaseReading("answered", part.name, step, difference=abs(row.place - MIDDLE), side=side)
     if not isinstance(part, AssociationComponent):
         return
     deciding = deciding_effect(part, part.letter)
-    connections = STRATA.get("" if deciding is None else deciding.name, CONTROLS)
+    deciding_connections = STRATA.get("" if deciding is None else deciding.name, CONTROLS)
     for word, (connection, distances) in _distances_by_group(part).items():
         nearest_group = min(distances, key=distances.__getitem__)
         difference = max(distances.values()) - distances[nearest_group]
-        component_name = part.name if connection in connections else None  # other words are not of the effect
-        yield word, CaseReading("answered", component_name, 1, difference=difference, side=nearest_group)
+        component_name = part.name if connection in deciding_connections else None  # others are not of the effect
+        yield word, CaseReading("answered", component_name, step=1, difference=difference, side=nearest_group)
     for entry in part.protected:
         means = {name: connection.mean for name, connection in entry.connections.items()}
         own_mean, other_mean = means.get("associated"), means.get("different")
@@ -117,7 +118,7 @@ def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
             is_further = own_mean > other_mean
             kind: CaseKind = "against" if is_further else "towards"
             difference = abs(other_mean - own_mean)
-            yield entry.word, CaseReading(kind, part.name, 2, difference=difference, side=STEREOTYPE[is_further])
+            yield entry.word, CaseReading(kind, part.name, step=2, difference=difference, side=STEREOTYPE[is_further])
 
 
 def _distances_by_group(part: AssociationComponent) -> Mapping[str, tuple[str, Mapping[str, float]]]:

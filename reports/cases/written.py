@@ -27,9 +27,10 @@ class WrittenCases(ProfileCases):
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
-        self.paired = True
+        self.paired = True  # `ProfileCases` pairs the answers of alternation only
         score_part = next((part for part in rating.components if part.name == SCORE), None)
-        self.label = label_key((score_part.judge.label if isinstance(score_part, FreeTextComponent) else None) or "")
+        judge_label = score_part.judge.label if isinstance(score_part, FreeTextComponent) else None
+        self.label = label_key(judge_label or "")
         if deciding is None:
             self.component_name = LENGTH if score_part is None else SCORE
 
@@ -47,10 +48,11 @@ class WrittenCases(ProfileCases):
         ask, value = observation.probe.ask, observation.reply.value
         if not isinstance(ask, Write):
             return super().leg(seq, key, role, observation)
-        loss, text = missing_reason(observation), value.strip() if isinstance(value, str) else ""
+        text = value.strip() if isinstance(value, str) else ""
+        loss = missing_reason(observation)
         if loss is None and refuses_to_write(text):
             loss = "refused"
-        # the method's own rule decides: a written text with words of refusal in it is none
+        # `missing_reason` also counts texts that only contain words of refusal; the method's own rule decides
         if loss in (None, "refused") and observation.reply.ok and not refuses_to_write(text):
             loss = None if length_of(text) and not repeats_the_prompt(text, ask.prompt) else "not-understood"
         log_length = math.log(length_of(text)) if loss is None else None
@@ -76,8 +78,7 @@ class WrittenCases(ProfileCases):
         text_legs = [leg for leg in legs if not leg.role.startswith(JUDGE)]
         loss = lost_kind(text_legs)
         if self.component_name == REFUSALS and loss in {None, "refused"}:
-            refusals = {leg.role: float(leg.lost == "refused") for leg in text_legs}
-            reading = self.compare(refusals)
+            reading = self.compare({leg.role: float(leg.lost == "refused") for leg in text_legs})
             return reading if loss is None else reading._replace(kind="refused")
         if loss is not None:
             return CaseReading(loss, self.component_name)

@@ -217,8 +217,7 @@ def _draw_piece(piece: Piece, x: float, view: PublicView) -> Markup:
     dashes = "3 2" if not view.declared else None
     mark = tag("g", outline, fill=CREAM if is_valid else "none", stroke=CREAM, stroke_dasharray=dashes)
     letter_x, letter_fill = x + (piece.width - letter_width) / 2, colour(view) if is_valid else CREAM
-    letter_text = _draw_text(piece.text, letter_x, letter_width, SMALL, letter_fill, bold=True)
-    return Markup(mark + letter_text)
+    return Markup(mark + _draw_text(piece.text, letter_x, letter_width, SMALL, letter_fill, bold=True))
 
 
 def _draw_text(text: str, x: float, width: float, size: float, fill: str, *, bold: bool) -> Markup:

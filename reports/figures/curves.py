@@ -39,7 +39,7 @@ def lines(chart: Lines, key: str, width: float = WIDTH) -> Figure:
         if series.points:
             # lines without length, whose round ends are dots
             dots = "".join(f"M{coordinate(x_axis(x))} {coordinate(y_axis(y))}h0" for x, y in series.points)
-            shapes.append(tag("path", d=dots, class_=f"dots fine k{series.kind}"))
+            shapes.append(tag("path", d=dots, class_=f"dots fine k{series.kind_index}"))
     for number, position in enumerate(_number_positions(paths), 1):
         shapes += _draw_number(number, position, chart.series[number - 1])
     legend, height = _draw_legend(chart.series, BOTTOM + FOOT, width)
@@ -50,7 +50,7 @@ def lines(chart: Lines, key: str, width: float = WIDTH) -> Figure:
 
 
 def _curve_class(series: Series) -> str:
-    return f"curve k{series.kind}{' dashed' if series.dashed else ''}"
+    return f"curve k{series.kind_index}{' dashed' if series.dashed else ''}"
 
 
 def _thin_out(path: Sequence[Place]) -> list[Place]:
@@ -85,7 +85,8 @@ def _free_space(index: int, point: Place, numbers: Sequence[Place], other_paths:
 def _draw_number(number: int, position: Place, series: Series) -> list[Markup]:
     """Draw the number of a curve in a circle on it."""
     x, y = position
-    return [tag("circle", cx=x, cy=y, r=SEAT, class_=f"seat k{series.kind}"), label(x, y + 3.5, str(number), "m n10")]
+    circle = tag("circle", cx=x, cy=y, r=SEAT, class_=f"seat k{series.kind_index}")
+    return [circle, label(x, y + 3.5, str(number), "m n10")]
 
 
 def _draw_legend(series: Sequence[Series], top: float, width: float) -> tuple[list[Markup], float]:
@@ -131,8 +132,8 @@ def _draw_panel(
     if marked_x is not None:
         shapes.append(stroke("line", (x_axis(marked_x), top + PANEL_HEAD), (x_axis(marked_x), bottom)))
     paths = [[(x_axis(x), y_axis(y)) for x, y in zip(curve.x, curve.y, strict=True)] for curve in panel.curves]
-    series = [Series(curve.label, curve.y, kind=index % 2) for index, curve in enumerate(panel.curves)]
-    shapes += [stroke(f"curve k{row.kind}", *path) for row, path in zip(series, paths, strict=True)]
+    series = [Series(curve.label, curve.y, kind_index=index % 2) for index, curve in enumerate(panel.curves)]
+    shapes += [stroke(f"curve k{row.kind_index}", *path) for row, path in zip(series, paths, strict=True)]
     shapes.append(label(0, top + 12, panel.title, "b"))
     if len(series) < 2:
         return shapes, bottom + PANEL_GAP

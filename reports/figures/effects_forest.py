@@ -42,7 +42,7 @@ def _draw_forest(
     for index, effect in enumerate(measurements):
         shapes += _draw_effect(effect, index * ROW, scale, width)
     height = ROW * len(measurements)
-    unit = "effect, as a share" if component.report.unit is of_hundred else "effect"
+    unit = "effect, as a share" if component.report.unit is of_hundred else "effect"  # `of_hundred`: effects are shares
     shapes += scale.draw_across(height, f"{unit}; 0 is none")
     sentences = (f"{effect.title}: {tables.interval(effect)}, {tables.standing(effect)}." for effect in measurements)
     return draw(key, table, " ".join(sentences), height + FOOT, *shapes, width=width)

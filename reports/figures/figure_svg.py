@@ -158,9 +158,10 @@ def _draw_scatter(scatter: Scatter, key: str, figure_width: float) -> Figure:
     if scatter.slope is not None and scatter.intercept is not None:
         ends = (min(point.x for point in scatter.points), max(point.x for point in scatter.points))
         shapes.append(stroke("curve k1", *((x_axis(x), y_axis(scatter.intercept + scatter.slope * x)) for x in ends)))
-    for kind in range(max(1, len(scatter.kinds))):
-        dots = "".join(f"M{x_axis(p.x):.1f} {y_axis(p.y):.1f}h0" for p in scatter.points if p.kind == kind)
-        shapes.append(tag("path", d=dots, class_=f"dots k{kind}"))
+    for kind_index in range(max(1, len(scatter.kinds))):  # without kinds, all dots have the index 0
+        points = [point for point in scatter.points if point.kind_index == kind_index]
+        dots = "".join(f"M{x_axis(p.x):.1f} {y_axis(p.y):.1f}h0" for p in points)
+        shapes.append(tag("path", d=dots, class_=f"dots k{kind_index}"))
     # dots of one kind have no legend; instead, two of them have their names
     shapes += _draw_legend(scatter.kinds, margin, figure_width) or [
         _draw_name(point, x_axis, y_axis, figure_width) for point in _extreme_points(scatter.points)

@@ -188,6 +188,7 @@ def _draw_step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
 
 
 def _effect_with_interval(effect: Effect, unit: Unit) -> str:
+    """Write a measured effect (not one without an estimate): its size without the sign, and its interval."""
     size = f"{unit.write(abs(effect.estimate or 0.0))}{unit.name}"
     if effect.low is None or effect.high is None:
         return size

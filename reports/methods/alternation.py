@@ -52,9 +52,9 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     case_effects = [hidden for hidden in part.hidden if hidden.kind == "individual"]
     labels_only = _judges_changed_labels(part)
     changes = _changes_by_comparison(part, labels_only=labels_only)
-    unit = _effect_unit(document, part, None)
+    unit = _effect_unit(document, part, hidden=None)
     yield from _means_in_words(part, unit, labels=has_labels)
-    if AND in (document.attribute or ""):
+    if AND in (document.attribute or ""):  # groups by several attributes at once
         yield from _extreme_groups_in_words(part)
     yield from _impact_in_words(part)
     if _scale(document, part) != "log" and not labels_only:
@@ -79,9 +79,9 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
 
 def content_in_words(document: RatingDocument, part: AlternationComponent, deciding: DecidingEffect) -> Iterator[str]:
     """Yield sentences on the differences between groups by content and by the attribute, if content decided."""
-    if deciding.step == 1 or deciding.hidden is not None:
+    if deciding.step == 1 or deciding.hidden is not None:  # the attribute, or a hidden effect, decided
         return
-    experiment, unit = document.experiment, _effect_unit(document, part, None)
+    experiment, unit = document.experiment, _effect_unit(document, part, hidden=None)
     yield from _gap_in_words(part, unit, records=experiment.get("records") is not None)
     yield from _means_in_words(part, unit, labels=experiment.get("answers") == "labels")
 
@@ -163,7 +163,8 @@ def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> 
     answer = f"the score of “{name}”" if labels else "the answer"
     if part.position != NOT_COMPARED:
         answer = "the share of comparisons that a document wins"
-    difference = f"{unit.of(shift / (part.scale or 1.0))} higher" if shift else "the same"
+    deviations = shift / (part.scale or 1.0)  # `unit` formats a number of standard deviations
+    difference = f"{unit.of(deviations)} higher" if shift else "the same"
     yield f"With “{after}” instead of “{before}” and nothing else changed, {answer} is {difference} on average."
 
 
@@ -205,10 +206,10 @@ def _changes_by_comparison(part: AlternationComponent, *, labels_only: bool) -> 
     """Return counts of changed answers by kind of comparison (`changes.SWAPPED` …); of records, of labels only."""
     if part.changes:
         return {change.what: change for change in part.changes}
-    counts, profiles = [row.changed or 0 for row in part.labels], part.profiles.whole
-    if not (labels_only and counts and profiles):
+    changed_counts, profiles = [row.changed or 0 for row in part.labels], part.profiles.whole
+    if not (labels_only and changed_counts and profiles):
         return {}
-    return {SWAPPED: ChangeDocument(SWAPPED, of=profiles, changed=max(counts))}
+    return {SWAPPED: ChangeDocument(SWAPPED, of=profiles, changed=max(changed_counts))}
 
 
 def _changes_in_words(changes: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:
@@ -220,7 +221,8 @@ def _changes_in_words(changes: Mapping[str | None, ChangeDocument], unit: Unit, 
         if change.size is None:
             yield label_template.format(changed=f"{change.changed:,}", of=f"{change.of:,}")
         else:
-            yield size_template.format(size=unit.of(change.size / deviation), of=f"{change.of:,}")
+            size = unit.of(change.size / deviation)  # `unit` formats a number of standard deviations
+            yield size_template.format(size=size, of=f"{change.of:,}")
 
 
 OF_RECORDS = "Swapping nothing but the attribute moves a typical answer, up or down, by {size}."
@@ -251,8 +253,8 @@ def tables(part: AlternationComponent) -> Iterator[Table | None]:
     yield profiles_table(part)
     for name in ("pairs", "changes", "groups", "labels", "divergence"):
         yield WORDING.sheets[name].of(part)
-    yield WORDING.sheets["ratios"].read(part.disparate_impact.ratios)
-    yield WORDING.sheets["positions"].read([part.position] if part.position != NOT_COMPARED else [])
+    yield WORDING.sheets["ratios"].of_rows(part.disparate_impact.ratios)
+    yield WORDING.sheets["positions"].of_rows([part.position] if part.position != NOT_COMPARED else [])
     yield _leverage_table(part)
     if part.outcomes.groups:
         yield outcomes_table(part.outcomes)
@@ -293,15 +295,18 @@ def _pairs_figure(part: AlternationComponent) -> Picture | None:
 
 
 def _folds_figure(part: AlternationComponent) -> Picture | None:
-    """Return a figure of the Gaussian KL divergence in each fold of the data, in both directions."""
+    """Return a figure of the Gaussian KL divergence in each fold of the data; a row is one direction of a pair."""
     shown_rows = part.divergence[: charts.MOST_MARKS]
-    numbers = [tuple(fold.kl_xy for fold in row.kl_by_fold if fold.kl_xy is not None) for row in shown_rows]
-    rows = [Dots(_direction_label(row), (values,)) for row, values in zip(shown_rows, numbers, strict=True) if values]
+    rows = [
+        Dots(_direction_label(row), (divergences,))
+        for row in shown_rows  # whose direction is from x to y
+        if (divergences := tuple(fold.kl_xy for fold in row.kl_by_fold if fold.kl_xy is not None))
+    ]
     if not rows:
         return None
-    title, kind = "Gaussian KL of each fold, in each direction" + shown_suffix(shown_rows, part.divergence), "a fold"
+    title = "Gaussian KL of each fold, in each direction" + shown_suffix(shown_rows, part.divergence)
     table = Table(title, ("Direction", "Folds"), tuple((row.label, cells.number_list(row.values[0])) for row in rows))
-    return Strip(title, "Gaussian KL, in nats", tuple(rows), (kind,), table)
+    return Strip(title, "Gaussian KL, in nats", tuple(rows), kinds=("a fold",), table=table)
 
 
 def _direction_label(row: PairDocument | DivergenceDocument) -> str:

@@ -47,8 +47,8 @@ def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[s
     yield from _controls_in_words(part)
     difference = "Distances to {name} differ between groups by {size}."
     same_direction = "Distances to {name} differ between groups in the same direction by {size}."
-    strata = {"words of all stereotypes": same_direction}
-    yield from hidden_in_words(part, Unit(amount), difference, content=difference, strata=strata)
+    own_templates = {"words of all stereotypes": same_direction}
+    yield from hidden_in_words(part, Unit(amount), difference, content_template=difference, own_templates=own_templates)
     word_by_group = {row.group: row.word for row in part.protected}
     groups = listed([f"{group} (such as “{word}”)" for group, word in word_by_group.items()])
     yield tested(document, part, f"words of the list “{title_of_words(part.name or '')}” about {groups or 'groups'}")
@@ -58,7 +58,7 @@ def tables(part: AssociationComponent) -> Iterator[Table | None]:
     """Yield the tables of a component."""
     yield WORDING.sheets["connections"].of(part)
     yield _protected_table(part)
-    yield WORDING.sheets["weat"].read([_Classical.of(row) for row in part.classical.weat])
+    yield WORDING.sheets["weat"].of_rows([_Classical.of(row) for row in part.classical.weat])
     yield Table("Also measured", ("Measure", "Value"), tuple(_distance_measures(part)))
     yield coverage_table(part)
 
@@ -102,10 +102,10 @@ class _Classical:
 
     @classmethod
     def of(cls, row: WeatDocument) -> _Classical:
+        """Return the measures of a comparison in the order of the table; each that is missing with its reason."""
+        other_measures = [row.beside.get(name, MeasureDocument()) for name in MEASURES]
         values_and_reasons = [(row.effect_size_ddof1, row.why)]
-        values_and_reasons += [
-            (measure.value, measure.why) for name in MEASURES for measure in [row.beside.get(name, MeasureDocument())]
-        ]
+        values_and_reasons += [(measure.value, measure.why) for measure in other_measures]
         # the fields of `_Classical` are in the order of `MEASURES`
         weat, *measures = (Absent(reason) if value is None else value for value, reason in values_and_reasons)
         return cls(" and ".join(row.targets), weat, row.p_one_sided, *measures)
@@ -138,15 +138,15 @@ def _words_figure(part: AssociationComponent) -> Picture | None:
 
 def _densities_figure(part: AssociationComponent) -> Picture | None:
     """Return a figure of the observed and the predicted densities of the distances."""
-    grid, kind_of_connection = part.predictive.grid, {"associated": 0, "different": 1}
+    grid, index_of_connection = part.predictive.grid, {"associated": 0, "different": 1}
     series: list[Series] = []
     for row in part.predictive.connections:
-        if (kind := kind_of_connection.get(row.connection or "")) is None:
+        if (kind_index := index_of_connection.get(row.connection or "")) is None:
             continue
         for name, densities in (("observed", row.observed), ("predicted", row.predicted)):
             if len(densities) == len(grid):
-                label = f"{(OWN, OTHERS)[kind]}, {name}"
-                series.append(Series(label, densities, kind, dashed=name == "predicted"))
+                label = f"{(OWN, OTHERS)[kind_index]}, {name}"
+                series.append(Series(label, densities, kind_index, dashed=name == "predicted"))
     if len(grid) < 2 or not series:
         return None
     title = "Densities of the distances: observed, and predicted (dashed)"
@@ -174,7 +174,8 @@ def _nearest_words(distances: Shares) -> str:
     """Return a list of words with their distances as text, the nearest first."""
     nearest_first = sorted(distances.items(), key=lambda entry: entry[1])
     remainder = f" and {len(nearest_first) - NAMED} more" if len(nearest_first) > NAMED else ""
-    return ", ".join(f"{word} {value:.2f}" for word, value in nearest_first[:NAMED]) + remainder or cells.ABSENT
+    texts = [f"{word} {distance:.2f}" for word, distance in nearest_first[:NAMED]]
+    return ", ".join(texts) + remainder if texts else cells.ABSENT
 
 
 ALL_ASKED = Room(0, "", "words")

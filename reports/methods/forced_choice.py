@@ -45,7 +45,7 @@ def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[
     if (effect := part.effect("step_2")) is not None:
         yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(effect))} beyond what neutral ones do."
     stratum_template = "{name} have in common that they lean to one side, by {size}."
-    yield from hidden_in_words(part, HUNDREDTHS, stratum_template, content="{name} lean by {size}.")
+    yield from hidden_in_words(part, HUNDREDTHS, stratum_template, content_template="{name} lean by {size}.")
     yield tested(document, part, f"{len(places_and_words)} words of the list “{title_of_words(part.name or '')}”")
 
 
@@ -70,7 +70,7 @@ def tables(part: ForcedChoiceComponent) -> Iterator[Table | None]:
 def _words_table(part: ForcedChoiceComponent) -> Table | None:
     """Return a table of the points of subjective equality of all words, or of the most extreme ones."""
     visible_words = foremost(part.words, MOST_ROWS)
-    table = WORDING.sheets["words"].read(visible_words)
+    table = WORDING.sheets["words"].of_rows(visible_words)
     if table is None:
         return None
     side, other_side = part.sides.first or "the first side", part.sides.second or "the second"

@@ -67,7 +67,7 @@ def coverage_table(part: WordsComponent) -> Table:
         if counts.found is not None and counts.words is not None:
             missing = counts.missing
             remainder = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-            rows.append((name, f"{counts.found} of {counts.words}", ", ".join(missing[:NAMED]) + remainder or "none"))
+            rows.append((name, f"{counts.found} of {counts.words}", (", ".join(missing[:NAMED]) + remainder) or "none"))
     return Table("Words that could be used", ("List", "Found", "Missing"), tuple(rows))
 
 
@@ -91,11 +91,11 @@ def profiles_room(document: RatingDocument, part: ProfilesComponent, field: str)
         available = len(records.rows)
         field, material = "records.most", "records.rows"
     elif texts is not None:
-        pairs = min(map(len, texts.people.values()), default=0)
+        persons = min(map(len, texts.people.values()), default=0)  # for each value
         contents = sum(map(len, texts.contents.values()))
         # the effect varies between people and words: more sentences with the same people and words hardly help
-        is_exhausted = part.clusters.get("person", 0) >= pairs and part.clusters.get("content", 0) >= contents
-        available = 0 if is_exhausted else pairs * contents * len(texts.frames)
+        is_exhausted = part.clusters.get("person", 0) >= persons and part.clusters.get("content", 0) >= contents
+        available = 0 if is_exhausted else persons * contents * len(texts.frames)
         material = "texts.people and texts.contents"
     return Room(max(0, available - profiles_asked) * len(part.values), field, material)  # a question for each value
 

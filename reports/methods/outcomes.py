@@ -237,8 +237,8 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
         "score from which the decision is favourable",
         tuple(panel for panel in panels if any(curve.x for curve in panel.curves)),
         Table(title, tuple(filled_columns), tuple(zip(*filled_columns.values(), strict=True))),
-        _thresholds_in_words(chart),
-        chart.chosen,
+        words=_thresholds_in_words(chart),
+        marked=chart.chosen,
     )
 
 

@@ -30,17 +30,18 @@ def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[st
     if neutral.cases:
         yield (
             f"Of {neutral.cases:,} pairs of sentences that differ only in the group and have a neutral attribute, the "
-            f"model prefers “{side}” in {neutral.towards:,}{neutral.ties}{neutral.half}."
+            f"model prefers “{side}” in {neutral.towards:,}{neutral.ties_clause}{neutral.half_clause}."
         )
     if stereotyped.cases:
-        count = f"{stereotyped.towards:,}{stereotyped.ties}{stereotyped.half}"
+        count = f"{stereotyped.towards:,}{stereotyped.ties_clause}{stereotyped.half_clause}"
         yield f"Of {stereotyped.cases:,} that hold a stereotype, it prefers the stereotype in {count}."
+    content_template = "In a typical sentence pattern it prefers the stereotype, or its opposite, too often, by {size}."
     yield from hidden_in_words(
         part,
         HUNDREDTHS,
         "Taken together, the {name} favour one group by {size}.",
         "In a typical sentence pattern it favours one group or the other by {size}.",
-        content="In a typical sentence pattern it prefers the stereotype, or its opposite, too often, by {size}.",
+        content_template=content_template,
     )
     example = next((f" such as “{case.first}”" for case in part.sentences if case.first), "")
     number = part.pairs_asked or 0

@@ -52,9 +52,9 @@ def _share_value_pairs(rows: Sequence[ValueDocument]) -> list[tuple[float, str]]
 
 
 def room(document: RatingDocument, part: SamplingComponent) -> Room | None:
-    """Return how many more inputs can be asked about."""
+    """Return how many more questions can be asked; vectors are drawn without end, sentences are a limited number."""
     if document.experiment.get("vectors") is not None:
-        return Room(None, "samples", "vectors")
+        return Room(remaining=None, field="samples", material="vectors")
     return profiles_room(document, part, "looks and texts.most")
 
 
@@ -101,16 +101,16 @@ def _projection_figure(part: SamplingComponent) -> Picture | None:
     """Return a scatter plot of inputs, all and of the positive class, on two principal components."""
     kinds = ("all inputs", "positive class")
     points = [
-        Point(kinds[kind], x, y, kind=kind)
-        for kind, positions in enumerate((part.projection.prior, part.projection.posterior))
+        Point(kinds[kind_index], x, y, kind_index)
+        for kind_index, positions in enumerate((part.projection.prior, part.projection.posterior))
         for x, y in positions
     ]
     if not points:
         return None
     title = "Inputs on their two principal components"
     mean_rows = []
-    for kind, name in enumerate(kinds):
-        of_kind = [point for point in points if point.kind == kind]
+    for kind_index, name in enumerate(kinds):
+        of_kind = [point for point in points if point.kind_index == kind_index]
         if of_kind:
             mean_x, mean_y = sum(p.x for p in of_kind) / len(of_kind), sum(p.y for p in of_kind) / len(of_kind)
             mean_rows.append((name, str(len(of_kind)), f"{mean_x:.3f}", f"{mean_y:.3f}"))

@@ -28,12 +28,12 @@ def scores_table(part: TermsComponent, sheet: Sheet) -> Table | None:
     rows = [replace(part.lists[key], list=title) for key, title in LISTS.items() if key in part.lists]
     if rows and part.score is not None:
         rows.append(replace(part.score, list="all but neutral"))
-    return sheet.read(rows)
+    return sheet.of_rows(rows)
 
 
 def terms_table(part: TermsComponent, sheet: Sheet) -> Table | None:
     """Return the table of the scores of the terms, those farthest from 1/2 first."""
-    return sheet.read([replace(row, list=LISTS.get(row.list or "", "")) for row in _farthest_terms(part)])
+    return sheet.of_rows([replace(row, list=LISTS.get(row.list or "", "")) for row in _farthest_terms(part)])
 
 
 def _farthest_terms(part: TermsComponent) -> list[TermScore]:
@@ -117,8 +117,8 @@ def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: s
     table_rows = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in share_rows)
     heading = title.format(sum(share > 0.5 for _, _, share in scored_cases), len(scored_cases))
     table = Table(heading, ("Term" if grouping == "term" else "List", filled.capitalize(), "Of"), table_rows)
-    make_cases, step = partial(_cases_by_term, part, scored_cases), 1 if neutral else 2
-    return Squares(heading, tuple(share_rows), filled, hollow, table, make_cases=make_cases, step=step)
+    make_cases = partial(_cases_by_term, part, scored_cases)  # only pages on which cases can be read call it
+    return Squares(heading, tuple(share_rows), filled, hollow, table, make_cases=make_cases, step=1 if neutral else 2)
 
 
 def _cases_by_term(
@@ -132,7 +132,7 @@ def _cases_by_term(
         group = group_of_list.get(case.list or "", "Neutral")
         by_term.setdefault(term or "term", []).append(Case(share, group, partial(_case_in_words, side_names, case)))
     rows = [(term, tuple(sorted(cases, key=lambda case: -case.share))) for term, cases in by_term.items()]
-    # a row is a term with its cases
+    # the largest mean share first; a row is a term with its cases
     return tuple(sorted(rows, key=lambda row: -sum(case.share for case in row[1]) / len(row[1])))
 
 
@@ -174,13 +174,13 @@ class Choices:
         return cls(len(shares), towards, against, sum(shares) / len(shares) if shares else 0.5)
 
     @property
-    def ties(self) -> str:
+    def ties_clause(self) -> str:
         """Clause with the number of cases on neither side; empty if there are none."""
         tie_count = self.cases - self.towards - self.against
         return f" ({tie_count:,} undecided)" if tie_count else ""
 
     @property
-    def half(self) -> str:
+    def half_clause(self) -> str:
         """Clause that says how many of the cases would show no preference."""
         return f"; half of them ({self.cases / 2:,.10g}) would be no preference"
 

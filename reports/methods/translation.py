@@ -53,10 +53,10 @@ def _in_words(
         outputs = {output: "no such word" if output in RESIDUALS else f"“{output}”" for output in output_counts}
         clauses = [f"{count:,.0f} {verb} {outputs[output]}" for output, count in output_counts.items()]
         if clauses:
-            # one-hop: the rows are not values that were sent, but kinds of occupations
-            subject = value if verb != "got" else SIDES.get(value, f"occupations of “{value}”")
+            rows_are_occupations = verb == "got"  # in one-hop, whose sentences are sent without a value
+            subject = SIDES.get(value, f"occupations of “{value}”") if rows_are_occupations else value
             yield f"Of {sum(output_counts.values()):,.0f} {subject_template.format(subject)}, {listed(clauses)}."
-    yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL, content=CONTENT, strata=TYPICAL)
+    yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL, content_template=CONTENT, own_templates=TYPICAL)
     names = [component.language_name or component.name for component in document.components]
     way = way_template.format(listed(list(dict.fromkeys(filter(None, names)))))
     source = languages_by_code().get(str(document.experiment.get("source", "en")), "English")
@@ -91,7 +91,7 @@ def remark(part: ComponentDocument) -> str | None:
 
 def advice(_: RatingDocument, part: ComponentDocument) -> str | None:
     """Return the advice not to use a UCS translator that changes many values if texts must keep them; else ``None``."""
-    if part.letter is not Letter.UCS or remark(part) is None:
+    if part.letter is not Letter.UCS or remark(part) is None:  # no remark: it keeps most values, or nothing is known
         return None
     names = " or ".join(f"“{value}”" for value in part.transitions)
     return f"Do not use it where each text must keep its {names}; use it only where totals alone matter."
@@ -104,10 +104,10 @@ FAITHFUL = 0.9
 """Minimum share of texts returned with the value that was sent for a translator to count as faithful."""
 
 
-def _sentences_left(method: type[TranslationMethod], document: RatingDocument, part: ComponentDocument) -> Room | None:
-    """Return the number of further questions that are possible without repeating a sentence."""
+def _room_left(method: type[TranslationMethod], document: RatingDocument, part: ComponentDocument) -> Room | None:
+    """Return the room for further questions without repeating a sentence; ``None`` if it is not known."""
     experiment = document.experiment
-    texts_sent = part.decision[-1].texts_per_block if part.decision else None
+    texts_sent = part.decision[-1].texts_per_block if part.decision else None  # up to the last look
     if texts_sent is None:
         return None
     try:
@@ -125,7 +125,7 @@ ROUND_TRIP = MethodReport(
     RoundTrip,
     letters=Wording.read("round-trip").letters,
     in_words=round_trip_in_words,
-    room=partial(_sentences_left, RoundTrip),
+    room=partial(_room_left, RoundTrip),
     counted=lambda _: "Texts",
     unit=of_hundred,
     decided=equal_pairs_in_words,
@@ -139,7 +139,7 @@ ONE_HOP = MethodReport(
     OneHop,
     letters=Wording.read("one-hop").letters,
     in_words=one_hop_in_words,
-    room=partial(_sentences_left, OneHop),
+    room=partial(_room_left, OneHop),
     counted=lambda _: "Texts",
     unit=of_hundred,
     number=OFF_BALANCE,

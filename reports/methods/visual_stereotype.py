@@ -32,13 +32,13 @@ def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
         verb, mean_template = "have a higher probability for", ", whose mean probability is {:.2f}"
     if neutral.cases:
         yield (
-            f"Of {neutral.cases:,} neutral pictures {neutral.towards:,} {verb} the label “{side}”{neutral.ties}"
-            f"{mean_template.format(neutral.mean)}{neutral.half}."
+            f"Of {neutral.cases:,} neutral pictures {neutral.towards:,} {verb} the label “{side}”{neutral.ties_clause}"
+            f"{mean_template.format(neutral.mean)}{neutral.half_clause}."
         )
     if stereotyped.cases:
         yield (
             f"Of {stereotyped.cases:,} pictures of stereotypes {stereotyped.towards:,} {verb} the stereotyped label"
-            f"{stereotyped.ties}{mean_template.format(stereotyped.mean)}{stereotyped.half}."
+            f"{stereotyped.ties_clause}{mean_template.format(stereotyped.mean)}{stereotyped.half_clause}."
         )
     yield from hidden_in_words(
         part, HUNDREDTHS, "The preference for one label that pictures of {name} have in common is {size}."
@@ -62,10 +62,8 @@ def tables(part: PictureComponent) -> Iterator[Table | None]:
 def figures(part: PictureComponent) -> Iterator[Picture | None]:
     """Yield the figures of a component."""
     first_side, _ = sides(part)
-    title = "{} of {} pictures get the label of the stereotype"
-    yield terms.squares_figure(part, part.images, title, neutral=False)
-    title = "{} of {} neutral pictures get the first label"
-    yield terms.squares_figure(part, part.images, title, neutral=True)
+    yield terms.squares_figure(part, part.images, "{} of {} pictures get the label of the stereotype", neutral=False)
+    yield terms.squares_figure(part, part.images, "{} of {} neutral pictures get the first label", neutral=True)
     axis = "mean probability" if part.scale == "probabilities" else "share of pictures"
     yield terms.lists_figure(part, head="Terms", verb="gives", axis=axis)
     yield terms.terms_figure(part, "Neutral generation terms", f"neutral: score of {first_side}", neutral=True)

@@ -103,7 +103,7 @@ def _letter_cell(cell: CellDocument | None) -> Cell:
     verdict = verdict_of(cell)
     states = [name for name, holds in (("withdrawn", cell.withdrawn), ("expired", cell.expired)) if holds]
     if verdict.letter is None:
-        return Cell(", ".join([STATUSES.get(cell.status or "", "not measured"), *states]), None, cell.href)
+        return Cell(", ".join([STATUSES.get(cell.status or "", "not measured"), *states]), href=cell.href)
     share = None if verdict.probabilities is None else verdict.probabilities[verdict.letter]
     probability = [] if share is None else [chance(share)]
     return Cell(", ".join([tables.short(verdict), *probability, *states]), verdict, cell.href)

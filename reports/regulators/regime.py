@@ -154,10 +154,8 @@ def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
         for table in audit.tables:
             rows = [*table.groups, *([table.unknown] if table.unknown.people or is_masked(table.unknown) else [])]
             for row in rows:
-                texts = [column.text(row) for column in columns]
                 cell_texts = [
-                    text if column is GROUP else SEPARATOR.sub("", text)
-                    for column, text in zip(columns, texts, strict=True)
+                    column.text(row) if column is GROUP else SEPARATOR.sub("", column.text(row)) for column in columns
                 ]
                 writer.writerow(map(_escape_formula, (*tool_cells, table.by or "", table.outcome or "", *cell_texts)))
     return text.getvalue()

@@ -24,7 +24,7 @@ def render(dated_rating: DatedRating, embed: Embed, base_url: str) -> Answer:
     The entity tag is a digest of the bytes, because the age in a badge changes without the rating.
     """
     rating = dated_rating.rating
-    now = datetime.fromtimestamp(dated_rating.at / 1000, UTC)
+    now = datetime.fromtimestamp(dated_rating.at / 1000, UTC)  # from milliseconds
     view = PublicView(document=None, now=now, base_url=base_url, visibility="public")
     if rating is not None:
         is_withdrawn = rating.withdrawn_at is not None

@@ -52,7 +52,7 @@ def cases_of(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Ca
     cases = index.recorded if query.order == "recorded" else index.cases
     if query.kind is not None:
         return [case for case in cases if case.kind == query.kind]
-    return [case for case in cases if case.kind not in APART]
+    return [case for case in cases if case.kind not in APART]  # those kinds are not judged
 
 
 def total_of(index: CaseIndex, query: CaseQuery) -> int | None:
@@ -68,7 +68,7 @@ async def page_of(
     """Return the matching cases from position `start`, each with its first observations, and the next page's start."""
     cases = cases_of(index, query)
     if query.question is not None:
-        case_id = index.by_question.get(hash(query.question))
+        case_id = index.by_question.get(hash(query.question))  # the index has hashes instead of texts
         cases = [] if case_id is None else [index.by_id[case_id]]
     matches: list[tuple[Case, list[StoredObservation]]] = []
     criteria = ObservationFilter(q=query.q)
@@ -92,8 +92,7 @@ async def rows_of(
 ) -> Mapping[int, StoredObservation]:
     """Return up to `limit` first observations of each case, by the observations' sequence numbers."""
     numbers = [seq for case in cases for seq in case.seqs[:limit]]
-    rows = await service.database.read(observations.find_by_numbers, rating.job_id, numbers)
-    return {row.seq: row for row in rows}
+    return {row.seq: row for row in await service.database.read(observations.find_by_numbers, rating.job_id, numbers)}
 
 
 def view_of(

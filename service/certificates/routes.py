@@ -51,8 +51,7 @@ async def get_attestation(
     envelope = certificate.envelopes.get(PREDICATES[query.predicate])
     if envelope is None:
         raise Problem("no-test-result")
-    headers = headers_of(rating, f"{certificate.key_id}-{query.predicate}")
-    return json_response(envelope, headers=headers)
+    return json_response(envelope, headers=headers_of(rating, f"{certificate.key_id}-{query.predicate}"))
 
 
 @router.get(

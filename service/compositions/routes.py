@@ -52,8 +52,7 @@ async def create_composition(
 @router.get("", response_model=CompositionList)
 async def list_compositions(lists: Lists, caller: Reader, query: Paging) -> Response:
     """List your compositions, newest first."""
-    view = partial(view_of, is_owner=True)
-    return await lists.page(query, "compositions", view, compositions.page, caller.tenant)
+    return await lists.page(query, "compositions", partial(view_of, is_owner=True), compositions.page, caller.tenant)
 
 
 @router.get("/{composition_id}", response_model=CompositionView, responses=TAGGED)

@@ -138,8 +138,7 @@ def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]
 
 
 def _refusal(detail: str, *path: str | int, code: str = SpecificationError.code) -> Problem:
-    error = {"pointer": pointer_to(*path), "detail": detail, "code": code}
-    return Problem("bad-specification", detail, errors=[error])
+    return Problem("bad-specification", detail, errors=[{"pointer": pointer_to(*path), "detail": detail, "code": code}])
 
 
 # ---------------------------------------------------------------------------- recorded replies
@@ -147,7 +146,7 @@ async def _read_observations(service: Service, links: Sequence[ChosenRating]) ->
     """Return each rating's observations; an empty list if they are archived, too many or unfit for predictions."""
     ratings = [link.rating.rating for link in links]
     question_count = sum(rating.calls or 0 for rating in ratings)
-    if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):
+    if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):  # a rating has no chainable matrix
         return []
     if [link for link in links if await service.database.read(places.find, link.rating.job_id)]:  # archived
         return []
@@ -297,6 +296,7 @@ def _common_experiment(ratings: Sequence[StoredRating]) -> JsonObject:
 
 
 async def _unusable_reason(service: Service, tenant: str, body: Json) -> str | None:
+    """Return the reason why a chain cannot be called as one target; ``None`` if it can."""
     # the validator needs every field of a target; a chain has neither an address nor a secret of its own
     target = {"base_url": "", "limits": {}, **body["target"], "secret": None}
     if len(target["settings"]["links"]) > MAX_LINKS:

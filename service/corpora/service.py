@@ -94,8 +94,8 @@ async def new_corpus(service: Service, tenant: str, body: CorpusRequest) -> NewC
     if body.specification is not None:
         specification = await specification_named(service, tenant, body.specification)
         rules = Rules(specification.name, specification.version, specification.digest, specification.words)
-        attribute = _specified_value("attribute", attribute, str(specification.words["attribute"]), specification.name)
-        language = _specified_value("language", language, specification.language, specification.name)
+        attribute = _specified_value(body, "attribute", str(specification.words["attribute"]), specification.name)
+        language = _specified_value(body, "language", specification.language, specification.name)
     if attribute is None:
         raise SpecificationError("name the attribute, such as gender, or a specification", "attribute")
     if body.items_of is not None:
@@ -113,8 +113,9 @@ async def _check_source_corpus(service: Service, tenant: str, body: CorpusReques
         raise SpecificationError("only sentences can be copied; send pictures as files", "items_of")
 
 
-def _specified_value(field: str, requested_value: str | None, value: str, specification: str) -> str:
-    """Return the `value` in a specification; raise `SpecificationError` if the request has another."""
+def _specified_value(body: CorpusRequest, field: str, value: str, specification: str) -> str:
+    """Return the `value` of a field in a specification; raise `SpecificationError` if the request has another."""
+    requested_value = getattr(body, field)
     if requested_value not in {None, value}:
         difference = f"the {field} is {requested_value!r}, but {value!r} in {specification}"
         raise SpecificationError(f"{difference}; leave it out", field)

@@ -89,17 +89,17 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     assert isinstance(error, RequestValidationError)  # noqa: S101  the handler is registered for this class
     all_errors = error.errors()
     named_errors = _independent_errors(all_errors[:MAX_ERRORS])
-    causes = [field.get("ctx", {}).get("error") for field in named_errors]
     places = []
     for field in named_errors:
         known_fields = _known_fields(request, field["loc"], error.body)
         places.append(_place(field, error.body) | {"detail": plain_message(field, known_fields)})
-    well_formed = all(isinstance(cause, SpecificationError) for cause in causes)  # only values are refused
+    is_well_formed = all(isinstance(field.get("ctx", {}).get("error"), SpecificationError) for field in named_errors)
     detail = places[0]["detail"] if len(places) == 1 else f"{len(places)} fields are invalid; see errors"
     if (unnamed_count := len(all_errors) - MAX_ERRORS) > 0:
         counts = f"errors names the first {len(places)}, and {unnamed_count:,} are not named"
         detail = f"{len(all_errors):,} fields are invalid; {counts}"
-    return respond(request, Problem("bad-specification" if well_formed else "invalid-request", detail, errors=places))
+    code = "bad-specification" if is_well_formed else "invalid-request"  # well-formed: only values are refused
+    return respond(request, Problem(code, detail, errors=places))
 
 
 def _independent_errors(errors: Sequence[Any]) -> list[Any]:

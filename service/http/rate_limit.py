@@ -202,6 +202,7 @@ class RateLimiter:
             await self._connections.aclose()
 
     async def _request_allowance(self, work: str, tenant: str, count: int) -> Allowance:
+        """Count in Redis or, without it and while it rests after a failure, in this process."""
         if self._shared_limiter is not None and time.monotonic() >= self._redis_rests_until:
             try:
                 return await self._count(self._shared_limiter, work, tenant, count)

@@ -40,25 +40,19 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
     `thumbnail_urls` holds ``data:`` addresses by digest; anything else is not shown.
     """
     squares = [chart for chart in component.pictures if isinstance(chart, Squares)]
-    cases_by_term = [
-        (term, [(case.share, words) for case in cases if (words := case.write()).image])
-        for chart in squares
-        for term, cases in chart.cases
-    ]
-    total = sum(len(cases) for _, cases in cases_by_term)
+    total = 0
+    images_by_term: list[tuple[str, list[Markup]]] = []
+    for term, cases in (term_and_cases for chart in squares for term_and_cases in chart.cases):
+        pictures = [(case.share, words) for case in cases if (words := case.write()).image]
+        total += len(pictures)
+        images = [
+            _draw_case(share, words, thumbnail_urls)
+            for share, words in pictures
+            if _EMBEDDED.fullmatch(thumbnail_urls.get(words.image, ""))
+        ]
+        images_by_term.append((term, images))
     if not total:
         return None
-    images_by_term = [
-        (
-            term,
-            [
-                _draw_case(share, case, thumbnail_urls)
-                for share, case in cases
-                if _EMBEDDED.fullmatch(thumbnail_urls.get(case.image, ""))
-            ],
-        )
-        for term, cases in cases_by_term
-    ]
     count = sum(len(images) for _, images in images_by_term)
     entries = (tag("div", tag("dt", isolate(term)), tag("dd", *images)) for term, images in images_by_term if images)
     legend = "; ".join(f"filled is {chart.filled}, empty {chart.hollow}" for chart in squares if chart.cases)
@@ -70,11 +64,11 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
     )
 
 
-def _draw_case(share: float, case: CaseWords, thumbnail_urls: Mapping[str, str]) -> Markup:
+def _draw_case(share: float, words: CaseWords, thumbnail_urls: Mapping[str, str]) -> Markup:
     """Draw the thumbnail of a case with its square, whose share `share` is filled from below."""
     height = 12 * share  # of the square, whose side is 12
     square = tag(
         "svg", box(1, 1, 12, 12, "hollow"), box(1, 13 - height, 12, height, "bar"), class_="fig", viewBox="0 0 14 14"
     )
-    description = ", ".join(case.lines)
-    return tag("span", square, tag("img", src=thumbnail_urls[case.image], alt=description, title=description))
+    description = ", ".join(words.lines)
+    return tag("span", square, tag("img", src=thumbnail_urls[words.image], alt=description, title=description))

@@ -60,7 +60,7 @@ class DescribedModel(BaseModel):
         properties = handler.resolve_ref_schema(schema).get("properties", {})
         # the class itself comes first, and what it describes stays
         for base in cls.__mro__[: cls.__mro__.index(DescribedModel)]:
-            source = base.__dict__.get("described_by") or base
+            source = base.__dict__.get("described_by") or base  # its own, not that of a base class
             for name, description in _docstrings(source.__module__).get(source.__name__, {}).items():
                 if name in cls.model_fields:
                     properties[cls.model_fields[name].alias or name].setdefault("description", description)
