@@ -64,12 +64,15 @@ class StereotypeEffects:
         chance_1, chance_2 = (may_be_chance(score - NO_PREFERENCE) for score in (self.neutral, self.stereotyped))
         return Evidence(self.step_1, self.step_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)
 
-    def for_groups_like_these(self, shift: Floats) -> StereotypeEffects:
-        """Return the effects for other group words; `shift`, shape (draws,), is added to the first group's share."""
-        lists = self.lists
-        if len(lists) == 2:  # a preference raises one list's score and lowers the other's: `stereotyped` stays
-            lists = (np.clip(lists[0] + shift, 0, 1), np.clip(lists[1] - shift, 0, 1))
-        return replace(self, neutral=np.clip(self.neutral + shift, 0, 1), lists=lists)
+    def for_groups_like_these(self, shift: Floats, signs: Sequence[int]) -> StereotypeEffects:
+        """Return the effects for other group words; `shift`, shape (draws,), is added to the first group's share.
+
+        `signs` are 1 for a list of stereotypes of the first group, and -1 for a list of those of the second.
+        """
+        lists = tuple(np.clip(score + sign * shift, 0, 1) for score, sign in zip(self.lists, signs, strict=True))
+        # a preference for a group raises one list's score and lowers the other's, so that their mean stays
+        stereotyped = self.stereotyped if len(lists) == 2 else lists[0]
+        return replace(self, neutral=np.clip(self.neutral + shift, 0, 1), stereotyped=stereotyped, lists=lists)
 
     def intervals(self) -> dict[str, Interval | None]:
         """Return both effects with intervals."""

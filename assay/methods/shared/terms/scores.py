@@ -149,7 +149,9 @@ class TermScores(ABC, Generic[W, T, F, C]):
             component = measurement.give_up(self.reason("no-neutral-terms", {}))
             return replace(component, effects={**effects.intervals(), "step_1": None})
         shift = self.shift_of_groups(effects_rng.spawn(1)[0]) if self.strata else None
-        effects = effects if shift is None else effects.for_groups_like_these(shift)
+        if shift is not None:
+            signs = [1 if role == "first" else -1 for role in TIED if role in fits]
+            effects = effects.for_groups_like_these(shift, signs)
         neutral, score = float(effects.neutral.mean()), float(effects.stereotyped.mean())
         hidden = self.hidden(effects, tolerance, effects_rng)
         groups = "with these words for the groups" if shift is None else "and words for the groups like these"

@@ -85,3 +85,22 @@ def test_scores_of_images_and_of_choices_can_be_combined(rng):
 def test_step_2_without_a_score_is_refused(rng):
     with pytest.raises(TooFewObservations, match="step 2"):
         stereotype_effects(planted(rng, 0.0), [], rng)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_other_group_words_widen_the_score_of_a_single_list_as_that_of_neutral_terms(rng, sign):
+    effects = stereotype_effects(planted(rng, 0.0), [planted(rng, 0.5)], rng, draws=500)
+    shift = rng.normal(scale=0.1, size=500)
+    shifted = effects.for_groups_like_these(shift, [sign])
+    assert np.allclose(shifted.neutral, np.clip(effects.neutral + shift, 0, 1))
+    assert np.allclose(shifted.stereotyped, np.clip(effects.stereotyped + sign * shift, 0, 1))
+    assert shifted.lists == (shifted.stereotyped,)
+
+
+def test_other_group_words_leave_the_mean_of_two_lists_unchanged(rng):
+    effects = stereotype_effects(planted(rng, 0.0), [planted(rng, 0.5), planted(rng, 0.2)], rng, draws=500)
+    shift = rng.normal(scale=0.01, size=500)
+    shifted = effects.for_groups_like_these(shift, [1, -1])
+    assert (shifted.stereotyped == effects.stereotyped).all()
+    assert np.allclose(np.mean(shifted.lists, axis=0), effects.stereotyped)
+    assert np.allclose(shifted.lists[0] - effects.lists[0], shift)
