@@ -123,7 +123,7 @@ class PersonGrammar:
         speaker_genders = {gender for gender, pattern in self.speaker.items() if re.search(rf"\b(?:{pattern})\b", text)}
         genders = [self._read_noun(text, words, *place, spoken=bool(self.slots) and person is None) for place in places]
         if genders:
-            if speaker_genders and set(genders) != speaker_genders:  # a verb contradicts a noun for women only
+            if speaker_genders and set(genders) != speaker_genders:  # a verb overrides nouns, but for women
                 return speaker_genders.pop() if len(speaker_genders) == 1 and "she" not in genders else None
             if len(set(genders)) > 1:  # the nouns contradict each other
                 return None

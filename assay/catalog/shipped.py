@@ -111,7 +111,7 @@ def _contrast_specifications(attribute_name: str) -> Iterator[Specification]:
     groups = {"first": contrast["first"], "second": contrast["second"]}
     terms = {"first_terms": contrast["first_terms"], "second_terms": contrast["second_terms"]}
     concepts = [*contrast["first_terms"], *contrast["second_terms"]]
-    # three times the first side, then the second
+    # each of the three has an entry for the first group, then one for the second
     by_group = zip(groups.values(), terms.values(), zip(*contrast["cues"], strict=True), strict=True)
     group_cues, stereotypes = {}, {}
     for group, stereotype, cues in by_group:
@@ -141,6 +141,7 @@ def _freeze(raw: object) -> Any:
 
 
 def _fill_choices(raw: Json) -> JsonObject:
+    """Fill in the control words, and the share of women of each concept, which is known of occupations only."""
     concepts = raw["concepts"]
     shares: dict[str, float | None]
     if concepts == "occupations":  # stands for all occupations of the catalog whose share of women is known

@@ -267,11 +267,11 @@ def _combine_attributes(names: tuple[str, ...], field: str) -> Attribute:
     for cell in cells:
         adjectives = [value.forms["adjective"] for value in cell if "adjective" in value.forms]
         clauses = [value.forms["clause"] for value in cell if "clause" in value.forms]
-        nouns = persons[next((value.name for value in cell if gender_slot in value.forms), "anyone")]
+        gender = next((value.name for value in cell if gender_slot in value.forms), "anyone")
         if len(adjectives) + len(clauses) + bool(gender_slot) != len(cell):  # each part needs one word in the phrase
             raise SpecificationError(f"the values of {AND.join(names)} have no words that can be combined", field)
         before_noun = "".join(f"{adjective} " for adjective in adjectives)
-        phrases = tuple(" ".join([noun.replace("{adjectives} ", before_noun), *clauses]) for noun in nouns)
+        phrases = tuple(" ".join([noun.replace("{adjectives} ", before_noun), *clauses]) for noun in persons[gender])
         values.append(Value(", ".join(value.name for value in cell), forms={}, nouns=phrases))
     return Attribute(
         name=AND.join(names),

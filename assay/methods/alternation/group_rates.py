@@ -72,9 +72,9 @@ def refused_group(
     hidden = loss_effect(answers.by_group, limit, tolerance.confidence, rng, DRAWS)
     if not hidden or answers.unasked:  # no letter if the call budget ran out
         return None
-    unknown_effects = np.zeros(DRAWS)
+    no_effects = np.zeros(DRAWS)  # so that only the hidden effect can exceed its limit
     component = measurement.conclude(
-        Evidence(unknown_effects, unknown_effects, hidden=hidden),
+        Evidence(no_effects, no_effects, hidden=hidden),
         lambda _: (),  # the hidden effect adds the reason
         dict.fromkeys(("step_1", "step_2")),
         lost=lost_replies(answers.by_group, limit, step_1=0.0, step_2=0.0),

@@ -208,7 +208,7 @@ class Alternation(Bounded, Method):
         records = self.records
         if records is None or records.upload is None:
             return NOTHING
-        return References(rows=NamedRows(records.upload, records.column, records.values, records.most, "records"))
+        return References(rows=NamedRows(records.upload, records.column, records.values, records.most, field="records"))
 
     def with_references(self, material: LoadedMaterial) -> Alternation:
         """Return a copy whose records are the uploaded rows in `material`; unchanged if it has none."""

@@ -183,7 +183,7 @@ class Judgements:
 
     @property
     def counted_label(self) -> str | None:
-        """The label whose score counts; ``None`` if it is not known which."""
+        """The label whose score counts: the named one, else the only one or the last of two; ``None`` if unknown."""
         if self.label is not None:
             label = self.answers.spellings.first(self.label)
             return label if label in self.labels else None

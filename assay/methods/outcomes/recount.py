@@ -133,11 +133,11 @@ def _recount_thresholds(component: OutcomesComponent, task: Task, grouping: Grou
         in_group = grouping.codes == grouping.labels.index(group.group) if group.group in grouping.labels else False
         for row in component.threshold_map.thresholds:
             at_least = in_group & (task.scores >= (row.threshold or 0.0))
-            counts = {"": (row.selected, at_least)}
+            comparisons = {"": (row.selected, at_least)}  # rated counts by group, and the cells to count again
             if task.truth is not None:
-                counts |= {" proved right": (row.right, at_least & (task.truth == 1))}
-                counts |= {" proved wrong": (row.wrong, at_least & (task.truth == 0))}
-            for who, (rated_counts, is_counted) in counts.items():
+                comparisons |= {" proved right": (row.right, at_least & (task.truth == 1))}
+                comparisons |= {" proved wrong": (row.wrong, at_least & (task.truth == 0))}
+            for who, (rated_counts, is_counted) in comparisons.items():
                 rated_count, people = rated_counts[index], float(task.table.mass[is_counted].sum())
                 if abs(rated_count - people) > ROUNDING * max(1.0, people):
                     yield (
