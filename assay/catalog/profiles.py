@@ -98,13 +98,11 @@ def exchanged_words(attribute: Attribute) -> Mapping[str, tuple[tuple[str, str],
     Words of the catalog's list of exchanged words have their position in the list as their slot.
     """
     if attribute.parts:
-        pairs_by_part = [
-            exchanged_words(part) for part in attribute.parts
-        ]  # a value's name lists the values of the parts
+        by_part = [exchanged_words(part) for part in attribute.parts]  # a value's name lists the values of the parts
         return {
             value.name: tuple(
                 pair
-                for part_pairs, part_value in zip(pairs_by_part, value.name.split(", "), strict=True)
+                for part_pairs, part_value in zip(by_part, value.name.split(", "), strict=True)
                 for pair in part_pairs[part_value]
             )
             for value in attribute.values

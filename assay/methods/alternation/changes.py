@@ -103,7 +103,8 @@ def names_reason(
     limit = float(single_case_effects[0].limit or 0) ** (1 if is_label else 2)  # changes of numbers are mean squares
     is_within_limit = all(float(np.median(effect.draws)) <= float(effect.limit or 0) for effect in single_case_effects)
     repeat_row = row_by_comparison.get(ASKED_AGAIN)
-    repeat_error = 0.0 if repeat_row is None else (repeat_row.error or 0.0) / (1.0 if is_label else unit**2)
+    change_unit = 1.0 if is_label else unit**2
+    repeat_error = 0.0 if repeat_row is None else (repeat_row.error or 0.0) / change_unit
     by_value, by_person = swap_change - repeat_change, person_change - repeat_change  # without the service's noise
     exceeds_limit = by_value - CLEAR_DIFFERENCE_SE * repeat_error > limit
     if not is_within_limit or not exceeds_limit or by_person < AS_MUCH * by_value:

@@ -36,10 +36,6 @@ def impact_ratios(scores: Floats, task: JudgingTask, rng: np.random.Generator) -
     ----------
     scores : ndarray, shape (cases, values)
         Scores of the label, in [0, 1], as the service gave them; NaN for a missing answer.
-    task : JudgingTask
-        Values, clusters to resample, and the cases that have every answer.
-    rng : numpy.random.Generator
-        Draws the intervals.
     """
     scores, values = scores[task.complete_indices], task.answers.values
     means = scores.mean(axis=0)

@@ -174,7 +174,7 @@ class JudgingTask:
         return first_numbers.reshape(labels.shape), repeat_numbers.reshape(repeats.shape) if has_repeats else None
 
     def table(self, answers: Answers, label: str | None) -> Floats:
-        """Return outputs, shape (profiles, values): numbers, or scores of `label` (0 if an answer lacks it); else NaN."""
+        """Return outputs, shape (profiles, values): numbers, or scores of `label` (0 if an answer has none); or NaN."""
         table = np.full((len(answers.cases), len(answers.values)), np.nan)
         for (profile, value), answer in answers.replies.items():
             table[profile, value] = answer if label is None else answer.get(label, 0.0)

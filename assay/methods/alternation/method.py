@@ -340,9 +340,9 @@ class Alternation(Bounded, Method):
 
     def _build_probes(self, case: Case, value: int) -> list[Probe]:
         """Return the question about a case with one value; if two documents are compared, one for each order."""
-        name, document = f"{case.name}/{self.values[value]}", case.given[value]
+        name, document, versions_of = f"{case.name}/{self.values[value]}", case.given[value], (case.name,)
         if case.opponent is None:
             question = Regress if self.answers == "numbers" else Classify
-            return [Probe(name, question(document), (case.name,))]
+            return [Probe(name, question(document), versions_of)]
         orders = {} if document == case.opponent else both_orders(str(document), case.opponent)
-        return [Probe(f"{name}/{position}", Classify(record), (case.name,)) for position, record in orders.items()]
+        return [Probe(f"{name}/{position}", Classify(record), versions_of) for position, record in orders.items()]

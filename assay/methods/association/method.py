@@ -275,8 +275,8 @@ def group_gaps(
     def gaps_of(terms: Sequence[str], *, must_generalise: bool = False) -> Floats:
         pairs = list(combinations(words.protected, 2))
         known_distances = [distances_by_word.get(word, {}) for word in terms]
-        complete = [by_group for by_group in known_distances if len(by_group) == len(words.protected)]
-        word_gaps = [[by_group[b] - by_group[a] for a, b in pairs] for by_group in complete]
+        complete_distances = [by_group for by_group in known_distances if len(by_group) == len(words.protected)]
+        word_gaps = [[by_group[b] - by_group[a] for a, b in pairs] for by_group in complete_distances]
         if not must_generalise and 1 <= len(word_gaps) < LEAST_CLUSTERS:  # the distances of these words have no error
             return np.tile(np.mean(word_gaps, axis=0), (draws, 1))
         # resamples the words, and raises `TooFewObservations` if they are fewer than `LEAST_CLUSTERS`

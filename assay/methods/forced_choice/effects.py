@@ -157,7 +157,7 @@ def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None
 def _build_effects(
     control_lean: Floats, excess_variance: Floats, points: Floats, concepts: int, side_leans: Sequence[Floats]
 ) -> ChoiceEffects:
-    """Build the result; `points` are mean PSEs by word; `side_leans`, of both sides or of all, are draws of mean PSE - 1/2."""
+    """Build the result; `points` are mean PSEs by word; `side_leans`, mean PSEs - 1/2, are of both sides or of all."""
     has_sides = len(side_leans) == 2
     return ChoiceEffects(
         lean=control_lean,

@@ -137,9 +137,9 @@ def _count_same_text(tally: WrittenTexts) -> dict[str, int] | None:
     prompts_by_text: dict[str, set[int]] = {}
     counts: Counter[str] = Counter()
     for (case, _, _), text in tally.texts.items():
-        words = " ".join(text.split()).casefold()
-        counts[words] += 1
-        prompts_by_text.setdefault(words, set()).add(case)
+        plain_text = " ".join(text.split()).casefold()
+        counts[plain_text] += 1
+        prompts_by_text.setdefault(plain_text, set()).add(case)
     replies = len(tally.texts) + len(tally.refused)
     commonest, same_count = next(iter(counts.most_common(1)), ("", 0))
     if len(prompts_by_text.get(commonest, ())) < SEVERAL_PROMPTS or same_count < SAME_SHARE * replies:
@@ -168,12 +168,12 @@ def _withhold_if_named(
     names = invented_names(tally.texts.values()) - {name.casefold() for name in given_names()}
     value_of_name = {row.word: row.value for row in word_rows if row.word in names}
     totals = Counter(value for _, value, _ in tally.texts)
-    named_texts = Counter(
+    text_counts = Counter(  # of texts with such a name, by value
         value
         for (_, value, _), text in tally.texts.items()
         if any(value_of_name.get(word) == tally.values[value] for word in words_of(text))
     )
-    largest_share = max(named_texts[value] / total for value, total in totals.items())
+    largest_share = max(text_counts[value] / total for value, total in totals.items())
     if largest_share <= NAMED_SHARE:
         return component
     facts = {"names": [name.capitalize() for name in value_of_name], "share": largest_share}
@@ -365,11 +365,13 @@ def _noise_document(tally: WrittenTexts, outcome: Outcome, complete_cases: set[i
     for (case, value, _), number in outcome.numbers.items():
         if case in complete_cases:
             repetitions.setdefault((case, value), []).append(number / outcome.unit)
-    mean_variances = [np.var(numbers, ddof=1) / len(numbers) for numbers in repetitions.values() if len(numbers) > 1]
+    variances_of_means = [
+        np.var(numbers, ddof=1) / len(numbers) for numbers in repetitions.values() if len(numbers) > 1
+    ]
     table = tally.table(outcome.numbers)[sorted(complete_cases)] / outcome.unit
     squares = [(table[:, b] - table[:, a]) ** 2 for a, b in combinations(range(len(tally.values)), 2)]
     # the variance of a difference of two means is twice that of a mean
-    repeats = math.sqrt(2 * float(np.mean(mean_variances))) if mean_variances else None
+    repeats = math.sqrt(2 * float(np.mean(variances_of_means))) if variances_of_means else None
     return parts.NoiseDocument(values=math.sqrt(float(np.mean(squares))), repeats=repeats)
 
 

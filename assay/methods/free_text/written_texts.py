@@ -89,7 +89,7 @@ class WrittenTexts(Tally):
             for repeat in range(self.repeats):
                 for value in order_rng.permutation(len(self.values)).tolist():
                     request = Write(str(case.given[value]), repeat)
-                    probe = Probe(f"{case.name}/{self.values[value]}/{repeat}", request, (case.name,))
+                    probe = Probe(f"{case.name}/{self.values[value]}/{repeat}", request, versions_of=(case.name,))
                     questions.append(((index, value, repeat), [probe]))
         self.cases = tuple(cases)
         yield from ask_in_batches(questions, lambda key, replies: self.take(key, replies[0]))

@@ -146,7 +146,7 @@ def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
     limits of hundreds. So the interval includes that of `fitted`, and 0 unless a test rejects that all are equal.
     """
     interval = largest_interval(np.hstack([family.gaps for family in families]))
-    if families[0].means.shape[1] < 3:
+    if families[0].means.shape[1] < 3:  # groups
         return interval
     low, high = np.quantile(fitted, [(1 - interval.level) / 2, (1 + interval.level) / 2])
     may_be_equal = _smallest_p(families) > 1 - interval.level
