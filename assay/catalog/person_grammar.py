@@ -181,7 +181,7 @@ class PersonGrammar:
             determiner_gender = _matching_gender(self.phrases, phrase) or determiner_gender
         readings = {reading for reading in (gender, determiner_gender) if reading}
         paired = any(noun.paired for noun in nouns)
-        if len(readings) > 1:  # "la juez": the noun has no form for women; "un ama": it has no form for men
+        if len(readings) > 1:  # "la juez": no form for women; "un ama": no form for men; women in both
             return None if paired else "she"
         base = any(noun.base for noun in nouns)
         # the subject comes first, or is "I" and the noun says what I am

@@ -301,10 +301,10 @@ def _add_correlations(
         controls_mean=effects.control_mean,
         apart=NO_EFFECT if effects.apart is None else EffectDocument.of(absolute_value_interval(effects.apart)),
     )
-    comparable = [row for row in table if row.share is not None and row.place is not None]
+    comparable = [row for row in table if row.share is not None and row.pse.estimate is not None]
     if len(comparable) < MIN_WORDS:
         return detail
-    columns = np.array([(row.place, row.share, row.jnd) for row in comparable], dtype=float)
+    columns = np.array([(row.pse.estimate, row.share, row.jnd) for row in comparable], dtype=float)
     points, shares, jnds = columns.T.copy()
     return replace(
         detail,

@@ -365,13 +365,11 @@ def _noise_document(tally: WrittenTexts, outcome: Outcome, complete_cases: set[i
     for (case, value, _), number in outcome.numbers.items():
         if case in complete_cases:
             repetitions.setdefault((case, value), []).append(number / outcome.unit)
-    variances_of_means = [
-        np.var(numbers, ddof=1) / len(numbers) for numbers in repetitions.values() if len(numbers) > 1
-    ]
+    variances = [np.var(numbers, ddof=1) / len(numbers) for numbers in repetitions.values() if len(numbers) > 1]
     table = tally.table(outcome.numbers)[sorted(complete_cases)] / outcome.unit
     squares = [(table[:, b] - table[:, a]) ** 2 for a, b in combinations(range(len(tally.values)), 2)]
     # the variance of a difference of two means is twice that of a mean
-    repeats = math.sqrt(2 * float(np.mean(variances_of_means))) if variances_of_means else None
+    repeats = math.sqrt(2 * float(np.mean(variances))) if variances else None
     return parts.NoiseDocument(values=math.sqrt(float(np.mean(squares))), repeats=repeats)
 
 

@@ -92,15 +92,11 @@ def public_scores(task: Task, chart: ThresholdMap, masked_names: Container[str])
     return PublicScores(frozenset(thresholds), frozenset(maps), frozenset(tenths))
 
 
-def _public_thresholds(
-    public_codes: list[Integers], scores: Floats, people: Floats, thresholds: list[float]
-) -> list[float]:
-    """Return thresholds with 0 or at least 5 people of each combination of codes between two of them."""
+def _public_thresholds(tables: list[Integers], scores: Floats, people: Floats, thresholds: list[float]) -> list[float]:
+    """Return thresholds between two of which each combination of codes in `tables` has 0 or at least 5 people."""
     is_known = ~np.isnan(scores)
     bins = np.searchsorted(thresholds, scores[is_known], side="right")
-    counts = np.hstack(
-        [_bin_sums(codes[:, is_known], bins, people[is_known], len(thresholds) + 1) for codes in public_codes]
-    )
+    counts = np.hstack([_bin_sums(codes[:, is_known], bins, people[is_known], len(thresholds) + 1) for codes in tables])
     public_thresholds = list[float]()
     start = 0  # the first bin at or above the last public threshold
     for end, threshold in enumerate(thresholds, 1):

@@ -105,7 +105,7 @@ class _Counts:
         classes, class_of_cell = np.unique(answers, axis=1, return_inverse=True)
         class_count = classes.shape[1]
         variables = atom_of_cell.reshape(-1) * class_count + class_of_cell.reshape(-1)
-        counts = np.bincount(variables, people, atoms.shape[1] * class_count).astype(float)
+        people_of_variables = np.bincount(variables, people, atoms.shape[1] * class_count).astype(float)
         rows, parts = list[NDArray[np.bool_]](), list[Part]()  # of each count: the variables in it, and its part
         sizes = {WHOLE_FILE: 0.0}
         row_of_answers = 0  # the row of `classes` with the decisions of a table; its truth is in the next row
@@ -119,18 +119,17 @@ class _Counts:
                     part = Part(index, code, name)
                     rows.append(np.outer(in_group, answer).reshape(-1))
                     parts.append(part)
-                    sizes[part] = float(counts.reshape(-1, class_count)[in_group].sum())
-        rows.append(np.ones_like(counts, dtype=bool))
-        return cls(counts, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
+                    sizes[part] = float(people_of_variables.reshape(-1, class_count)[in_group].sum())
+        rows.append(np.ones_like(people_of_variables, dtype=bool))  # of the whole file
+        return cls(people_of_variables, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
 
     def small_parts(self) -> Iterator[Part]:
         """Yield the parts with a count of 1 to 4 people; with `PEOPLE`, `TRUTH` of the same row is masked as well."""
         for part, count in zip(self.parts, self.membership @ self.people, strict=True):
             if 0 < count < LEAST_SHOWN:
                 yield part
-                if (
-                    part.name == PEOPLE
-                ):  # counts by truth add up to it; `protect` drops this part of a table without them
+                # counts by truth add up to this count; if the table has none, `protect` drops their part
+                if part.name == PEOPLE:
                     yield Part(part.table, part.code, TRUTH)
 
     def protect(self, hidden_parts: set[Part]) -> set[Part]:
