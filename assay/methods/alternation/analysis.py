@@ -156,8 +156,8 @@ class _Output:
             hidden = self._draw_hidden(profiles, by_pair, tolerance, rng.spawn(1)[0], maybe_noise=maybe_noise)
         except EvidenceError as error:
             return measurement.impossible(error)
-        letters, tests = self._published_letter()
-        measurement = replace(measurement, tolerance=tolerance, published=letters, units=_count_units(task.cases))
+        published, tests = self._published_letter()
+        measurement = replace(measurement, tolerance=tolerance, published=published, units=_count_units(task.cases))
         worst_pair = max(by_pair, key=lambda pair: abs(float(by_pair[pair].mean())))
         leverage = Leverage(profiles, task.cases, worst_pair)
         measurement.detail = replace(
@@ -293,7 +293,7 @@ class _Output:
             cases = SingleCases.of_labels(*task.label_numbers, profiles.clusters, profiles.max_draw_weights)
         else:
             cases = SingleCases.of_numbers(profiles, self._repeated_outputs())
-        if task.groups is not None:
+        if task.groups is not None:  # records
             effects: tuple[HiddenEffect, ...] = (item_effect(cases, limit, rng, self.draws),)
         else:
             squared_means = np.stack([*by_pair.values()], axis=1) ** 2

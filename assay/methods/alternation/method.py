@@ -304,7 +304,7 @@ class Alternation(Bounded, Method):
         rule = None if letter_only else self._outcome_rule()
         if rule is None or self.records is None or not isinstance(components[0].detail, AlternationComponent):
             return components
-        outcomes = record_outcomes(answers, self.records.column, rule, rng.spawn(1)[0])
+        outcomes = record_outcomes(answers, self.records.column, rule, rng.spawn(1)[0])  # once for all components
         first_component = replace(components[0], detail=replace(components[0].detail, outcomes=outcomes))
         return [first_component, *components[1:]]
 

@@ -294,8 +294,8 @@ def _judge_outcome(
         hidden=hidden_documents(hidden),
     )
     evidence = Evidence(
-        np.abs(differences).max(axis=1),
-        np.abs(gaps).max(axis=1),
+        step_1=np.abs(differences).max(axis=1),
+        step_2=np.abs(gaps).max(axis=1),
         hidden=hidden,
         chance_1=may_be_chance(differences),
         chance_2=may_be_chance(gaps),

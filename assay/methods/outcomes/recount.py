@@ -54,11 +54,11 @@ def check_recount(rating: RatingDocument, method: Method, counts: Mapping[str, A
     assert isinstance(rating.aggregation, OutcomesAggregation)  # noqa: S101
     digest, rated_digest = counts["digest"], rating.aggregation.data.digest
     difference = f"{file} has the digest {digest}, and the rated file had {rated_digest}"
-    yield Check("file", None if digest == rated_digest else difference, digest)
+    yield Check("file", wrong=None if digest == rated_digest else difference, found=digest)
     try:
         task = replace(method, table=DecisionTable.read(counts)).task()
     except SpecificationError as error:
-        yield Check("counts", f"{file} does not fit the request: {error}", "")
+        yield Check("counts", wrong=f"{file} does not fit the request: {error}", found="")
         return
     differences = [*recount(rating, task)]
     rated_table = rating.experiment.get("table")
@@ -66,7 +66,7 @@ def check_recount(rating: RatingDocument, method: Method, counts: Mapping[str, A
         differences = ["a combination of the named columns has another number of people than in the rating"]
     if len(differences) > MOST_NAMED:
         differences[MOST_NAMED:] = [f"and {len(differences) - MOST_NAMED} more counts differ"]
-    yield Check("counts", "; ".join(differences) or None, f"of {task.table.rows:,} people, as rated")
+    yield Check("counts", wrong="; ".join(differences) or None, found=f"of {task.table.rows:,} people, as rated")
 
 
 def same_people(first: DecisionTable, second: DecisionTable) -> bool:

@@ -170,9 +170,9 @@ class _Counts:
         costs = np.array([self.sizes[self.parts[index]] + 1 for index in visible_indices])  # an empty row costs 1
         # variables: people moved into each cell (out of it if negative), then decrease and increase of visible counts
         slack = eye_array(len(visible_indices), format="csr")
-        visible_rows = hstack([movable_membership[visible_indices], slack, -slack], format="csr")
-        target_row = hstack([movable_membership[[target]], csr_array((1, 2 * len(visible_indices)))], format="csr")
         slack_count, move_count = 2 * len(visible_indices), len(movable)
+        visible_rows = hstack([movable_membership[visible_indices], slack, -slack], format="csr")
+        target_row = hstack([movable_membership[[target]], csr_array((1, slack_count))], format="csr")
         solution = milp(
             np.concatenate([np.zeros(move_count), costs, costs]),
             constraints=[LinearConstraint(visible_rows, 0, 0), LinearConstraint(target_row, growth, growth)],
