@@ -247,10 +247,10 @@ class PersonGrammar:
             return False
         if not self.slots:
             return True
-        before = [word.text for word in words[max(0, index - 2) : index]]
-        if before and before[-1] in self._gender_of and before[-1] not in self.slots:  # the article of the noun
-            before.pop()
-        return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._gender_of}
+        earlier = [word.text for word in words[max(0, index - 2) : index]]
+        if earlier and earlier[-1] in self._gender_of and earlier[-1] not in self.slots:  # the article of the noun
+            earlier.pop()
+        return bool(earlier) and earlier[-1] in self.slots and words[index].text not in {*self.slots, *self._gender_of}
 
     def _ending_gender(self, word: str) -> str | None:
         """Return the only gender whose endings a noun can have; verbs are no nouns."""

@@ -29,7 +29,7 @@ MEASURED = "measured"
 def check_chain(ratings: Sequence[RatingDocument]) -> Kind:
     """Check that ratings can be composed, and return the kind of the chain.
 
-    Raise `OutOfBounds` if there are too few or too many ratings, and `Incompatible` with the link if a link was rated
+    Raise `OutOfBounds` if there are too few or too many ratings, and `Incompatible`, with the link, if one was rated
     for another attribute than the first, is of a kind that cannot follow the link before it, or was rated on records
     although it would receive texts.
     """

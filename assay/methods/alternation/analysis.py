@@ -463,6 +463,7 @@ def _judged_labels(answers: Answers, requested_labels: Sequence[str]) -> tuple[s
 def _common_detail(
     answers: Answers, complete_indices: Sequence[int], not_within: Sequence[str]
 ) -> parts.AlternationComponent:
+    """Return the details that all outputs share; `not_within` are columns that could have strata and were left out."""
     return parts.AlternationComponent(
         values=tuple(answers.values),
         profiles=ProfilesDocument(len(answers.cases), len(complete_indices)),

@@ -259,7 +259,8 @@ def _judge_outcome(
 ) -> Component:
     """Judge one outcome: differences between values (step 1), and between values with tied contents (step 2).
 
-    `losses` are differences between values in the share of lost replies, which are judged with the outcome.
+    `losses` are differences between values in the share of lost replies, which are judged with the outcome. `counts`
+    are of a judge's replies, if the outcome is in these; by default, of the writer's.
     """
     name, table = outcome.name, tally.table(outcome.numbers)
     complete_indices = np.flatnonzero(~np.isnan(table).any(axis=1))
@@ -273,11 +274,11 @@ def _judge_outcome(
     outputs = complete_table / outcome.unit
     profiles = Profiles(outputs, tally.values, numbered_clusters(cases))
     try:
-        pairs, gaps, hidden_in_strata = _draw_effects(profiles, cases, tie_share, outcome.limit, rng)
+        by_pair, gaps, hidden_in_strata = _draw_effects(profiles, cases, tie_share, outcome.limit, rng)
     except EvidenceError as error:
         return measurement.impossible(error)
     hidden = (*hidden_in_strata, *losses)
-    differences = np.stack([*pairs.values()], axis=1)
+    differences = np.stack([*by_pair.values()], axis=1)
     measurement.detail = replace(
         detail,
         scale=outcome.unit if name == SCORE else None,
@@ -288,7 +289,7 @@ def _judge_outcome(
             parts.DifferenceDocument(
                 a, b, _mean_shift(complete_table, profiles.values, a, b), EffectDocument.of(interval_of(draws))
             )
-            for (a, b), draws in pairs.items()
+            for (a, b), draws in by_pair.items()
         ),
         noise=_noise_document(tally, outcome, set(complete_indices.tolist())),
         hidden=hidden_documents(hidden),
@@ -302,20 +303,20 @@ def _judge_outcome(
     )
     return measurement.conclude(
         evidence,
-        lambda letter: _reason_for(letter, name, pairs, gaps),
+        lambda letter: _reason_for(letter, name, by_pair, gaps),
         {"step_1": largest_interval(differences), "step_2": largest_interval(gaps)},
         lost=_lost_changes(tally, outcome, outputs, len(cases), tie_share),
     )
 
 
-def _reason_for(letter: Letter, name: str, pairs: Mapping[tuple[str, str], Floats], gaps: Floats) -> Reason:
+def _reason_for(letter: Letter, name: str, by_pair: Mapping[tuple[str, str], Floats], gaps: Floats) -> Reason:
     """Return the reason for a letter, with the largest difference between two values."""
-    first, second = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
+    first, second = max(by_pair, key=lambda pair: abs(float(by_pair[pair].mean())))
     facts = {
         "output": name,
         "from": first,
         "to": second,
-        "shift": float(pairs[first, second].mean()),
+        "shift": float(by_pair[first, second].mean()),
         "step_2": float(np.abs(gaps).max(axis=1).mean()),
         "unit": UNITS[name],
     }
@@ -339,14 +340,14 @@ def _draw_effects(
     except ZeroVariance:  # such as no refusal at all: every effect is 0
         value_pairs = list(combinations(profiles.values, 2))
         return {pair: np.zeros(DRAWS) for pair in value_pairs}, np.zeros((DRAWS, len(value_pairs))), ()
-    pairs = {pair: draws * scale for pair, draws in paired_draws(profiles, pair_rng).items()}
+    by_pair = {pair: draws * scale for pair, draws in paired_draws(profiles, pair_rng).items()}
     gaps = tied_draws(profiles, [side_names.index(side) for side in sides], tie_share, gap_rng) * scale
     frames = [case.clusters[FRAME] for case in cases]
     kinds = [kinds_of_prompts().get(frame, frame) for frame in frames]  # a frame of the request is its own kind
     prior_spread = PRIOR * limit / scale  # in standard deviations of the output
     families = {"side": _large_strata(sides), "kind": _large_strata(kinds)}
     hidden = stratum_effects(profiles, families, prior_spread, strata_rng)
-    return pairs, gaps, tuple(replace(effect, draws=effect.draws * scale, limit=limit) for effect in hidden)
+    return by_pair, gaps, tuple(replace(effect, draws=effect.draws * scale, limit=limit) for effect in hidden)
 
 
 def _large_strata(strata: Sequence[str]) -> NDArray[np.str_]:
