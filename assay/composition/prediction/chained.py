@@ -143,7 +143,7 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
         weight = rng.gamma(count, size=draws)
         output_shares: Floats = np.broadcast_to(np.array(path.final_shares), (draws, outputs))
         for missing, onward_matrix, visits in zip(path.missing, onward_matrices, visit_counts, strict=True):
-            if any(missing):
+            if any(missing):  # the matrices replace these answers
                 output_shares = output_shares + np.array(missing) @ onward_matrix
                 unmeasured[:, path.row] += weight * (visits @ np.array(missing))
         weighted_shares[:, path.row] += weight[:, None] * output_shares

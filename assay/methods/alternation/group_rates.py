@@ -32,10 +32,7 @@ def impact_ratios(scores: Floats, task: JudgingTask, rng: np.random.Generator) -
     Interval by the delta method: r + draws of ``mean(score_v - r*score_h) / mean(score_h)``, where h is the value with
     the highest mean score. A value whose mean score is 0 has no ratio.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (cases, values)
-        Scores of the label, in [0, 1], as the service gave them; NaN for a missing answer.
+    `scores`, shape (cases, values), are in [0, 1], as the service gave them; NaN for a missing answer.
     """
     scores, values = scores[task.complete_indices], task.answers.values
     means = scores.mean(axis=0)

@@ -391,4 +391,5 @@ def _reason_for(letter: Letter, words: AssociationWords, evidence: Evidence, gap
     facts |= {"low": gap.low, "high": gap.high}
     if letter is Letter.UCS:
         return Reason("no-nearer", facts, words.name)
-    return Reason(f"nearer-to-{'own' if gap.estimate > 0 else 'others'}-stereotypes", facts, words.name)
+    whose = "own" if gap.estimate > 0 else "others"
+    return Reason(f"nearer-to-{whose}-stereotypes", facts, words.name)

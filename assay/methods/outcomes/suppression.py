@@ -175,7 +175,7 @@ class _Counts:
         target_row = hstack([movable_membership[[target]], csr_array((1, slack_count))], format="csr")
         solution = milp(
             np.concatenate([np.zeros(move_count), costs, costs]),
-            constraints=[LinearConstraint(visible_rows, 0, 0), LinearConstraint(target_row, growth, growth)],
+            constraints=[LinearConstraint(visible_rows, lb=0, ub=0), LinearConstraint(target_row, growth, growth)],
             bounds=Bounds(
                 np.concatenate([-self.people[movable], np.zeros(slack_count)]),
                 np.full(move_count + slack_count, self.people.sum() + growth),
