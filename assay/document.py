@@ -353,7 +353,7 @@ def as_json(value: object) -> Any:
         if entry is not default:
             json_object[key] = as_json(entry)
         elif is_always_written:
-            json_object[key] = default if isinstance(default, bool) else None
+            json_object[key] = default if isinstance(default, bool) else None  # other defaults are empty
     return json_object
 
 
@@ -386,13 +386,15 @@ def read_rating(
 
 
 def read_json(kind: type[D], value: object, text: Text = str) -> D:
-    """Read JSON as a dataclass or a list of them; fields that are absent or of another type have their default.
+    """Read JSON as a dataclass or a tuple of them; fields that are absent or of another type have their default.
 
     Ratings of earlier versions lack fields, and documents also come from files. So a value of another type, NaN and
-    infinity count as absent, as do such elements of a list or an object.
+    infinity count as absent, as do such elements of a list or an object. All strings are passed through `text`.
     """
     result = _make_reader(cast("Any", kind), text)(value)
-    return cast("D", (NO_ITEMS if get_origin(kind) is tuple else kind()) if result is _ABSENT else result)
+    if result is _ABSENT:
+        result = NO_ITEMS if get_origin(kind) is tuple else kind()
+    return cast("D", result)
 
 
 @cache

@@ -75,7 +75,10 @@ def known_names(name: str, candidates: Iterable[str]) -> str:
         part.strip(" )").casefold(): full_name for full_name in reversed(names) for part in full_name.split("(")
     }
     near_names = get_close_matches(name[:100].casefold(), by_spelling, n=1, cutoff=0.7)  # [:100] bounds the time
-    suggestion = f"; did you mean {by_spelling[near_names[0]].split(' (')[0]!r}? Known: " if near_names else "; known: "
+    suggestion = "; known: "
+    if near_names:
+        nearest_name, _, _ = by_spelling[near_names[0]].partition(" (")
+        suggestion = f"; did you mean {nearest_name!r}? Known: "
     remainder = f" and {len(names) - MOST_KNOWN} more" if len(names) > MOST_KNOWN else ""
     return f"{suggestion}{', '.join(names[:MOST_KNOWN])}{remainder}" if names else ""
 

@@ -295,8 +295,8 @@ class Session:
             self.asked += 1
             self.failed += not observation.reply.ok
             failure = observation.reply.failure
-            sent = failure is None or failure.code != BUDGET
-            self.sent[type(observation.probe.ask)] += sent
+            was_sent = failure is None or failure.code != BUDGET
+            self.sent[type(observation.probe.ask)] += was_sent
         if observation.reply.ok:  # failures are not remembered, so that the same question can be asked again
             self._known_replies[observation.probe.question] = observation.reply
             self._known_replies.move_to_end(observation.probe.question)

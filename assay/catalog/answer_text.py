@@ -84,9 +84,10 @@ def normalise_answer(text: str) -> str:
         if (unescaped_text := unescape(text)) == text:
             break
         text = unescaped_text
-    text = _HTML_TAG.sub("", text).translate(_SIGNS)
+    text = _HTML_TAG.sub("", text).translate(_SIGNS)  # before NFKC, which splits an acute accent
     visible = (char for char in text if char not in _IGNORED and (char in "\n\t" or category(char) not in {"Cf", "Cc"}))
-    return _LOOSE_APOSTROPHE.sub(r"\1'", normalize("NFKC", "".join(visible)).translate(_SIGNS))
+    plain_text = normalize("NFKC", "".join(visible)).translate(_SIGNS)  # again: NFKC makes a "`" of one of full width
+    return _LOOSE_APOSTROPHE.sub(r"\1'", plain_text)
 
 
 def plain_label(label: str) -> str:
@@ -113,7 +114,8 @@ def _unwrap_json(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     while isinstance(value, dict | list) and len(value) == 1:
-        value = next(iter(answers_of_json(value, frozenset())), None) if isinstance(value, dict) else value[0]
+        answers = answers_of_json(value, keys=frozenset()) if isinstance(value, dict) else value
+        value = answers[0] if answers else None
     return value if isinstance(value, str) else text
 
 
@@ -126,8 +128,9 @@ def answers_of_json(members: Mapping[str, object], keys: frozenset[str]) -> list
     values: list[object] = []
     for key, value in members.items():
         words = set(re.split(r"[\W_]+", str(key).casefold()))
-        may_hold_answer = len(members) == 1 or (words & keys and words <= keys | _QUALIFIERS)
-        if may_hold_answer and not any(map(compiled("decision", "losing").fullmatch, words)) and value not in values:
+        names_answer = words & keys and words <= keys | _QUALIFIERS
+        is_losing = any(map(compiled("decision", "losing").fullmatch, words))
+        if (len(members) == 1 or names_answer) and not is_losing and value not in values:
             values.append(value)
     return values
 

@@ -48,7 +48,7 @@ class ChoiceWords(Bounded):
         """Raise if the lists do not allow a forced choice."""
         super().__post_init__()
         cues = [cue for pair in self.cues for cue in pair]
-        check_words("cues", cues, unique=False)
+        check_words("cues", cues, unique=False)  # several pairs may share a word
         check_words("concepts", tuple(self.concepts))
         check_words("controls", self.controls)
         for index, (first, second) in enumerate(self.cues):

@@ -71,7 +71,6 @@ def mentioned(attribute: Attribute, mention: Mention, language: str = ENGLISH) -
     Raise `SpecificationError` about ``texts.mention``, if the catalog has no such words (for ``explicit`` also none of
     `profiles.people`).
     """
-    alternative = "explicit" if mention == "name" else "name"
     if language != ENGLISH:
         mentions = translated_mentions(attribute, mention, language, _mentioned_ages())
     else:
@@ -79,6 +78,7 @@ def mentioned(attribute: Attribute, mention: Mention, language: str = ENGLISH) -
     if mention == "explicit" and not mentions:
         mentions = people(attribute, language)
     if not mentions:
+        alternative = "explicit" if mention == "name" else "name"
         suffix = "" if language == ENGLISH else f" in {language}"
         message = f"the catalog has no words that mention {attribute.name} by {mention}{suffix}"
         message += f"; try {alternative}, or name people"

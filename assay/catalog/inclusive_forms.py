@@ -60,7 +60,8 @@ def marks_as_slashes(text: str) -> str:
 
     Emphasis (``**word**``) is dropped, and all brackets are round or square ones.
     """
-    return _SIGN_WITHIN.sub("/", without_dots(_CAMEL_CASE.sub("/", _EMPHASIS.sub(r"\2", text.translate(_BRACES)))))
+    plain_text = _EMPHASIS.sub(r"\2", text.translate(_BRACES))
+    return _SIGN_WITHIN.sub("/", without_dots(_CAMEL_CASE.sub("/", plain_text)))
 
 
 def without_dots(text: str) -> str:
@@ -83,6 +84,7 @@ def _is_same_noun(text: str, end: int, begin: int, other_end: int) -> bool:
         return False
     matches = [_WORD.match(without_accents(text[start:])) for start in (end, other_end)]
     nouns = [match[1] for match in matches if match is not None]
+    # the letters with which both nouns begin; what the shorter noun has beyond them is its ending
     stem_length = sum(1 for _ in takewhile(lambda letters: len({*letters}) == 1, zip(*nouns, strict=False)))
     return len(nouns) == len(matches) and stem_length >= max(SHORTEST_STEM, min(map(len, nouns)) - ENDING)
 
@@ -128,10 +130,11 @@ class InclusiveForms:
                 continue
             if self._joint_pattern.fullmatch(text[end:begin]) or _is_same_noun(text, end, begin, other_end):
                 return True
-        if not self.persons or (noun := self._person_pattern.match(text, end)) is None:
+        # "la persona": the gender of the first article is the noun's and not the person's, unless other marks differ
+        if not self.persons or (noun_match := self._person_pattern.match(text, end)) is None:
             return False
         has_one_value = all(other_value == value for _, _, other_value in other_marks)
-        return has_one_value and _APPOSITION.match(text, noun.end()) is None
+        return has_one_value and _APPOSITION.match(text, noun_match.end()) is None
 
     def names_a_person(self, text: str, end: int) -> bool:
         """Return whether a noun with one grammatical gender for everybody follows the article that ends at `end`."""

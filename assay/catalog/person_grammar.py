@@ -123,7 +123,7 @@ class PersonGrammar:
         speaker_genders = {gender for gender, pattern in self.speaker.items() if re.search(rf"\b(?:{pattern})\b", text)}
         genders = [self._read_noun(text, words, *place, spoken=bool(self.slots) and person is None) for place in places]
         if genders:
-            if speaker_genders and set(genders) != speaker_genders:  # a verb contradicts a noun for women only
+            if speaker_genders and set(genders) != speaker_genders:  # a verb overrides nouns, but for women
                 return speaker_genders.pop() if len(speaker_genders) == 1 and "she" not in genders else None
             if len(set(genders)) > 1:  # the nouns contradict each other
                 return None
@@ -181,7 +181,7 @@ class PersonGrammar:
             determiner_gender = _matching_gender(self.phrases, phrase) or determiner_gender
         readings = {reading for reading in (gender, determiner_gender) if reading}
         paired = any(noun.paired for noun in nouns)
-        if len(readings) > 1:  # "la juez": the noun has no form for women; "un ama": it has no form for men
+        if len(readings) > 1:  # "la juez": no form for women; "un ama": no form for men; women in both
             return None if paired else "she"
         base = any(noun.base for noun in nouns)
         # the subject comes first, or is "I" and the noun says what I am
@@ -247,10 +247,10 @@ class PersonGrammar:
             return False
         if not self.slots:
             return True
-        before = [word.text for word in words[max(0, index - 2) : index]]
-        if before and before[-1] in self._gender_of and before[-1] not in self.slots:  # the article of the noun
-            before.pop()
-        return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._gender_of}
+        earlier = [word.text for word in words[max(0, index - 2) : index]]
+        if earlier and earlier[-1] in self._gender_of and earlier[-1] not in self.slots:  # the article of the noun
+            earlier.pop()
+        return bool(earlier) and earlier[-1] in self.slots and words[index].text not in {*self.slots, *self._gender_of}
 
     def _ending_gender(self, word: str) -> str | None:
         """Return the only gender whose endings a noun can have; verbs are no nouns."""

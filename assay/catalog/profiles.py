@@ -101,9 +101,9 @@ def exchanged_words(attribute: Attribute) -> Mapping[str, tuple[tuple[str, str],
         by_part = [exchanged_words(part) for part in attribute.parts]  # a value's name lists the values of the parts
         return {
             value.name: tuple(
-                word
-                for part_words, part_value in zip(by_part, value.name.split(", "), strict=True)
-                for word in part_words[part_value]
+                pair
+                for part_pairs, part_value in zip(by_part, value.name.split(", "), strict=True)
+                for pair in part_pairs[part_value]
             )
             for value in attribute.values
         }

@@ -65,19 +65,19 @@ def is_shipped(name: str | None) -> bool:
     return name is None or name in specifications()
 
 
-def shipped_words(kind: type[W], name: str | None, attribute: str) -> W:
-    """Return words of a kind: those of the named specification or, without a name, the attribute's default.
+def shipped_words(words_class: type[W], name: str | None, attribute: str) -> W:
+    """Return words of a class: those of the named specification or, without a name, the attribute's default.
 
     Raise `UnknownName` if there are no such words, or if the specification is of another kind.
     """
     words_by_name = {
         known_name: specification.words
         for known_name, specification in specifications().items()
-        if isinstance(specification.words, kind)
+        if isinstance(specification.words, words_class)
     }
     if name is not None:
         if name not in words_by_name:
-            raise UnknownName(f"specification for {kind.kind}", name, words_by_name, "specification")
+            raise UnknownName(f"specification for {words_class.kind}", name, words_by_name, "specification")
         return words_by_name[name]
     for words in words_by_name.values():
         if words.attribute == attribute:
@@ -111,7 +111,7 @@ def _contrast_specifications(attribute_name: str) -> Iterator[Specification]:
     groups = {"first": contrast["first"], "second": contrast["second"]}
     terms = {"first_terms": contrast["first_terms"], "second_terms": contrast["second_terms"]}
     concepts = [*contrast["first_terms"], *contrast["second_terms"]]
-    # three times the first side, then the second
+    # each of the three has an entry for the first group, then one for the second
     by_group = zip(groups.values(), terms.values(), zip(*contrast["cues"], strict=True), strict=True)
     group_cues, stereotypes = {}, {}
     for group, stereotype, cues in by_group:
@@ -141,6 +141,7 @@ def _freeze(raw: object) -> Any:
 
 
 def _fill_choices(raw: Json) -> JsonObject:
+    """Fill in the control words, and the share of women of each concept, which is known of occupations only."""
     concepts = raw["concepts"]
     shares: dict[str, float | None]
     if concepts == "occupations":  # stands for all occupations of the catalog whose share of women is known
@@ -158,6 +159,7 @@ def _fill_association(raw: Json) -> JsonObject:
     """Fill in the control words, except words that a group already has."""
     group_words = {word for field in ("protected", "attributes") for words in raw[field].values() for word in words}
     controls = {
+        # unless the field has words or names a shared list: the shared list of its name
         kind: [word for word in _control_words(raw.get(kind, kind)) if word not in group_words]
         for kind in ("human", "neutral")
     }

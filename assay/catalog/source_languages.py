@@ -83,10 +83,10 @@ class SourceLanguage:
     def read(self, sentence: str, residual: str) -> str:
         """Return the gender that pronouns and nouns of a sentence show; `residual` if they show none or both."""
         text = plain(marks_as_slashes(normalise_answer(sentence)))
-        pronoun_values = {name for _, _, name in self._pronouns.places(text)}
-        if (noun := self.grammar.read(self._pronouns.without(text))) in GENDERS:
-            pronoun_values.add(str(noun))
-        return pronoun_values.pop() if len(pronoun_values) == 1 else residual
+        genders = {name for _, _, name in self._pronouns.places(text)}
+        if (noun_gender := self.grammar.read(self._pronouns.without(text))) in GENDERS:
+            genders.add(str(noun_gender))
+        return genders.pop() if len(genders) == 1 else residual
 
     @cached_property
     def common_words(self) -> frozenset[str]:

@@ -142,14 +142,9 @@ class VisualWords(TermLists):
         """Raise if the lists do not allow a stereotype score."""
         super().__post_init__()
         refuse_shared(self.lists)
-        refuse_shared(
-            {
-                "first": (self.first,),
-                "second": (self.second,),
-                "first_names": self.first_names,
-                "second_names": self.second_names,
-            }
-        )
+        # apart from the terms: labels and names are read in answers, where no term is looked for
+        names = {"first_names": self.first_names, "second_names": self.second_names}
+        refuse_shared({"first": (self.first,), "second": (self.second,), **names})
         self.refuse_neutral_only("a term that the stereotype ties to a label is needed")
 
     @property

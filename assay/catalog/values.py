@@ -178,11 +178,12 @@ class Attribute:
         code = language.partition("-")[0].lower()
         if code in self.grammar and (person is not None or code not in self.one_hop):
             return self.grammar[code].read(sentence, person)
-        lexicon, forms = _find_lexicon(self.one_hop, self.name, language), self.inclusive.get(code, InclusiveForms())
+        lexicon = _find_lexicon(self.one_hop, self.name, language)
+        inclusive_forms = self.inclusive.get(code, InclusiveForms())
         text = plain(marks_as_slashes(normalise_answer(sentence)))
         marks = list(lexicon.places(text))
         value_marks = [(start, end, name) for start, end, name in marks if name in self.value_names]
-        if forms.include_both(text, value_marks):
+        if inclusive_forms.include_both(text, value_marks):
             return NEUTRAL
         if by_grammar and code in self.grammar:
             return self.grammar[code].read(text)
@@ -194,9 +195,9 @@ class Attribute:
             name != value and text[end:start].isspace() and not text[:begin].strip() for start, _, name in value_marks
         )
         # "La persona, un hombre": the article is that of the noun and says nothing of the gender
-        agrees_with_noun = value in self.value_names and forms.names_a_person(text, end)
-        shows_nothing = value in UNREADABLE or has_unjoined or agrees_with_noun or forms.unclear(text, end)
-        return None if shows_nothing else value
+        agrees_with_noun = value in self.value_names and inclusive_forms.names_a_person(text, end)
+        is_unclear = has_unjoined or agrees_with_noun or inclusive_forms.unclear(text, end)
+        return None if is_unclear or value in UNREADABLE else value
 
     def elides(self, sentence: str, language: str) -> bool:
         """Return whether the first article of a translated sentence is elided ("L'"), so that it shows no value."""
@@ -267,11 +268,11 @@ def _combine_attributes(names: tuple[str, ...], field: str) -> Attribute:
     for cell in cells:
         adjectives = [value.forms["adjective"] for value in cell if "adjective" in value.forms]
         clauses = [value.forms["clause"] for value in cell if "clause" in value.forms]
-        nouns = persons[next((value.name for value in cell if gender_slot in value.forms), "anyone")]
+        gender = next((value.name for value in cell if gender_slot in value.forms), "anyone")
         if len(adjectives) + len(clauses) + bool(gender_slot) != len(cell):  # each part needs one word in the phrase
             raise SpecificationError(f"the values of {AND.join(names)} have no words that can be combined", field)
         before_noun = "".join(f"{adjective} " for adjective in adjectives)
-        phrases = tuple(" ".join([noun.replace("{adjectives} ", before_noun), *clauses]) for noun in nouns)
+        phrases = tuple(" ".join([noun.replace("{adjectives} ", before_noun), *clauses]) for noun in persons[gender])
         values.append(Value(", ".join(value.name for value in cell), forms={}, nouns=phrases))
     return Attribute(
         name=AND.join(names),

@@ -244,11 +244,11 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
     weights: dict[Word, float] = {(): 1.0}
     for service in probabilities:
         _check_distribution(service)
-        longer_words: dict[Word, float] = {}
+        longer_weights: dict[Word, float] = {}
         for (word, weight), letter in product(weights.items(), Letter):
             longer_word = _shorten((*word, letter), table)
-            longer_words[longer_word] = longer_words.get(longer_word, 0.0) + weight * service.of(letter)
-        weights = longer_words
+            longer_weights[longer_word] = longer_weights.get(longer_word, 0.0) + weight * service.of(letter)
+        weights = longer_weights
     p_by_letter = dict.fromkeys(Letter, 0.0)
     p_no_letter = p_contradiction = 0.0
     for word, weight in weights.items():

@@ -29,13 +29,9 @@ MEASURED = "measured"
 def check_chain(ratings: Sequence[RatingDocument]) -> Kind:
     """Check that ratings can be composed, and return the kind of the chain.
 
-    Raises
-    ------
-    OutOfBounds
-        If there are too few or too many ratings.
-    Incompatible
-        If a link was rated for another attribute than the first, is of a kind that cannot follow the link
-        before it, or was rated on records although it would receive texts. The error names the link.
+    Raise `OutOfBounds` if there are too few or too many ratings, and `Incompatible`, with the link, if one was rated
+    for another attribute than the first, is of a kind that cannot follow the link before it, or was rated on records
+    although it would receive texts.
     """
     kind = kind_of_chain([_service_kind(rating) for rating in ratings])
     attribute = ratings[0].attribute

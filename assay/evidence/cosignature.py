@@ -87,7 +87,7 @@ def cosign(text: str, witness: VerifierKey, sign: Sign, time_s: int) -> str:
 
 
 def cosignature_in(
-    text: str, lines: Sequence[str], witness: VerifierKey, is_signature: IsSignature
+    text: str, signature_lines: Sequence[str], witness: VerifierKey, is_signature: IsSignature
 ) -> Cosignature | None:
     """Return the cosignature by a witness among the signature lines of a note; ``None`` if it has none.
 
@@ -95,7 +95,7 @@ def cosignature_in(
     the witness, and its signature is invalid.
     """
     line_start = f"{DASH} {witness.name} "
-    for line in lines:
+    for line in signature_lines:
         cosignature = decode_base64(line.removeprefix(line_start)) if line.startswith(line_start) else b""
         if cosignature[:HINT_BYTES] != witness.key_id:  # another witness, or another key of the same name
             continue
@@ -127,14 +127,14 @@ class AddCheckpoint:
             head, _, note = body.decode("utf-8").partition("\n\n")
         except UnicodeDecodeError:
             raise BadCheckpoint("the request is not UTF-8 text") from None
-        first_line, *steps = head.split("\n")
+        first_line, *proof_lines = head.split("\n")
         size_match = _OLD_SIZE.fullmatch(first_line)
         if size_match is None:
             raise BadCheckpoint("a request begins with the line `old N`, where N is the size of the older head")
-        if len(steps) > MOST_PROOF_LINES:
+        if len(proof_lines) > MOST_PROOF_LINES:
             raise BadCheckpoint(f"a consistency proof has at most {MOST_PROOF_LINES} lines")
-        proof = tuple(decode_base64(step) for step in steps)
-        if any(len(step) != HASH_BYTES for step in proof):
+        proof = tuple(map(decode_base64, proof_lines))
+        if any(len(node) != HASH_BYTES for node in proof):
             raise BadCheckpoint(f"a hash of the consistency proof does not have {HASH_BYTES} bytes")
         return cls(int(size_match[1]), proof, note)
 

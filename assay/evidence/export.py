@@ -55,7 +55,7 @@ class ExportWriter:
     """Writer of an export: returns its lines part by part, and seals the last with the digest of all others."""
 
     def __init__(self) -> None:
-        self._digest, self._lines = hashlib.sha256(), 0
+        self._digest, self._line_count = hashlib.sha256(), 0
 
     def opening(
         self, rating: Json, envelopes: Sequence[Json] = (), keys: Sequence[Json] = (), unmasked: Json | None = None
@@ -75,13 +75,13 @@ class ExportWriter:
 
     def closing(self, signers: Mapping[str, Sign]) -> bytes:
         """Return the last line: the seal over all lines before it, signed by the given signers, if any."""
-        payload = _seal_payload(self._digest.hexdigest(), self._lines)
+        payload = _seal_payload(self._digest.hexdigest(), self._line_count)
         return line({"part": "end", "seal": envelope(SEAL_TYPE, payload, signers)})
 
     def _write_line(self, value: Json) -> bytes:
         line_bytes = line(value)
         self._digest.update(line_bytes)
-        self._lines += 1
+        self._line_count += 1
         return line_bytes
 
 
@@ -93,7 +93,7 @@ class Export:
     unmasked: JsonObject | None
     envelopes: list[OpenedEnvelope]
     keys: JsonObject
-    _lines: Iterator[JsonObject] = field(repr=False)
+    _parts: Iterator[JsonObject] = field(repr=False)
     evidence: EvidenceTree = field(default_factory=EvidenceTree)
     seal: OpenedEnvelope | None = None
 
@@ -102,7 +102,7 @@ class Export:
 
         Raise `BrokenExport` if the file is cut short, altered, or goes on after its end.
         """
-        for part in self._lines:
+        for part in self._parts:
             if part.get("part") == "end":
                 self.seal = part["seal"]
             else:
@@ -206,7 +206,7 @@ class Unrolling:
     def accept(self, probes: Sequence[Probe], record_by_unit: Mapping[str, Observation]) -> list[Observation]:
         """Return the records of the batch's next probes in order; raise `RecordIncomplete` if one does not match."""
         observations = [_recorded_observation(probe, record_by_unit) for probe in probes]
-        if self._records_left > 0:
+        if self._records_left > 0:  # `advance` sends the replies of all but the last batch
             self._replies += [observation.reply for observation in observations]
         return observations
 

@@ -129,7 +129,7 @@ def proves_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
             return False
         if position & 1 or position == last:
             head = node_hash(step, head)
-            while not position & 1 and position:
+            while not position & 1 and position:  # levels where the node has no sibling
                 position, last = position >> 1, last >> 1
         else:
             head = node_hash(head, step)
@@ -182,7 +182,7 @@ def proves_growth(before: int, after: int, older_head: bytes, head: bytes, proof
             return False
         if position & 1 or position == last:
             older, newer = node_hash(step, older), node_hash(step, newer)
-            while not position & 1 and position:
+            while not position & 1 and position:  # levels where the node has no sibling
                 position, last = position >> 1, last >> 1
         else:
             newer = node_hash(newer, step)

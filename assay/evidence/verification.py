@@ -83,7 +83,7 @@ def check_commitment(rating: Json) -> Check | None:
     mismatch = (
         f"experiment, seed and nonce have the digest {digest}, and the job committed to {commitment.get('digest')}"
     )
-    return Check("commitment", None if digest == commitment.get("digest") else mismatch, digest)
+    return Check("commitment", wrong=None if digest == commitment.get("digest") else mismatch, found=digest)
 
 
 def check_unmasked(rating: Json, unmasked: Json) -> Check:
@@ -119,7 +119,8 @@ def check_replay(rating: Json, replayed: RatingDocument) -> Iterator[Check]:
     for name in ("letter", "probabilities"):
         agrees = _roundings(original.get(name), replay.get(name)) is not None
         in_file = f"{_brief(rating.get(name))} in the file"
-        yield Check(f"replayed {name}", None if agrees else f"{in_file}, {_brief(replay.get(name))} replayed", in_file)
+        wrong = None if agrees else f"{in_file}, {_brief(replay.get(name))} replayed"
+        yield Check(f"replayed {name}", wrong, found=in_file)
     names = sorted({*original, *replay})
     roundings_by_name = {name: _roundings(original.get(name), replay.get(name)) for name in names}
     differing = [name for name, roundings in roundings_by_name.items() if roundings is None]

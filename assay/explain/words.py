@@ -244,6 +244,6 @@ class Vocabulary:
         cause = CAUSES.get(code) or self.phrases.get(code)
         if cause is not None:
             return cause
-        if status := re.fullmatch(r"http-(\d{3})", code):
-            return f"the service answered with HTTP status {status[1]}"
+        if status_match := re.fullmatch(r"http-(\d{3})", code):
+            return f"the service answered with HTTP status {status_match[1]}"
         return code.replace("-", " ")

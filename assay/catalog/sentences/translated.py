@@ -31,7 +31,7 @@ def sentence_languages() -> tuple[str, ...]:
 
 def sentence_table(language: str, field: str = "texts.language") -> Mapping[str, Any]:
     """Return the table of a language other than English; raise `UnknownName` about the request's `field`."""
-    if language not in sentence_languages()[1:]:
+    if language not in sentence_languages()[1:]:  # the first is English
         raise UnknownName("language with sentences", language, sentence_languages(), field)
     return read_table(f"sentences/{language}")
 
@@ -89,7 +89,8 @@ def add_adjective(noun: str, words: str | Sequence[str], gender: int) -> str:
     The adjective's form for `gender` replaces ``{adjective}``, or follows the noun; a phrase follows the noun.
     """
     if isinstance(words, str):
-        return f"{noun.replace(f'{_SLOT} ', '')} {words}"
+        noun_without_slot = noun.replace(f"{_SLOT} ", "")
+        return f"{noun_without_slot} {words}"
     return noun.replace(_SLOT, words[gender]) if _SLOT in noun else f"{noun} {words[gender]}"
 
 

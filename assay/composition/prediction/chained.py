@@ -36,13 +36,13 @@ def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generato
     """Draw the transition matrix of a chain as the product of its services' matrices, draw by draw."""
     first, *later_services = services
     transitions = draw_transitions(first.table, rng, draws)
-    chain_concordance = _draw_content(first, transitions, rng)
+    chain_concordance = _draw_concordance(first, transitions, rng)
     unmeasured_share = np.zeros(transitions.shape[:2])
     for service in later_services:
         unmeasured_share += transitions[:, :, -1]  # reaches this service without a value
         service_matrix = draw_square(service, rng, draws)
         asked_rows = service_matrix[:, : len(service.rows)]  # without the row for text without a value
-        own_concordance = _draw_content(service, asked_rows, rng)
+        own_concordance = _draw_concordance(service, asked_rows, rng)
         chain_concordance = _carry_over(transitions, chain_concordance, service_matrix, own_concordance)
         transitions = transitions @ service_matrix
     return ChainDraws(transitions, chain_concordance, np.minimum(unmeasured_share, 1.0))
@@ -56,7 +56,7 @@ def draw_square(service: TransitionEvidence, rng: np.random.Generator, draws: in
     return draw_transitions(np.vstack([service.table, np.zeros(len(service.outputs), dtype=np.int64)]), rng, draws)
 
 
-def _draw_content(service: TransitionEvidence, transitions: Floats, rng: np.random.Generator) -> Floats | None:
+def _draw_concordance(service: TransitionEvidence, transitions: Floats, rng: np.random.Generator) -> Floats | None:
     return draw_excess_concordance(service.equal, service.pairs, transitions, rng)
 
 
@@ -94,11 +94,10 @@ def _carry_over(
         p_two_values = 1.0 - p_one_value
         p_same_input = np.clip(p_one_value + chain_concordance, 0.0, 1.0)
         p_same_answer_to_different = np.einsum("dij,dij->d", joint, p_same) - np.einsum("dii,dii->d", joint, p_same)
-        scale_of_different = np.divide(
-            1.0 - p_same_input, p_two_values, out=np.zeros(len(chain)), where=p_two_values > 0
-        )
+        # from the probability of two values by chance to that with the chain's excess concordance
+        scale = np.divide(1.0 - p_same_input, p_two_values, out=np.zeros(len(chain)), where=p_two_values > 0)
         by_chance = np.einsum("dv,dv->d", transitions_after[:, a], transitions_after[:, b])
-        excess += p_same_input + scale_of_different * p_same_answer_to_different - by_chance
+        excess += p_same_input + scale * p_same_answer_to_different - by_chance
     return np.asarray(excess / len(pairs), dtype=float)
 
 
@@ -144,7 +143,7 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
         weight = rng.gamma(count, size=draws)
         output_shares: Floats = np.broadcast_to(np.array(path.final_shares), (draws, outputs))
         for missing, onward_matrix, visits in zip(path.missing, onward_matrices, visit_counts, strict=True):
-            if any(missing):
+            if any(missing):  # the matrices replace these answers
                 output_shares = output_shares + np.array(missing) @ onward_matrix
                 unmeasured[:, path.row] += weight * (visits @ np.array(missing))
         weighted_shares[:, path.row] += weight[:, None] * output_shares
@@ -198,8 +197,8 @@ def _later_products(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floa
     visit_counts: list[Floats] = []
     for matrix in reversed(matrices):
         visits = np.zeros(matrix.shape[:2])
-        visits[:, -1] = 1.0
-        if visit_counts:
+        visits[:, -1] = 1.0  # the last input, text without a value, is received by this service itself
+        if visit_counts:  # and by later ones, which receive its outputs
             visits += (matrix @ visit_counts[0][:, :, None])[:, :, 0]
         visit_counts.insert(0, visits)
         onward_matrices.insert(0, matrix @ onward_matrices[0] if onward_matrices else matrix)
@@ -210,15 +209,16 @@ def _draw_stratified_content(
     contents: Sequence[tuple[Answers, ...]], matrices: Sequence[Floats], transitions: Floats, rng: np.random.Generator
 ) -> Floats | None:
     """Excess concordance over the contents that were asked with two values; shape (draws,)."""
-    mean_matrices = [matrix.mean(axis=0) for matrix in matrices]
-    equal_pairs, pairs_by_rows = 0.0, Counter[tuple[int, int]]()
+    mean_matrices = [matrix.mean(axis=0) for matrix in matrices]  # for answers that were not recorded
+    equal_pairs, pairs_by_rows = 0.0, Counter[tuple[int, int]]()  # expected number, and number of all pairs
     for (first_answers, *others), count in Counter(contents).items():
         stage_matrices = [_fill_matrix(stage, matrix) for stage, matrix in zip(others, mean_matrices, strict=True)]
-        for (a, first_values), (b, second_values) in combinations(enumerate(first_answers), 2):
-            if first_values is not None and second_values is not None:
-                equal_pairs += count * _chance_of_equal(np.array(first_values), np.array(second_values), stage_matrices)
+        for (a, first_shares), (b, second_shares) in combinations(enumerate(first_answers), 2):
+            if first_shares is not None and second_shares is not None:
+                equal_pairs += count * _chance_of_equal(np.array(first_shares), np.array(second_shares), stage_matrices)
                 pairs_by_rows[a, b] += count
-    return draw_excess_concordance(round(equal_pairs), pairs_by_rows.total(), transitions, rng, pairs_by_rows or None)
+    pair_count = pairs_by_rows.total()
+    return draw_excess_concordance(round(equal_pairs), pair_count, transitions, rng, weights=pairs_by_rows or None)
 
 
 def _fill_matrix(answers: Answers, matrix: Floats) -> Floats:

@@ -142,19 +142,9 @@ Counts = dict[str, dict[str, dict[str, int]]]
 def with_contents(
     evidence: TransitionEvidence, observations: Iterable[Observation], attribute_name: str
 ) -> TransitionEvidence:
-    """Add the counts by content to a component's evidence.
+    """Add the counts by content to a component's evidence (`read_evidence`); raise `UnknownName` for no attribute.
 
-    Parameters
-    ----------
-    evidence : TransitionEvidence
-        A result of `read_evidence`.
-    observations, attribute_name
-        Of the rating. Only observations of the component named in `evidence` count.
-
-    Raises
-    ------
-    UnknownName
-        If no attribute has this name.
+    The observations are of the whole rating; those of other components than that named in `evidence` do not count.
     """
     return replace(evidence, contents=read_contents(observations, evidence.name, attribute(attribute_name)))
 

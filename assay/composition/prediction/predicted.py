@@ -162,15 +162,10 @@ def _is_reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
 
 
 def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[TransitionEvidence, ...], ...]:
-    """Combine the components of several ratings into chains.
+    """Combine the components of several ratings (`read_evidence`), from the first service to the last, into chains.
 
     If all ratings have the same components, components of the same name form a chain: Spanish with
     Spanish. Otherwise every component of a service is combined with every component of the next.
-
-    Parameters
-    ----------
-    ratings : sequence of sequence of TransitionEvidence
-        The components of each service, first to last (`measured_service.read_evidence`).
 
     Returns
     -------
@@ -215,7 +210,7 @@ def _assured_probability(letter: Letter, evidence: Evidence, chain: ChainDraws, 
     If the answers to a share of the texts change, a total variation distance changes by at most that
     share, and the probability that two sentences get equal outputs by at most twice that share.
     """
-    change_1, change_2 = (
+    change_1, change_2 = (  # in each step, the unmeasured share of the block in which it is largest
         (chain.unmeasured @ np.array(blocks).T).max(axis=1) for blocks in (first.unbiased, first.biased)
     )
     better, worse = (_shift_effects(evidence, sign * change_1, sign * change_2) for sign in (-1, 1))

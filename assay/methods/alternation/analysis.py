@@ -151,13 +151,13 @@ class _Output:
             profiles = Profiles(self.table, task.answers.values, task.clusters, task.rules.max_draw_weights)
             by_pair = paired_draws(profiles, pair_rng, self.draws)
             gaps = {"step_1": np.stack([*by_pair.values()], axis=1), "step_2": self._draw_group_gaps(profiles, gap_rng)}
-            tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
-            maybe_noise = task.rules.judges_strata and may_be_chance(gaps["step_1"], NO_FALSE_STRATUM)
+            tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, deviation=profiles.scale))
+            maybe_noise = task.rules.judges_strata and may_be_chance(gaps["step_1"], level=NO_FALSE_STRATUM)
             hidden = self._draw_hidden(profiles, by_pair, tolerance, rng.spawn(1)[0], maybe_noise=maybe_noise)
         except EvidenceError as error:
             return measurement.impossible(error)
-        letters, tests = self._published_letter()
-        measurement = replace(measurement, tolerance=tolerance, published=letters, units=_count_units(task.cases))
+        published, tests = self._published_letter()
+        measurement = replace(measurement, tolerance=tolerance, published=published, units=_count_units(task.cases))
         worst_pair = max(by_pair, key=lambda pair: abs(float(by_pair[pair].mean())))
         leverage = Leverage(profiles, task.cases, worst_pair)
         measurement.detail = replace(
@@ -265,10 +265,11 @@ class _Output:
             name, is_amount = amount_rows
             clusters = {kind: ids[is_amount] for kind, ids in profiles.clusters.items()}
             amount_profiles = Profiles(np.log(outputs[is_amount]), profiles.values, clusters, rules.max_draw_weights)
-            limit = limit_on("log", tolerance.delta, amount_profiles.scale) or tolerance.delta
+            limit = limit_on("log", tolerance.delta, deviation=amount_profiles.scale) or tolerance.delta
             gaps = np.stack([*paired_draws(amount_profiles, rng.spawn(1)[0], self.draws).values()], axis=1)
             samples = np.abs(fitted_together(gaps, limit, rng)).max(axis=1)
-            hidden += (HiddenEffect("stratum", name, samples, limit, bound=may_be_chance(gaps, NO_FALSE_STRATUM)),)
+            may_be_noise = may_be_chance(gaps, level=NO_FALSE_STRATUM)
+            hidden += (HiddenEffect("stratum", name, samples, limit, bound=may_be_noise),)
         if rules.delta_individual is None:
             return hidden
         limit = rules.delta_individual
@@ -292,7 +293,7 @@ class _Output:
             cases = SingleCases.of_labels(*task.label_numbers, profiles.clusters, profiles.max_draw_weights)
         else:
             cases = SingleCases.of_numbers(profiles, self._repeated_outputs())
-        if task.groups is not None:
+        if task.groups is not None:  # records
             effects: tuple[HiddenEffect, ...] = (item_effect(cases, limit, rng, self.draws),)
         else:
             squared_means = np.stack([*by_pair.values()], axis=1) ** 2
@@ -462,6 +463,7 @@ def _judged_labels(answers: Answers, requested_labels: Sequence[str]) -> tuple[s
 def _common_detail(
     answers: Answers, complete_indices: Sequence[int], not_within: Sequence[str]
 ) -> parts.AlternationComponent:
+    """Return the details that all outputs share; `not_within` are columns that could have strata and were left out."""
     return parts.AlternationComponent(
         values=tuple(answers.values),
         profiles=ProfilesDocument(len(answers.cases), len(complete_indices)),

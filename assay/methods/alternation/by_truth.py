@@ -41,7 +41,7 @@ class OutcomeRule:
     """The favourable label; empty for numbers."""
     threshold: float | None
     """Number, or score of the label, from which an answer is favourable. ``None``: the likeliest label decides."""
-    right: str
+    right_value: str
     """Value of the truth by which a favourable answer is right."""
 
     @property
@@ -143,16 +143,17 @@ def _is_unequal(*gaps: EffectDocument) -> bool | None:
 def _count_records(answers: Answers, rule: OutcomeRule, label: str) -> DecisionTable:
     """Count the records by group, decision, and truth: whether a favourable answer is right for the record."""
     cases = answers.cases
-    originals = np.array([case.original or 0 for case in cases], dtype=np.int64)
-    own_answers = [answers.replies.get((index, int(original))) for index, original in enumerate(originals)]
+    original_values = np.array([case.original or 0 for case in cases], dtype=np.int64)  # indices in `answers.values`
+    own_answers = [answers.replies.get((index, int(value))) for index, value in enumerate(original_values)]
     decisions = [UNKNOWN if answer is None else int(rule.decides(answer, label)) for answer in own_answers]
     truths = [as_text(case.truth) for case in cases]
-    favourable_is_right = [UNKNOWN if not text else int(text == rule.right) for text in truths]
+    favourable_is_right = [UNKNOWN if not text else int(text == rule.right_value) for text in truths]
     clusters = None
-    if kinds := [kind for kind in cases[0].clusters if kind != ROW]:  # the column that the request names
-        _, clusters = np.unique([case.clusters[kinds[0]] for case in cases], return_inverse=True)
+    # the column that the request names
+    if (column := next((kind for kind in cases[0].clusters if kind != ROW), None)) is not None:
+        _, clusters = np.unique([case.clusters[column] for case in cases], return_inverse=True)
     columns: dict[str, tuple[tuple[str, ...], Integers]] = {
-        GROUP: (answers.values, originals),
+        GROUP: (answers.values, original_values),
         DECISION: (("no", "yes"), np.array(decisions, dtype=np.int64)),
         TRUTH: (("wrong", "right"), np.array(favourable_is_right, dtype=np.int64)),
     }

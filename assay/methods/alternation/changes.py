@@ -50,17 +50,17 @@ def changes(
     mean_changes = [np.mean(difference != 0 if labels else difference**2) for difference in differences]
     a, b = pairs[int(np.argmax(mean_changes))]
     swap_document = _change_document(SWAPPED, [_paired_differences(outputs[:, [a, b]])], labels=labels)
-    rows = [replace(swap_document, from_=values[a], to=values[b])]
+    documents = [replace(swap_document, from_=values[a], to=values[b])]
     if repeats is not None:
         questions = repeats[:, [a, b]].reshape(-1, repeats.shape[2])  # a row of answers for each question
         repeat_document = _change_document(ASKED_AGAIN, [_paired_differences(questions)], labels=labels)
-        rows.append(replace(repeat_document, error=_standard_error(questions, labels=labels)))
-    order = np.argsort(sentence_numbers, kind="stable")
-    profiles_by_sentence = np.split(order, np.flatnonzero(np.diff(sentence_numbers[order])) + 1)
-    # answers to one sentence with one value, which differ in the person only
-    groups = [outputs[indices, value] for indices in profiles_by_sentence for value in (a, b)]
-    rows.append(_change_document(ANOTHER_PERSON, [_paired_differences(group[None]) for group in groups], labels=labels))
-    return tuple(row for row in rows if row.of)
+        documents.append(replace(repeat_document, error=_standard_error(questions, labels=labels)))
+    by_sentence = np.argsort(sentence_numbers, kind="stable")
+    profiles_by_sentence = np.split(by_sentence, np.flatnonzero(np.diff(sentence_numbers[by_sentence])) + 1)
+    # a row of answers to one sentence with one value, which differ in the person only
+    rows = [outputs[indices, value][None] for indices in profiles_by_sentence for value in (a, b)]
+    documents.append(_change_document(ANOTHER_PERSON, list(map(_paired_differences, rows)), labels=labels))
+    return tuple(document for document in documents if document.of)
 
 
 def _paired_differences(answers: Answers) -> Floats:
@@ -103,7 +103,8 @@ def names_reason(
     limit = float(single_case_effects[0].limit or 0) ** (1 if is_label else 2)  # changes of numbers are mean squares
     is_within_limit = all(float(np.median(effect.draws)) <= float(effect.limit or 0) for effect in single_case_effects)
     repeat_row = row_by_comparison.get(ASKED_AGAIN)
-    repeat_error = 0.0 if repeat_row is None else (repeat_row.error or 0.0) / (1.0 if is_label else unit**2)
+    change_unit = 1.0 if is_label else unit**2
+    repeat_error = 0.0 if repeat_row is None else (repeat_row.error or 0.0) / change_unit
     by_value, by_person = swap_change - repeat_change, person_change - repeat_change  # without the service's noise
     exceeds_limit = by_value - CLEAR_DIFFERENCE_SE * repeat_error > limit
     if not is_within_limit or not exceeds_limit or by_person < AS_MUCH * by_value:

@@ -32,14 +32,7 @@ def impact_ratios(scores: Floats, task: JudgingTask, rng: np.random.Generator) -
     Interval by the delta method: r + draws of ``mean(score_v - r*score_h) / mean(score_h)``, where h is the value with
     the highest mean score. A value whose mean score is 0 has no ratio.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (cases, values)
-        Scores of the label, in [0, 1], as the service gave them; NaN for a missing answer.
-    task : JudgingTask
-        Values, clusters to resample, and the cases that have every answer.
-    rng : numpy.random.Generator
-        Draws the intervals.
+    `scores`, shape (cases, values), are in [0, 1], as the service gave them; NaN for a missing answer.
     """
     scores, values = scores[task.complete_indices], task.answers.values
     means = scores.mean(axis=0)
@@ -72,9 +65,9 @@ def refused_group(
     hidden = loss_effect(answers.by_group, limit, tolerance.confidence, rng, DRAWS)
     if not hidden or answers.unasked:  # no letter if the call budget ran out
         return None
-    unknown_effects = np.zeros(DRAWS)
+    no_effects = np.zeros(DRAWS)  # so that only the hidden effect can exceed its limit
     component = measurement.conclude(
-        Evidence(unknown_effects, unknown_effects, hidden=hidden),
+        Evidence(no_effects, no_effects, hidden=hidden),
         lambda _: (),  # the hidden effect adds the reason
         dict.fromkeys(("step_1", "step_2")),
         lost=lost_replies(answers.by_group, limit, step_1=0.0, step_2=0.0),

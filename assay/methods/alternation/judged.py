@@ -167,14 +167,14 @@ class JudgingTask:
         distinct_labels, numbers = np.unique(np.concatenate([labels.ravel(), repeats.ravel()]), return_inverse=True)
         if self.rules.labels:
             judged_labels = [self.answers.spellings.first(label) for label in self.rules.labels]
-            is_judged = np.isin(distinct_labels, judged_labels)
+            is_judged = np.isin(distinct_labels, judged_labels)  # these get the numbers from 1
             numbers = np.where(is_judged, np.arange(len(distinct_labels)) + 1, 0)[numbers]
-        return numbers[: labels.size].reshape(labels.shape), (
-            numbers[labels.size :].reshape(repeats.shape) if self.repeated_indices else None
-        )
+        first_numbers, repeat_numbers = np.split(numbers, [labels.size])
+        has_repeats = bool(self.repeated_indices)
+        return first_numbers.reshape(labels.shape), repeat_numbers.reshape(repeats.shape) if has_repeats else None
 
     def table(self, answers: Answers, label: str | None) -> Floats:
-        """Return the outputs of all profiles, shape (profiles, values); NaN where there is no answer."""
+        """Return outputs, shape (profiles, values): numbers, or scores of `label` (0 if an answer has none); or NaN."""
         table = np.full((len(answers.cases), len(answers.values)), np.nan)
         for (profile, value), answer in answers.replies.items():
             table[profile, value] = answer if label is None else answer.get(label, 0.0)

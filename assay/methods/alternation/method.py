@@ -208,7 +208,7 @@ class Alternation(Bounded, Method):
         records = self.records
         if records is None or records.upload is None:
             return NOTHING
-        return References(rows=NamedRows(records.upload, records.column, records.values, records.most, "records"))
+        return References(rows=NamedRows(records.upload, records.column, records.values, records.most, field="records"))
 
     def with_references(self, material: LoadedMaterial) -> Alternation:
         """Return a copy whose records are the uploaded rows in `material`; unchanged if it has none."""
@@ -304,7 +304,7 @@ class Alternation(Bounded, Method):
         rule = None if letter_only else self._outcome_rule()
         if rule is None or self.records is None or not isinstance(components[0].detail, AlternationComponent):
             return components
-        outcomes = record_outcomes(answers, self.records.column, rule, rng.spawn(1)[0])
+        outcomes = record_outcomes(answers, self.records.column, rule, rng.spawn(1)[0])  # once for all components
         first_component = replace(components[0], detail=replace(components[0].detail, outcomes=outcomes))
         return [first_component, *components[1:]]
 
@@ -340,9 +340,9 @@ class Alternation(Bounded, Method):
 
     def _build_probes(self, case: Case, value: int) -> list[Probe]:
         """Return the question about a case with one value; if two documents are compared, one for each order."""
-        name, document = f"{case.name}/{self.values[value]}", case.given[value]
+        name, document, versions_of = f"{case.name}/{self.values[value]}", case.given[value], (case.name,)
         if case.opponent is None:
             question = Regress if self.answers == "numbers" else Classify
-            return [Probe(name, question(document), (case.name,))]
+            return [Probe(name, question(document), versions_of)]
         orders = {} if document == case.opponent else both_orders(str(document), case.opponent)
-        return [Probe(f"{name}/{position}", Classify(record), (case.name,)) for position, record in orders.items()]
+        return [Probe(f"{name}/{position}", Classify(record), versions_of) for position, record in orders.items()]

@@ -130,7 +130,8 @@ class Blocks:
                 yield pair, (self.outputs[self.original == a, a], self.outputs[self.original == b, b])
                 continue
             for majority_side in (0, 1):
-                first_indices, second_indices = map(self._select_tied, (majority_side, 1 - majority_side))
+                first_indices = self._select_tied(majority_side)
+                second_indices = self._select_tied(1 - majority_side)  # the other value has mostly the other list
                 yield (
                     f"{pair} ({'one' if majority_side == 0 else 'other'} way)",
                     (self.outputs[first_indices, a], self.outputs[second_indices, b]),

@@ -228,9 +228,9 @@ def effects_of(
     gaps = np.stack([b - a for a, b in combinations(group_means, 2)], axis=1)
     hidden: tuple[HiddenEffect, ...] = ()
     if rng is not None:
-        gaps, strata, lists = group_gaps(words, rows, len(step_2), rng)
-        chances = {name: may_be_chance(list_gaps) for name, list_gaps in {**strata, **lists}.items()}
-        chances |= chances_of_short_lists(words, rows, lists, rng.spawn(1)[0])
+        gaps, stratum_gaps, list_gaps = group_gaps(words, rows, len(step_2), rng)
+        chances = {name: may_be_chance(draws) for name, draws in {**stratum_gaps, **list_gaps}.items()}
+        chances |= chances_of_short_lists(words, rows, list_gaps, rng.spawn(1)[0])
         bound_names = {  # too few words to show more than the largest possible size of the effect
             name
             for name, terms in (("human words", words.human), ("neutral words", words.neutral))
@@ -238,14 +238,14 @@ def effects_of(
         }
         hidden = tuple(
             HiddenEffect("stratum", name, np.abs(draws).max(axis=1), bound=name in bound_names, chance=chances[name])
-            for name, draws in strata.items()
+            for name, draws in stratum_gaps.items()
         )
         if len(words.protected) >= MANY_GROUPS:
             hidden += tuple(
                 HiddenEffect(
-                    "content", name, np.abs(fitted_together(list_gaps, delta, rng)).max(axis=1), chance=chances[name]
+                    "content", name, np.abs(fitted_together(draws, delta, rng)).max(axis=1), chance=chances[name]
                 )
-                for name, list_gaps in lists.items()
+                for name, draws in list_gaps.items()
             )
     effect_2 = step_2 if rng is None else np.abs(step_2)
     chance_1, chance_2 = may_be_chance(gaps), may_be_chance(step_2)
@@ -275,23 +275,23 @@ def group_gaps(
     def gaps_of(terms: Sequence[str], *, must_generalise: bool = False) -> Floats:
         pairs = list(combinations(words.protected, 2))
         known_distances = [distances_by_word.get(word, {}) for word in terms]
-        complete = [by_group for by_group in known_distances if len(by_group) == len(words.protected)]
-        word_gaps = [[by_group[b] - by_group[a] for a, b in pairs] for by_group in complete]
+        complete_distances = [by_group for by_group in known_distances if len(by_group) == len(words.protected)]
+        word_gaps = [[by_group[b] - by_group[a] for a, b in pairs] for by_group in complete_distances]
         if not must_generalise and 1 <= len(word_gaps) < LEAST_CLUSTERS:  # the distances of these words have no error
             return np.tile(np.mean(word_gaps, axis=0), (draws, 1))
         # resamples the words, and raises `TooFewObservations` if they are fewer than `LEAST_CLUSTERS`
         return mean_draws(np.array(word_gaps, dtype=float).reshape(-1, len(pairs)), {}, rng, draws)
 
-    controls = gaps_of(tuple(dict.fromkeys((*words.human, *words.neutral))), must_generalise=True)
-    strata: dict[str, Floats] = {}
-    lists: dict[str, Floats] = {}
+    control_gaps = gaps_of(tuple(dict.fromkeys((*words.human, *words.neutral))), must_generalise=True)
+    stratum_gaps: dict[str, Floats] = {}
+    list_gaps: dict[str, Floats] = {}
     with suppress(TooFewObservations):
-        lists = {name_of_list(name): gaps_of(stereotypes) for name, stereotypes in words.attributes.items()}
-        strata[ALL_STEREOTYPES] = shared_lean([*lists.values()])
+        list_gaps = {name_of_list(name): gaps_of(stereotypes) for name, stereotypes in words.attributes.items()}
+        stratum_gaps[ALL_STEREOTYPES] = shared_lean([*list_gaps.values()])
     for name, control_words in (("human words", words.human), ("neutral words", words.neutral)):
         with suppress(TooFewObservations):
-            strata[name] = gaps_of(control_words)
-    return controls, strata, lists
+            stratum_gaps[name] = gaps_of(control_words)
+    return control_gaps, stratum_gaps, list_gaps
 
 
 def name_of_list(group: str) -> str:
@@ -300,29 +300,29 @@ def name_of_list(group: str) -> str:
 
 
 def chances_of_short_lists(
-    words: AssociationWords, rows: Distances, lists: Mapping[str, Floats], rng: np.random.Generator
+    words: AssociationWords, rows: Distances, list_gaps: Mapping[str, Floats], rng: np.random.Generator
 ) -> dict[str, bool]:
     """Return whether the differences in lists that stand for their words only, and in all lists, may be chance.
 
     The mean distance of so few words has no error. But the words for the groups also differ: a difference that is no
     larger than the groups' words differ among themselves proves nothing.
     """
-    draws = dict(lists)
-    short_lists = {}
+    all_gaps = dict(list_gaps)
+    short_list_gaps = {}
     for group, terms in words.attributes.items():
         name = name_of_list(group)
         covered_terms = {*terms} & {*rows.attribute.tolist()}
-        if name in lists and len(covered_terms) < LEAST_CLUSTERS:
+        if name in list_gaps and len(covered_terms) < LEAST_CLUSTERS:
             in_list = np.isin(rows.attribute, [*covered_terms])
             word_means = []
             for group_words in words.protected.values():
                 protected_words = {*rows.protected[in_list & np.isin(rows.protected, group_words)]}
                 means = [rows.distance[in_list & (rows.protected == word)].mean() for word in protected_words]
                 word_means.append(np.array(means))
-            draws[name] = short_lists[name] = _draw_mean_gaps(word_means, len(lists[name]), rng)
-    if short_lists:
-        short_lists[ALL_STEREOTYPES] = shared_lean([*draws.values()])
-    return {name: may_be_chance(gaps) for name, gaps in short_lists.items()}
+            all_gaps[name] = short_list_gaps[name] = _draw_mean_gaps(word_means, len(list_gaps[name]), rng)
+    if short_list_gaps:
+        short_list_gaps[ALL_STEREOTYPES] = shared_lean([*all_gaps.values()])
+    return {name: may_be_chance(gaps) for name, gaps in short_list_gaps.items()}
 
 
 def _draw_mean_gaps(by_group: Sequence[Floats], draws: int, rng: np.random.Generator) -> Floats:
@@ -391,4 +391,5 @@ def _reason_for(letter: Letter, words: AssociationWords, evidence: Evidence, gap
     facts |= {"low": gap.low, "high": gap.high}
     if letter is Letter.UCS:
         return Reason("no-nearer", facts, words.name)
-    return Reason(f"nearer-to-{'own' if gap.estimate > 0 else 'others'}-stereotypes", facts, words.name)
+    whose = "own" if gap.estimate > 0 else "others"
+    return Reason(f"nearer-to-{whose}-stereotypes", facts, words.name)

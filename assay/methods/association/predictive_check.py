@@ -73,10 +73,10 @@ def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats],
     counts = [_count_predicted(samples[word], connection_draws.sigma, values) for word, values in cells.items()]
     share_50, share_89 = (np.sum(counts, axis=0) / y.size).tolist()
     smoothing = _kernel_width(connection_draws, cells)
-    step = max(1, posterior.draws // DENSITY_DRAWS)
-    spread = np.hypot(connection_draws.sigma[::step], smoothing)  # predictions are smoothed like observed distances
+    stride = max(1, posterior.draws // DENSITY_DRAWS)
+    spread = np.hypot(connection_draws.sigma[::stride], smoothing)  # predictions are smoothed like observed distances
     densities = [
-        _density(grid, samples[word][::step], spread) * (values.size / y.size) for word, values in cells.items()
+        _density(grid, samples[word][::stride], spread) * (values.size / y.size) for word, values in cells.items()
     ]
     observed, predicted = _density(grid, y, np.full(y.size, smoothing)), np.sum(densities, axis=0)
     return DensityDocument(name, y.size, share_50, share_89, _round_density(observed), _round_density(predicted))

@@ -141,7 +141,7 @@ def ask_choices(
     # all words at one level before the next level, so that questions about one word can be far apart
     for text in sorted(trial_by_text, key=repeat_and_level):
         word, level, repeat = trial_by_text[text]
-        probe = Probe(f"choice/{word}/{level!r}/{repeat}", Classify(text), (word,))
+        probe = Probe(f"choice/{word}/{level!r}/{repeat}", Classify(text), versions_of=(word,))
         probes_of_trials.append((trial_by_text[text], [probe]))
     yield from ask_in_batches(probes_of_trials, record_choice)
     conditions = dict.fromkeys((word, questions.rounded_level(level)) for word, level, _ in trial_by_text.values())

@@ -135,17 +135,17 @@ def choice_effects(
     concept_points, control_points = mean_points[:, :concepts], mean_points[:, concepts:]
     concept_weights = rng.dirichlet(np.ones(concepts), draws)
     control_weights = rng.dirichlet(np.ones(words - concepts), draws)
-    # means need wider weights; `_draw_variance` corrects the variances itself
+    # Dirichlet weights let a mean vary too little (`_widen_weights`); `_draw_variance` corrects variances itself
     wide_weights = [_widen_weights(weights, rng) for weights in (*replicate_weights, control_weights)]
-    lean = np.einsum("dm,dp,dt,dw,mptw->d", *wide_weights, points[..., concepts:], optimize=True) - 0.5
+    control_lean = np.einsum("dm,dp,dt,dw,mptw->d", *wide_weights, points[..., concepts:], optimize=True) - 0.5
     excess_variance = _draw_variance(concept_points, concept_weights) - _draw_variance(control_points, control_weights)
-    leans = []
+    side_leans = []
     sides_rng = rng.spawn(1)[0] if sides else rng  # so that `sides` do not change the other draws
     for side in sides:
         wide_replicate_weights = wide_weights[:-1]  # the last ones are of the controls
         side_weights = (*wide_replicate_weights, _draw_word_weights(len(side), sides_rng, draws))
-        leans.append(np.einsum("dm,dp,dt,dw,mptw->d", *side_weights, points[..., side], optimize=True) - 0.5)
-    return _build_effects(lean, excess_variance, points.mean(axis=(0, 1, 2)), concepts, leans)
+        side_leans.append(np.einsum("dm,dp,dt,dw,mptw->d", *side_weights, points[..., side], optimize=True) - 0.5)
+    return _build_effects(control_lean, excess_variance, points.mean(axis=(0, 1, 2)), concepts, side_leans)
 
 
 def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None:
@@ -155,19 +155,19 @@ def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None
 
 
 def _build_effects(
-    lean: Floats, excess_variance: Floats, points: Floats, concepts: int, leans: Sequence[Floats]
+    control_lean: Floats, excess_variance: Floats, points: Floats, concepts: int, side_leans: Sequence[Floats]
 ) -> ChoiceEffects:
-    """Build the result; `points` are mean PSEs by word, `leans` draws of mean PSE - 1/2 of both sides, or of all."""
-    has_two_leans = len(leans) == 2
+    """Build the result; `points` are mean PSEs by word; `side_leans`, mean PSEs - 1/2, are of both sides or of all."""
+    has_sides = len(side_leans) == 2
     return ChoiceEffects(
-        lean=lean,
+        lean=control_lean,
         excess_variance=excess_variance,
         control_mean=float(points[concepts:].mean()),
         control_spread=float(points[concepts:].std()),
         concept_spread=float(points[:concepts].std()),
-        common_lean=shared_lean(leans) if has_two_leans else None,
-        apart=(leans[0] - leans[1]) / 2 if has_two_leans else None,
-        overall_lean=leans[0] if len(leans) == 1 else None,
+        common_lean=shared_lean(side_leans) if has_sides else None,
+        apart=(side_leans[0] - side_leans[1]) / 2 if has_sides else None,
+        overall_lean=side_leans[0] if len(side_leans) == 1 else None,
     )
 
 
@@ -241,7 +241,8 @@ def trial_effects(
     concept_population = draw_population(points[:concepts], rng, draws)
     control_population = draw_population(points[concepts:], rng, draws)
     sides_rng = rng.spawn(1)[0] if sides else rng  # so that `sides` do not change the other draws
-    leans = [_draw_mean_point([points[index] for index in side], sides_rng, draws) - 0.5 for side in sides]
-    lean = control_population.mean - 0.5
+    side_leans = [_draw_mean_point([points[index] for index in side], sides_rng, draws) - 0.5 for side in sides]
+    control_lean = control_population.mean - 0.5
     excess_variance = concept_population.sd**2 - control_population.sd**2
-    return _build_effects(lean, excess_variance, np.array([point.mean for point in points]), concepts, leans)
+    mean_points = np.array([point.mean for point in points])
+    return _build_effects(control_lean, excess_variance, mean_points, concepts, side_leans)

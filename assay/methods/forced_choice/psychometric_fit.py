@@ -139,7 +139,7 @@ def _fit_grid(levels: Floats, choices: Floats, totals: Floats) -> Grid:
     )
     n_used, n_total = 0.0, float(totals.sum())
     while n_used < n_total:
-        n_used = min(n_total, n_used * MORE or FIRST_TRIALS)
+        n_used = min(n_total, n_used * MORE or FIRST_TRIALS)  # `FIRST_TRIALS` as long as it is 0
         coarse_grid = _weigh_grid(levels, choices, totals - choices, ranges, COARSE, share=n_used / n_total)
         ranges = coarse_grid.narrow(NEGLIGIBLE)
     return _weigh_grid(levels, choices, totals - choices, ranges, FINE)

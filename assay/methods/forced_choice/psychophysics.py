@@ -69,18 +69,18 @@ def judge_vectors(
     the vectors of each of a service's models; a word counts if every model has a vector for it.
     """
     cues = tuple(pair for pair in words.cues if all(cue in space.by_text for cue in pair for space in spaces))
-    usable = {
+    usable_words = {
         word
         for word in (*words.concept_words, *words.controls)
         if all(phrase in space.by_text for phrase in replicates.phrases(word) for space in spaces)
     }
-    coverage = cover({"concepts": words.concept_words, "controls": words.controls}, usable)
+    coverage = cover({"concepts": words.concept_words, "controls": words.controls}, usable_words)
     coverage |= cover({"cues": [cue for pair in words.cues for cue in pair]}, {cue for pair in cues for cue in pair})
     measurement = _create_measurement(words, spaces, cues, coverage, tolerance)
     if low_coverage := coverage_reasons(coverage, words.name):
         return measurement.give_up(*low_coverage)
-    concepts = tuple(word for word in words.concept_words if word in usable)
-    controls = tuple(word for word in words.controls if word in usable)
+    concepts = tuple(word for word in words.concept_words if word in usable_words)
+    controls = tuple(word for word in words.controls if word in usable_words)
     try:
         points = np.stack([_compute_points(space, cues, (*concepts, *controls), replicates) for space in spaces])
         points_in_halves = [_points_in_halves(space, cues, (*concepts, *controls), replicates, rng) for space in spaces]
@@ -301,10 +301,10 @@ def _add_correlations(
         controls_mean=effects.control_mean,
         apart=NO_EFFECT if effects.apart is None else EffectDocument.of(absolute_value_interval(effects.apart)),
     )
-    comparable = [row for row in table if row.share is not None and row.place is not None]
+    comparable = [row for row in table if row.share is not None and row.pse.estimate is not None]
     if len(comparable) < MIN_WORDS:
         return detail
-    columns = np.array([(row.place, row.share, row.jnd) for row in comparable], dtype=float)
+    columns = np.array([(row.pse.estimate, row.share, row.jnd) for row in comparable], dtype=float)
     points, shares, jnds = columns.T.copy()
     return replace(
         detail,

@@ -137,9 +137,9 @@ def _count_same_text(tally: WrittenTexts) -> dict[str, int] | None:
     prompts_by_text: dict[str, set[int]] = {}
     counts: Counter[str] = Counter()
     for (case, _, _), text in tally.texts.items():
-        words = " ".join(text.split()).casefold()
-        counts[words] += 1
-        prompts_by_text.setdefault(words, set()).add(case)
+        plain_text = " ".join(text.split()).casefold()
+        counts[plain_text] += 1
+        prompts_by_text.setdefault(plain_text, set()).add(case)
     replies = len(tally.texts) + len(tally.refused)
     commonest, same_count = next(iter(counts.most_common(1)), ("", 0))
     if len(prompts_by_text.get(commonest, ())) < SEVERAL_PROMPTS or same_count < SAME_SHARE * replies:
@@ -168,12 +168,12 @@ def _withhold_if_named(
     names = invented_names(tally.texts.values()) - {name.casefold() for name in given_names()}
     value_of_name = {row.word: row.value for row in word_rows if row.word in names}
     totals = Counter(value for _, value, _ in tally.texts)
-    named_texts = Counter(
+    text_counts = Counter(  # of texts with such a name, by value
         value
         for (_, value, _), text in tally.texts.items()
         if any(value_of_name.get(word) == tally.values[value] for word in words_of(text))
     )
-    largest_share = max(named_texts[value] / total for value, total in totals.items())
+    largest_share = max(text_counts[value] / total for value, total in totals.items())
     if largest_share <= NAMED_SHARE:
         return component
     facts = {"names": [name.capitalize() for name in value_of_name], "share": largest_share}
@@ -259,7 +259,8 @@ def _judge_outcome(
 ) -> Component:
     """Judge one outcome: differences between values (step 1), and between values with tied contents (step 2).
 
-    `losses` are differences between values in the share of lost replies, which are judged with the outcome.
+    `losses` are differences between values in the share of lost replies, which are judged with the outcome. `counts`
+    are of a judge's replies, if the outcome is in these; by default, of the writer's.
     """
     name, table = outcome.name, tally.table(outcome.numbers)
     complete_indices = np.flatnonzero(~np.isnan(table).any(axis=1))
@@ -273,11 +274,11 @@ def _judge_outcome(
     outputs = complete_table / outcome.unit
     profiles = Profiles(outputs, tally.values, numbered_clusters(cases))
     try:
-        pairs, gaps, hidden_in_strata = _draw_effects(profiles, cases, tie_share, outcome.limit, rng)
+        by_pair, gaps, hidden_in_strata = _draw_effects(profiles, cases, tie_share, outcome.limit, rng)
     except EvidenceError as error:
         return measurement.impossible(error)
     hidden = (*hidden_in_strata, *losses)
-    differences = np.stack([*pairs.values()], axis=1)
+    differences = np.stack([*by_pair.values()], axis=1)
     measurement.detail = replace(
         detail,
         scale=outcome.unit if name == SCORE else None,
@@ -288,34 +289,34 @@ def _judge_outcome(
             parts.DifferenceDocument(
                 a, b, _mean_shift(complete_table, profiles.values, a, b), EffectDocument.of(interval_of(draws))
             )
-            for (a, b), draws in pairs.items()
+            for (a, b), draws in by_pair.items()
         ),
         noise=_noise_document(tally, outcome, set(complete_indices.tolist())),
         hidden=hidden_documents(hidden),
     )
     evidence = Evidence(
-        np.abs(differences).max(axis=1),
-        np.abs(gaps).max(axis=1),
+        step_1=np.abs(differences).max(axis=1),
+        step_2=np.abs(gaps).max(axis=1),
         hidden=hidden,
         chance_1=may_be_chance(differences),
         chance_2=may_be_chance(gaps),
     )
     return measurement.conclude(
         evidence,
-        lambda letter: _reason_for(letter, name, pairs, gaps),
+        lambda letter: _reason_for(letter, name, by_pair, gaps),
         {"step_1": largest_interval(differences), "step_2": largest_interval(gaps)},
         lost=_lost_changes(tally, outcome, outputs, len(cases), tie_share),
     )
 
 
-def _reason_for(letter: Letter, name: str, pairs: Mapping[tuple[str, str], Floats], gaps: Floats) -> Reason:
+def _reason_for(letter: Letter, name: str, by_pair: Mapping[tuple[str, str], Floats], gaps: Floats) -> Reason:
     """Return the reason for a letter, with the largest difference between two values."""
-    first, second = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
+    first, second = max(by_pair, key=lambda pair: abs(float(by_pair[pair].mean())))
     facts = {
         "output": name,
         "from": first,
         "to": second,
-        "shift": float(pairs[first, second].mean()),
+        "shift": float(by_pair[first, second].mean()),
         "step_2": float(np.abs(gaps).max(axis=1).mean()),
         "unit": UNITS[name],
     }
@@ -339,14 +340,14 @@ def _draw_effects(
     except ZeroVariance:  # such as no refusal at all: every effect is 0
         value_pairs = list(combinations(profiles.values, 2))
         return {pair: np.zeros(DRAWS) for pair in value_pairs}, np.zeros((DRAWS, len(value_pairs))), ()
-    pairs = {pair: draws * scale for pair, draws in paired_draws(profiles, pair_rng).items()}
+    by_pair = {pair: draws * scale for pair, draws in paired_draws(profiles, pair_rng).items()}
     gaps = tied_draws(profiles, [side_names.index(side) for side in sides], tie_share, gap_rng) * scale
     frames = [case.clusters[FRAME] for case in cases]
     kinds = [kinds_of_prompts().get(frame, frame) for frame in frames]  # a frame of the request is its own kind
     prior_spread = PRIOR * limit / scale  # in standard deviations of the output
     families = {"side": _large_strata(sides), "kind": _large_strata(kinds)}
     hidden = stratum_effects(profiles, families, prior_spread, strata_rng)
-    return pairs, gaps, tuple(replace(effect, draws=effect.draws * scale, limit=limit) for effect in hidden)
+    return by_pair, gaps, tuple(replace(effect, draws=effect.draws * scale, limit=limit) for effect in hidden)
 
 
 def _large_strata(strata: Sequence[str]) -> NDArray[np.str_]:
@@ -365,11 +366,11 @@ def _noise_document(tally: WrittenTexts, outcome: Outcome, complete_cases: set[i
     for (case, value, _), number in outcome.numbers.items():
         if case in complete_cases:
             repetitions.setdefault((case, value), []).append(number / outcome.unit)
-    mean_variances = [np.var(numbers, ddof=1) / len(numbers) for numbers in repetitions.values() if len(numbers) > 1]
+    variances = [np.var(numbers, ddof=1) / len(numbers) for numbers in repetitions.values() if len(numbers) > 1]
     table = tally.table(outcome.numbers)[sorted(complete_cases)] / outcome.unit
     squares = [(table[:, b] - table[:, a]) ** 2 for a, b in combinations(range(len(tally.values)), 2)]
     # the variance of a difference of two means is twice that of a mean
-    repeats = math.sqrt(2 * float(np.mean(mean_variances))) if mean_variances else None
+    repeats = math.sqrt(2 * float(np.mean(variances))) if variances else None
     return parts.NoiseDocument(values=math.sqrt(float(np.mean(squares))), repeats=repeats)
 
 

@@ -163,6 +163,7 @@ class FreeText(Bounded, Method):
         cases = text_cases(self._text_profiles, prompt_rng)[: self._prompt_limit]
         words = self._exchanged_words()
         all_persons = [dict(zip(self.values, case.clusters["person"].split(JOINED), strict=True)) for case in cases]
+        # the judge scores each text about every value: with the words, the person and the names of that value
         exchanges = [Exchange(words, persons, turn=index) for index, persons in enumerate(all_persons)]
         tally = WrittenTexts(cases=(), values=self.values, repeats=self.repeats)
         judgements: Judgements | None = None
@@ -176,13 +177,13 @@ class FreeText(Bounded, Method):
                 yield from judgements.ask(tally, exchanges)
             is_last = size == len(cases) or not self.stop_early
             error_fraction = 1.0 if is_last else EARLY_ERROR_FRACTION
-            components = self._judge(tally, judgements, analysis_rng.spawn(1)[0], error_fraction, words)
+            components = self._judge_texts(tally, judgements, analysis_rng.spawn(1)[0], error_fraction, words)
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
             if tally.unasked or are_settled(components, self.aggregation):
                 break
         return self.finding(components, ProfilesAggregation(looks=tuple(looks)))
 
-    def _judge(
+    def _judge_texts(
         self,
         tally: WrittenTexts,
         judgements: Judgements | None,

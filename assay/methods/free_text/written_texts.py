@@ -89,7 +89,7 @@ class WrittenTexts(Tally):
             for repeat in range(self.repeats):
                 for value in order_rng.permutation(len(self.values)).tolist():
                     request = Write(str(case.given[value]), repeat)
-                    probe = Probe(f"{case.name}/{self.values[value]}/{repeat}", request, (case.name,))
+                    probe = Probe(f"{case.name}/{self.values[value]}/{repeat}", request, versions_of=(case.name,))
                     questions.append(((index, value, repeat), [probe]))
         self.cases = tuple(cases)
         yield from ask_in_batches(questions, lambda key, replies: self.take(key, replies[0]))
@@ -183,7 +183,7 @@ class Judgements:
 
     @property
     def counted_label(self) -> str | None:
-        """The label whose score counts; ``None`` if it is not known which."""
+        """The label whose score counts: the named one, else the only one or the last of two; ``None`` if unknown."""
         if self.label is not None:
             label = self.answers.spellings.first(self.label)
             return label if label in self.labels else None

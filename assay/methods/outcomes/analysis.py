@@ -146,7 +146,7 @@ def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
     limits of hundreds. So the interval includes that of `fitted`, and 0 unless a test rejects that all are equal.
     """
     interval = largest_interval(np.hstack([family.gaps for family in families]))
-    if families[0].means.shape[1] < 3:
+    if families[0].means.shape[1] < 3:  # two groups have a single difference
         return interval
     low, high = np.quantile(fitted, [(1 - interval.level) / 2, (1 + interval.level) / 2])
     may_be_equal = _smallest_p(families) > 1 - interval.level
@@ -201,7 +201,7 @@ class _Comparison:
         if group_count < 2:
             return measurement.give_up(*measurement.too_few)
         sample = self._sample(output.values, known_cells, binary=output.binary)
-        if sample.bundles is not None:
+        if sample.bundles is not None:  # bundles of clusters are the independent units, and not people
             cluster_units = Units("cluster", int(sample.bundles_of_group.min()), needed=LEAST_CLUSTERS)
             measurement.units = [*measurement.units, cluster_units]
         rates = sample.means if output.binary else None

@@ -64,11 +64,11 @@ def public_scores(task: Task, chart: ThresholdMap, masked_names: Container[str])
     if scores is None:
         return PublicScores()
     median = next(output.facts["median"] for output in task.outputs if "median" in output.facts)
-    # outcomes that are cuts of the score, at the median or at the threshold: their counts are public in other tables
+    # outcomes that cut the score at the median (in `facts`) or threshold: their counts are public in other tables
     cuts = [answer_codes(output.favourable) for output in task.outputs if output.facts or task.threshold is not None]
     is_median = scores == median
     # the number of people at the median is public unless it is small
-    tables = [np.stack([*cuts, is_median])] if people[is_median].sum() >= LEAST_SHOWN else []
+    public_codes = [np.stack([*cuts, is_median])] if people[is_median].sum() >= LEAST_SHOWN else []
     tenths = set[str]()
     codes_by_grouping = {}
     for grouping in task.groupings:
@@ -84,16 +84,16 @@ def public_scores(task: Task, chart: ThresholdMap, masked_names: Container[str])
     thresholds, maps = list[float](), set[str]()
     all_thresholds = [row.threshold or 0.0 for row in chart.thresholds]
     for name, codes in codes_by_grouping.items():
-        shared_thresholds = _public_thresholds([*tables, codes], scores, people, all_thresholds)
+        shared_thresholds = _public_thresholds([*public_codes, codes], scores, people, all_thresholds)
         # a map that costs the earlier ones most of their thresholds is left out
         if shared_thresholds and 2 * len(shared_thresholds) >= len(thresholds):
-            thresholds, tables = shared_thresholds, [*tables, codes]
+            thresholds, public_codes = shared_thresholds, [*public_codes, codes]
             maps.add(name)
     return PublicScores(frozenset(thresholds), frozenset(maps), frozenset(tenths))
 
 
 def _public_thresholds(tables: list[Integers], scores: Floats, people: Floats, thresholds: list[float]) -> list[float]:
-    """Return thresholds so far apart that each cell of `tables` has 0 or at least 5 people between two of them."""
+    """Return thresholds between two of which each combination of codes in `tables` has 0 or at least 5 people."""
     is_known = ~np.isnan(scores)
     bins = np.searchsorted(thresholds, scores[is_known], side="right")
     counts = np.hstack([_bin_sums(codes[:, is_known], bins, people[is_known], len(thresholds) + 1) for codes in tables])
@@ -194,7 +194,7 @@ def _tables_of_step(grouping: Grouping, step: ReachedStep) -> tuple[PublicTable,
     """Return two tables: the outcomes of people who reached a step, and people who passed it out of order."""
     passed = np.where(step.grouping.codes == NOT_REACHED, NOT_COUNTED, answer_codes(step.passed))
     passed_out_of_order = np.where(step.out_of_order, 1, NOT_COUNTED)
-    return PublicTable(grouping, passed, None), PublicTable(grouping, passed_out_of_order, None)
+    return PublicTable(grouping, passed, truth=None), PublicTable(grouping, passed_out_of_order, truth=None)
 
 
 def _public_funnel(
@@ -298,18 +298,18 @@ class _PublicTables:
     def row(self, row: GroupOutcome, *, keeps_truth: bool, keeps_tenths: bool = False) -> GroupOutcome:
         """Return a row without its masked parts, and without comparisons of error rates unless `keeps_truth`."""
         code = -1 if row.group is None else self.grouping.labels.index(row.group)
-        names = tuple(name for name in (PEOPLE, UNDECIDED, TRUTH) if name in self._masked.get(code, ())) or NO_ITEMS
-        undecided_count = None if UNDECIDED in names else row.undecided
-        if PEOPLE in names:
-            facts = {"excluded": row.excluded, "not_compared": row.not_compared, "masked": names}
+        masked = tuple(name for name in (PEOPLE, UNDECIDED, TRUTH) if name in self._masked.get(code, ())) or NO_ITEMS
+        undecided_count = None if UNDECIDED in masked else row.undecided
+        if PEOPLE in masked:
+            facts = {"excluded": row.excluded, "not_compared": row.not_compared, "masked": masked}
             return GroupOutcome(row.group, undecided=undecided_count, **facts)  # type: ignore[arg-type]
-        if TRUTH in names:
+        if TRUTH in masked:
             row = replace(row, matrix=NO_ENTRIES, error_rates=NO_ENTRIES, auc=None)
-        if TRUTH in names or not keeps_truth:
+        if TRUTH in masked or not keeps_truth:
             row = replace(row, disparities=NO_ENTRIES)
         auc = None if row.auc is None else round(row.auc, DECIMALS)
         tenths = row.tenths if keeps_tenths else NO_ITEMS
-        return replace(row, undecided=undecided_count, auc=auc, tenths=tenths, masked=names)
+        return replace(row, undecided=undecided_count, auc=auc, tenths=tenths, masked=masked)
 
 
 def _public_count(count: int | None) -> int | None:

@@ -214,9 +214,9 @@ class Outcomes(Bounded, Method):
         assert self.table is not None  # noqa: S101  only called with a table
         names = ("by", "decision", "steps", "score", "truth", "strata", "cluster", "weight")
         columns = {
-            name: columns if isinstance(columns, str) else ", ".join(columns)
+            name: value if isinstance(value, str) else ", ".join(value)
             for name in names
-            if (columns := getattr(self, name))
+            if (value := getattr(self, name))
         }
         document = DataDocument(self.table.rows, self.table.digest, self.period or None, columns)
         return OutcomesAggregation(data=document)
@@ -254,7 +254,7 @@ class Outcomes(Bounded, Method):
         """Return whether people passed the step in column `name`, shape (cells,): 1 or 0, NaN if it is not known."""
         values = table.column(name).values
         negative = [value for value in self.step_unfavourable if value in values]
-        answers = table.answers(name, self._passing_value(table, name), negative, self.unknown, "step_favourable")
+        answers = table.answers(name, self._passing_value(table, name), negative, self.unknown, field="step_favourable")
         if "" in self.step_unfavourable:
             answers[np.array(table.column(name).codes) < 0] = 0.0  # empty cells mean "not passed"
         return answers
@@ -274,7 +274,7 @@ class Outcomes(Bounded, Method):
         positive = self.truth_favourable
         if not positive and self.favourable in table.column(self.truth).values:
             positive = self.favourable
-        return table.answers(self.truth, positive, self.truth_unfavourable, self.unknown, "truth_favourable")
+        return table.answers(self.truth, positive, self.truth_unfavourable, self.unknown, field="truth_favourable")
 
     def _read_outputs(self, table: DecisionTable) -> list[Output]:
         """Return the outcomes to judge: the decision, the score, or both, each with its favourable value."""
@@ -285,7 +285,9 @@ class Outcomes(Bounded, Method):
                 favourable = self._passing_value(table, self.decision)
                 decisions = self._read_passed(table, self.decision)
             else:
-                decisions = table.answers(self.decision, favourable, self.unfavourable, self.unknown, "favourable")
+                decisions = table.answers(
+                    self.decision, favourable, self.unfavourable, self.unknown, field="favourable"
+                )
             words = f"{self.decision}: {favourable}"
             outputs.append(
                 Output(self.decision, decisions, favourable=decisions, words=words, delta=self.delta, binary=True)

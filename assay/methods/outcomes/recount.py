@@ -54,11 +54,11 @@ def check_recount(rating: RatingDocument, method: Method, counts: Mapping[str, A
     assert isinstance(rating.aggregation, OutcomesAggregation)  # noqa: S101
     digest, rated_digest = counts["digest"], rating.aggregation.data.digest
     difference = f"{file} has the digest {digest}, and the rated file had {rated_digest}"
-    yield Check("file", None if digest == rated_digest else difference, digest)
+    yield Check("file", wrong=None if digest == rated_digest else difference, found=digest)
     try:
         task = replace(method, table=DecisionTable.read(counts)).task()
     except SpecificationError as error:
-        yield Check("counts", f"{file} does not fit the request: {error}", "")
+        yield Check("counts", wrong=f"{file} does not fit the request: {error}", found="")
         return
     differences = [*recount(rating, task)]
     rated_table = rating.experiment.get("table")
@@ -66,7 +66,7 @@ def check_recount(rating: RatingDocument, method: Method, counts: Mapping[str, A
         differences = ["a combination of the named columns has another number of people than in the rating"]
     if len(differences) > MOST_NAMED:
         differences[MOST_NAMED:] = [f"and {len(differences) - MOST_NAMED} more counts differ"]
-    yield Check("counts", "; ".join(differences) or None, f"of {task.table.rows:,} people, as rated")
+    yield Check("counts", wrong="; ".join(differences) or None, found=f"of {task.table.rows:,} people, as rated")
 
 
 def same_people(first: DecisionTable, second: DecisionTable) -> bool:
@@ -133,11 +133,11 @@ def _recount_thresholds(component: OutcomesComponent, task: Task, grouping: Grou
         in_group = grouping.codes == grouping.labels.index(group.group) if group.group in grouping.labels else False
         for row in component.threshold_map.thresholds:
             at_least = in_group & (task.scores >= (row.threshold or 0.0))
-            counts = {"": (row.selected, at_least)}
+            comparisons = {"": (row.selected, at_least)}  # rated counts by group, and the cells to count again
             if task.truth is not None:
-                counts |= {" proved right": (row.right, at_least & (task.truth == 1))}
-                counts |= {" proved wrong": (row.wrong, at_least & (task.truth == 0))}
-            for who, (rated_counts, is_counted) in counts.items():
+                comparisons |= {" proved right": (row.right, at_least & (task.truth == 1))}
+                comparisons |= {" proved wrong": (row.wrong, at_least & (task.truth == 0))}
+            for who, (rated_counts, is_counted) in comparisons.items():
                 rated_count, people = rated_counts[index], float(task.table.mass[is_counted].sum())
                 if abs(rated_count - people) > ROUNDING * max(1.0, people):
                     yield (

@@ -120,7 +120,7 @@ def _add_gaps(
         products = (np.prod(draws, axis=0) for draws in (separate_ratios, joint_ratios))
         overall = drawn_interval(float(np.prod(ratios)), *products)
         smallest = int(ratios.argmin())
-        probability = float((separate_ratios.argmin(axis=0) == smallest).mean())
+        p_smallest = float((separate_ratios.argmin(axis=0) == smallest).mean())
         name = steps[smallest].name
-        gaps.append(GapDocument(group, by_step, overall, smallest=name, probability=probability))
+        gaps.append(GapDocument(group, by_step, overall, smallest=name, probability=p_smallest))
     return replace(document, reference=grouping.labels[codes[reference]], gaps=tuple(gaps))

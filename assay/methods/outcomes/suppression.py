@@ -86,7 +86,7 @@ class _Counts:
 
     people: Floats
     """Shape (variables,): number of people of each atom and combination of answers."""
-    sums: Any
+    membership: Any
     """Shape (counts, variables): 1 if a count includes the people of a variable, 0 otherwise."""
     parts: list[Part]
     """The part of each count."""
@@ -105,7 +105,7 @@ class _Counts:
         classes, class_of_cell = np.unique(answers, axis=1, return_inverse=True)
         class_count = classes.shape[1]
         variables = atom_of_cell.reshape(-1) * class_count + class_of_cell.reshape(-1)
-        counts = np.bincount(variables, people, atoms.shape[1] * class_count).astype(float)
+        people_of_variables = np.bincount(variables, people, atoms.shape[1] * class_count).astype(float)
         rows, parts = list[NDArray[np.bool_]](), list[Part]()  # of each count: the variables in it, and its part
         sizes = {WHOLE_FILE: 0.0}
         row_of_answers = 0  # the row of `classes` with the decisions of a table; its truth is in the next row
@@ -119,25 +119,26 @@ class _Counts:
                     part = Part(index, code, name)
                     rows.append(np.outer(in_group, answer).reshape(-1))
                     parts.append(part)
-                    sizes[part] = float(counts.reshape(-1, class_count)[in_group].sum())
-        rows.append(np.ones_like(counts, dtype=bool))
-        return cls(counts, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
+                    sizes[part] = float(people_of_variables.reshape(-1, class_count)[in_group].sum())
+        rows.append(np.ones_like(people_of_variables, dtype=bool))  # of the whole file
+        return cls(people_of_variables, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
 
     def small_parts(self) -> Iterator[Part]:
         """Yield the parts with a count of 1 to 4 people; with `PEOPLE`, `TRUTH` of the same row is masked as well."""
-        for part, count in zip(self.parts, self.sums @ self.people, strict=True):
+        for part, count in zip(self.parts, self.membership @ self.people, strict=True):
             if 0 < count < LEAST_SHOWN:
                 yield part
-                if part.name == PEOPLE:  # a table without error rates has no such part; `protect` drops it
+                # counts by truth add up to this count; if the table has none, `protect` drops their part
+                if part.name == PEOPLE:
                     yield Part(part.table, part.code, TRUTH)
 
     def protect(self, hidden_parts: set[Part]) -> set[Part]:
         """Add parts to `hidden_parts` until no masked count can be computed, and return it."""
-        counts = self.sums @ self.people
+        counts = self.membership @ self.people
         largest_changes = np.zeros(len(counts))  # of each count, in data with the same published counts
         small_indices = [index for index, count in enumerate(counts) if 0 < count < LEAST_SHOWN]
         # an answer that nobody in the file has, such as an unknown truth, is no secret
-        possible = np.flatnonzero(self.sums.sum(axis=1)).tolist()
+        possible = np.flatnonzero(self.membership.sum(axis=1)).tolist()
         while True:
             masked_indices = [index for index in possible if self.parts[index] in hidden_parts]
             # small counts come first: once they can be larger by `LEAST_SHOWN`, other masked counts must differ by 1
@@ -165,16 +166,16 @@ class _Counts:
 
         visible_indices = [index for index, part in enumerate(self.parts) if part not in hidden_parts]
         movable = self._movable_variables(target, hidden_parts)
-        sums = self.sums[:, movable]
+        movable_membership = self.membership[:, movable]
         costs = np.array([self.sizes[self.parts[index]] + 1 for index in visible_indices])  # an empty row costs 1
         # variables: people moved into each cell (out of it if negative), then decrease and increase of visible counts
         slack = eye_array(len(visible_indices), format="csr")
-        visible_rows = hstack([sums[visible_indices], slack, -slack], format="csr")
-        target_row = hstack([sums[[target]], csr_array((1, 2 * len(visible_indices)))], format="csr")
         slack_count, move_count = 2 * len(visible_indices), len(movable)
+        visible_rows = hstack([movable_membership[visible_indices], slack, -slack], format="csr")
+        target_row = hstack([movable_membership[[target]], csr_array((1, slack_count))], format="csr")
         solution = milp(
             np.concatenate([np.zeros(move_count), costs, costs]),
-            constraints=[LinearConstraint(visible_rows, 0, 0), LinearConstraint(target_row, growth, growth)],
+            constraints=[LinearConstraint(visible_rows, lb=0, ub=0), LinearConstraint(target_row, growth, growth)],
             bounds=Bounds(
                 np.concatenate([-self.people[movable], np.zeros(slack_count)]),
                 np.full(move_count + slack_count, self.people.sum() + growth),
@@ -184,13 +185,14 @@ class _Counts:
         )
         if solution.x is None:  # every published count may change, so that there always is a solution
             raise RuntimeError(f"no other data fit the published counts: {solution.message}")
-        changes: Floats = np.round(sums @ solution.x[:move_count])
+        changes: Floats = np.round(movable_membership @ solution.x[:move_count])
         return changes
 
     def _movable_variables(self, target: int, hidden_parts: set[Part]) -> NDArray[np.int64]:
         """Return indices of `MOST_MOVED` variables, in the target first, then in most masked counts, then largest."""
-        in_target = self.sums[[target]].toarray()[0] > 0
-        in_masked = self.sums[[index for index, part in enumerate(self.parts) if part in hidden_parts]].sum(axis=0)
+        in_target = self.membership[[target]].toarray()[0] > 0
+        masked_indices = [index for index, part in enumerate(self.parts) if part in hidden_parts]
+        in_masked = self.membership[masked_indices].sum(axis=0)
         preferred = np.lexsort((-self.people, -in_masked, ~in_target))  # the last key is the first criterion
         return np.sort(preferred[:MOST_MOVED])
 
