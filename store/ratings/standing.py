@@ -176,15 +176,15 @@ def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[lis
 def replace_older(c: Connection, rating_id: str) -> None:
     """Mark the ratings that a new rating replaces."""
     new, old = _NEW.c, _OLD.c
-    older = and_(old.created_at < new.created_at, or_(old.expires_at.is_(None), old.expires_at <= new.expires_at))
-    ids = select(old.rating_id).where(_ALIKE, old.current, older, new.rating_id == rating_id)
+    is_replaced = and_(old.created_at < new.created_at, or_(old.expires_at.is_(None), old.expires_at <= new.expires_at))
+    ids = select(old.rating_id).where(_ALIKE, old.current, is_replaced, new.rating_id == rating_id)
     c.execute(update(service_ratings).where(service_ratings.c.rating_id.in_(ids)).values(current=False))
 
 
 def before_change(c: Connection, rating_id: str) -> None:
-    """Make the newest rating current that resembles one whose visibility or withdrawal will change."""
-    similar = select(_OLD.c.rating_id).where(_ALIKE, _NEW.c.rating_id == rating_id, _OLD.c.rating_id != rating_id)
-    newest_similar = similar.order_by(_OLD.c.created_at.desc(), _OLD.c.rating_id.desc()).limit(1)
+    """Before a rating is withdrawn or its visibility changes, make the newest one current that it may have replaced."""
+    similar_ids = select(_OLD.c.rating_id).where(_ALIKE, _NEW.c.rating_id == rating_id, _OLD.c.rating_id != rating_id)
+    newest_id = similar_ids.order_by(_OLD.c.created_at.desc(), _OLD.c.rating_id.desc()).limit(1)
     # the changed rating is no longer like the one that has replaced it, so it becomes current as well
-    ids = (newest_similar.scalar_subquery(), literal(rating_id))
+    ids = (newest_id.scalar_subquery(), literal(rating_id))
     c.execute(update(service_ratings).where(service_ratings.c.rating_id.in_(ids)).values(current=True))

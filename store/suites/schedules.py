@@ -61,16 +61,16 @@ class Recurrence:
         gaps = [later - earlier for earlier, later in pairwise(times_of_day)]
         return 60 * min([*gaps, times_of_day[0] + MINUTES_A_DAY - times_of_day[-1]])
 
-    def check(self, shortest_s: int) -> None:
-        """Raise `SpecificationError` for an invalid recurrence or runs less than `shortest_s` seconds apart."""
+    def check(self, minimum_s: int) -> None:
+        """Raise `SpecificationError` for an invalid recurrence or runs less than `minimum_s` seconds apart."""
         if (self.cron is None) == (self.interval_s is None):
             raise SpecificationError("set exactly one of cron and interval_s", "cron")
         if self.cron is not None:
             _next_time(self.cron, EPOCH + timedelta(days=366 * 50))  # from 2020: raises an error if no date matches
-        if self.shortest_s < shortest_s:
+        if self.shortest_s < minimum_s:
             field = "cron" if self.interval_s is None else "interval_s"
             problem = f"two runs would be {self.shortest_s} s apart"
-            raise OutOfBounds(f"{problem}; the minimum of this service is {shortest_s} s", field)
+            raise OutOfBounds(f"{problem}; the minimum of this service is {minimum_s} s", field)
 
     def after(self, time_ms: int, anchor_ms: int) -> int:
         """Return the first time after `time_ms`, both in milliseconds since 1970; missed times are skipped.
@@ -349,13 +349,13 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
         target = describe_now(c, schedule.tenant, first_template["target_id"], first_template["target"])
         author = _author_now(c, schedule.tenant, first_template.get("author"))
     except (TargetRemoved, TargetChanged) as error:
-        return ScheduledRun(None, code=error.code, failure=str(error))
+        return ScheduledRun(made_id=None, code=error.code, failure=str(error))
     if jobs.count_unfinished(c, schedule.tenant) + len(orders.jobs) > bounds.max_active:
         failure = f"{len(orders.jobs)} more jobs would exceed the limit of {bounds.max_active} queued or running jobs"
-        return ScheduledRun(None, code="too-many-jobs", failure=failure)
+        return ScheduledRun(made_id=None, code="too-many-jobs", failure=failure)
     if wait_s := cooldowns.remaining_s(c, schedule.tenant, target["base_url"], bounds.cooldown_s):
         failure = f"the target cools down for another {wait_s} s"
-        return ScheduledRun(None, code="cooling-down", failure=failure, wait_s=wait_s)
+        return ScheduledRun(made_id=None, code="cooling-down", failure=failure, wait_s=wait_s)
     if orders.kind == "watch":
         return _add_watch(c, schedule)
     seed = random_seed()  # new, so that not even the tenant knows the questions beforehand
@@ -363,7 +363,7 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
     jobs.add_all(c, [(job, None) for job in new_jobs])  # None: no existing rating answers the job
     ids = tuple(job.id for job in new_jobs)
     if orders.cells is None:
-        return ScheduledRun(ids[0], ids)
+        return ScheduledRun(made_id=ids[0], job_ids=ids)
     new_suite = NewSuite(
         tenant=schedule.tenant,
         target=target,
@@ -372,7 +372,7 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
         visibility=first_template["visibility"],
         cells=list(zip(orders.cells, ids, strict=True)),
     )
-    return ScheduledRun(suites.add(c, new_suite).id, ids)
+    return ScheduledRun(made_id=suites.add(c, new_suite).id, job_ids=ids)
 
 
 def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
@@ -380,8 +380,8 @@ def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
     try:
         job = sentinels.add_run(c, watch, schedule.tenant, schedule.key_id)
     except sentinels.UNFIT as error:
-        return ScheduledRun(None, code=error.code, failure=str(error))
-    return ScheduledRun(job.id, (job.id,))
+        return ScheduledRun(made_id=None, code=error.code, failure=str(error))
+    return ScheduledRun(made_id=job.id, job_ids=(job.id,))
 
 
 def _author_now(c: Connection, tenant: str, requested_author: Json | None) -> JsonObject | None:

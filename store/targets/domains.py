@@ -120,7 +120,7 @@ def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
     statement = insert_into(c, domains).values(values).on_conflict_do_nothing(index_elements=["tenant", "host"])
     is_new = c.execute(statement.returning(domains.c.id)).scalar_one_or_none() is not None
     if is_new:
-        quota.add_rows(c, domains, tenant, domains.c.id == values["id"])
+        quota.add_size(c, domains, tenant, domains.c.id == values["id"])
     row = c.execute(ROWS.select(domains.c.tenant == tenant, domains.c.host == host)).mappings().one()
     return Domain(**row), is_new
 

@@ -200,7 +200,7 @@ class NotFoundPage(BrowserRoute):
             await visit_of(request, public=True)  # counts the visitor
         except Problem as limit_problem:
             problem = limit_problem
-        return problem_page(request, None, problem)
+        return problem_page(request, visit=None, refusal=problem)
 
 
 def problem_page(request: Request, visit: Visit | None, refusal: Refused | Problem) -> Response:

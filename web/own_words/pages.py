@@ -28,7 +28,7 @@ SHOWN = frozenset({"first", "second", "first_terms", "second_terms", PAIR_FIELD}
 NEWEST = 5
 """Number of earlier corpora that are offered for continuing."""
 
-PER_TERM, MOST_MADE = 10, 1000
+SENTENCES_PER_TERM, MOST_SENTENCES = 10, 1000
 """Number of sentences of a term that are made from frames, and largest number of all together."""
 
 
@@ -146,6 +146,7 @@ def _are_unchanged(specification_kind: str, texts: Mapping[str, str], words: Jso
 async def _create_corpus(
     visit: Visit, kind: str, texts: Mapping[str, str], specification: Json, items_of: str | None = None
 ) -> JsonObject:
+    """Create a corpus; for a language model, with the sentences of `items_of`, and some from frames for other terms."""
     name = texts.get("title", "").strip() or specification["title"]
     words = specification["words"]
     if kind == "language-model":
@@ -156,11 +157,10 @@ async def _create_corpus(
             "name": name,
             "specification": f"{specification['name']}@{specification['version']}",
             "items_of": items_of,
-            "from_frames": min(PER_TERM, MOST_MADE // term_count) if has_frames else 0,
+            "from_frames": min(SENTENCES_PER_TERM, MOST_SENTENCES // term_count) if has_frames else 0,
         }
     else:
-        subject = {"attribute": words["attribute"], "language": specification["language"]}
-        body = {"name": name, "kind": "images", **subject}
+        body = {"name": name, "kind": "images", "attribute": words["attribute"], "language": specification["language"]}
     return dict(await visit.api.post("/v1/corpora", body))
 
 

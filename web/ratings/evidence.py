@@ -118,7 +118,7 @@ def pieces(text: str, search_text: str, counterpart: str = "") -> Iterator[Piece
         # the pattern has a group, so that every second part is a match
         yield from (Piece(part, matches=index % 2 == 1) for index, part in enumerate(parts) if part)
         return
-    yield from (Piece(part, differs) for part, differs in _mark_differences(text, counterpart) if part)
+    yield from (Piece(part, differs=differs) for part, differs in _mark_differences(text, counterpart) if part)
 
 
 def _mark_differences(text: str, counterpart: str) -> Iterator[tuple[str, bool]]:

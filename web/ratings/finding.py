@@ -84,6 +84,7 @@ def part_of(rating: Rating, name: str, walk: str = "") -> dict[str, Any] | None:
 
 
 def _figure(heading: str, how: str, key: str, draw: Draw, note: str = "", *, folds: bool = True) -> PageFigure | None:
+    """Return a figure in both widths, folded if it is tall and `folds`; ``None`` if `draw` has nothing to draw."""
     small_figure, large_figure = draw(f"{key}-n", "narrow"), draw(f"{key}-w", "wide")
     if small_figure is None or large_figure is None:
         return None
@@ -122,10 +123,9 @@ def _walks(rating: Rating, component: Component, shown_index: int | None) -> Ite
     if shown_index is None:
         step = 1 if rating.view.verdict.letter is Letter.BS else 2  # step 1 decides BS, step 2 the other letters
         shown_index = next((index for index, picture in enumerate(pictures) if picture.step == step), 0)
+    shown_index = min(shown_index, len(pictures) - 1)  # any number may be asked for
     for index, picture in enumerate(pictures):
-        named_cases = (
-            picture.cases if index == min(shown_index, len(pictures) - 1) else ()
-        )  # any number may be asked for
+        named_cases = picture.cases if index == shown_index else ()
         groups = dict.fromkeys(case.group for _, cases in named_cases for case in cases)
         squares = [
             (group, figures.linked_squares(picture, group, f"sq{number}", lambda words: rating.case_of(words.search)))

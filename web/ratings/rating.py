@@ -140,8 +140,8 @@ MENTIONS = {"explicit": "in words", "name": "by first names"}
 """Ways to mention a person's group (`texts.mention` of an experiment), in words."""
 
 
-async def rows_by_mention(visit: Visit, rating: Rating) -> list[JsonObject]:
-    """Return rows for this rating and the newest one of the same decision with the other mention, if there is one.
+async def ratings_by_mention(visit: Visit, rating: Rating) -> list[JsonObject]:
+    """Return rows for this rating and the newest of the same decision with the other of `MENTIONS`, if there is one.
 
     `effects` has the effect of the attribute by component, `ratios` the lowest impact ratio by component.
     """

@@ -114,23 +114,24 @@ async def complete_sign_in(visit: Visit) -> Response:
         return visit.redirect("/sign-in")
     try:
         await visit.admit_sign_in()
-        response = await _begin_session(visit, provider)
+        response = await _begin_account_session(visit, provider)
     except Problem as problem:
         response = problem_page(visit.request, visit, problem)
     response.delete_cookie(ATTEMPT, **FLAGS)
     return response
 
 
-async def _begin_session(visit: Visit, provider: Provider) -> Response:
+async def _begin_account_session(visit: Visit, provider: Provider) -> Response:
+    """Begin a session by the first rule that holds for the account; raise `Problem` if the sign-in fails."""
     attempt = Attempt(visit.request.cookies.get(ATTEMPT, ""), service_of(visit.request).vault.mark)
     next_page = attempt.check(visit.query("state"))
     if not (code := visit.query("code")):
         raise Problem("sign-in-failed", f"the provider answered: {visit.query('error', 'nothing')[:80]}")
     claims = await provider.claims(attempt, code)
     subject = str(claims["sub"])[:MAX_SUBJECT_CHARACTERS]
-    for mark, rule in provider.rules.items():
+    for rule_mark, rule in provider.rules.items():
         if rule.holds(claims):
             log.info("person signed in", subject=subject, tenant=rule.tenant, scopes=rule.scopes)
-            return await start_session(visit, next_page, rule=mark, subject=subject)
+            return await start_session(visit, next_page, rule=rule_mark, subject=subject)
     log.warning("person without a rule", subject=subject, claims=sorted(claims)[:MOST_NAMES])
     raise Problem("no-access", f"no rule of this agency applies to the account {subject!r}")

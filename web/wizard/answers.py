@@ -80,6 +80,7 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
 
 
 async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], target_id: str) -> Answers:
+    """Return the answers that would make an earlier request: a rating or a job, of the saved target `target_id`."""
     target, experiment = request["target"], request["experiment"] or {}
     method = str(experiment.get("method", ""))
     texts = {

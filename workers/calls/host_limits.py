@@ -132,10 +132,10 @@ class HostLimits:
             proven, recheck_at = self._ownership.get(file_url, (False, 0.0))
             if time.monotonic() >= recheck_at:
                 standing = await asyncio.to_thread(self._permitted_standing, url)
-                if not standing.proven and not standing.file_read:
+                if not standing.proven and not standing.file_read:  # the file is due to be read
                     await asyncio.to_thread(self._store_refusal, file_url, await self._refuses(file_url))
                     standing = await asyncio.to_thread(self._permitted_standing, url)
-                if not standing.proven and not standing.wish_known:
+                if not standing.proven and not standing.wish_known:  # the file could never be read
                     self.unread_hosts.add(host_of(url) or url)
                 proven = standing.proven
                 self._ownership[file_url] = proven, time.monotonic() + RECHECK_S
@@ -147,9 +147,8 @@ class HostLimits:
         # this call concerns the agency itself, and is no part of a rating
         async with Egress(networks, response_cap=FILE_BYTES, user_agent=AGENT) as egress:
             try:
-                async with self.limited_slot(
-                    file_url, FILE_TIMEOUT_S, await egress.addresses(file_url, FILE_TIMEOUT_S)
-                ):
+                addresses = await egress.addresses(file_url, FILE_TIMEOUT_S)
+                async with self.limited_slot(file_url, FILE_TIMEOUT_S, addresses):
                     answer = await egress.send("GET", file_url, timeout_s=FILE_TIMEOUT_S)
             except CallFailed as failed:
                 return False if failed.status in MISSING else None

@@ -82,6 +82,7 @@ class LocalTraffic:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
+        # by lane; the slots are the times of their expiry by token
         self._slots: dict[str, dict[str, float]] = {}
         self._waiting_until: dict[str, float] = {}
         self._paces: dict[str, Pace] = {}
@@ -213,6 +214,7 @@ class TrafficOnRedis:
     async def _ask_redis_or_local(
         self, remote: Callable[[Redis], Awaitable[Any]], parse: Callable[[Any], T], local: Callable[[], Awaitable[T]]
     ) -> T:
+        """Return the parsed answer of Redis (`remote`); after a failure, for a while that of this process (`local`)."""
         from redis.exceptions import RedisError
 
         if self._redis is not None and time.monotonic() >= self._paused_until:
@@ -319,10 +321,8 @@ class Slot:
             return
         if self._kept_until is not None and await self._release_slot():
             await lane.sleep(float(lane.rng.uniform(*YIELD_SLOT_S)))
-        limits = lane.limits
-        while not await lane.traffic.take_slot(
-            lane.name, self._token, limits.concurrency, limits.timeout_s + KEEP_SLOT_S + MARGIN_S
-        ):
+        keep_s = lane.limits.timeout_s + KEEP_SLOT_S + MARGIN_S
+        while not await lane.traffic.take_slot(lane.name, self._token, lane.limits.concurrency, keep_s):
             await lane.sleep(float(lane.rng.uniform(*RETRY_SLOT_S)))
         self._kept_until = lane.clock() + KEEP_SLOT_S
 
