@@ -133,6 +133,7 @@ class Packed(TypeDecorator[Any]):
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32: no I, L, O or U, so that an id can be read aloud."""
 CHARACTER_PAIRS = tuple(first + second for first in ALPHABET for second in ALPHABET)
+"""The numbers from 0 to 1023 in this base, in order."""
 
 SEED_BITS = 53
 """Bits of a seed: integers up to 2**53 are exact in every JSON parser."""

@@ -138,7 +138,7 @@ class SigningProgram:
         try:
             assert process.stdout is not None  # noqa: S101  it is a pipe
             with process.stdout:
-                output = process.stdout.read(MOST_OUTPUT + 1)
+                output = process.stdout.read(MOST_OUTPUT + 1)  # one more byte shows that there is more
             if len(output) > MOST_OUTPUT:
                 _kill_group(process.pid)
             status = process.wait()

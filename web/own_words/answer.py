@@ -98,6 +98,7 @@ def _stereotype_verdict(declared_letter: Letter | str | None, stereotype_standin
 
 
 def _count_choices(choices: list[float | None]) -> Tally:
+    """Count the known values above `NO_PREFERENCE`, below it and equal to it."""
     known_choices = [choice for choice in choices if choice is not None]
     towards = sum(choice > NO_PREFERENCE for choice in known_choices)
     against = sum(choice < NO_PREFERENCE for choice in known_choices)

@@ -121,6 +121,7 @@ def _complete_fields(specification_kind: str, texts: Mapping[str, str]) -> dict[
 
 
 async def _next_version(visit: Visit, kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
+    """Store the words as the next version of a specification, or as a new one if the caller cannot change it."""
     try:
         newest: JsonObject = await visit.api.get(f"/v1/specifications/{name}")
     except Refused:

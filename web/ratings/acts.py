@@ -45,11 +45,8 @@ async def withdraw(visit: Visit) -> Response:
 async def rerate(visit: Visit) -> Response:
     """Rate the recorded evidence by another version of the methodology; no question is asked again."""
     rating_id = visit.path("rating_id")
-    version = visit.typed.get("version", "")
-    answer = await visit.api.ask(
-        "POST", f"/v1/ratings/{rating_id}/rerate", body={"version": version}, headers={"Prefer": f"wait={WAIT_S}"}
-    )
-    job = answer.document
+    body = {"version": visit.typed.get("version", "")}
+    job = await visit.api.post(f"/v1/ratings/{rating_id}/rerate", body, Prefer=f"wait={WAIT_S}")
     return visit.redirect(f"/ratings/{rating_id}/provenance" if job["status"] == "succeeded" else f"/jobs/{job['id']}")
 
 

@@ -122,6 +122,7 @@ def pieces(text: str, search_text: str, counterpart: str = "") -> Iterator[Piece
 
 
 def _mark_differences(text: str, counterpart: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a text, each with whether its words differ from those of the counterpart."""
     words, other_words = list(_WORD.finditer(text)), _WORD.findall(counterpart)
     if not counterpart or max(len(words), len(other_words)) > LONGEST_COMPARED:
         yield text, False

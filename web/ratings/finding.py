@@ -78,7 +78,7 @@ def part_of(rating: Rating, name: str, walk: str = "") -> dict[str, Any] | None:
         "carried": list(_evidence_figures(component)),
         "hidden": _hidden_figure(rating, component),
         "tolerances": _tolerances_figure(rating, component),
-        "sheets": outline.component_tables(component, outline.DRAWN | {"hidden", "sensitivity"}),
+        "sheets": outline.component_tables(component, omit=outline.DRAWN | {"hidden", "sensitivity"}),
         "scales": part.scales if isinstance(part, AlternationComponent) else (),
     }
 

@@ -164,9 +164,8 @@ async def provenance(visit: Visit) -> Response:
     methods = {methodology["version"]: methodology["methods"] for methodology in methodologies}
     # a rating of a removed version cannot be replayed
     replayable = methods if rating.rated.methodology.version in methods else {}
-    further_versions = [
-        version for version, names in replayable.items() if version not in versions and rating.rated.method in names
-    ]
+    method = rating.rated.method
+    further_versions = [version for version in replayable if version not in versions and method in replayable[version]]
     return render_page(
         visit,
         rating,
@@ -194,13 +193,11 @@ async def certificate(visit: Visit) -> Response:
     """Show the signature and the entries of the log, to be verified in the browser."""
     rating = await rating_in_path(visit)
     envelope = await visit.api.get(f"/v1/ratings/{rating.id}/attestation.json")
-    entries = await visit.api.get("/v1/log/entries", rating=rating.id)
+    entries = (await visit.api.get("/v1/log/entries", rating=rating.id))["items"]
     head = await visit.api.get("/v1/log")
     # of the note's signatures, the first is the agency's own
     witnesses = head["checkpoint"].partition("\n\n")[2].splitlines()[1:]
-    return render_page(
-        visit, rating, "certificate", envelope=envelope, entries=entries["items"], head=head, witnesses=witnesses
-    )
+    return render_page(visit, rating, "certificate", envelope=envelope, entries=entries, head=head, witnesses=witnesses)
 
 
 @pages.get(OWN + "/reply")

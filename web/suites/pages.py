@@ -132,8 +132,8 @@ async def choices(api: Api, text: str, selected_ids: Sequence[str]) -> tuple[lis
             selected_services.append(services_by_id.pop(value))
             continue
         with suppress(Refused):  # an unknown one is left out
-            kind = "ratings" if value.startswith("rat_") else "targets"
-            document = await api.get(f"/v1/{kind}/{segment(value)}")
+            resource = "ratings" if value.startswith("rat_") else "targets"
+            document = await api.get(f"/v1/{resource}/{segment(value)}")
             # a rating contains its target, which has a `url`; a saved target is the document itself
             target = {"url": document.get("base_url"), **document.get("target", document)}
             selected_services.append(_choice(value, target))

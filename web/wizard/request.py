@@ -112,7 +112,7 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     if material.shown_first and _has_same_cases(values.get("texts"), material.copied.get("texts")):
         del values["texts"]
     entries = {**material.copied, **values, **sizes, "method": material.method["name"]}
-    experiment = {name: value for name, value in entries.items() if value not in ("", None) or name not in REFERENCES}
+    experiment = {name: value for name, value in entries.items() if name not in REFERENCES or value not in ("", None)}
     options, option_errors = read_all(MORE, answers.texts)
     body: dict[str, Any] = {"target": target, "experiment": experiment, **options}
     if answers["author"]:

@@ -131,6 +131,7 @@ class LocalTraffic:
             return self._remaining_s(self._cooldown_until, lane)
 
     def _remaining_s(self, end_times: dict[str, float], lane: str) -> float:
+        """Return the seconds until the end of a lane; remove an end that has passed."""
         remaining_s = end_times.get(lane, 0.0) - self._clock()
         if remaining_s <= 0:
             end_times.pop(lane, None)
