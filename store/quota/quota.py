@@ -28,7 +28,7 @@ SMALL_BYTES = 1 << 16
 
 SHARDS = 64
 
-OPTION = "tenant_quota"
+QUOTA_OPTION = "tenant_quota"
 """Execution option of connections that enforce a quota: those of the API. Workers count, but refuse nothing."""
 
 
@@ -97,7 +97,7 @@ def lock(c: Connection, tenant: str) -> None:
 
 def check(c: Connection, tenant: str) -> None:
     """Raise `QuotaExceeded` if a tenant stores more than its quota, and the connection enforces it."""
-    quota = c.get_execution_options().get(OPTION)
+    quota = c.get_execution_options().get(QUOTA_OPTION)
     if quota is None:
         return
     query = select(func.coalesce(func.sum(stored_bytes.c.bytes), 0)).where(stored_bytes.c.tenant == tenant)

@@ -26,7 +26,7 @@ from store.webhooks.outbox import add_notice_once
 
 PUBLISHED, WITHDRAWN = "rating.published", "rating.withdrawn"
 
-TARGET = ("name", "kind", "protocol", "url", "digest")
+LOGGED_TARGET_FIELDS = ("name", "kind", "protocol", "url", "digest")
 """Fields of a target that are logged; its settings are only in the rating."""
 
 
@@ -126,7 +126,7 @@ def note_published(c: Connection, rating: StoredRating) -> None:
 def _logged_facts(rating: StoredRating) -> JsonObject:
     return {
         "document_digest": rating_digest(rating.document),
-        "target": {name: rating.target[name] for name in TARGET if name in rating.target},
+        "target": {name: rating.target[name] for name in LOGGED_TARGET_FIELDS if name in rating.target},
         "method": rating.method,
         "attribute": rating.attribute,
         "letter": rating.letter,

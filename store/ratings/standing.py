@@ -147,7 +147,7 @@ def of_address(target_url: str, tenant: str | None, whose: Whose = "address") ->
 # Of the ratings of a service that are alike in everything by which they are chosen, only the newest is needed, as long
 # as it is valid for as long. Counts, rankings and searches read these current ratings. One that is current without need
 # changes nothing, because each query chooses among them. A large registry is read in parts, so that no query is long.
-PART = 2_000
+PART_SIZE = 2_000
 """Number of current ratings in a part, unless one address has more."""
 
 ALIKE = ("kind", "method", "attribute", "tenant", "visibility", "description", "masked", "name")
@@ -169,7 +169,7 @@ def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[lis
     """Return the conditions of the part of the ratings after an address, and its last address if others follow."""
     part: list[ColumnElement[bool]] = [*WHOLE, site > after] if after else [*WHOLE]
     query = select(site).where(*part, *equal(service_ratings, **filters)).order_by(site)
-    last_address = c.execute(query.offset(PART - 1).limit(1)).scalar_one_or_none()
+    last_address = c.execute(query.offset(PART_SIZE - 1).limit(1)).scalar_one_or_none()
     return (part, None) if last_address is None else ([*part, site <= last_address], last_address)
 
 

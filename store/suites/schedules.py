@@ -32,7 +32,7 @@ from store.suites.suites import Cell, NewSuite
 from store.suites.tables import schedules
 from store.targets.targets import TargetChanged, TargetRemoved, describe_now
 
-FIELDS = 5
+CRON_FIELDS = 5
 """Minute, hour, day of the month, month, day of the week. Seconds are not supported."""
 
 MINUTES_A_DAY = 24 * 60
@@ -99,7 +99,7 @@ def _next_time(cron: str, after: datetime) -> datetime:
 
 
 def _parse_cron(cron: str, after: datetime) -> CronSim:
-    if len(cron.split()) != FIELDS:
+    if len(cron.split()) != CRON_FIELDS:
         raise SpecificationError(
             f"a cron expression has five parts (minute, hour, day, month, weekday); {cron!r} has {len(cron.split())}",
             "cron",
@@ -108,9 +108,8 @@ def _parse_cron(cron: str, after: datetime) -> CronSim:
         return CronSim(cron, after)
     except CronSimError as error:
         field = str(error).removeprefix("Bad ")  # the message is "Bad hour", for example
-        raise SpecificationError(
-            f"the {field} of {cron!r} cannot be read; for example, '0 3 * * 1' is Mondays at 03:00", "cron"
-        ) from None
+        message = f"the {field} of {cron!r} cannot be read; for example, '0 3 * * 1' is Mondays at 03:00"
+        raise SpecificationError(message, "cron") from None
 
 
 TEMPLATE_FIELDS = (

@@ -110,7 +110,8 @@ class Api:
         Raise `Refused` if the status is 400 or above, `ClientDisconnect` if the caller disconnects before the whole
         file has arrived.
         """
-        payload = content if content is not None else b"" if body is None else json.dumps(body).encode()
+        json_content = b"" if body is None else json.dumps(body).encode()
+        payload = json_content if content is None else content
         all_headers = {"content-type": "application/json", **(headers or {})} if payload else dict(headers or {})
         if file is None:  # the length of a file is not known before it has arrived
             all_headers["content-length"] = str(len(payload))

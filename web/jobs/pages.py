@@ -33,7 +33,7 @@ async def job(visit: Visit) -> Response:
     return visit.page("jobs/job.html", **await _context(visit, await visit.api.get(f"/v1/jobs/{visit.path('job_id')}")))
 
 
-LIVE: SwrCache[tuple[str, frozenset[str], str], tuple[str, bytes]] = SwrCache(keep_s=0.25, stale_s=1.0)
+LIVE_PAGES: SwrCache[tuple[str, frozenset[str], str], tuple[str, bytes]] = SwrCache(keep_s=0.25, stale_s=1.0)
 """Cache of the changing parts of jobs' pages, compressed, each after the entity tag of the status that it shows.
 
 The keys are tenant, scopes and job: a thousand viewers cost four renderings a second.
@@ -44,7 +44,7 @@ The keys are tenant, scopes and job: a thousand viewers cost four renderings a s
 async def now(visit: Visit) -> Response:
     """Return the changing part of a job's page, up to 2 seconds old; 304 if the reader has it already."""
     key = (visit.caller.tenant, visit.caller.scopes, visit.path("job_id"))
-    etag, compressed_html = await LIVE.get(key, partial(_render, visit))
+    etag, compressed_html = await LIVE_PAGES.get(key, partial(_render, visit))
     headers = {**headers_of(public=False), "ETag": etag, "Cache-Control": "private, no-cache"}
     if caller_has(visit.request, etag):
         return Response(status_code=304, headers=headers)
@@ -71,7 +71,7 @@ async def cancel(visit: Visit) -> Response:
     except Refused as error:
         if error.code != "already-finished":
             raise
-    LIVE.clear()  # the page that follows shows the job as cancelled
+    LIVE_PAGES.clear()  # the page that follows shows the job as cancelled
     return visit.redirect(path)
 
 

@@ -103,7 +103,7 @@ def _field(name: str, schema: Schema, defs: Schema, *, required: bool, as_json: 
         form = "texts" if any(alternative.get("maxLength", 0) >= LONG for alternative in alternatives) else "lines"
     if not form and as_json:
         form = "json"
-    if form == "part" and not nullable:
+    if form == "part" and not nullable:  # a part can be left out
         form = "json" if as_json else ""
     return Field(name, form, **{**properties, **details}) if form else None
 
@@ -298,7 +298,7 @@ def _parse_text(field: Field, text: str) -> Any:
             case "json":
                 return _parse_json(text)
     except ValueError:
-        raise Unreadable(WRITTEN[field.form]) from None
+        raise Unreadable(EXPECTED_TEXTS[field.form]) from None
     return text  # a text or a choice
 
 
@@ -335,7 +335,7 @@ def _split_share(part: str) -> tuple[str, float]:
     return name.strip(), float(share)
 
 
-WRITTEN = {
+EXPECTED_TEXTS = {
     "integer": "Write a whole number.",
     "number": "Write a number, such as 0.1.",
     "pairs": "Write each line as name: value.",
