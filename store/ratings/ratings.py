@@ -307,7 +307,7 @@ def _read_page(
     # the newest ratings often fill the page; otherwise the services are found by the index of names
     newest_rows = page_rows(c, query.where(is_among_newest), ratings, before, limit)
     newest_page = limit_rows(newest_rows, lambda row: build(**row))
-    if newest_page.cut or len(newest_page) >= limit:
+    if newest_page.cut or len(newest_page) >= limit:  # the page is full
         return newest_page
     columns = service_ratings.c
     is_listed = columns.tenant == tenant if mine else _is_visible(tenant, service_ratings)

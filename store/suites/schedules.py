@@ -141,7 +141,7 @@ class Orders:
         """What a run adds: a job that rates, a suite, or a job that watches a rating."""
         if self.cells is not None:
             return "suite"
-        return "watch" if "cases" in self.request else "rating"
+        return "watch" if "cases" in self.request else "rating"  # only a watch has a number of cases
 
     def as_json(self) -> JsonObject:
         """Return the orders as a JSON object."""

@@ -148,8 +148,8 @@ class Api:
 
     def _scope(self, method: str, path: str, query: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
         page_scope = self._request.scope
-        values = {name: value for name, value in query.items() if value not in (None, "", [], False)}
-        query_text = urlencode({name: "true" if value is True else value for name, value in values.items()}, doseq=True)
+        given = {name: value for name, value in query.items() if value not in (None, "", [], False)}
+        query_text = urlencode({name: "true" if value is True else value for name, value in given.items()}, doseq=True)
         request_headers = {
             "host": self._request.headers.get("host", "localhost"),
             "x-request-id": page_scope["assay.request_id"],

@@ -97,8 +97,8 @@ async def store_changed_words(visit: Visit) -> Response:
 def _texts_of(specification_kind: str, words: Json) -> dict[str, str]:
     """Return words as texts of the form's fields; the groups' words become two lists in equal order."""
     sides = zip(*words.get(PAIR_FIELD, ()), strict=True)  # the first words of all pairs, then the second ones
-    lists = dict(zip(("first_words", "second_words"), map(", ".join, sides), strict=False))  # empty without pairs
-    return {**typed_of(specification_kind, words), **lists}
+    side_texts = dict(zip(("first_words", "second_words"), map(", ".join, sides), strict=False))  # empty without pairs
+    return {**typed_of(specification_kind, words), **side_texts}
 
 
 def _complete_fields(specification_kind: str, texts: Mapping[str, str]) -> dict[str, str]:

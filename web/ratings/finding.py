@@ -112,7 +112,7 @@ def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
         "the shaded zone what still counts as unbiased.",
         "band",
         lambda key, width: figures.two_steps(verdict, component, key, width),
-        gap_note,
+        note=gap_note,
         folds=False,
     )
 
@@ -128,7 +128,7 @@ def _walks(rating: Rating, component: Component, shown_index: int | None) -> Ite
         named_cases = picture.cases if index == shown_index else ()
         groups = dict.fromkeys(case.group for _, cases in named_cases for case in cases)
         squares = [
-            (group, figures.linked_squares(picture, group, f"sq{number}", lambda words: rating.case_of(words.search)))
+            (group, figures.linked_squares(picture, group, f"sq{number}", lambda case: rating.case_of(case.search)))
             for number, group in enumerate(groups)
         ]
         drawings = tuple((group, Markup(figure.svg), figure.table) for group, figure in squares if figure)  # noqa: S704  escaped

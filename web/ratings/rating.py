@@ -117,7 +117,7 @@ async def rating_in_path(visit: Visit) -> Rating:
         mine = any(own_rating["id"] == document["id"] for own_rating in own_ratings)
     expires_at = datetime.fromisoformat(document["expires_at"]).timestamp()
     view = read({**document, "expired": service_of(visit.request).clock() >= expires_at})
-    return Rating(document, view, others, mine, visit.public)
+    return Rating(document, view, others, mine=mine, public=visit.public)
 
 
 async def _ratings_of_service(visit: Visit, digest: str | None, *, mine: bool) -> list[Json]:

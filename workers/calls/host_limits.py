@@ -130,7 +130,7 @@ class HostLimits:
         """Whether the tenant has proved to own a URL's host; raise `RatingsRefused` if the host refuses ratings."""
         file_url = file_of(url)
         async with self._standing_lock:
-            proven, recheck_at = self._ownership.get(file_url, (False, 0.0))
+            proven, recheck_at = self._ownership.get(file_url, (False, 0.0))  # 0: to be checked now
             if time.monotonic() >= recheck_at:
                 standing = await asyncio.to_thread(self._permitted_standing, url)
                 if not standing.proven and not standing.file_read:  # the file is due to be read

@@ -98,7 +98,7 @@ class LocalTraffic:
         """Take or extend one of a lane's `limit` slots for at most `keep_s` seconds; return whether one was free."""
         with self._lock:
             now = self._clock()
-            slots = {holder: expiry for holder, expiry in self._slots.get(lane, {}).items() if expiry > now}
+            slots = {slot: expiry for slot, expiry in self._slots.get(lane, {}).items() if expiry > now}
             is_free = token in slots or len(slots) < limit
             if is_free:
                 slots[token] = now + keep_s
