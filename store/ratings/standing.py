@@ -160,7 +160,6 @@ _ALIKE = and_(
     _OLD.c.withdrawn_at.is_(None) == _NEW.c.withdrawn_at.is_(None),
 )
 
-
 Conditions = Sequence[ColumnElement[bool]]
 WHOLE: Conditions = [service_ratings.c.current]
 

@@ -113,6 +113,7 @@ class SigningProgram:
             self._slots.release()
 
     def _run_command(self, message: bytes) -> bytes:
+        """Return what the program prints for a message; raise `SigningUnavailable` if it fails or takes too long."""
         try:
             with tempfile.TemporaryFile() as stdin:  # no pipe: a program that does not read it would block this process
                 stdin.write(message)

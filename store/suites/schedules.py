@@ -99,11 +99,9 @@ def _next_time(cron: str, after: datetime) -> datetime:
 
 
 def _parse_cron(cron: str, after: datetime) -> CronSim:
-    if len(cron.split()) != CRON_FIELDS:
-        raise SpecificationError(
-            f"a cron expression has five parts (minute, hour, day, month, weekday); {cron!r} has {len(cron.split())}",
-            "cron",
-        )
+    if (count := len(cron.split())) != CRON_FIELDS:
+        message = f"a cron expression has five parts (minute, hour, day, month, weekday); {cron!r} has {count}"
+        raise SpecificationError(message, "cron")
     try:
         return CronSim(cron, after)
     except CronSimError as error:
@@ -117,7 +115,6 @@ TEMPLATE_FIELDS = (
     *("callback_url", "max_calls", "deadline_s", "expected"),
 )
 """Fields of a job that its template stores; the other fields differ between runs."""
-
 
 ScheduleKind = Literal["rating", "suite", "watch"]
 
@@ -395,6 +392,7 @@ def _author_now(c: Connection, tenant: str, requested_author: Json | None) -> Js
 def _new_job(
     c: Connection, schedule: StoredSchedule, template: Json, target: Json, seed: int, author: JsonObject | None
 ) -> NewJob:
+    """Return the job of a run from its template, with the target and the author as they are described now."""
     fields = dict(template) | {"target": dict(target), "author": author}
     if author is not None:  # adds the items that the author generated in earlier runs
         method = with_stored_material(c, schedule.tenant, parse_method(template["experiment"]))

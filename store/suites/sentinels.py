@@ -212,7 +212,7 @@ def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
     since = None if evidence.since is None else [*earlier_times, now][evidence.since]  # time of the run with this index
     rerating_job_id = None if since is None else _note_change(c, job, watch, evidence.log_e, since, now)
     result: JsonObject = {"rating": watch.rating, "run": len(earlier_runs) + 1, "cases": len(run.outcomes)}
-    result |= {"lost": list(run.outcomes.values()).count(None), "log_e": evidence.log_e, "alpha": ALPHA}
+    result |= {"lost": list(run.outcomes.values()).count(None), "log_e": evidence.log_e, "alpha": ALPHA}  # None: lost
     result |= {"changed_since": None if since is None else iso(since), "rerating_job": rerating_job_id}
     runs.finish_with(c, claim, "watched", result)
 

@@ -282,6 +282,7 @@ def set_policy(c: Connection, domain: Domain, ratings: str) -> Domain | None:
 
 
 def _called_urls(target: Json) -> Iterator[str]:
+    """Yield the addresses of a target and, for a chain, of its links."""
     links = (target.get("settings") or {}).get("links") or ()
     for service in (target, *(link for link in links if isinstance(link, dict))):
         if url := str(service.get("base_url") or ""):

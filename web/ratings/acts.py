@@ -14,7 +14,6 @@ RATING = "/ratings/{rating_id}"
 WAIT_S = 10
 """Maximum time in seconds that the page waits for a re-rating, which makes no call and usually takes less."""
 
-
 VISIBILITY, ANSWER = f"{RATING}/visibility", f"{RATING}/reply/answer"
 pages.act(VISIBILITY, "jobs:write", "POST", f"/v1{VISIBILITY}", RATING, fields=["visibility"])
 # the public answer of the requester or the operator to the owner's reply

@@ -18,7 +18,6 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 LONGEST_COMPARED = 100
 """Number of words and marks above which two texts are not compared: the time can grow with its square."""
 
-
 LONGEST_QUESTION, LONGEST_ANSWER, SHOWN = 300, 150, 120
 """Numbers of characters above which a text is folded, and of those of its beginning that stay visible."""
 

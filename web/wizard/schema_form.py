@@ -268,6 +268,7 @@ def read_all(fields: Sequence[Field], answers: Mapping[str, str]) -> tuple[dict[
 
 
 def _given_values(fields: Sequence[Field], answers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """Yield the key and value of each field that is not left at its default."""
     for field in fields:
         value = read(field, answers)
         if value is not NOTHING:

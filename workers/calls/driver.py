@@ -184,6 +184,7 @@ class Driver:
         yield from probe_groups.values()
 
     async def _send_calls(self, probe_groups: Iterator[list[Probe]], session: Session) -> None:
+        """Send groups of probes, one call after another, until none is left; accept and queue their replies."""
         async with self._rated_service.lane.slot() as rated_slot, self._second_service.lane.slot() as second_slot:
             for probes in probe_groups:
                 start = time.monotonic()
