@@ -212,7 +212,7 @@ async def _run_experiment(context: WorkerContext, claim: Claim, questions: Quest
             flush_s=settings.ledger_s,
             rated=service.called_service,
             second=None if second_service is None else second_service.called_service,
-            second_asks=AUTHORED if second_service is None else asks_of_second(second_service.target.kind),
+            second_ask_types=AUTHORED if second_service is None else asks_of_second(second_service.target.kind),
         )
         try:
             await driver.run(session)

@@ -132,8 +132,8 @@ class Packed(TypeDecorator[Any]):
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32: no I, L, O or U, so that an id can be read aloud."""
-PAIRS = tuple(first + second for first in ALPHABET for second in ALPHABET)
-"""Two characters for each number of 10 bits."""
+CHARACTER_PAIRS = tuple(first + second for first in ALPHABET for second in ALPHABET)
+"""The numbers from 0 to 1023 in this base, in order."""
 
 SEED_BITS = 53
 """Bits of a seed: integers up to 2**53 are exact in every JSON parser."""
@@ -156,7 +156,7 @@ def new_id(prefix: str) -> str:
     and only serve index locality; columns use the database's clock (`now_ms`).
     """
     number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
-    pairs = [PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)]  # each pair encodes 10 bits
+    pairs = [CHARACTER_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)]  # each pair encodes 10 bits
     return f"{prefix}_{''.join(pairs)}"
 
 

@@ -151,7 +151,7 @@ def remove(c: Connection, corpus_id: str, tenant: str) -> bool:
     """Remove a corpus and its items; return false if there is none. Ratings keep their own copy of the sentences."""
     if lock(c, corpus_id, tenant) is None:
         return False
-    quota.subtract_rows(c, corpus_items, tenant, corpus_items.c.corpus_id == corpus_id)
+    quota.subtract_size(c, corpus_items, tenant, corpus_items.c.corpus_id == corpus_id)
     c.execute(delete(corpus_items).where(corpus_items.c.corpus_id == corpus_id))
     return ROWS.remove(c, corpus_id, tenant)
 

@@ -42,7 +42,7 @@ def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
     statement = insert_into(c, images).values(row).on_conflict_do_nothing()
     is_new = c.execute(statement.returning(images.c.digest)).one_or_none() is not None
     if is_new:
-        quota.add_rows(c, images, tenant, images.c.tenant == tenant, images.c.digest == facts.digest)
+        quota.add_size(c, images, tenant, images.c.tenant == tenant, images.c.digest == facts.digest)
     return is_new
 
 

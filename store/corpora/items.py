@@ -194,9 +194,9 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new_item: New
     statement = update(corpus_items).where(corpus_items.c.id == item_id)
     statement = statement.values(_item_columns(new_item) | _columns_of_edit(old_item, new_item, read_clock(c)))
     corpora.change(c, corpus_id, tenant, {})  # without changes: increments the version
-    quota.subtract_rows(c, corpus_items, tenant, corpus_items.c.id == item_id)  # the old size; the new one is added
+    quota.subtract_size(c, corpus_items, tenant, corpus_items.c.id == item_id)  # the old size; the new one is added
     edited_item = one_row(c, statement.returning(corpus_items), StoredItem)
-    quota.add_rows(c, corpus_items, tenant, corpus_items.c.id == item_id)
+    quota.add_size(c, corpus_items, tenant, corpus_items.c.id == item_id)
     return edited_item
 
 
@@ -243,14 +243,14 @@ def _insert_items(c: Connection, corpus_id: str, tenant: str, items: Sequence[Ne
         for number, item in enumerate(items, 1)
     ]
     c.execute(insert(corpus_items), rows)
-    quota.add_rows(c, corpus_items, tenant, corpus_items.c.corpus_id == corpus_id, corpus_items.c.seq > last_seq)
+    quota.add_size(c, corpus_items, tenant, corpus_items.c.corpus_id == corpus_id, corpus_items.c.seq > last_seq)
 
 
 def _delete_removed(c: Connection, corpus_id: str, tenant: str, digests: Sequence[str]) -> None:
     """Delete the rows of removed items, so that equal items can be added again."""
     for batch in chunks(digests):
         conditions = corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(batch)
-        quota.subtract_rows(c, corpus_items, tenant, *conditions)
+        quota.subtract_size(c, corpus_items, tenant, *conditions)
         c.execute(delete(corpus_items).where(*conditions))
 
 

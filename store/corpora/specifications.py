@@ -133,7 +133,7 @@ def add_version(c: Connection, tenant: str, specification: Specification) -> tup
 
 def remove(c: Connection, tenant: str, name: str) -> bool:
     """Remove all versions of a tenant's specification, and their words; return false if there is none."""
-    quota.subtract_rows(c, specifications, tenant, *_present_conditions(tenant), specifications.c.name == name)
+    quota.subtract_size(c, specifications, tenant, *_present_conditions(tenant), specifications.c.name == name)
     statement = update(specifications).where(*_present_conditions(tenant), specifications.c.name == name)
     statement = statement.values(removed_at=now_ms(), words={})
     return c.execute(statement).rowcount > 0
@@ -175,7 +175,7 @@ def _insert(c: Connection, tenant: str, specification: Specification, version: i
     if row is None:
         return None
     is_inserted = equal(specifications, tenant=tenant, name=specification.name, version=version)
-    quota.add_rows(c, specifications, tenant, *is_inserted)
+    quota.add_size(c, specifications, tenant, *is_inserted)
     return _specification_from_row(**row, latest=version)
 
 

@@ -78,7 +78,7 @@ def add(
         return upload, False
     if quota_bytes is not None and (total := stored_bytes(c, new_upload.tenant)) > quota_bytes:
         raise UploadsFull(stored=total - new_upload.bytes, size=new_upload.bytes, quota=quota_bytes)
-    quota.add_rows(c, uploads, new_upload.tenant, uploads.c.id == new_upload.id)
+    quota.add_size(c, uploads, new_upload.tenant, uploads.c.id == new_upload.id)
     content.seek(0)
     chunk_number = 0
     while chunk := content.read(CHUNK_BYTES):
@@ -112,7 +112,7 @@ def remove(c: Connection, upload_id: str, tenant: str) -> bool:
     unfinished_jobs = unfinished_jobs.where(or_(_mentions(upload_id), _mentions(digest)), reads_files).limit(1)
     if (job_id := c.execute(unfinished_jobs).scalar_one_or_none()) is not None:
         raise UploadInUse(upload_id, job_id)
-    quota.subtract_rows(c, uploads, tenant, uploads.c.id == upload_id)
+    quota.subtract_size(c, uploads, tenant, uploads.c.id == upload_id)
     c.execute(delete(upload_chunks).where(upload_chunks.c.upload_id == upload_id))
     return c.execute(delete(uploads).where(uploads.c.id == upload_id)).rowcount > 0
 

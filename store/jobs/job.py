@@ -377,7 +377,7 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list
         for new_job, rating_id in entries
     ]
     for tenant in sorted({row["tenant"] for row in rows}):  # sorted, so that two transactions cannot deadlock
-        quota.add_jobs(c, tenant, quota.size_of_jobs(row for row in rows if row["tenant"] == tenant))
+        quota.add_job_size(c, tenant, quota.size_of_jobs(row for row in rows if row["tenant"] == tenant))
     jobs_by_id: dict[str, Job] = {}
     for statement, status_columns in ((_INSERT, _QUEUED_COLUMNS), (_INSERT_ANSWERED, _ANSWERED_COLUMNS)):
         if batch := [row for row in rows if row["status"] == status_columns["status"]]:

@@ -28,7 +28,7 @@ SMALL_BYTES = 1 << 16
 
 SHARDS = 64
 
-OPTION = "tenant_quota"
+QUOTA_OPTION = "tenant_quota"
 """Execution option of connections that enforce a quota: those of the API. Workers count, but refuse nothing."""
 
 
@@ -55,7 +55,7 @@ def counted_sizes(table: Table) -> list[ColumnElement[int]]:
     return [column if isinstance(column.type, Integer) else byte_length(column) for column in columns]
 
 
-def add_rows(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
+def add_size(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
     """Add the size of rows that were added in this transaction to the tenant's stored bytes.
 
     Raise `QuotaExceeded` if the tenant then stores more than its quota, and the connection enforces it.
@@ -65,7 +65,7 @@ def add_rows(c: Connection, table: Table, tenant: str, *where: ColumnElement[boo
     check(c, tenant)
 
 
-def subtract_rows(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
+def subtract_size(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
     """Subtract the size of rows; call this before the transaction deletes or replaces them."""
     lock(c, tenant)
     _add_to_count(c, tenant, table.name, -_size_of(c, table, *where))
@@ -81,10 +81,10 @@ def size_of_jobs(new_jobs: Iterable[Mapping[str, Any]]) -> int:
     )
 
 
-def add_jobs(c: Connection, tenant: str, size: int) -> None:
-    """Count new jobs of `size` bytes that are added in this transaction; raise `QuotaExceeded` as `add_rows`."""
+def add_job_size(c: Connection, tenant: str, size: int) -> None:
+    """Count new jobs of `size` bytes that are added in this transaction; raise `QuotaExceeded` as `add_size`."""
     is_small = size <= SMALL_BYTES
-    if not is_small:
+    if not is_small:  # many small ones may be requested at once, each counted without a lock
         lock(c, tenant)
     _add_to_count(c, tenant, "jobs", size, own_shard=is_small)
     check(c, tenant)
@@ -97,7 +97,7 @@ def lock(c: Connection, tenant: str) -> None:
 
 def check(c: Connection, tenant: str) -> None:
     """Raise `QuotaExceeded` if a tenant stores more than its quota, and the connection enforces it."""
-    quota = c.get_execution_options().get(OPTION)
+    quota = c.get_execution_options().get(QUOTA_OPTION)
     if quota is None:
         return
     query = select(func.coalesce(func.sum(stored_bytes.c.bytes), 0)).where(stored_bytes.c.tenant == tenant)
@@ -123,6 +123,7 @@ def _json_size(value: object) -> int:
 
 
 def _add_to_count(c: Connection, tenant: str, kind: str, size: int, *, own_shard: bool = False) -> None:
+    """Add bytes to the tenant's count of a kind or, with `own_shard`, to this connection's own count of it."""
     shard = func.pg_backend_pid() % SHARDS if own_shard and c.dialect.name == "postgresql" else 0
     statement = insert_of(c.dialect.name, stored_bytes).values(tenant=tenant, kind=kind, bytes=size, shard=shard)
     new_count = {"bytes": stored_bytes.c.bytes + statement.excluded.bytes}

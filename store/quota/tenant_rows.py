@@ -48,7 +48,7 @@ class TenantRows(Generic[T]):
         """Add a row."""
         statement = insert(self.table).values(values).returning(self.table, *self.computed)
         row = c.execute(statement).mappings().one()
-        quota.add_rows(c, self.table, row["tenant"], self.table.c.id == row["id"])
+        quota.add_size(c, self.table, row["tenant"], self.table.c.id == row["id"])
         return self.build(**row)
 
     def find(self, c: Connection, row_id: str, tenant: str | None) -> T | None:
@@ -85,17 +85,17 @@ class TenantRows(Generic[T]):
         conditions = self.of(row_id, tenant)
         is_counted = not values.keys().isdisjoint(self.table.info["counted"])  # otherwise its size stays the same
         if is_counted:
-            quota.subtract_rows(c, self.table, tenant, *conditions)
+            quota.subtract_size(c, self.table, tenant, *conditions)
         statement = self._update_row(row_id, tenant, values).where(*equal(self.table, version=version))
         changed = one_row(c, statement.returning(self.table, *self.computed), self.build)
         if is_counted:
-            quota.add_rows(c, self.table, tenant, *conditions)
+            quota.add_size(c, self.table, tenant, *conditions)
         return changed
 
     def remove(self, c: Connection, row_id: str, tenant: str) -> bool:
         """Remove a row; return false if the tenant has no such row."""
         conditions = self.of(row_id, tenant)
-        quota.subtract_rows(c, self.table, tenant, *conditions)
+        quota.subtract_size(c, self.table, tenant, *conditions)
         statement: Executable = delete(self.table).where(*conditions)
         if self.present:  # removed rows stay in the table
             statement = self._update_row(row_id, tenant, {"removed_at": now_ms(), **self.blank})

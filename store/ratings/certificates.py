@@ -60,7 +60,7 @@ def envelopes_of(key: SigningKey, rating: StoredRating) -> dict[str, JsonObject]
     return {
         predicate_type: envelope(PAYLOAD_TYPE, canonical_json(statement), {key.id: key.sign})
         for predicate_type, statement in statements.items()
-        if statement is not None
+        if statement is not None  # a rating without a declared letter is no test result
     }
 
 

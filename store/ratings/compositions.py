@@ -109,7 +109,7 @@ def latest_of_targets(
         .where(called_a_service, or_(is_own, and_(ratings.c.visibility == "public", standing.stands(owner))))
         .subquery()
     )
-    query = select(ranked_ratings).where(ranked_ratings.c.place <= CANDIDATES)
+    query = select(ranked_ratings).where(ranked_ratings.c.place <= CANDIDATES)  # their descriptions are compared below
     query = query.order_by(ranked_ratings.c.rank, ranked_ratings.c.created_at.desc(), ranked_ratings.c.id.desc())
     rating_id_of_target: dict[str, str] = {}
     for row in c.execute(query):  # the first rating of a target counts

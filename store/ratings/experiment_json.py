@@ -49,7 +49,7 @@ def _method_adapter(name: str) -> TypeAdapter[Any]:
     for method_class in every_method():
         if method_name(method_class) == name:
             return TypeAdapter(method_class)
-    raise UnknownName("method", name, tuple(method_name(method_class) for method_class in every_method()), "method")
+    raise UnknownName("method", name, (method_name(known_class) for known_class in every_method()), field="method")
 
 
 def parse_method(specification: Json) -> _AnyMethod:
@@ -60,7 +60,7 @@ def parse_method(specification: Json) -> _AnyMethod:
     method_classes = {method_name(method_class): method_class for method_class in every_method()}
     name = specification.get("method")
     if name not in method_classes:
-        raise UnknownName("method", str(name), method_classes, "method")
+        raise UnknownName("method", str(name), method_classes, field="method")
     try:
         method: _AnyMethod = _any_method_adapter().validate_python(specification)
     except ValidationError as error:

@@ -104,7 +104,7 @@ def head(c: Connection, of_size: int | None = None) -> TreeHead:
 
     Raise `BeyondTheLog` if the log has fewer than `of_size` entries.
     """
-    tree_size = _checked_size(c, of_size, "size")
+    tree_size = _checked_size(c, of_size, name="size")
     return TreeHead(tree_size, _roots(c, [(0, tree_size)])[0])
 
 
@@ -120,7 +120,7 @@ def inclusion(c: Connection, position: int, of_size: int | None = None) -> Inclu
 
     Raise `BeyondTheLog` if the log has fewer than `of_size` entries, or the entry is not among these.
     """
-    tree_size = _checked_size(c, of_size, "size")
+    tree_size = _checked_size(c, of_size, name="size")
     if position >= tree_size:
         raise BeyondTheLog("position", position, tree_size - 1)
     root, leaf, *path = _roots(c, [(0, tree_size), (position, position + 1), *inclusion_spans(position, tree_size)])
@@ -132,7 +132,7 @@ def consistency(c: Connection, first: int, second: int | None = None) -> Consist
 
     Raise `BeyondTheLog` if the log has fewer than `second` entries, or `first` is greater than `second`.
     """
-    tree_size = _checked_size(c, second, "second")
+    tree_size = _checked_size(c, second, name="second")
     if first > tree_size:
         raise BeyondTheLog("first", first, tree_size)
     older_root, newer_root, *path = _roots(c, [(0, first), (0, tree_size), *consistency_spans(first, tree_size)])

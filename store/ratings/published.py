@@ -73,16 +73,16 @@ def of_service(c: Connection, name: str, *, attribute: str | None = None, method
     service = services.find(c, name)
     if service is None:
         return DatedRating()
-    counting_ratings = select(ratings.c.id).join(service_ratings, service_ratings.c.rating_id == ratings.c.id)
-    counting_ratings = counting_ratings.where(
-        *service.conditions, service_ratings.c.current, *equal(service_ratings, attribute=attribute, method=method)
-    )
-    return _read_newest(c, counting_ratings, services.requester_class)
+    filters = equal(service_ratings, attribute=attribute, method=method)
+    id_query = select(ratings.c.id).join(service_ratings, service_ratings.c.rating_id == ratings.c.id)
+    id_query = id_query.where(*service.conditions, service_ratings.c.current, *filters)
+    return _read_newest(c, id_query, services.requester_class)
 
 
-def _read_newest(c: Connection, ids: Select[tuple[str]], *ranks: ColumnElement[int]) -> DatedRating:
+def _read_newest(c: Connection, id_query: Select[tuple[str]], *ranks: ColumnElement[int]) -> DatedRating:
+    """Read the newest rating among those of the most trusted requesters, whose `ranks` are the lowest."""
     # ids are sorted without the documents, which can have hundreds of kilobytes
-    newest_id = ids.order_by(*ranks, *NEWEST_FIRST).limit(1)
+    newest_id = id_query.order_by(*ranks, *NEWEST_FIRST).limit(1)
     has_objection = select(replies.c.objects).where(replies.c.rating_id == ratings.c.id).scalar_subquery()
     changed_since = select(service_changes.c.since).where(service_changes.c.rating_id == ratings.c.id).scalar_subquery()
     facts = (now_ms().label("read_at"), owner_of(ratings.c.host).label("owner"), has_objection.label("objects"))
@@ -93,6 +93,7 @@ def _read_newest(c: Connection, ids: Select[tuple[str]], *ranks: ColumnElement[i
 def _rating_from_row(
     *, read_at: int, owner: str | None, objects: bool | None, since: int | None, **row: Any
 ) -> DatedRating:
+    """Build the result; `objects` is the owner's objection, `since` the time of a change that a watch noticed."""
     rating = StoredRating(**row)
     changed_since = None if since is None else iso(since)
     current_standing = replace(standing.standing(rating, owner), changed_since=changed_since)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 
-from store.core.columns import PAIRS, now_ms
+from store.core.columns import CHARACTER_PAIRS, now_ms
 from store.core.engines import RETRY_AFTER_S
 from store.core.errors import StoreUnavailable
 from store.core.rows import equal
@@ -36,16 +36,15 @@ def distribution(
     at this address (`store.ratings.standing`).
     """
     columns, owners = service_ratings.c, current_owners()
-    requester = standing.rank(owners.c.tenant, service_ratings)
-    newest_first = (requester, columns.created_at.desc(), columns.rating_id.desc())
-    position = func.row_number().over(
-        partition_by=(columns.service, columns.method, columns.attribute), order_by=newest_first
-    )
+    requester_class = standing.rank(owners.c.tenant, service_ratings)
+    newest_first = (requester_class, columns.created_at.desc(), columns.rating_id.desc())
+    service_series = (columns.service, columns.method, columns.attribute)
+    position = func.row_number().over(partition_by=service_series, order_by=newest_first)
     letter = case((and_(columns.declared, columns.letter.is_not(None)), columns.letter), else_=INCONCLUSIVE)
     numbered_ratings = (
         select(
             *(columns.kind, columns.attribute, columns.method, letter.label("letter"), site.label("address")),
-            *(position.label("position"), requester.label("requester")),
+            *(position.label("position"), requester_class.label("requester")),
         )
         .outerjoin_from(service_ratings, owners, owners.c.host == columns.host)
         .where(columns.visibility == "public", columns.withdrawn_at.is_(None), columns.expires_at > now_ms())
@@ -56,9 +55,9 @@ def distribution(
         numbered_ratings = numbered_ratings.join(ratings, ratings.c.id == columns.rating_id)
         numbered_ratings = numbered_ratings.where(*standing.of_model(model))
     numbered = numbered_ratings.subquery().c
-    series = (numbered.address, numbered.method, numbered.attribute)
-    # an address may have several services
-    most_trusted = func.min(numbered.requester).over(partition_by=series)
+    address_series = (numbered.address, numbered.method, numbered.attribute)
+    # of several services at one address, only those that the most trusted requesters rated are counted
+    most_trusted = func.min(numbered.requester).over(partition_by=address_series)
     group = (numbered.kind, numbered.attribute, numbered.method, numbered.letter)
     newest_ratings = select(*group, numbered.requester, most_trusted.label("most_trusted"))
     newest = newest_ratings.where(numbered.position == 1).subquery().c  # one rating of each service
@@ -87,8 +86,8 @@ class LogPart:
         range_conditions = (entry.position >= self.after, entry.position < self.size)
         if self.shards == 1:
             return range_conditions
-        last_characters = func.substr(entry.rating_id, func.length(entry.rating_id) - 1)
-        return (*range_conditions, last_characters.in_(PAIRS[self.shard :: self.shards]))
+        last_pair = func.substr(entry.rating_id, func.length(entry.rating_id) - 1)
+        return (*range_conditions, last_pair.in_(CHARACTER_PAIRS[self.shard :: self.shards]))  # those of this shard
 
 
 def methodologies(c: Connection, part: LogPart) -> list[str]:

@@ -307,14 +307,14 @@ def _read_page(
     # the newest ratings often fill the page; otherwise the services are found by the index of names
     newest_rows = page_rows(c, query.where(is_among_newest), ratings, before, limit)
     newest_page = limit_rows(newest_rows, lambda row: build(**row))
-    if newest_page.cut or len(newest_page) >= limit:
+    if newest_page.cut or len(newest_page) >= limit:  # the page is full
         return newest_page
     columns = service_ratings.c
     is_listed = columns.tenant == tenant if mine else _is_visible(tenant, service_ratings)
     named_services = select(columns.service).where(columns.current, is_listed, holds(c, columns.searched, q))
     service_keys = c.execute(named_services.limit(MOST_NAMED)).scalars().all()
     total = None
-    if len(service_keys) < MOST_NAMED:  # more are soon found among all ratings
+    if len(service_keys) < MOST_NAMED:  # otherwise a search of all ratings soon fills the page
         conditions = [*_in_state(state, service_ratings), *equal(service_ratings, kind=kind)]
         conditions += equal(service_ratings, **{name: value for name, value in filters.items() if name in columns})
         named_ratings = select(columns.rating_id).where(columns.service.in_(set(service_keys)), is_listed, *conditions)
@@ -338,10 +338,10 @@ def _newest_only(c: Connection, before: tuple[int, str] | None) -> ColumnElement
     """Return the condition that a rating is one of the newest; ``None`` if there are no others."""
     created_at, rating_id = ratings.c.created_at, ratings.c.id
     query: Select[tuple[int, str]] = newest_first(select(created_at, rating_id), created_at, rating_id, before, limit=1)
-    row = c.execute(query.offset(MOST_LOOKED_AT - 1)).one_or_none()
-    if row is None:
+    oldest = c.execute(query.offset(MOST_LOOKED_AT - 1)).one_or_none()
+    if oldest is None:
         return None
-    return and_(created_at >= row.created_at, or_(created_at > row.created_at, rating_id >= row.id))
+    return and_(created_at >= oldest.created_at, or_(created_at > oldest.created_at, rating_id >= oldest.id))
 
 
 def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:

@@ -26,7 +26,7 @@ from store.webhooks.outbox import add_notice_once
 
 PUBLISHED, WITHDRAWN = "rating.published", "rating.withdrawn"
 
-TARGET = ("name", "kind", "protocol", "url", "digest")
+LOGGED_TARGET_FIELDS = ("name", "kind", "protocol", "url", "digest")
 """Fields of a target that are logged; its settings are only in the rating."""
 
 
@@ -126,7 +126,7 @@ def note_published(c: Connection, rating: StoredRating) -> None:
 def _logged_facts(rating: StoredRating) -> JsonObject:
     return {
         "document_digest": rating_digest(rating.document),
-        "target": {name: rating.target[name] for name in TARGET if name in rating.target},
+        "target": {name: rating.target[name] for name in LOGGED_TARGET_FIELDS if name in rating.target},
         "method": rating.method,
         "attribute": rating.attribute,
         "letter": rating.letter,
@@ -144,7 +144,8 @@ def _lock_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating | N
 
 
 def _change_rating(c: Connection, rating_id: str, **values: object) -> StoredRating:
-    standing.before_change(c, rating_id)
+    """Change columns of a rating, and their copies in `service_ratings`."""
+    standing.before_change(c, rating_id)  # a rating that it has replaced may be needed again
     statement = update(ratings).where(ratings.c.id == rating_id).values(**values).returning(ratings)
     copied_values = {name: value for name, value in values.items() if name in service_ratings.c}
     c.execute(update(service_ratings).where(service_ratings.c.rating_id == rating_id).values(**copied_values))

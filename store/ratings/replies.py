@@ -58,7 +58,7 @@ def put(
     earlier_reply = find(c, rating.id)
     if earlier_reply is not None and earlier_reply.tenant != tenant:
         _check_newer(c, proof, earlier_reply)
-    reply = OwnersReply(rating.id, tenant, proof.host, text, link, read_clock(c), objects)
+    reply = OwnersReply(rating.id, tenant, proof.host, text, link, created_at=read_clock(c), objects=objects)
     if earlier_reply is not None and earlier_reply.tenant == tenant:
         stored_answer = {name: getattr(earlier_reply, name) for name in ("answer", "answered_by", "answered_at")}
         reply = replace(reply, **stored_answer)
@@ -98,7 +98,7 @@ def remove(c: Connection, rating_id: str, tenant: str) -> bool:
 def _read_proof(c: Connection, rating: StoredRating, tenant: str) -> Domain:
     host = rating.host
     if host is None:
-        raise NotTheOwner(None, "the rated target has no address of its own, so nobody can prove to own it")
+        raise NotTheOwner(host, "the rated target has no address of its own, so nobody can prove to own it")
     proof = domains.proof(c, tenant, host)
     if proof is None:
         message = f"no proof of the last {domains.PROOF_DAYS} days shows that {host} is yours; verify it again"

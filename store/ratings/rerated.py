@@ -48,7 +48,7 @@ def recompute(rating: StoredRating, record: Iterable[Observation], methodology: 
     Takes seconds of CPU time. Raise `SpecificationError` if the version does not support the method, or the rules that
     the rating was made under were removed; `RecordError` if the evidence is incomplete or differs from the sealed one.
     """
-    unmasked_rating = rating.seen_by(rating.tenant).rating
+    unmasked_rating = rating.seen_by(rating.tenant).rating  # as only its owner sees it
     method = parse_method(unmasked_rating.experiment)
     rerated_rating = rerate(unmasked_rating, method, record, methodology)
     return method.masked(rerated_rating) or rerated_rating

@@ -131,7 +131,7 @@ def history(c: Connection, service: Service) -> list[ServiceRating]:
 
 
 def questions(c: Connection, tenant: str | None, kind: str, part: Conditions = WHOLE) -> Counter[tuple[str, str]]:
-    """Count the services of a kind by method and attribute."""
+    """Count the services of a kind by the question that their ratings answer: method and attribute."""
     series = (rated.method, rated.attribute)
     query = select(*series, func.count(rated.service.distinct())).where(rated.kind == kind, *_visible_to(tenant))
     rows = c.execute(query.where(rated.withdrawn_at.is_(None), *part).group_by(*series))
@@ -151,7 +151,7 @@ def newest(
     """Return the newest rating of each service of a kind, among the ratings that `tenant` may list.
 
     With a `language`, only ratings in it alone count. A service whose newest rating was withdrawn is left out.
-    `read` returns the rows to show.
+    Services without an address are apart for each tenant. `read` returns the rows to show.
     """
     owners = current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)

@@ -147,7 +147,7 @@ def of_address(target_url: str, tenant: str | None, whose: Whose = "address") ->
 # Of the ratings of a service that are alike in everything by which they are chosen, only the newest is needed, as long
 # as it is valid for as long. Counts, rankings and searches read these current ratings. One that is current without need
 # changes nothing, because each query chooses among them. A large registry is read in parts, so that no query is long.
-PART = 2_000
+PART_SIZE = 2_000
 """Number of current ratings in a part, unless one address has more."""
 
 ALIKE = ("kind", "method", "attribute", "tenant", "visibility", "description", "masked", "name")
@@ -160,7 +160,6 @@ _ALIKE = and_(
     _OLD.c.withdrawn_at.is_(None) == _NEW.c.withdrawn_at.is_(None),
 )
 
-
 Conditions = Sequence[ColumnElement[bool]]
 WHOLE: Conditions = [service_ratings.c.current]
 
@@ -169,22 +168,22 @@ def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[lis
     """Return the conditions of the part of the ratings after an address, and its last address if others follow."""
     part: list[ColumnElement[bool]] = [*WHOLE, site > after] if after else [*WHOLE]
     query = select(site).where(*part, *equal(service_ratings, **filters)).order_by(site)
-    last_address = c.execute(query.offset(PART - 1).limit(1)).scalar_one_or_none()
+    last_address = c.execute(query.offset(PART_SIZE - 1).limit(1)).scalar_one_or_none()
     return (part, None) if last_address is None else ([*part, site <= last_address], last_address)
 
 
 def replace_older(c: Connection, rating_id: str) -> None:
     """Mark the ratings that a new rating replaces."""
     new, old = _NEW.c, _OLD.c
-    older = and_(old.created_at < new.created_at, or_(old.expires_at.is_(None), old.expires_at <= new.expires_at))
-    ids = select(old.rating_id).where(_ALIKE, old.current, older, new.rating_id == rating_id)
+    is_replaced = and_(old.created_at < new.created_at, or_(old.expires_at.is_(None), old.expires_at <= new.expires_at))
+    ids = select(old.rating_id).where(_ALIKE, old.current, is_replaced, new.rating_id == rating_id)
     c.execute(update(service_ratings).where(service_ratings.c.rating_id.in_(ids)).values(current=False))
 
 
 def before_change(c: Connection, rating_id: str) -> None:
-    """Make the newest rating current that resembles one whose visibility or withdrawal will change."""
-    similar = select(_OLD.c.rating_id).where(_ALIKE, _NEW.c.rating_id == rating_id, _OLD.c.rating_id != rating_id)
-    newest_similar = similar.order_by(_OLD.c.created_at.desc(), _OLD.c.rating_id.desc()).limit(1)
+    """Before a rating is withdrawn or its visibility changes, make the newest one current that it may have replaced."""
+    similar_ids = select(_OLD.c.rating_id).where(_ALIKE, _NEW.c.rating_id == rating_id, _OLD.c.rating_id != rating_id)
+    newest_id = similar_ids.order_by(_OLD.c.created_at.desc(), _OLD.c.rating_id.desc()).limit(1)
     # the changed rating is no longer like the one that has replaced it, so it becomes current as well
-    ids = (newest_similar.scalar_subquery(), literal(rating_id))
+    ids = (newest_id.scalar_subquery(), literal(rating_id))
     c.execute(update(service_ratings).where(service_ratings.c.rating_id.in_(ids)).values(current=True))

@@ -20,7 +20,7 @@ def store(c: Connection, tenant: str, draft_id: str, sealed_secret: SealedSecret
     """Store a draft in place of the draft with the same id, if there is one."""
     expired_ids = select(drafts.c.id).where(drafts.c.expires_at <= now_ms()).limit(MOST_DELETED)
     ids_newest_first = select(drafts.c.id).where(drafts.c.tenant == tenant).order_by(drafts.c.expires_at.desc())
-    for ids in (expired_ids, ids_newest_first.offset(MOST_DRAFTS - 1).limit(MOST_DELETED)):
+    for ids in (expired_ids, ids_newest_first.offset(MOST_DRAFTS - 1).limit(MOST_DELETED)):  # with room for the new one
         c.execute(delete(drafts).where(drafts.c.id.in_(ids)))
     remove(c, tenant, draft_id)
     content = {"ciphertext": sealed_secret.ciphertext, "nonce": sealed_secret.nonce, "key_id": sealed_secret.key_id}

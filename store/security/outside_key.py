@@ -113,6 +113,7 @@ class SigningProgram:
             self._slots.release()
 
     def _run_command(self, message: bytes) -> bytes:
+        """Return what the program prints for a message; raise `SigningUnavailable` if it fails or takes too long."""
         try:
             with tempfile.TemporaryFile() as stdin:  # no pipe: a program that does not read it would block this process
                 stdin.write(message)
@@ -138,7 +139,7 @@ class SigningProgram:
         try:
             assert process.stdout is not None  # noqa: S101  it is a pipe
             with process.stdout:
-                output = process.stdout.read(MOST_OUTPUT + 1)
+                output = process.stdout.read(MOST_OUTPUT + 1)  # one more byte shows that there is more
             if len(output) > MOST_OUTPUT:
                 _kill_group(process.pid)
             status = process.wait()

@@ -18,7 +18,7 @@ from store.targets.tables import targets
 from store.webhooks.tables import webhooks
 
 FIELD = "secret"
-PARTS = ("ciphertext", "nonce", "key_id")
+SEALED_FIELDS = ("ciphertext", "nonce", "key_id")
 BATCH = 200
 
 
@@ -72,7 +72,7 @@ def reseal(c: Connection, vault: Vault, holder_index: int, after: str | None = N
             lost_ids.append(row["id"])
             continue
         # `last4` is unchanged
-        columns = {f"{secret_holder.prefix}_{name}": getattr(resealed_secret, name) for name in PARTS}
+        columns = {f"{secret_holder.prefix}_{name}": getattr(resealed_secret, name) for name in SEALED_FIELDS}
         c.execute(update(table).where(table.c.id == row["id"]).values(columns))
     last_id = rows[-1]["id"] if rows else None
     return RotationResult(resealed=len(rows) - len(lost_ids), lost=tuple(lost_ids), last_id=last_id)
@@ -98,5 +98,5 @@ def _has_old_key(secret_holder: Holder, vault: Vault) -> ColumnElement[bool]:
 
 
 def _sealed_secret(secret_holder: Holder, row: RowMapping) -> SealedSecret:
-    ciphertext, nonce, key_id = (row[secret_holder.column(name)] for name in PARTS)
+    ciphertext, nonce, key_id = (row[secret_holder.column(name)] for name in SEALED_FIELDS)
     return SealedSecret(bytes(ciphertext), bytes(nonce), key_id, last4="")

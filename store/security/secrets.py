@@ -57,9 +57,8 @@ class Vault:
         self, key: bytes, key_id: str, older: Mapping[str, bytes] | None = None, outside: SigningKey | None = None
     ) -> None:
         self._key_id, self.outside = key_id, outside
-        self._ciphers = {
-            cipher_id: AESGCM(cipher_key) for cipher_id, cipher_key in {**(older or {}), key_id: key}.items()
-        }
+        keys_by_id = {**(older or {}), key_id: key}
+        self._ciphers = {cipher_id: AESGCM(cipher_key) for cipher_id, cipher_key in keys_by_id.items()}
         self._marking_key = hashlib.sha256(b"assay marks\x00" + key).digest()
 
     @classmethod
@@ -134,9 +133,8 @@ def destination_of(description: Json) -> str:
         origin = [address.scheme, address.hostname, address.port or DEFAULT_PORTS.get(address.scheme)]
     except ValueError:  # the URL is invalid, so it is never called
         origin = [base_url]
-    return json.dumps(
-        [description["protocol"], origin, {name: settings.get(name) for name in AUTHENTICATION}], sort_keys=True
-    )
+    authentication = {name: settings.get(name) for name in AUTHENTICATION}
+    return json.dumps([description["protocol"], origin, authentication], sort_keys=True)
 
 
 def key_id_of(key: bytes) -> str:

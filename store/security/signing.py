@@ -132,9 +132,8 @@ def _register_outside(c: Connection, key: SigningKey) -> SigningKey:
         c.execute(insert(signing_keys).values(values | NO_SECRET))
     elif stored_key.retired_at is not None:
         # a process with old settings must not bring back a key that was replaced, perhaps because it leaked
-        raise SigningUnavailable(
-            f"the configured signing key {key.id} was retired when another was configured; configure a new key"
-        )
+        message = f"the configured signing key {key.id} was retired when another was configured; configure a new key"
+        raise SigningUnavailable(message)
     return key
 
 

@@ -32,7 +32,7 @@ from store.suites.suites import Cell, NewSuite
 from store.suites.tables import schedules
 from store.targets.targets import TargetChanged, TargetRemoved, describe_now
 
-FIELDS = 5
+CRON_FIELDS = 5
 """Minute, hour, day of the month, month, day of the week. Seconds are not supported."""
 
 MINUTES_A_DAY = 24 * 60
@@ -61,16 +61,16 @@ class Recurrence:
         gaps = [later - earlier for earlier, later in pairwise(times_of_day)]
         return 60 * min([*gaps, times_of_day[0] + MINUTES_A_DAY - times_of_day[-1]])
 
-    def check(self, shortest_s: int) -> None:
-        """Raise `SpecificationError` for an invalid recurrence or runs less than `shortest_s` seconds apart."""
+    def check(self, minimum_s: int) -> None:
+        """Raise `SpecificationError` for an invalid recurrence or runs less than `minimum_s` seconds apart."""
         if (self.cron is None) == (self.interval_s is None):
             raise SpecificationError("set exactly one of cron and interval_s", "cron")
         if self.cron is not None:
             _next_time(self.cron, EPOCH + timedelta(days=366 * 50))  # from 2020: raises an error if no date matches
-        if self.shortest_s < shortest_s:
+        if self.shortest_s < minimum_s:
             field = "cron" if self.interval_s is None else "interval_s"
             problem = f"two runs would be {self.shortest_s} s apart"
-            raise OutOfBounds(f"{problem}; the minimum of this service is {shortest_s} s", field)
+            raise OutOfBounds(f"{problem}; the minimum of this service is {minimum_s} s", field)
 
     def after(self, time_ms: int, anchor_ms: int) -> int:
         """Return the first time after `time_ms`, both in milliseconds since 1970; missed times are skipped.
@@ -99,18 +99,15 @@ def _next_time(cron: str, after: datetime) -> datetime:
 
 
 def _parse_cron(cron: str, after: datetime) -> CronSim:
-    if len(cron.split()) != FIELDS:
-        raise SpecificationError(
-            f"a cron expression has five parts (minute, hour, day, month, weekday); {cron!r} has {len(cron.split())}",
-            "cron",
-        )
+    if (count := len(cron.split())) != CRON_FIELDS:
+        message = f"a cron expression has five parts (minute, hour, day, month, weekday); {cron!r} has {count}"
+        raise SpecificationError(message, "cron")
     try:
         return CronSim(cron, after)
     except CronSimError as error:
         field = str(error).removeprefix("Bad ")  # the message is "Bad hour", for example
-        raise SpecificationError(
-            f"the {field} of {cron!r} cannot be read; for example, '0 3 * * 1' is Mondays at 03:00", "cron"
-        ) from None
+        message = f"the {field} of {cron!r} cannot be read; for example, '0 3 * * 1' is Mondays at 03:00"
+        raise SpecificationError(message, "cron") from None
 
 
 TEMPLATE_FIELDS = (
@@ -118,7 +115,6 @@ TEMPLATE_FIELDS = (
     *("callback_url", "max_calls", "deadline_s", "expected"),
 )
 """Fields of a job that its template stores; the other fields differ between runs."""
-
 
 ScheduleKind = Literal["rating", "suite", "watch"]
 
@@ -142,7 +138,7 @@ class Orders:
         """What a run adds: a job that rates, a suite, or a job that watches a rating."""
         if self.cells is not None:
             return "suite"
-        return "watch" if "cases" in self.request else "rating"
+        return "watch" if "cases" in self.request else "rating"  # only a watch has a number of cases
 
     def as_json(self) -> JsonObject:
         """Return the orders as a JSON object."""
@@ -349,13 +345,13 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
         target = describe_now(c, schedule.tenant, first_template["target_id"], first_template["target"])
         author = _author_now(c, schedule.tenant, first_template.get("author"))
     except (TargetRemoved, TargetChanged) as error:
-        return ScheduledRun(None, code=error.code, failure=str(error))
+        return ScheduledRun(made_id=None, code=error.code, failure=str(error))
     if jobs.count_unfinished(c, schedule.tenant) + len(orders.jobs) > bounds.max_active:
         failure = f"{len(orders.jobs)} more jobs would exceed the limit of {bounds.max_active} queued or running jobs"
-        return ScheduledRun(None, code="too-many-jobs", failure=failure)
+        return ScheduledRun(made_id=None, code="too-many-jobs", failure=failure)
     if wait_s := cooldowns.remaining_s(c, schedule.tenant, target["base_url"], bounds.cooldown_s):
         failure = f"the target cools down for another {wait_s} s"
-        return ScheduledRun(None, code="cooling-down", failure=failure, wait_s=wait_s)
+        return ScheduledRun(made_id=None, code="cooling-down", failure=failure, wait_s=wait_s)
     if orders.kind == "watch":
         return _add_watch(c, schedule)
     seed = random_seed()  # new, so that not even the tenant knows the questions beforehand
@@ -363,7 +359,7 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
     jobs.add_all(c, [(job, None) for job in new_jobs])  # None: no existing rating answers the job
     ids = tuple(job.id for job in new_jobs)
     if orders.cells is None:
-        return ScheduledRun(ids[0], ids)
+        return ScheduledRun(made_id=ids[0], job_ids=ids)
     new_suite = NewSuite(
         tenant=schedule.tenant,
         target=target,
@@ -372,7 +368,7 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
         visibility=first_template["visibility"],
         cells=list(zip(orders.cells, ids, strict=True)),
     )
-    return ScheduledRun(suites.add(c, new_suite).id, ids)
+    return ScheduledRun(made_id=suites.add(c, new_suite).id, job_ids=ids)
 
 
 def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
@@ -380,8 +376,8 @@ def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
     try:
         job = sentinels.add_run(c, watch, schedule.tenant, schedule.key_id)
     except sentinels.UNFIT as error:
-        return ScheduledRun(None, code=error.code, failure=str(error))
-    return ScheduledRun(job.id, (job.id,))
+        return ScheduledRun(made_id=None, code=error.code, failure=str(error))
+    return ScheduledRun(made_id=job.id, job_ids=(job.id,))
 
 
 def _author_now(c: Connection, tenant: str, requested_author: Json | None) -> JsonObject | None:
@@ -396,6 +392,7 @@ def _author_now(c: Connection, tenant: str, requested_author: Json | None) -> Js
 def _new_job(
     c: Connection, schedule: StoredSchedule, template: Json, target: Json, seed: int, author: JsonObject | None
 ) -> NewJob:
+    """Return the job of a run from its template, with the target and the author as they are described now."""
     fields = dict(template) | {"target": dict(target), "author": author}
     if author is not None:  # adds the items that the author generated in earlier runs
         method = with_stored_material(c, schedule.tenant, parse_method(template["experiment"]))

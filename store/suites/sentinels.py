@@ -188,11 +188,11 @@ def repeat_job(c: Connection, rating: StoredRating, key_id: str | None) -> NewJo
 
 def runs_of(c: Connection, watch: Watch) -> tuple[list[SentinelRun], list[int]]:
     """Read the runs of the current test, in order, and their times in ms; after `HORIZON` runs a new test begins."""
-    row = sentinel_runs.c
-    query = select(row.seed, row.outcomes, row.reference, row.ran_at).order_by(row.number)
-    rows = c.execute(query.where(row.schedule_id == watch.schedule, row.rating_id == watch.rating)).all()
+    run = sentinel_runs.c
+    query = select(run.seed, run.outcomes, run.reference, run.ran_at).order_by(run.number)
+    rows = c.execute(query.where(run.schedule_id == watch.schedule, run.rating_id == watch.rating)).all()
     current_rows = rows[len(rows) // HORIZON * HORIZON :]  # without those of complete tests
-    return [SentinelRun(*run) for *run, _ in current_rows], [ran_at for *_, ran_at in current_rows]
+    return [SentinelRun(*facts) for *facts, _ in current_rows], [ran_at for *_, ran_at in current_rows]
 
 
 def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
@@ -212,13 +212,13 @@ def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
     since = None if evidence.since is None else [*earlier_times, now][evidence.since]  # time of the run with this index
     rerating_job_id = None if since is None else _note_change(c, job, watch, evidence.log_e, since, now)
     result: JsonObject = {"rating": watch.rating, "run": len(earlier_runs) + 1, "cases": len(run.outcomes)}
-    result |= {"lost": list(run.outcomes.values()).count(None), "log_e": evidence.log_e, "alpha": ALPHA}
+    result |= {"lost": list(run.outcomes.values()).count(None), "log_e": evidence.log_e, "alpha": ALPHA}  # None: lost
     result |= {"changed_since": None if since is None else iso(since), "rerating_job": rerating_job_id}
     runs.finish_with(c, claim, "watched", result)
 
 
 def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int, now: int) -> str | None:
-    """Mark the rating, announce the change and add the job of the new rating, unless that was done before."""
+    """Mark the rating, announce the change, add the job of the new rating and return its id, unless that is done."""
     query = select(service_changes.c.rating_id).where(service_changes.c.rating_id == watch.rating)
     rating = ratings.find(c, watch.rating, job.tenant)
     if c.execute(query).first() is not None or rating is None:
@@ -237,7 +237,7 @@ def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int
 def _announce_change(
     c: Connection, job_id: str, rating: StoredRating, schedule_id: str, log_e: float | None, change: Change
 ) -> None:
-    """Write the notice of a change and its re-rating; `job_id` is the job that adds the notice."""
+    """Write the notice of a change (`log_e`: logarithm of its e-value) and its re-rating, as of the job `job_id`."""
     facts: JsonObject = {"method": rating.method, "attribute": rating.attribute, "log_e": log_e}
     facts |= {"since": iso(change.since), "job_id": change.job_id, "rerating_job_id": change.rerating_job_id or None}
     add_notice(c, job_id, CHANGED, {**rating.notice, **facts, "failure": change.failure, "schedule_id": schedule_id})

@@ -120,7 +120,7 @@ def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
     statement = insert_into(c, domains).values(values).on_conflict_do_nothing(index_elements=["tenant", "host"])
     is_new = c.execute(statement.returning(domains.c.id)).scalar_one_or_none() is not None
     if is_new:
-        quota.add_rows(c, domains, tenant, domains.c.id == values["id"])
+        quota.add_size(c, domains, tenant, domains.c.id == values["id"])
     row = c.execute(ROWS.select(domains.c.tenant == tenant, domains.c.host == host)).mappings().one()
     return Domain(**row), is_new
 
@@ -282,6 +282,7 @@ def set_policy(c: Connection, domain: Domain, ratings: str) -> Domain | None:
 
 
 def _called_urls(target: Json) -> Iterator[str]:
+    """Yield the addresses of a target and, for a chain, of its links."""
     links = (target.get("settings") or {}).get("links") or ()
     for service in (target, *(link for link in links if isinstance(link, dict))):
         if url := str(service.get("base_url") or ""):

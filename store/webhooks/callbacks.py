@@ -57,14 +57,14 @@ def _may_be_sent(c: Connection, delivery: ClaimedDelivery, base_url: str) -> boo
         return True
     if challenge_row is not None and challenge_row["state"] == "given-up":
         if delivery.claimed_at - challenge_row["created_at"] < AGAIN_MS:
-            record(c, delivery, Outcome(elapsed_ms=0, failure=UNCONFIRMED), Next(delay_s=None))
+            record(c, delivery, Outcome(elapsed_ms=0, failure=UNCONFIRMED), Next(delay_s=None))  # gives it up
             return False
         c.execute(delete(deliveries).where(deliveries.c.id == id_of_challenge))
         challenge_row = None
     if challenge_row is None:
         unanswered_counts = _count_unanswered(c, delivery)
         if unanswered_counts["given-up"] >= MOST_UNANSWERED:
-            record(c, delivery, Outcome(elapsed_ms=0, failure=TOO_MANY), Next(delay_s=None))
+            record(c, delivery, Outcome(elapsed_ms=0, failure=TOO_MANY), Next(delay_s=None))  # gives it up
             return False
         if unanswered_counts.total() < MOST_UNANSWERED:  # otherwise it waits for the challenges that are under way
             fan_out.challenge_callback(c, id_of_challenge, delivery, base_url)

@@ -147,7 +147,7 @@ def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[C
 
 
 def record(c: Connection, delivery: ClaimedDelivery, outcome: Outcome, retry: Next | None = None) -> str | None:
-    """Record the result of an attempt; `retry` is the decision after a failure.
+    """Record the result of an attempt; `retry` is the decision after a failure, ``None`` after a success.
 
     Return the new state of the delivery: ``delivered``, ``waiting``, ``given-up`` or ``disabled`` (with its endpoint).
     If the lease was lost, write nothing and return ``None``.
@@ -236,7 +236,7 @@ def _postpone_others(c: Connection, delivery: ClaimedDelivery, rest_s: float) ->
 
 
 def _record_outcome(c: Connection, webhook: Webhook, retry: Next | None) -> bool:
-    """Record a success or a failure of an endpoint; return whether it is disabled now."""
+    """Record a success (no `retry`) or a failure of an endpoint; return whether it is disabled now."""
     if retry is None:
         if webhook.failing_since is not None:
             _set_failing_since(c, webhook, failing_since=None)
@@ -252,6 +252,7 @@ def _record_outcome(c: Connection, webhook: Webhook, retry: Next | None) -> bool
 
 
 def _set_failing_since(c: Connection, webhook: Webhook, failing_since: object) -> int | None:
+    """Set when an endpoint began to fail, by an SQL expression or ``None``; return the time as stored."""
     statement = update(webhooks).where(webhooks.c.id == webhook.id)
     statement = statement.values(failing_since=failing_since, version=webhooks.c.version + 1, updated_at=now_ms())
     since: int | None = c.execute(statement.returning(webhooks.c.failing_since)).scalar_one()

@@ -142,7 +142,7 @@ async def ranking_csv(visit: Visit) -> Response:
 
 
 def _relative_effect(because: Mapping[str, Any] | None) -> SizeInLimits | None:
-    """Return the size of the deciding effect and its interval; ``None`` without an effect or limit."""
+    """Return the deciding effect and its interval in units of its limit; ``None`` without an effect or limit."""
     if not because or not because["limit"]:
         return None
     estimate = because["estimate"]

@@ -116,7 +116,7 @@ def _answered_questions(observations: list[JsonObject]) -> Iterator[tuple[Questi
     questions: dict[str, Question] = {}
     for observation in observations:
         text_unit, _, leg = observation["unit"].rpartition("/")
-        unit = text_unit if leg in LEGS else observation["unit"]
+        unit = text_unit if leg in LEGS else observation["unit"]  # one for both ways of a text
         question = observation["ask"].get("text") or observation["ask"].get("given")
         reply = _format_reply(observation["value"])
         if isinstance(question, str):  # of a text that is translated there and back, the way out has the question

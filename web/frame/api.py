@@ -110,7 +110,8 @@ class Api:
         Raise `Refused` if the status is 400 or above, `ClientDisconnect` if the caller disconnects before the whole
         file has arrived.
         """
-        payload = content if content is not None else b"" if body is None else json.dumps(body).encode()
+        json_content = b"" if body is None else json.dumps(body).encode()
+        payload = json_content if content is None else content
         all_headers = {"content-type": "application/json", **(headers or {})} if payload else dict(headers or {})
         if file is None:  # the length of a file is not known before it has arrived
             all_headers["content-length"] = str(len(payload))
@@ -147,8 +148,8 @@ class Api:
 
     def _scope(self, method: str, path: str, query: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
         page_scope = self._request.scope
-        values = {name: value for name, value in query.items() if value not in (None, "", [], False)}
-        query_text = urlencode({name: "true" if value is True else value for name, value in values.items()}, doseq=True)
+        given = {name: value for name, value in query.items() if value not in (None, "", [], False)}
+        query_text = urlencode({name: "true" if value is True else value for name, value in given.items()}, doseq=True)
         request_headers = {
             "host": self._request.headers.get("host", "localhost"),
             "x-request-id": page_scope["assay.request_id"],

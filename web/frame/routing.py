@@ -101,6 +101,7 @@ class Pages:
         with_file: bool = False,
         form_page: Page | None = None,
     ) -> Callable[[Page], Page]:
+        """Return a decorator that adds the route of a page; refusals and problems are answered with a page as well."""
         # browsers put empty fields of a form into its address; what a provider of accounts sends is taken as it is
         drops_empty_fields = method == "GET" and not path.startswith("/sign-in")
 
@@ -200,7 +201,7 @@ class NotFoundPage(BrowserRoute):
             await visit_of(request, public=True)  # counts the visitor
         except Problem as limit_problem:
             problem = limit_problem
-        return problem_page(request, None, problem)
+        return problem_page(request, visit=None, refusal=problem)
 
 
 def problem_page(request: Request, visit: Visit | None, refusal: Refused | Problem) -> Response:

@@ -33,7 +33,7 @@ async def job(visit: Visit) -> Response:
     return visit.page("jobs/job.html", **await _context(visit, await visit.api.get(f"/v1/jobs/{visit.path('job_id')}")))
 
 
-LIVE: SwrCache[tuple[str, frozenset[str], str], tuple[str, bytes]] = SwrCache(keep_s=0.25, stale_s=1.0)
+LIVE_PAGES: SwrCache[tuple[str, frozenset[str], str], tuple[str, bytes]] = SwrCache(keep_s=0.25, stale_s=1.0)
 """Cache of the changing parts of jobs' pages, compressed, each after the entity tag of the status that it shows.
 
 The keys are tenant, scopes and job: a thousand viewers cost four renderings a second.
@@ -43,9 +43,8 @@ The keys are tenant, scopes and job: a thousand viewers cost four renderings a s
 @pages.get("/jobs/{job_id}/now")
 async def now(visit: Visit) -> Response:
     """Return the changing part of a job's page, up to 2 seconds old; 304 if the reader has it already."""
-    etag, compressed_html = await LIVE.get(
-        (visit.caller.tenant, visit.caller.scopes, visit.path("job_id")), partial(_render, visit)
-    )
+    key = (visit.caller.tenant, visit.caller.scopes, visit.path("job_id"))
+    etag, compressed_html = await LIVE_PAGES.get(key, partial(_render, visit))
     headers = {**headers_of(public=False), "ETag": etag, "Cache-Control": "private, no-cache"}
     if caller_has(visit.request, etag):
         return Response(status_code=304, headers=headers)
@@ -56,6 +55,7 @@ async def now(visit: Visit) -> Response:
 
 
 async def _render(visit: Visit) -> tuple[str, bytes]:
+    """Return the ETag of a job, and the compressed HTML of the changing part of its page."""
     answer = await visit.api.ask("GET", f"/v1/jobs/{visit.path('job_id')}")
     html = await asyncio.to_thread(render, "jobs/live.html", await _context(visit, answer.document))
     content = html.encode("utf-8", "backslashreplace")  # replies can contain lone surrogates, which UTF-8 has not
@@ -71,7 +71,7 @@ async def cancel(visit: Visit) -> Response:
     except Refused as error:
         if error.code != "already-finished":
             raise
-    LIVE.clear()  # the page that follows shows the job as cancelled
+    LIVE_PAGES.clear()  # the page that follows shows the job as cancelled
     return visit.redirect(path)
 
 

@@ -28,7 +28,7 @@ SHOWN = frozenset({"first", "second", "first_terms", "second_terms", PAIR_FIELD}
 NEWEST = 5
 """Number of earlier corpora that are offered for continuing."""
 
-PER_TERM, MOST_MADE = 10, 1000
+SENTENCES_PER_TERM, MOST_SENTENCES = 10, 1000
 """Number of sentences of a term that are made from frames, and largest number of all together."""
 
 
@@ -97,8 +97,8 @@ async def store_changed_words(visit: Visit) -> Response:
 def _texts_of(specification_kind: str, words: Json) -> dict[str, str]:
     """Return words as texts of the form's fields; the groups' words become two lists in equal order."""
     sides = zip(*words.get(PAIR_FIELD, ()), strict=True)  # the first words of all pairs, then the second ones
-    lists = dict(zip(("first_words", "second_words"), map(", ".join, sides), strict=False))  # empty without pairs
-    return {**typed_of(specification_kind, words), **lists}
+    side_texts = dict(zip(("first_words", "second_words"), map(", ".join, sides), strict=False))  # empty without pairs
+    return {**typed_of(specification_kind, words), **side_texts}
 
 
 def _complete_fields(specification_kind: str, texts: Mapping[str, str]) -> dict[str, str]:
@@ -121,6 +121,7 @@ def _complete_fields(specification_kind: str, texts: Mapping[str, str]) -> dict[
 
 
 async def _next_version(visit: Visit, kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
+    """Store the words as the next version of a specification, or as a new one if the caller cannot change it."""
     try:
         newest: JsonObject = await visit.api.get(f"/v1/specifications/{name}")
     except Refused:
@@ -146,6 +147,7 @@ def _are_unchanged(specification_kind: str, texts: Mapping[str, str], words: Jso
 async def _create_corpus(
     visit: Visit, kind: str, texts: Mapping[str, str], specification: Json, items_of: str | None = None
 ) -> JsonObject:
+    """Create a corpus; for a language model, with the sentences of `items_of`, and some from frames for other terms."""
     name = texts.get("title", "").strip() or specification["title"]
     words = specification["words"]
     if kind == "language-model":
@@ -156,11 +158,10 @@ async def _create_corpus(
             "name": name,
             "specification": f"{specification['name']}@{specification['version']}",
             "items_of": items_of,
-            "from_frames": min(PER_TERM, MOST_MADE // term_count) if has_frames else 0,
+            "from_frames": min(SENTENCES_PER_TERM, MOST_SENTENCES // term_count) if has_frames else 0,
         }
     else:
-        subject = {"attribute": words["attribute"], "language": specification["language"]}
-        body = {"name": name, "kind": "images", **subject}
+        body = {"name": name, "kind": "images", "attribute": words["attribute"], "language": specification["language"]}
     return dict(await visit.api.post("/v1/corpora", body))
 
 

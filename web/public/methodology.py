@@ -29,8 +29,8 @@ async def changes(visit: Visit) -> Response:
     listing = await visit.api.get("/v1/methodology")
     versions = [version["version"] for version in listing["items"]]  # newest first
     until = visit.query("to") or listing["current"]
-    index = versions.index(until) + 1 if until in versions else 0
-    since = visit.query("from") or versions[min(index, len(versions) - 1)]
+    older_index = versions.index(until) + 1 if until in versions else 0  # an unknown version is refused below
+    since = visit.query("from") or versions[min(older_index, len(versions) - 1)]
     old_version, new_version = [await visit.api.get(f"/v1/methodology/{segment(number)}") for number in (since, until)]
     lines = list(changed_lines(old_version["text"].splitlines(), new_version["text"].splitlines()))
     return visit.page(

@@ -102,7 +102,7 @@ async def log(visit: Visit) -> Response:
         head=head,
         rating=rating,
         entries=listing["items"][::-1],
-        older=("" if rating or before <= ROWS else f"/log?before={before - ROWS}", head["size"]),
+        older=("" if rating or before <= ROWS else f"/log?before={before - ROWS}", head["size"]),  # as `Visit.older`
         **await _consistency_proof(visit),
     )
 

@@ -14,7 +14,6 @@ RATING = "/ratings/{rating_id}"
 WAIT_S = 10
 """Maximum time in seconds that the page waits for a re-rating, which makes no call and usually takes less."""
 
-
 VISIBILITY, ANSWER = f"{RATING}/visibility", f"{RATING}/reply/answer"
 pages.act(VISIBILITY, "jobs:write", "POST", f"/v1{VISIBILITY}", RATING, fields=["visibility"])
 # the public answer of the requester or the operator to the owner's reply
@@ -45,11 +44,8 @@ async def withdraw(visit: Visit) -> Response:
 async def rerate(visit: Visit) -> Response:
     """Rate the recorded evidence by another version of the methodology; no question is asked again."""
     rating_id = visit.path("rating_id")
-    version = visit.typed.get("version", "")
-    answer = await visit.api.ask(
-        "POST", f"/v1/ratings/{rating_id}/rerate", body={"version": version}, headers={"Prefer": f"wait={WAIT_S}"}
-    )
-    job = answer.document
+    body = {"version": visit.typed.get("version", "")}
+    job = await visit.api.post(f"/v1/ratings/{rating_id}/rerate", body, Prefer=f"wait={WAIT_S}")
     return visit.redirect(f"/ratings/{rating_id}/provenance" if job["status"] == "succeeded" else f"/jobs/{job['id']}")
 
 

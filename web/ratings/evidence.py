@@ -18,7 +18,6 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 LONGEST_COMPARED = 100
 """Number of words and marks above which two texts are not compared: the time can grow with its square."""
 
-
 LONGEST_QUESTION, LONGEST_ANSWER, SHOWN = 300, 150, 120
 """Numbers of characters above which a text is folded, and of those of its beginning that stay visible."""
 
@@ -118,10 +117,11 @@ def pieces(text: str, search_text: str, counterpart: str = "") -> Iterator[Piece
         # the pattern has a group, so that every second part is a match
         yield from (Piece(part, matches=index % 2 == 1) for index, part in enumerate(parts) if part)
         return
-    yield from (Piece(part, differs) for part, differs in _mark_differences(text, counterpart) if part)
+    yield from (Piece(part, differs=differs) for part, differs in _mark_differences(text, counterpart) if part)
 
 
 def _mark_differences(text: str, counterpart: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a text, each with whether its words differ from those of the counterpart."""
     words, other_words = list(_WORD.finditer(text)), _WORD.findall(counterpart)
     if not counterpart or max(len(words), len(other_words)) > LONGEST_COMPARED:
         yield text, False

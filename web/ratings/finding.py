@@ -78,12 +78,13 @@ def part_of(rating: Rating, name: str, walk: str = "") -> dict[str, Any] | None:
         "carried": list(_evidence_figures(component)),
         "hidden": _hidden_figure(rating, component),
         "tolerances": _tolerances_figure(rating, component),
-        "sheets": outline.component_tables(component, outline.DRAWN | {"hidden", "sensitivity"}),
+        "sheets": outline.component_tables(component, omit=outline.DRAWN | {"hidden", "sensitivity"}),
         "scales": part.scales if isinstance(part, AlternationComponent) else (),
     }
 
 
 def _figure(heading: str, how: str, key: str, draw: Draw, note: str = "", *, folds: bool = True) -> PageFigure | None:
+    """Return a figure in both widths, folded if it is tall and `folds`; ``None`` if `draw` has nothing to draw."""
     small_figure, large_figure = draw(f"{key}-n", "narrow"), draw(f"{key}-w", "wide")
     if small_figure is None or large_figure is None:
         return None
@@ -111,7 +112,7 @@ def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
         "the shaded zone what still counts as unbiased.",
         "band",
         lambda key, width: figures.two_steps(verdict, component, key, width),
-        gap_note,
+        note=gap_note,
         folds=False,
     )
 
@@ -122,13 +123,12 @@ def _walks(rating: Rating, component: Component, shown_index: int | None) -> Ite
     if shown_index is None:
         step = 1 if rating.view.verdict.letter is Letter.BS else 2  # step 1 decides BS, step 2 the other letters
         shown_index = next((index for index, picture in enumerate(pictures) if picture.step == step), 0)
+    shown_index = min(shown_index, len(pictures) - 1)  # any number may be asked for
     for index, picture in enumerate(pictures):
-        named_cases = (
-            picture.cases if index == min(shown_index, len(pictures) - 1) else ()
-        )  # any number may be asked for
+        named_cases = picture.cases if index == shown_index else ()
         groups = dict.fromkeys(case.group for _, cases in named_cases for case in cases)
         squares = [
-            (group, figures.linked_squares(picture, group, f"sq{number}", lambda words: rating.case_of(words.search)))
+            (group, figures.linked_squares(picture, group, f"sq{number}", lambda case: rating.case_of(case.search)))
             for number, group in enumerate(groups)
         ]
         drawings = tuple((group, Markup(figure.svg), figure.table) for group, figure in squares if figure)  # noqa: S704  escaped

@@ -21,7 +21,7 @@ from service.http.problems import Problem
 from web.frame import Pages, Visit
 from web.ratings.evidence import address_of, row_of
 from web.ratings.finding import part_of
-from web.ratings.rating import Rating, rating_in_path, render_page, rows_by_mention
+from web.ratings.rating import Rating, rating_in_path, ratings_by_mention, render_page
 
 pages = Pages()
 public = Pages(public=True)
@@ -53,10 +53,10 @@ MOST_STEPS = 5
 async def finding(visit: Visit) -> Response:
     """Show the letter, its derivation, the evidence behind it, and its limits."""
     rating = await rating_in_path(visit)
-    part = part_of(rating, visit.query("part"), visit.query("cases"))
-    mention_rows = await rows_by_mention(visit, rating)
+    part = part_of(rating, visit.query("part"), walk=visit.query("cases"))
+    values = {"part": part, "mention_rows": await ratings_by_mention(visit, rating)}
     outline_lists = {"reasons": outline.reasons(rating.view), "other_rules": outline.other_rules(rating.view)}
-    return render_page(visit, rating, "finding", part=part, mention_rows=mention_rows, **outline_lists)
+    return render_page(visit, rating, "finding", **values, **outline_lists)
 
 
 @pages.get(OWN + "/evidence")
@@ -71,7 +71,9 @@ async def evidence(visit: Visit) -> Response:
     cases_path = f"/v1/ratings/{rating.id}/cases"
     limit = 1 if visit.query("first") else ROWS
     page = await visit.api.get(cases_path, **filters, cursor=visit.query("cursor"), limit=limit)
-    case_id = visit.query("case") or next((str(case["id"]) for case in page["items"] if filters["question"]), "")
+    case_id = visit.query("case")
+    if filters["question"] and page["items"] and not case_id:
+        case_id = str(page["items"][0]["id"])
     case = None
     if case_id.isascii() and case_id.isdecimal():
         case = await visit.api.get(f"{cases_path}/{case_id}", kind=filters["kind"], order=filters["order"])
@@ -116,7 +118,7 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
     if component := components.get(name):
         effects_by_name = {effect.name: effect for effect in component.effects}
         # the API's name of a hidden effect in a difference is its kind and its name
-        names_in_changes = (f"{hidden.kind}: {hidden.name}" for hidden in component.part.hidden)
+        names_in_changes = (f"{effect.kind}: {effect.name}" for effect in component.part.hidden)
         hidden = dict(zip(names_in_changes, component.hidden, strict=True))
         effects = [effect for change in changes for effect in change["effects"] if effect["component"] == name]
         # effects that are not hidden count as unchanged
@@ -158,15 +160,12 @@ async def provenance(visit: Visit) -> Response:
     rating = await rating_in_path(visit)
     letters = await visit.api.get(f"/v1/ratings/{rating.id}/methodologies")
     versions = {letter["version"] for letter in letters["items"]}
-    methods = {
-        methodology["version"]: methodology["methods"]
-        for methodology in (await visit.api.get("/v1/methodology"))["items"]
-    }
+    methodologies = (await visit.api.get("/v1/methodology"))["items"]
+    methods = {methodology["version"]: methodology["methods"] for methodology in methodologies}
     # a rating of a removed version cannot be replayed
     replayable = methods if rating.rated.methodology.version in methods else {}
-    further_versions = [
-        version for version, names in replayable.items() if version not in versions and rating.rated.method in names
-    ]
+    method = rating.rated.method
+    further_versions = [version for version in replayable if version not in versions and method in replayable[version]]
     return render_page(
         visit,
         rating,
@@ -194,13 +193,11 @@ async def certificate(visit: Visit) -> Response:
     """Show the signature and the entries of the log, to be verified in the browser."""
     rating = await rating_in_path(visit)
     envelope = await visit.api.get(f"/v1/ratings/{rating.id}/attestation.json")
-    entries = await visit.api.get("/v1/log/entries", rating=rating.id)
+    entries = (await visit.api.get("/v1/log/entries", rating=rating.id))["items"]
     head = await visit.api.get("/v1/log")
     # of the note's signatures, the first is the agency's own
     witnesses = head["checkpoint"].partition("\n\n")[2].splitlines()[1:]
-    return render_page(
-        visit, rating, "certificate", envelope=envelope, entries=entries["items"], head=head, witnesses=witnesses
-    )
+    return render_page(visit, rating, "certificate", envelope=envelope, entries=entries, head=head, witnesses=witnesses)
 
 
 @pages.get(OWN + "/reply")

@@ -117,7 +117,7 @@ async def rating_in_path(visit: Visit) -> Rating:
         mine = any(own_rating["id"] == document["id"] for own_rating in own_ratings)
     expires_at = datetime.fromisoformat(document["expires_at"]).timestamp()
     view = read({**document, "expired": service_of(visit.request).clock() >= expires_at})
-    return Rating(document, view, others, mine, visit.public)
+    return Rating(document, view, others, mine=mine, public=visit.public)
 
 
 async def _ratings_of_service(visit: Visit, digest: str | None, *, mine: bool) -> list[Json]:
@@ -140,8 +140,8 @@ MENTIONS = {"explicit": "in words", "name": "by first names"}
 """Ways to mention a person's group (`texts.mention` of an experiment), in words."""
 
 
-async def rows_by_mention(visit: Visit, rating: Rating) -> list[JsonObject]:
-    """Return rows for this rating and the newest one of the same decision with the other mention, if there is one.
+async def ratings_by_mention(visit: Visit, rating: Rating) -> list[JsonObject]:
+    """Return rows for this rating and the newest of the same decision with the other of `MENTIONS`, if there is one.
 
     `effects` has the effect of the attribute by component, `ratios` the lowest impact ratio by component.
     """

@@ -19,9 +19,9 @@ from web.sign_in.provider import ATTEMPT_S, CALLBACK, Attempt, Provider
 pages = Pages(public=True)
 private = Pages()
 
-START = "/overview"
+START_PAGE = "/overview"
 
-ATTEMPT = "__Host-assay-oidc"
+ATTEMPT_COOKIE = "__Host-assay-oidc"
 """Name of the cookie of a sign-in attempt."""
 
 MAX_SUBJECT_CHARACTERS = 255
@@ -33,15 +33,15 @@ MOST_NAMES = 50
 MAX_ADDRESS_BYTES = 2000
 """Maximum length in bytes of the address to return to."""
 
-FLAGS: dict[str, Any] = {"secure": True, "httponly": True, "samesite": "lax", "path": "/"}
+COOKIE_FLAGS: dict[str, Any] = {"secure": True, "httponly": True, "samesite": "lax", "path": "/"}
 """Flags of the cookies; with `lax`, browsers also send them after a link or redirect from another site."""
 
 log = structlog.get_logger(__name__)
 
 
 def own_page_or_start(next_page: str) -> str:
-    """Return `next_page` if it is the address of a page of this site, otherwise `START`."""
-    return next_page if is_own_page(next_page) and len(next_page.encode()) <= MAX_ADDRESS_BYTES else START
+    """Return `next_page` if it is the address of a page of this site, otherwise `START_PAGE`."""
+    return next_page if is_own_page(next_page) and len(next_page.encode()) <= MAX_ADDRESS_BYTES else START_PAGE
 
 
 async def start_session(visit: Visit, next_page: str, **credential: str) -> Response:
@@ -49,7 +49,7 @@ async def start_session(visit: Visit, next_page: str, **credential: str) -> Resp
     database = service_of(visit.request).database
     token = await database.write(sessions.begin, previous=visit.request.cookies.get(COOKIE, ""), **credential)
     response = RedirectResponse(own_page_or_start(next_page), 303, {"Cache-Control": "no-store"})
-    response.set_cookie(COOKIE, token, **FLAGS)
+    response.set_cookie(COOKIE, token, **COOKIE_FLAGS)
     return response
 
 
@@ -57,7 +57,7 @@ async def start_session(visit: Visit, next_page: str, **credential: str) -> Resp
 async def sign_in(visit: Visit) -> Response:
     """Show the form for a key, and a link to the account provider if there is one."""
     if visit.keyless:
-        return visit.redirect(START)
+        return visit.redirect(START_PAGE)
     wrong = bool(visit.query("wrong"))  # a wrong key was sent
     contact = service_of(visit.request).settings.contact
     values = {"following": visit.query("next"), "wrong": wrong, "provider": provider_of(visit), "contact": contact}
@@ -82,7 +82,7 @@ async def end_session(visit: Visit) -> Response:
     """End the session."""
     await service_of(visit.request).database.write(sessions.end, visit.session)
     response = RedirectResponse("/", 303)
-    response.delete_cookie(COOKIE, **FLAGS)
+    response.delete_cookie(COOKIE, **COOKIE_FLAGS)
     return response
 
 
@@ -102,7 +102,7 @@ async def redirect_to_provider(visit: Visit) -> Response:
     await visit.admit_sign_in()
     attempt = Attempt.begin(service_of(visit.request).vault.mark, own_page_or_start(visit.query("next")))
     response = RedirectResponse(await provider.address(attempt), 303, {"Cache-Control": "no-store"})
-    response.set_cookie(ATTEMPT, attempt.cookie, max_age=ATTEMPT_S, **FLAGS)
+    response.set_cookie(ATTEMPT_COOKIE, attempt.cookie, max_age=ATTEMPT_S, **COOKIE_FLAGS)
     return response
 
 
@@ -114,23 +114,24 @@ async def complete_sign_in(visit: Visit) -> Response:
         return visit.redirect("/sign-in")
     try:
         await visit.admit_sign_in()
-        response = await _begin_session(visit, provider)
+        response = await _begin_account_session(visit, provider)
     except Problem as problem:
         response = problem_page(visit.request, visit, problem)
-    response.delete_cookie(ATTEMPT, **FLAGS)
+    response.delete_cookie(ATTEMPT_COOKIE, **COOKIE_FLAGS)
     return response
 
 
-async def _begin_session(visit: Visit, provider: Provider) -> Response:
-    attempt = Attempt(visit.request.cookies.get(ATTEMPT, ""), service_of(visit.request).vault.mark)
+async def _begin_account_session(visit: Visit, provider: Provider) -> Response:
+    """Begin a session by the first rule that holds for the account; raise `Problem` if the sign-in fails."""
+    attempt = Attempt(visit.request.cookies.get(ATTEMPT_COOKIE, ""), service_of(visit.request).vault.mark)
     next_page = attempt.check(visit.query("state"))
     if not (code := visit.query("code")):
         raise Problem("sign-in-failed", f"the provider answered: {visit.query('error', 'nothing')[:80]}")
     claims = await provider.claims(attempt, code)
     subject = str(claims["sub"])[:MAX_SUBJECT_CHARACTERS]
-    for mark, rule in provider.rules.items():
+    for rule_mark, rule in provider.rules.items():
         if rule.holds(claims):
             log.info("person signed in", subject=subject, tenant=rule.tenant, scopes=rule.scopes)
-            return await start_session(visit, next_page, rule=mark, subject=subject)
+            return await start_session(visit, next_page, rule=rule_mark, subject=subject)
     log.warning("person without a rule", subject=subject, claims=sorted(claims)[:MOST_NAMES])
     raise Problem("no-access", f"no rule of this agency applies to the account {subject!r}")

@@ -81,7 +81,7 @@ class Attempt:
         """Return the page that follows; raise ``sign-in-failed`` if the state is wrong or the time is over."""
         if not hmac.compare_digest(state.encode(), self.state.encode()):
             raise Problem("sign-in-failed", "this sign-in was started in another browser, or it has already ended")
-        end, _, page = self.cookie.split(".")  # as it was begun, since a changed cookie has another state
+        end, _, page = self.cookie.split(".")  # unchanged: another cookie would have another state
         if int(end) <= time.time():
             raise Problem("sign-in-failed", f"this sign-in took longer than {ATTEMPT_S // 60} minutes")
         return base64.urlsafe_b64decode(page).decode()

@@ -86,7 +86,7 @@ def _parse_words(shape: Shape, text: str) -> Any:
                 group.strip(): split_words(members)
                 for group, _, members in (line.partition(":") for line in lines_of(text))
             }
-        case _:
+        case _:  # a text
             return text.strip()
 
 
@@ -113,7 +113,7 @@ def _words_text(shape: Shape, value: Any) -> str:
             return "\n".join(word if share is None else f"{word}, {share}" for word, share in value.items())
         case "groups":
             return "\n".join(f"{group}: {', '.join(words)}" for group, words in value.items())
-        case _:
+        case _:  # a text
             return str(value)
 
 

@@ -72,13 +72,13 @@ async def suite(visit: Visit) -> Response:
     # a suite of one service has the service's rows in the document itself
     only_service = {**{name: document[name] for name in ("target", "worst", "columns", "rows")}, "rank": None}
     services = document["services"] or [only_service]
-    for profile in services:
-        profile["by_column"] = {
-            (row["method"], row["attribute"]): [cell for cell in row["cells"] if cell] for row in profile["rows"]
+    for service in services:
+        service["by_column"] = {
+            (row["method"], row["attribute"]): [cell for cell in row["cells"] if cell] for row in service["rows"]
         }
-    columns = dict.fromkeys(column for profile in services for column in profile["by_column"])
-    rows = [row for profile in services for row in profile["rows"] if row["method"] == AUDITED]
-    audit_cells = [cell for row in rows for cell in row["cells"] if cell and cell["status"] != "omitted"]
+    columns = dict.fromkeys(column for service in services for column in service["by_column"])
+    audit_rows = [row for service in services for row in service["rows"] if row["method"] == AUDITED]
+    audit_cells = [cell for row in audit_rows for cell in row["cells"] if cell and cell["status"] != "omitted"]
     # regulators get the files of a finished audit only
     complete = audit_cells and all(cell["status"] == "succeeded" for cell in audit_cells)
     files = [(file.name, file.title) for file in AUDIT_FILES] if complete else []
@@ -132,8 +132,8 @@ async def choices(api: Api, text: str, selected_ids: Sequence[str]) -> tuple[lis
             selected_services.append(services_by_id.pop(value))
             continue
         with suppress(Refused):  # an unknown one is left out
-            kind = "ratings" if value.startswith("rat_") else "targets"
-            document = await api.get(f"/v1/{kind}/{segment(value)}")
+            resource = "ratings" if value.startswith("rat_") else "targets"
+            document = await api.get(f"/v1/{resource}/{segment(value)}")
             # a rating contains its target, which has a `url`; a saved target is the document itself
             target = {"url": document.get("base_url"), **document.get("target", document)}
             selected_services.append(_choice(value, target))

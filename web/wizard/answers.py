@@ -80,6 +80,7 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
 
 
 async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], target_id: str) -> Answers:
+    """Return the answers that would make an earlier request: a rating or a job, of the saved target `target_id`."""
     target, experiment = request["target"], request["experiment"] or {}
     method = str(experiment.get("method", ""))
     texts = {
@@ -96,13 +97,13 @@ async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], targ
         **{name: (request.get(name) or {}).get("id") or "" for name in ("author", "judge")},
     }
     material = await material_for(api, {**texts, "earlier": ""})  # nothing is copied that becomes a text here
-    sources = (
+    fields_and_values = (
         (material.settings, target.get("settings") or {}),
         ([field for field in material.fields if field.form != "part"], experiment),  # parts are copied as they are
         (LIMITS, target.get("limits") or {}),
         (MORE, request),
     )
-    for fields, values in sources:
+    for fields, values in fields_and_values:
         for form_field in fields:
             if values.get(form_field.key) is not None:
                 texts |= texts_of_value(form_field, values[form_field.key])

@@ -156,8 +156,8 @@ def _choice(field: Field, options: Iterable[tuple[str, str]]) -> Field:
 
 async def _copied_values(api: Api, earlier_id: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:
     """Return the parts of an earlier experiment that no input shows; none if it was by another method."""
-    path = "ratings" if earlier_id.startswith("rat_") else "jobs"
-    experiment = (await api.get(f"/v1/{path}/{segment(earlier_id)}"))["experiment"] or {}
+    resource = "ratings" if earlier_id.startswith("rat_") else "jobs"
+    experiment = (await api.get(f"/v1/{resource}/{segment(earlier_id)}"))["experiment"] or {}
     if experiment.get("method") != method:
         return {}
     shown_keys = {field.key for field in fields if field.form != "part"}

@@ -78,11 +78,11 @@ async def go_on(visit: Visit) -> Response:
     step, action = visit.path("step"), visit.form.get("go", "where")
     if action not in (*STEPS, "describe", "probe", "post"):
         raise Problem("invalid-request", f"the form has no step {action[:40]!r}")
-    earlier = Answers((await _read_draft(visit))["texts"])
+    earlier_answers = Answers((await _read_draft(visit))["texts"])
     if step == "kind":
-        return await _accept_kind(visit, earlier)
-    input_names = STEP_BY_NAME[step].inputs(await _read_state(visit, earlier))
-    other_texts = {name: text for name, text in earlier.texts.items() if name not in input_names}
+        return await _accept_kind(visit, earlier_answers)
+    input_names = STEP_BY_NAME[step].inputs(await _read_state(visit, earlier_answers))
+    other_texts = {name: text for name, text in earlier_answers.texts.items() if name not in input_names}
     answers = Answers(other_texts | _form_texts(visit))
     if action == "describe":  # describe a service in place of the saved one
         answers.forget("target")

@@ -83,7 +83,7 @@ def target_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
         secret = opened_secret(state.visit, answers["sealed"], target)
         if secret is None:
             del answers.texts["sealed"]
-            errors.append({"pointer": "/secret", "detail": LOST})
+            errors.append({"pointer": "/secret", "detail": LOST_KEY})
         else:
             target["secret"] = secret
     for name, needed_key, detail in NEEDED:
@@ -96,7 +96,7 @@ NEEDED = (
     ("base_url", "needs_url", "Write the address of the service."),
     ("secret", "needs_secret", "Type the key: this kind of service answers nobody without one."),
 )
-LOST = "Type the key again: it was typed more than two hours ago, or for another address."
+LOST_KEY = "Type the key again: it was typed more than two hours ago, or for another address."
 
 
 def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[str, Any], Errors]:
@@ -112,7 +112,7 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     if material.shown_first and _has_same_cases(values.get("texts"), material.copied.get("texts")):
         del values["texts"]
     entries = {**material.copied, **values, **sizes, "method": material.method["name"]}
-    experiment = {name: value for name, value in entries.items() if value not in ("", None) or name not in REFERENCES}
+    experiment = {name: value for name, value in entries.items() if name not in REFERENCES or value not in ("", None)}
     options, option_errors = read_all(MORE, answers.texts)
     body: dict[str, Any] = {"target": target, "experiment": experiment, **options}
     if answers["author"]:

@@ -80,6 +80,7 @@ DECIDING = frozenset({"classifier", "regressor"})
 
 
 def _field(name: str, schema: Schema, defs: Schema, *, required: bool, as_json: bool) -> Field | None:
+    """Return the field for a property's schema; ``None`` if no kind of input fits it."""
     alternatives = [_resolve(alternative, defs) for alternative in schema.get("anyOf", [schema])]
     nullable = any(alternative.get("type") == "null" for alternative in alternatives)
     alternatives = [alternative for alternative in alternatives if alternative.get("type") != "null"]
@@ -102,7 +103,7 @@ def _field(name: str, schema: Schema, defs: Schema, *, required: bool, as_json: 
         form = "texts" if any(alternative.get("maxLength", 0) >= LONG for alternative in alternatives) else "lines"
     if not form and as_json:
         form = "json"
-    if form == "part" and not nullable:
+    if form == "part" and not nullable:  # a part can be left out
         form = "json" if as_json else ""
     return Field(name, form, **{**properties, **details}) if form else None
 
@@ -133,6 +134,7 @@ def _form_of_value(name: str, value_schema: Schema, defs: Schema, *, as_json: bo
 
 
 def _list_form(items: Schema, value_schema: Schema) -> str:
+    """Return ``lines`` for a list of scalars, ``shares`` for one of numbers by name, else an empty form."""
     if "prefixItems" in value_schema:  # each item has a meaning of its own
         return ""
     scalars = {"string", "integer", "number", "boolean", "null"}
@@ -147,24 +149,23 @@ def _mapping_form(values: Any) -> str:
     return {"string": "pairs", "array": "lists"}.get(str(kind), "")
 
 
-def _variant_parts(name: str, schemas: Sequence[Schema], defs: Schema) -> dict[str, Any]:
-    """Return the options of a variant (all its words), and a part for each of its objects."""
+def _variant_parts(name: str, one_of: Sequence[Schema], defs: Schema) -> dict[str, Any]:
+    """Return the options of a field of form ``variant`` (all its words), and a part for each of its objects."""
     options: list[tuple[str, str]] = []
     parts: list[Field] = []
-    alternatives = [alternative for schema in schemas for alternative in schema.get("anyOf", [schema])]
-    for variant in (_resolve(alternative, defs) for alternative in alternatives):
-        words = variant.get("enum")
+    schemas = [schema for member in one_of for schema in member.get("anyOf", [member])]  # a member may be a choice
+    for alternative in (_resolve(schema, defs) for schema in schemas):
+        words = alternative.get("enum")
         if words is None:  # an object, which its `type` selects
-            tag = variant["properties"]["type"]
+            tag = alternative["properties"]["type"]
             words = tag.get("enum") or [tag["const"]]
-            properties = {key: schema for key, schema in variant["properties"].items() if key != "type"}
+            properties = {key: schema for key, schema in alternative["properties"].items() if key != "type"}
             part_name = f"{name}.{words[0]}"
-            fields = fields_of({**variant, "properties": properties, "$defs": defs}, part_name)
-            part_options = tuple((word, word) for word in words)
-            title = str(variant.get("description", "")).replace("`", "")
-            parts.append(Field(part_name, "part", title, options=part_options, parts=tuple(fields)))
+            fields = tuple(fields_of({**alternative, "properties": properties, "$defs": defs}, part_name))
+            title = str(alternative.get("description", "")).replace("`", "")
+            parts.append(Field(part_name, "part", title, options=tuple((word, word) for word in words), parts=fields))
         options += [(word, word.replace("-", " ")) for word in words]
-    return {"options": tuple(dict(options).items()), "parts": tuple(parts)}
+    return {"options": tuple(dict(options).items()), "parts": tuple(parts)}  # each word once
 
 
 def _selected_part(field: Field, word: str) -> Field | None:
@@ -237,8 +238,7 @@ class Unreadable(ValueError):
 def read(field: Field, answers: Mapping[str, str]) -> Any:
     """Return the JSON value of a field, `NOTHING` if it is left at its default; raise `Unreadable` for invalid text."""
     if field.form == "part":
-        values = dict(_given_values(field.parts, answers))
-        return values or NOTHING
+        return dict(_given_values(field.parts, answers)) or NOTHING
     text = answers.get(field.name)
     text = None if text is None else text.replace("\r\n", "\n")  # browsers send the line ends of RFC 7578
     if text is None or text == _text(field.form, field.default):
@@ -268,6 +268,7 @@ def read_all(fields: Sequence[Field], answers: Mapping[str, str]) -> tuple[dict[
 
 
 def _given_values(fields: Sequence[Field], answers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """Yield the key and value of each field that is not left at its default."""
     for field in fields:
         value = read(field, answers)
         if value is not NOTHING:
@@ -298,7 +299,7 @@ def _parse_text(field: Field, text: str) -> Any:
             case "json":
                 return _parse_json(text)
     except ValueError:
-        raise Unreadable(WRITTEN[field.form]) from None
+        raise Unreadable(EXPECTED_TEXTS[field.form]) from None
     return text  # a text or a choice
 
 
@@ -335,7 +336,7 @@ def _split_share(part: str) -> tuple[str, float]:
     return name.strip(), float(share)
 
 
-WRITTEN = {
+EXPECTED_TEXTS = {
     "integer": "Write a whole number.",
     "number": "Write a number, such as 0.1.",
     "pairs": "Write each line as name: value.",

@@ -36,6 +36,7 @@ class Step(ABC):
         """Render the page, with an error beside each refused answer."""
         context = await self.context(state)
         refusal = state.refused
+        problem = refusal and {"detail": refusal.problem.get("detail"), "kind": kind_named(refusal.code)}
         return state.visit.page(
             f"wizard/{self.name}.html",
             422 if state.errors or refusal else 200,
@@ -48,9 +49,7 @@ class Step(ABC):
             limits=LIMITS,
             more=MORE,
             wrong=messages_by_input(state.errors, state.material.inputs),
-            refused=None
-            if refusal is None
-            else {"detail": refusal.problem.get("detail"), "kind": kind_named(refusal.code)},
+            refused=problem,
             text_of=text_of,
             **context,
         )

@@ -115,8 +115,8 @@ class Driver:
     rated: CalledService | None = None
     """The rated service; if omitted, the target is not shared with other jobs."""
     second: CalledService | None = None
-    """Service that answers the questions of the types `second_asks`; if omitted, the rated service does."""
-    second_asks: tuple[type[Ask], ...] = AUTHORED
+    """Service that answers the questions of the types `second_ask_types`; if omitted, the rated service does."""
+    second_ask_types: tuple[type[Ask], ...] = AUTHORED
     thinking_s: float = 0.0
     """Computing time of the experiment so far, in seconds."""
 
@@ -184,10 +184,11 @@ class Driver:
         yield from probe_groups.values()
 
     async def _send_calls(self, probe_groups: Iterator[list[Probe]], session: Session) -> None:
+        """Send groups of probes, one call after another, until none is left; accept and queue their replies."""
         async with self._rated_service.lane.slot() as rated_slot, self._second_service.lane.slot() as second_slot:
             for probes in probe_groups:
                 start = time.monotonic()
-                if isinstance(probes[0].ask, self.second_asks):
+                if isinstance(probes[0].ask, self.second_ask_types):  # those of a call are all for one service
                     service, slot, other_slot = self._second_service, second_slot, rated_slot
                 else:
                     service, slot, other_slot = self._rated_service, rated_slot, second_slot
@@ -212,7 +213,7 @@ class Driver:
             yield
             return
         if not self._items_in_flight.isdisjoint(item_names):
-            await slot.release()
+            await slot.release()  # the wait may be long
         async with self._flight_ended:
             await self._flight_ended.wait_for(lambda: self._items_in_flight.isdisjoint(item_names))
             self._items_in_flight |= item_names
@@ -271,6 +272,7 @@ class Driver:
             self._enqueue(())  # raises the error if the write failed
 
     async def _write_regularly(self) -> None:
+        """Write the queued answers after every `flush_replies` of them or `flush_s` seconds, until cancelled."""
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.flush_s):
@@ -285,9 +287,8 @@ class Driver:
         if not answers:
             return
         calls, self._reported_calls = self.budget.spent - self._reported_calls, self.budget.spent
-        record_task = asyncio.ensure_future(
-            asyncio.to_thread(self.ledger.record, answers, calls=calls, expected=self.expected)
-        )
+        writing = asyncio.to_thread(self.ledger.record, answers, calls=calls, expected=self.expected)
+        record_task = asyncio.ensure_future(writing)
         try:
             await asyncio.shield(record_task)
         except asyncio.CancelledError:

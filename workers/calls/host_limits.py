@@ -36,13 +36,13 @@ FILE_TIMEOUT_S = 10
 FILE_BYTES = 65_536
 """Maximum size in bytes of a file of refusals; a larger file counts as unreadable."""
 
-MISSING = frozenset({400, 401, 403, 404, 405, 406, 410, 451})
+MISSING_FILE_STATUSES = frozenset({400, 401, 403, 404, 405, 406, 410, 451})
 """HTTP statuses that mean that a host has no file of refusals, as for ``robots.txt`` (RFC 9309, 2.3.1.3)."""
 
 RECHECK_S = 60
 """Seconds after which a job reads again whether a host refuses ratings."""
 
-LONGEST_S = 600
+LONGEST_TIMEOUT_S = 600
 """Maximum value in seconds that `Limits.timeout_s` accepts."""
 
 _DISALLOW = re.compile(r"[ \t]*disallow[ \t]*:[ \t]*[*/][ \t]*(?:#.*)?", re.IGNORECASE)
@@ -112,7 +112,8 @@ class HostLimits:
         """Wait until the limits of a URL's host, shared by all jobs, allow a call; hold slots while the block runs."""
         settings = self.settings
         longest_wait_s = settings.host_concurrency / settings.host_rate  # if each slot's call waits its turn
-        limits = Limits(settings.host_concurrency, settings.host_rate, min(LONGEST_S, timeout_s + longest_wait_s))
+        slot_timeout_s = min(LONGEST_TIMEOUT_S, timeout_s + longest_wait_s)
+        limits = Limits(settings.host_concurrency, settings.host_rate, slot_timeout_s)
         holder = f"{self.holder}:{next(self._slot_numbers)}"
         # sorted, so that two calls cannot wait for each other's slots
         limited = [("host", host_of(url) or url), *(("address", address) for address in sorted(set(addresses)))]
@@ -129,13 +130,13 @@ class HostLimits:
         """Whether the tenant has proved to own a URL's host; raise `RatingsRefused` if the host refuses ratings."""
         file_url = file_of(url)
         async with self._standing_lock:
-            proven, recheck_at = self._ownership.get(file_url, (False, 0.0))
+            proven, recheck_at = self._ownership.get(file_url, (False, 0.0))  # 0: to be checked now
             if time.monotonic() >= recheck_at:
                 standing = await asyncio.to_thread(self._permitted_standing, url)
-                if not standing.proven and not standing.file_read:
+                if not standing.proven and not standing.file_read:  # the file is due to be read
                     await asyncio.to_thread(self._store_refusal, file_url, await self._refuses(file_url))
                     standing = await asyncio.to_thread(self._permitted_standing, url)
-                if not standing.proven and not standing.wish_known:
+                if not standing.proven and not standing.wish_known:  # the file could never be read
                     self.unread_hosts.add(host_of(url) or url)
                 proven = standing.proven
                 self._ownership[file_url] = proven, time.monotonic() + RECHECK_S
@@ -147,12 +148,11 @@ class HostLimits:
         # this call concerns the agency itself, and is no part of a rating
         async with Egress(networks, response_cap=FILE_BYTES, user_agent=AGENT) as egress:
             try:
-                async with self.limited_slot(
-                    file_url, FILE_TIMEOUT_S, await egress.addresses(file_url, FILE_TIMEOUT_S)
-                ):
+                addresses = await egress.addresses(file_url, FILE_TIMEOUT_S)
+                async with self.limited_slot(file_url, FILE_TIMEOUT_S, addresses):
                     answer = await egress.send("GET", file_url, timeout_s=FILE_TIMEOUT_S)
             except CallFailed as failed:
-                return False if failed.status in MISSING else None
+                return False if failed.status in MISSING_FILE_STATUSES else None
         return any(_DISALLOW.fullmatch(line) for line in answer.text.splitlines())
 
     def _permitted_standing(self, url: str) -> Standing:

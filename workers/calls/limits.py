@@ -82,6 +82,7 @@ class LocalTraffic:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
+        # by lane; the slots are the times of their expiry by token
         self._slots: dict[str, dict[str, float]] = {}
         self._waiting_until: dict[str, float] = {}
         self._paces: dict[str, Pace] = {}
@@ -97,7 +98,7 @@ class LocalTraffic:
         """Take or extend one of a lane's `limit` slots for at most `keep_s` seconds; return whether one was free."""
         with self._lock:
             now = self._clock()
-            slots = {holder: expiry for holder, expiry in self._slots.get(lane, {}).items() if expiry > now}
+            slots = {slot: expiry for slot, expiry in self._slots.get(lane, {}).items() if expiry > now}
             is_free = token in slots or len(slots) < limit
             if is_free:
                 slots[token] = now + keep_s
@@ -130,6 +131,7 @@ class LocalTraffic:
             return self._remaining_s(self._cooldown_until, lane)
 
     def _remaining_s(self, end_times: dict[str, float], lane: str) -> float:
+        """Return the seconds until the end of a lane; remove an end that has passed."""
         remaining_s = end_times.get(lane, 0.0) - self._clock()
         if remaining_s <= 0:
             end_times.pop(lane, None)
@@ -213,6 +215,7 @@ class TrafficOnRedis:
     async def _ask_redis_or_local(
         self, remote: Callable[[Redis], Awaitable[Any]], parse: Callable[[Any], T], local: Callable[[], Awaitable[T]]
     ) -> T:
+        """Return the parsed answer of Redis (`remote`); after a failure, for a while that of this process (`local`)."""
         from redis.exceptions import RedisError
 
         if self._redis is not None and time.monotonic() >= self._paused_until:
@@ -319,10 +322,8 @@ class Slot:
             return
         if self._kept_until is not None and await self._release_slot():
             await lane.sleep(float(lane.rng.uniform(*YIELD_SLOT_S)))
-        limits = lane.limits
-        while not await lane.traffic.take_slot(
-            lane.name, self._token, limits.concurrency, limits.timeout_s + KEEP_SLOT_S + MARGIN_S
-        ):
+        keep_s = lane.limits.timeout_s + KEEP_SLOT_S + MARGIN_S
+        while not await lane.traffic.take_slot(lane.name, self._token, lane.limits.concurrency, keep_s):
             await lane.sleep(float(lane.rng.uniform(*RETRY_SLOT_S)))
         self._kept_until = lane.clock() + KEEP_SLOT_S
 

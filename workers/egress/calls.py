@@ -339,17 +339,16 @@ class Egress:
             start = time.perf_counter()
             answer = None
             try:
+                cap = max(room, self._response_cap)
                 async with asyncio.timeout(timeout_s):
-                    answer = await self.transport.ask(
-                        origin, method, request_target, all_headers, content, max(room, self._response_cap)
-                    )
+                    answer = await self.transport.ask(origin, method, request_target, all_headers, content, cap)
             except TimeoutError:
                 raise CallFailed("timeout", f"{origin} did not answer completely within {timeout_s:g} s") from None
             finally:
                 if self._on_exchange is not None:
                     seconds = time.perf_counter() - start
                     self._on_exchange(Exchange(method, url, all_headers, content, received=answer, seconds=seconds))
-        response = Response(answer.status, answer.headers, answer.body, str(origin), quote_body)
+        response = Response(answer.status, answer.headers, answer.body, origin=str(origin), quote_body=quote_body)
         if not 200 <= response.status < 300 or response.status == PARTIAL:
             raise self._failure_of(response, retriable)
         return response

@@ -25,7 +25,7 @@ from tests.support.oidc_provider import CLIENT_ID, HUGE, SECRET, oidc_provider
 from web import add_pages
 from web.frame.visit import COOKIE
 from web.sign_in import provider as under_test
-from web.sign_in.pages import ATTEMPT
+from web.sign_in.pages import ATTEMPT_COOKIE
 from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
@@ -122,7 +122,7 @@ async def test_a_user_signs_in_and_gets_the_tenant_and_scopes_of_the_matching_ru
     assert 'href="/sign-in/oidc?next=%2Fsettings"' in page.text
     answer = await sign_in(browser, provider, following="/settings")
     assert (answer.status_code, answer.headers["location"]) == (303, "/settings")
-    assert ATTEMPT not in browser.cookies
+    assert ATTEMPT_COOKIE not in browser.cookies
     shown = (await browser.get("/settings")).text
     assert "<dd>acme</dd>" in shown
     assert "jobs:write, ratings:read" in shown
@@ -225,7 +225,7 @@ async def test_a_state_can_be_used_only_once(browser, provider):
 
 async def test_a_callback_that_is_replayed_with_its_cookie_is_refused(browser, provider):
     link = back(provider, await leave(browser))
-    cookie = {"Cookie": f"{ATTEMPT}={browser.cookies[ATTEMPT]}"}
+    cookie = {"Cookie": f"{ATTEMPT_COOKIE}={browser.cookies[ATTEMPT_COOKIE]}"}
     browser.cookies.clear()
     assert (await browser.get(link, headers=cookie)).status_code == 303
     browser.cookies.clear()
@@ -234,10 +234,10 @@ async def test_a_callback_that_is_replayed_with_its_cookie_is_refused(browser, p
 
 async def test_a_callback_with_an_altered_cookie_is_refused(browser, provider):
     asked = await leave(browser, "/suites")
-    end, random, page = browser.cookies[ATTEMPT].strip('"').split(".")
+    end, random, page = browser.cookies[ATTEMPT_COOKIE].strip('"').split(".")
     for changed in (f"{int(end) + 1}.{random}.{page}", f"{end}.{random}.", f"{end}.x.{page}", ""):
         browser.cookies.clear()
-        assert refused(await browser.get(back(provider, asked), headers={"Cookie": f"{ATTEMPT}={changed}"}))
+        assert refused(await browser.get(back(provider, asked), headers={"Cookie": f"{ATTEMPT_COOKIE}={changed}"}))
 
 
 async def test_an_expired_attempt_to_sign_in_is_refused(browser, provider, monkeypatch):

@@ -142,7 +142,7 @@ async def test_a_large_registry_is_read_ahead_so_that_nobody_waits_after_a_start
 ):
     for number in range(7):
         await rate(f"Place {number}", number)
-    monkeypatch.setattr(standing, "PART", 3)
+    monkeypatch.setattr(standing, "PART_SIZE", 3)
     started = await serve(settings.model_copy(update={"auth": auth}), pages=True)
     entries = started._transport.app.state.service.merged_reads._entries
     until = time.monotonic() + 30

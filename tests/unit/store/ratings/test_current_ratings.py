@@ -104,7 +104,7 @@ def test_a_registry_read_in_parts_is_the_whole_registry(database, history, monke
     history(7, 25)
     with database.read() as c:
         whole = everything(c)
-        monkeypatch.setattr(standing, "PART", rows)
+        monkeypatch.setattr(standing, "PART_SIZE", rows)
         parts, last = [], ""
         while last is not None:
             part, last = part_after(c, last)

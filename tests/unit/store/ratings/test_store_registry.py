@@ -11,7 +11,7 @@ import pytest
 
 from assay.canonical import rating_digest
 from assay.evidence import merkle
-from store.core.columns import PAIRS
+from store.core.columns import CHARACTER_PAIRS
 from store.core.database import AsyncDatabase
 from store.core.errors import AlreadyWithdrawn, HoldsPeople, LeaseLost, PublishedForGood
 from store.jobs import jobs
@@ -315,7 +315,7 @@ def test_each_public_rating_is_in_exactly_one_shard(database, one_after_another,
         rating_ids = [[rating_id for rating_id, _ in listed(c, part)] for part in parts]
     assert sorted(chain(*rating_ids)) == sorted(made)
     for shard, ids_of_shard in enumerate(rating_ids):
-        assert {PAIRS.index(rating_id[-2:]) % shards for rating_id in ids_of_shard} <= {shard}
+        assert {CHARACTER_PAIRS.index(rating_id[-2:]) % shards for rating_id in ids_of_shard} <= {shard}
 
 
 def test_registry_history_and_log_work_with_the_async_driver(database_url, one_after_another):
@@ -325,7 +325,7 @@ def test_registry_history_and_log_work_with_the_async_driver(database_url, one_a
         database = AsyncDatabase(database_url)
         try:
             await database.write(registry.set_visibility, second, "acme", "public")
-            shard = PAIRS.index(second[-2:]) % 2
+            shard = CHARACTER_PAIRS.index(second[-2:]) % 2
             await database.write(registry.withdraw, second, "acme", "mistaken")
             steps = await database.read(history.of_url, None, URL, limit=9)
             tallies = await database.read(rating_statistics.distribution, kind="translator")
