@@ -66,8 +66,7 @@ def run_job(job_id: str, context: WorkerContext, owner: str) -> None:
         return
     with context.database.write() as connection:
         settings = context.settings
-        share = Share.of(settings)
-        claim = jobs.claim_next(connection, job_id, owner, settings.lease_s, settings.attempt_cap, share)
+        claim = jobs.claim_next(connection, job_id, owner, settings.lease_s, settings.attempt_cap, Share.of(settings))
     if claim is None:
         return
     context.meter.count_claim(waited_s(claim))

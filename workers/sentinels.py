@@ -103,5 +103,5 @@ def _outcomes(reader: CaseReader, observations: Iterable[Observation]) -> dict[s
     builder = CaseIndexBuilder(reader)
     numbered = enumerate(observations, start=1)
     builder.add((seq, observation) for seq, observation in numbered if REPEATED not in observation.probe.unit)
-    cases = (case for case in builder.finish().cases if case.kind not in APART)  # ordered by weight
+    cases = (case for case in builder.finish().cases if case.kind not in APART)  # judged ones, by weight
     return {case.key: reader.outcome(case.difference, case.side) for case in cases}

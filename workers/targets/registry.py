@@ -164,7 +164,7 @@ def _protocol_info(name: str, adapter: type[Adapter] | Preset) -> ProtocolInfo:
     )
     known_fields: JsonObject = {"name": name, "settings_type": settings_type, "kinds": kinds_of(adapter)}
     other_fields = [field.name for field in fields(ProtocolInfo) if field.name not in known_fields]
-    return ProtocolInfo(**known_fields, **{name: getattr(adapter, name) for name in other_fields})
+    return ProtocolInfo(**known_fields, **{other: getattr(adapter, other) for other in other_fields})
 
 
 GROUPING_SETTING = "batch_maximum"
@@ -229,7 +229,7 @@ def connect(target: Target, egress: Egress) -> Adapter:
     adapter_class: Any
     adapter_class, settings = read_settings(target.protocol, target.kind, target.settings)
     if target.kind in DECIDING and getattr(settings, "decision", None) is not None:
-        model_target = replace(target, kind=Kind.LANGUAGE_MODEL, protocol=adapter_class.protocol)
+        model_target = replace(target, kind=Kind.LANGUAGE_MODEL, protocol=adapter_class.protocol)  # not a preset
         model_class = BY_KIND.get((adapter_class.protocol, Kind.LANGUAGE_MODEL), adapter_class)
         return Decider(target, settings.decision, model_class(model_target, settings, egress))
     if adapter_class is Chain:

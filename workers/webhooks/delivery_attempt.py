@@ -99,8 +99,6 @@ def decide_next(
     rest_s = 0.0
     if status in OVERLOADED or result.retry_after_s is not None:
         rest_s = min(REST_S if result.retry_after_s is None else result.retry_after_s, LONGEST_REST_S)
-    if number >= len(SCHEDULE_S):
-        return Next(delay_s=None, rest_s=rest_s)
     scheduled_s = SCHEDULE_S[number] * float(rng.uniform(1, 1 + JITTER))  # the index of the next attempt is `number`
     return Next(delay_s=max(scheduled_s, rest_s), rest_s=rest_s)
 

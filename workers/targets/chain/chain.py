@@ -191,7 +191,7 @@ class Chain(Adapter):
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return the pairs of the chain, from the lists of all its translators."""
         paths, listed_pairs = self.settings.paths, [await adapter.languages() for adapter in self._links]
-        for hop in hops_on_way_out(paths):
+        for hop in hops_on_way_out(paths):  # without the last link, which translates into the requested language
             if REQUESTED_LANGUAGE not in {hop.source, hop.target} and not _is_listed(hop, listed_pairs[hop.link]):
                 failure = CallFailed("unsupported", f"it does not translate {hop.source} to {hop.target}")
                 raise renamed_failure(failure, self._link_name(hop.link))
@@ -199,9 +199,9 @@ class Chain(Adapter):
         if pairs_of_last is None:
             return None
         first_language, turning_language = paths[0][0], paths[-1][-1]
-        pairs = {(first_language, target) for source, target in pairs_of_last if source == turning_language}
-        pairs |= {(source, first_language) for source, target in pairs_of_last if target == turning_language}
-        return frozenset(pair for pair in pairs if self._has_route(pair, listed_pairs))
+        way_out = {(first_language, target) for source, target in pairs_of_last if source == turning_language}
+        way_back = {(source, first_language) for source, target in pairs_of_last if target == turning_language}
+        return frozenset(pair for pair in way_out | way_back if self._has_route(pair, listed_pairs))
 
     def _has_route(self, pair: tuple[str, str], listed_pairs: Sequence[frozenset[tuple[str, str]] | None]) -> bool:
         """Whether every link on the route between two languages lists its language pair, or has no list."""

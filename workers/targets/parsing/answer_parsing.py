@@ -235,7 +235,7 @@ def label_text(label: str | bool | float) -> str:
     """Return a label as text: true as "true", 1 and 1.0 as "1"."""
     if isinstance(label, bool):
         return str(label).lower()
-    return f"{label:.15g}" if isinstance(label, int | float) else label
+    return f"{label:.15g}" if isinstance(label, int | float) else label  # 15: the digits that every float keeps
 
 
 def _value_of(label: str) -> bool | float | None:

@@ -166,7 +166,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         template = settings.body
         if self.sends_system and values.get("system") is None:
             template = remove_text(template, "{system}")
-        body = fill(template, values, batch_values=_values_of_questions(values) if settings.repeats else ())
+        body = fill(template, values, batch_values=_values_of_questions(values) if settings.repeats_item else ())
         in_path = {name: quote(str(values[name]), safe="", errors="replace") for name in placeholders(settings.path)}
         path = fill_text(settings.path, in_path)
         if query:
@@ -189,7 +189,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         predictions = [ask for ask in asks if isinstance(ask, Prediction)]
         texts, rows = texts_in(predictions), rows_in(predictions)
         if self.settings.compares:
-            return {**rows[0], "rows": rows}
+            return {**rows[0], "rows": rows}  # the columns are the placeholders {first} and {second}
         return {"text": texts[0], "texts": texts} if texts else {"row": rows[0], "rows": rows}
 
     def _model_parameters(self, ask: Ask) -> JsonObject:
@@ -314,7 +314,7 @@ def _values_of_questions(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the values of the placeholders that differ between the questions of a call."""
     if "texts" in values:
         return [{"text": text, "index": index} for index, text in enumerate(values["texts"])]
-    return [{"row": row, **row, "index": index} for index, row in enumerate(values["rows"])]
+    return [{"row": row, **row, "index": index} for index, row in enumerate(values["rows"])]  # columns are names too
 
 
 def parse_text(text: str, as_number: bool) -> Any:

@@ -66,7 +66,7 @@ class Decider(Adapter):
     def __init__(self, target: Target, decision: Decision, model_adapter: HttpAdapter[Any, Any]) -> None:
         self.target, self.decision, self.batch_limit = target, decision, 1
         self._sends_system = model_adapter.sends_system
-        systems = decision.systems if self._sends_system else ("",) * len(decision.systems)
+        systems = decision.systems if self._sends_system else ("",) * len(decision.systems)  # else in the prompt
         self._models = [_with_system(model_adapter, decision, system) for system in systems]
         number_form = getattr(model_adapter.settings, "number", None)
         self._number_form = number_form if number_form in FORMS else None

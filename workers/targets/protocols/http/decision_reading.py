@@ -230,9 +230,9 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     text = _BEFORE_NUMBER.sub("", text)
     if high <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE):
         return None  # 1 % is not 1
-    if (scale := _NUMBER_ON_SCALE.fullmatch(text)) and float(scale[2]) == high >= LEAST_SCALE:  # such as "75/100"
-        text = scale[1]
-    text_without_exponent = re.sub(r"\d[eE](?=[+-]?\d)", "", text)
+    if (scale := _NUMBER_ON_SCALE.fullmatch(text)) and high >= LEAST_SCALE and float(scale[2]) == high:
+        text = scale[1]  # the 75 of "75/100"
+    text_without_exponent = re.sub(r"\d[eE](?=[+-]?\d)", "", text)  # whose "e" is no unit
     units = re.findall(r"[^\W\d_]+", text_without_exponent.casefold())
     usual_units = alternatives("decision", "units")
     if not all(re.fullmatch(usual_units, unit) or re.search(rf"\b{unit}\b", prompt, re.IGNORECASE) for unit in units):

@@ -95,7 +95,7 @@ class HfInferenceSettings(PredictorSettings, LanguageModelSettings):
     def check_kind(self, kind: Kind) -> None:
         """Raise a `SpecificationError` for a task of another kind of service."""
         super().check_kind(kind)
-        kind = kind if self.decision is None else Kind.LANGUAGE_MODEL
+        kind = kind if self.decision is None else Kind.LANGUAGE_MODEL  # the model that decides is called
         if kind in TASKS and self.task not in TASKS[kind]:
             tasks = " or ".join(TASKS[kind])
             raise SpecificationError(f"task is {self.task}; a target of kind {kind} needs {tasks}", "settings.task")
