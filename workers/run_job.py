@@ -201,11 +201,11 @@ async def _run_experiment(context: WorkerContext, claim: Claim, questions: Quest
         driver = Driver(
             adapter,
             service.target.limits,
-            Budget(job.max_calls, job.calls),
+            Budget(job.max_calls, spent=job.calls),
             ledger,
             secret=context.vault.mark(f"keys {job.id}"),
             rng=service.called_service.lane.rng,
-            patience=Patience(settings.call_attempts, settings.backoff_s, settings.backoff_cap_s),
+            patience=Patience(settings.call_attempts, settings.backoff_s, cap_s=settings.backoff_cap_s),
             expected=questions.expected,
             flush_replies=settings.ledger_replies,
             flush_s=settings.ledger_s,

@@ -98,7 +98,7 @@ class Listener(ResponseHandler):
         # true if the body exceeds the cap; the reader stops there by itself
         exceeds_cap = self._body is not None and self._body.total_bytes > self._body_cap
         if self._received_bytes > WASTE * self._body_cap + HEADER_CAP and not exceeds_cap:
-            self._abort(CallFailed("too-large", f"{self._name} sent much more framing than content"))
+            self._fail_and_abort(CallFailed("too-large", f"{self._name} sent much more framing than content"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Process the end of the connection: after an error, a body without a length is incomplete."""
@@ -116,7 +116,7 @@ class Listener(ResponseHandler):
         if (failure := self._header_failure(message)) is None:
             super().feed_data(data, size)
         else:
-            self._abort(failure)
+            self._fail_and_abort(failure)
 
     def pause_reading(self) -> None:
         """Pause, and close the connection after the response, whose end in the buffered bytes is unknown."""
@@ -143,11 +143,11 @@ class Listener(ResponseHandler):
         self._head_bytes += piece
         # checked here, because the parser would skip blank lines before the status line
         if not self._head_bytes.startswith(b"H"):
-            self._abort(self._invalid_http())
+            self._fail_and_abort(self._invalid_http())
             return
         super().data_received(piece)
         if self._body is None and len(self._head_bytes) > HEADER_CAP:
-            self._abort(self._too_large_head())
+            self._fail_and_abort(self._too_large_head())
 
     def _header_failure(self, message: Any) -> CallFailed | None:
         lengths, codings = message.headers.getall("Content-Length", ()), message.headers.getall("Transfer-Encoding", ())
@@ -170,7 +170,7 @@ class Listener(ResponseHandler):
             return CallFailed("too-large", f"{self._name} announced more than {self._body_cap:,} bytes")
         return None
 
-    def _abort(self, failure: CallFailed) -> None:
+    def _fail_and_abort(self, failure: CallFailed) -> None:
         self.set_exception(failure)
         if self.transport is not None:
             self.transport.abort()

@@ -145,7 +145,7 @@ def _message_in(body: bytes) -> str:
     except (ValueError, RecursionError):
         message = ""
     text = body[: 4 * MAX_CLEANED_CHARACTERS].decode("utf-8-sig", "replace").lstrip()  # 4 bytes a character at most
-    return message or ("" if text.startswith("<") else text)
+    return message or ("" if text.startswith("<") else text)  # no web page
 
 
 def _message_member(member: object, depth: int = 4) -> str:

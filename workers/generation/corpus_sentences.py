@@ -101,7 +101,7 @@ def task_of(database: Database, job: Job) -> Task:
     reusable_by_id = {item.id: item for item in reusable_items}
     reused_sentences = list(reusable(words, sentences, map(_sentence_of_item, reusable_items), writing.per_term))
     reused_items = tuple(reusable_by_id[sentence.id] for sentence in reused_sentences)
-    return Task(corpus.id, words, writing, (*sentences, *reused_sentences), reused_items)
+    return Task(corpus.id, words, writing, sentences=(*sentences, *reused_sentences), reused_items=reused_items)
 
 
 def collect_written_items(database: Database, job: Job) -> tuple[NewItem, ...]:

@@ -67,9 +67,9 @@ async def call(
         elapsed_s = asyncio.get_running_loop().time() - start
         return Outcome(round(elapsed_s * 1000), status, failure, response)
 
-    standing_headers = {"User-Agent": f"assay/{__version__}", "Accept-Encoding": "identity"}
+    default_headers = {"User-Agent": f"assay/{__version__}", "Accept-Encoding": "identity"}
     try:
-        request = httpx.Request("POST", url, headers={**standing_headers, **headers}, content=body)
+        request = httpx.Request("POST", url, headers={**default_headers, **headers}, content=body)
         async with asyncio.timeout(timeout_s):
             http_response = await transport.call(request)
     except CallFailed as failed:

@@ -75,6 +75,7 @@ class TokenSource:
             self.token = ""
 
     async def _fetch_token(self) -> tuple[str, float | None]:
+        """Return a new token, and the time of the clock until which it is used (``None``: until it is refused)."""
         fields, headers = (
             client_credentials(self.scheme, self.secret)
             if isinstance(self.scheme, OAuth2)

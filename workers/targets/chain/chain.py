@@ -169,7 +169,7 @@ class Chain(Adapter):
     def __init__(self, target: Target, settings: ChainSettings, links: Sequence[Adapter]) -> None:
         self.target, self.settings = target, settings
         self._links = tuple(links)
-        self._questions = QUESTIONS[target.kind]
+        self._question_types = QUESTIONS[target.kind]
         self.batch_limit = min(adapter.batch_limit for adapter in links)
 
     def group_key(self, ask: Ask) -> Hashable:
@@ -180,7 +180,7 @@ class Chain(Adapter):
         """Send questions through all links; see `Adapter.answer`."""
         if not asks:
             return []
-        questions = questions_for(self._questions, asks)
+        questions = questions_for(self._question_types, asks)
         try:
             async with asyncio.timeout(self.target.limits.timeout_s):
                 return await self._send_through(questions, idempotency_key)

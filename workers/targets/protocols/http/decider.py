@@ -122,7 +122,7 @@ class Decider(Adapter):
         if reading != "letters":
             parse = self._read_probabilities if reading == "probabilities" else self._read_label
             return await self._call_model(model, Decide(prompt, options=(), read=parse), reading, key)
-        mean_scores = dict.fromkeys(labels, 0.0)
+        mean_scores = dict.fromkeys(labels, 0.0)  # over the rotations, so that a preference for a position cancels
         for rotation in range(len(labels)):
             options = (*labels[rotation:], *labels[:rotation])
             rotation_key = key and f"{key}-{rotation}"

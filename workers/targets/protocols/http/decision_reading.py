@@ -20,7 +20,7 @@ from assay.catalog.answer_text import (
     plain_label,
     refuses_in_words,
 )
-from workers.targets.parsing.written_numbers import NumberForm, plain_number, written_number
+from workers.targets.parsing.written_numbers import NumberForm, written_number
 from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoods, letter_in, negates, without_thoughts
 
 LONGEST_ANSWER = 4000
@@ -239,8 +239,6 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
         return None
     forms: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma") if form is None else (form,)
     numbers = {number for form_name in forms if (number := written_number(text, form_name)) is not None}
-    if form is None and (plain_value := plain_number(text)) is not None:
-        numbers.add(plain_value)
     if form is None and numbers and _MONEY.search(text):
         numbers = {max(numbers)}  # "$1.234" means 1,234: amounts of money seldom have three decimals
     numbers_in_range = {number for number in numbers if low <= number <= high}
