@@ -62,13 +62,13 @@ class Listener(ResponseHandler):
     def __init__(self, name: str, *, refuses_long: bool, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
         self._name, self._refuses_long, self._request_count = name, refuses_long, 0
-        self._body_cap, self._received_bytes, self._head_bytes = 0, 0, bytearray()
+        self._body_cap, self._received_count, self._head_bytes = 0, 0, bytearray()
         self._body: Any = None
 
     def set_response_params(self, *, read_bufsize: int = 0, **params: Any) -> None:
         """Prepare for a response with a body of at most `read_bufsize` bytes."""
         self._body_cap, self._body = read_bufsize, None
-        self._received_bytes, self._head_bytes = 0, bytearray()
+        self._received_count, self._head_bytes = 0, bytearray()
         self._request_count += 1
         super().set_response_params(read_bufsize=read_bufsize, **params)
 
@@ -83,7 +83,7 @@ class Listener(ResponseHandler):
         if not data:  # empty data means that the reader caught up: the parser continues with its buffer
             super().data_received(data)
             return
-        self._received_bytes += len(data)
+        self._received_count += len(data)
         # The head is parsed separately, because an error after a complete response would discard the response. The last
         # byte is parsed separately too: if the response ends before it, the service sent more than the response.
         while data and self._body is None and self._parser is not None:
@@ -97,7 +97,7 @@ class Listener(ResponseHandler):
                 super().data_received(piece)
         # true if the body exceeds the cap; the reader stops there by itself
         exceeds_cap = self._body is not None and self._body.total_bytes > self._body_cap
-        if self._received_bytes > WASTE * self._body_cap + HEADER_CAP and not exceeds_cap:
+        if self._received_count > WASTE * self._body_cap + HEADER_CAP and not exceeds_cap:
             self._fail_and_abort(CallFailed("too-large", f"{self._name} sent much more framing than content"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -177,7 +177,7 @@ class Listener(ResponseHandler):
 
     def _failure_for(self, exc: BaseException, cause: BaseException | None) -> Exception:
         if isinstance(exc, (OSError, ClientError)):
-            if not self._received_bytes:
+            if not self._received_count:
                 return ClosedWithoutResponse(reused=self._request_count > 1)
             return CallFailed("truncated", f"{self._name} closed the connection in the middle of its answer")
         if isinstance(cause, LineTooLong) or _LARGE_HEAD.search(str(cause)):

@@ -97,8 +97,8 @@ class ImageExamination(Examination):
             self._notes.append("all images got the same answer: does the image reach the model?")
         scored_count = sum(answer["scores"] is not None for answer in answers)
         if 0 < scored_count < len(answers):
-            part = f"{scored_count} of {len(answers)} answers"
-            self._notes.append(f"{part} came with probabilities, the others in words alone")
+            scored_answers = f"{scored_count} of {len(answers)} answers"
+            self._notes.append(f"{scored_answers} came with probabilities, the others in words alone")
 
     def _note_recognised_shapes(self, answers: dict[Look, Any]) -> None:
         """Add a note with the number of recognised shapes, if the labels are the names of the shapes."""
