@@ -75,9 +75,9 @@ async def call(
     except CallFailed as failed:
         return AttemptResult(outcome(failed.status, f"{failed.code}: {failed.message}"))
     except TimeoutError:
-        return AttemptResult(outcome(None, f"timeout: no whole answer within {timeout_s:g} s"))
+        return AttemptResult(outcome(status=None, failure=f"timeout: no whole answer within {timeout_s:g} s"))
     except httpx.InvalidURL:
-        return AttemptResult(outcome(None, "unsupported: the address cannot be written into a request"))
+        return AttemptResult(outcome(status=None, failure="unsupported: the address cannot be written into a request"))
     response_headers = httpx.Headers(http_response.headers)
     text = None if "content-encoding" in response_headers else http_response.body.decode("utf-8", "replace")
     failure = _failure_of_status(http_response.status)

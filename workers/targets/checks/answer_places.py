@@ -132,9 +132,7 @@ def _fits_kind(value: Any, kind: Kind) -> bool:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     match kind:
         case Kind.REGRESSOR:
-            return is_number or (
-                isinstance(value, str) and (plain_number(value) is not None or bool(numbers_by_form(value)))
-            )
+            return is_number or (isinstance(value, str) and bool(numbers_by_form(value)))
         case Kind.EMBEDDER:
             return isinstance(value, list) and len(value) > 1 and all(isinstance(item, (int, float)) for item in value)
         case Kind.CLASSIFIER | Kind.IMAGE_CLASSIFIER:

@@ -204,8 +204,8 @@ def _redirect_remedy(case: _Case) -> Remedy:
 
 def _rate_remedy(case: _Case) -> Remedy:
     wait = case.header("retry-after")
-    when = f"; it asks to wait {f'{wait} s' if wait.isdecimal() else f'until {wait}'}" if wait else ""
-    return case.remedy("too-often", when=when)
+    duration = f"{wait} s" if wait.isdecimal() else f"until {wait}"
+    return case.remedy("too-often", when=f"; it asks to wait {duration}" if wait else "")
 
 
 def _garbage_remedy(case: _Case) -> Remedy:

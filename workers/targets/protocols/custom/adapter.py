@@ -148,7 +148,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return self.settings.language_codes.get(language) or CODE_STYLES[self.settings.language_style](language)
 
     def _url(self, path: str) -> str:
-        return f"{self.target.base_url.rstrip('/') if path[:1] == '/' else self.target.base_url}{path}"
+        base_url = self.target.base_url
+        return f"{base_url.rstrip('/')}{path}" if path[:1] == "/" else f"{base_url}{path}"
 
     def _refusal(self, ask: Ask) -> Failure | None:
         if isinstance(ask, Prediction):
