@@ -257,7 +257,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         answer = join_texts(outputs) if settings.response == "events" else outputs[0]
         if isinstance(asks[0], Choose) and settings.ended and settings.batch == "none":
             is_cut = any(reason in settings.ended_cut for reason in self._end_reasons(bodies, origin))
-            answer = ModelOutput(answer or "", end_reason="length") if is_cut else answer
+            answer = ModelOutput(answer or "", end_reason="length") if is_cut else answer  # it may hold the letter
         if answer is None:
             raise CallFailed("wrong-shape", f"the output expression finds nothing in the answer of {origin}")
         answers = as_list(answer, origin=origin) if settings.batch == "array" else [answer]

@@ -135,10 +135,11 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         body: JsonObject = {"inputs": texts_in(asks)[0]}
         if self.target.kind is Kind.CLASSIFIER:
             settings = self.settings
-            labels = {"candidate_labels": list(settings.labels), "multi_label": settings.multi_label}
-            template = {"hypothesis_template": settings.hypothesis_template} if settings.hypothesis_template else {}
+            parameters: JsonObject = {"candidate_labels": list(settings.labels), "multi_label": settings.multi_label}
+            if settings.hypothesis_template:
+                parameters["hypothesis_template"] = settings.hypothesis_template
             has_fixed_labels = settings.task == "text-classification"
-            body["parameters"] = {"top_k": settings.top_k} if has_fixed_labels else {**labels, **template}
+            body["parameters"] = {"top_k": settings.top_k} if has_fixed_labels else parameters
         return post_json(path, body)
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - one text a call
