@@ -206,9 +206,9 @@ async def examine(
         return adapter
     second_adapter = second_service.adapter
     if second_service.is_judge:
-        second_adapter = (await second_service.examine((), ())).adapter
+        second_adapter = (await second_service.examine(pairs=(), asks=())).adapter
     elif author_questions and not resumed:
-        await second_service.examine((), author_questions)
+        await second_service.examine(pairs=(), asks=author_questions)
     return Roles(adapter, second_adapter, second_service.target.kind)
 
 
@@ -312,9 +312,8 @@ def _saved_secret(context: WorkerContext, job: Job, target_id: str | None, descr
         return None
     if not _same_address(saved_target, description):
         raise TargetMoved(saved_target.name, saved_target.id)
-    if saved_target.sealed_secret is None:
-        return None
-    return _open_secret(context, saved_target, saved_target.sealed_secret)
+    sealed_secret = saved_target.sealed_secret
+    return None if sealed_secret is None else _open_secret(context, saved_target, sealed_secret)
 
 
 def _link_secrets(context: WorkerContext, job: Job) -> dict[str, str]:

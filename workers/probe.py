@@ -102,9 +102,9 @@ async def probe(
     documents = documents_of(question.given) if isinstance(question, Classify) else None
     if documents is None or result.exchange is None:
         return result
-    exchanged_question = Classify(((FIRST, documents[SECOND]), (SECOND, documents[FIRST])))
-    exchanged = await _probe(target, egress, pairs, [exchanged_question], examine=False, exchanges=[])
-    return replace(result, exchanged=exchanged)
+    swapped_question = Classify(((FIRST, documents[SECOND]), (SECOND, documents[FIRST])))
+    swapped_result = await _probe(target, egress, pairs, [swapped_question], examine=False, exchanges=[])
+    return replace(result, exchanged=swapped_result)
 
 
 async def _probe(
@@ -167,7 +167,7 @@ def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence
             _number, sentence = sentences_in(source, count=1)[0]
             return [Translate(sentence, source, target_language)]
         case Kind.LANGUAGE_MODEL:
-            return [*asks[:1], *image_questions(target), *(SAMPLE_QUESTIONS[rung][0] for rung in RUNGS), SAMPLE_PROMPT]
+            return [*asks[:1], *image_questions(target), *(SAMPLE_QUESTIONS[kind][0] for kind in RUNGS), SAMPLE_PROMPT]
         case Kind.IMAGE_CLASSIFIER:
             return list(look_questions(target, asks)[:1])
         case _:

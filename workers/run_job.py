@@ -66,8 +66,7 @@ def run_job(job_id: str, context: WorkerContext, owner: str) -> None:
         return
     with context.database.write() as connection:
         settings = context.settings
-        share = Share.of(settings)
-        claim = jobs.claim_next(connection, job_id, owner, settings.lease_s, settings.attempt_cap, share)
+        claim = jobs.claim_next(connection, job_id, owner, settings.lease_s, settings.attempt_cap, Share.of(settings))
     if claim is None:
         return
     context.meter.count_claim(waited_s(claim))
@@ -202,11 +201,11 @@ async def _run_experiment(context: WorkerContext, claim: Claim, questions: Quest
         driver = Driver(
             adapter,
             service.target.limits,
-            Budget(job.max_calls, job.calls),
+            Budget(job.max_calls, spent=job.calls),
             ledger,
             secret=context.vault.mark(f"keys {job.id}"),
             rng=service.called_service.lane.rng,
-            patience=Patience(settings.call_attempts, settings.backoff_s, settings.backoff_cap_s),
+            patience=Patience(settings.call_attempts, settings.backoff_s, cap_s=settings.backoff_cap_s),
             expected=questions.expected,
             flush_replies=settings.ledger_replies,
             flush_s=settings.ledger_s,

@@ -94,8 +94,8 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
     # all runs of a test ask the same cases; only the first run's reference is used
     case_keys = frozenset(earlier_runs[0].outcomes if earlier_runs else (*sentinel_keys.fresh, *sentinel_keys.telling))
     reference = {} if earlier_runs else {key: outcomes[key] for key in sentinel_keys.fresh}
-    by_unit = {observation.probe.unit: observation for observation in observations}
-    return WatchTask(rating, parse_method(rating.experiment), by_unit, case_keys, reference)
+    recorded = {observation.probe.unit: observation for observation in observations}
+    return WatchTask(rating, parse_method(rating.experiment), recorded, case_keys=case_keys, reference=reference)
 
 
 def _outcomes(reader: CaseReader, observations: Iterable[Observation]) -> dict[str, float | None]:
@@ -103,5 +103,5 @@ def _outcomes(reader: CaseReader, observations: Iterable[Observation]) -> dict[s
     builder = CaseIndexBuilder(reader)
     numbered = enumerate(observations, start=1)
     builder.add((seq, observation) for seq, observation in numbered if REPEATED not in observation.probe.unit)
-    cases = (case for case in builder.finish().cases if case.kind not in APART)  # ordered by weight
+    cases = (case for case in builder.finish().cases if case.kind not in APART)  # judged ones, by weight
     return {case.key: reader.outcome(case.difference, case.side) for case in cases}

@@ -132,10 +132,10 @@ def _write_copy(file: BinaryIO, upload: StoredUpload, folder: Path) -> None:
     shape = int(upload.summary["words"]), int(upload.summary["dims"])
     words: list[str] = []
     vectors: Any = None
-    for new_words, numbers in read_embedding(file, upload.media_type):
+    for new_words, new_vectors in read_embedding(file, upload.media_type):
         if vectors is None:
-            vectors = np.lib.format.open_memmap(folder / _VECTORS, "w+", numbers.dtype, shape)
-        vectors[len(words) : len(words) + len(new_words)] = numbers
+            vectors = np.lib.format.open_memmap(folder / _VECTORS, "w+", new_vectors.dtype, shape)
+        vectors[len(words) : len(words) + len(new_words)] = new_vectors
         words.extend(new_words)
     vectors.flush()
     (folder / _WORDS).write_text(json.dumps(words), encoding="ascii")

@@ -62,13 +62,13 @@ class Listener(ResponseHandler):
     def __init__(self, name: str, *, refuses_long: bool, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
         self._name, self._refuses_long, self._request_count = name, refuses_long, 0
-        self._body_cap, self._received_bytes, self._head_bytes = 0, 0, bytearray()
+        self._body_cap, self._received_count, self._head_bytes = 0, 0, bytearray()
         self._body: Any = None
 
     def set_response_params(self, *, read_bufsize: int = 0, **params: Any) -> None:
         """Prepare for a response with a body of at most `read_bufsize` bytes."""
         self._body_cap, self._body = read_bufsize, None
-        self._received_bytes, self._head_bytes = 0, bytearray()
+        self._received_count, self._head_bytes = 0, bytearray()
         self._request_count += 1
         super().set_response_params(read_bufsize=read_bufsize, **params)
 
@@ -83,7 +83,7 @@ class Listener(ResponseHandler):
         if not data:  # empty data means that the reader caught up: the parser continues with its buffer
             super().data_received(data)
             return
-        self._received_bytes += len(data)
+        self._received_count += len(data)
         # The head is parsed separately, because an error after a complete response would discard the response. The last
         # byte is parsed separately too: if the response ends before it, the service sent more than the response.
         while data and self._body is None and self._parser is not None:
@@ -97,8 +97,8 @@ class Listener(ResponseHandler):
                 super().data_received(piece)
         # true if the body exceeds the cap; the reader stops there by itself
         exceeds_cap = self._body is not None and self._body.total_bytes > self._body_cap
-        if self._received_bytes > WASTE * self._body_cap + HEADER_CAP and not exceeds_cap:
-            self._abort(CallFailed("too-large", f"{self._name} sent much more framing than content"))
+        if self._received_count > WASTE * self._body_cap + HEADER_CAP and not exceeds_cap:
+            self._fail_and_abort(CallFailed("too-large", f"{self._name} sent much more framing than content"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Process the end of the connection: after an error, a body without a length is incomplete."""
@@ -116,7 +116,7 @@ class Listener(ResponseHandler):
         if (failure := self._header_failure(message)) is None:
             super().feed_data(data, size)
         else:
-            self._abort(failure)
+            self._fail_and_abort(failure)
 
     def pause_reading(self) -> None:
         """Pause, and close the connection after the response, whose end in the buffered bytes is unknown."""
@@ -143,11 +143,11 @@ class Listener(ResponseHandler):
         self._head_bytes += piece
         # checked here, because the parser would skip blank lines before the status line
         if not self._head_bytes.startswith(b"H"):
-            self._abort(self._invalid_http())
+            self._fail_and_abort(self._invalid_http())
             return
         super().data_received(piece)
         if self._body is None and len(self._head_bytes) > HEADER_CAP:
-            self._abort(self._too_large_head())
+            self._fail_and_abort(self._too_large_head())
 
     def _header_failure(self, message: Any) -> CallFailed | None:
         lengths, codings = message.headers.getall("Content-Length", ()), message.headers.getall("Transfer-Encoding", ())
@@ -170,14 +170,14 @@ class Listener(ResponseHandler):
             return CallFailed("too-large", f"{self._name} announced more than {self._body_cap:,} bytes")
         return None
 
-    def _abort(self, failure: CallFailed) -> None:
+    def _fail_and_abort(self, failure: CallFailed) -> None:
         self.set_exception(failure)
         if self.transport is not None:
             self.transport.abort()
 
     def _failure_for(self, exc: BaseException, cause: BaseException | None) -> Exception:
         if isinstance(exc, (OSError, ClientError)):
-            if not self._received_bytes:
+            if not self._received_count:
                 return ClosedWithoutResponse(reused=self._request_count > 1)
             return CallFailed("truncated", f"{self._name} closed the connection in the middle of its answer")
         if isinstance(cause, LineTooLong) or _LARGE_HEAD.search(str(cause)):

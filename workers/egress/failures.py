@@ -68,7 +68,7 @@ class Quoter:
         keys = [secret for secret in secrets if secret is not None]
         key_spellings = {_letters_and_digits(spelling) for secret in keys for spelling in _secret_spellings(secret)}
         self._may_quote = all(len(_letters_and_digits(secret)) >= MIN_KEY_CHARACTERS for secret in keys)
-        self._key_parts: dict[int, set[str]] = {}  # by length
+        self._key_parts: dict[int, set[str]] = {}  # of all spellings, by length
         for spelling in key_spellings:
             if len(spelling) >= MIN_KEY_CHARACTERS:
                 size = min(KEY_PART_CHARACTERS, len(spelling))
@@ -145,10 +145,11 @@ def _message_in(body: bytes) -> str:
     except (ValueError, RecursionError):
         message = ""
     text = body[: 4 * MAX_CLEANED_CHARACTERS].decode("utf-8-sig", "replace").lstrip()  # 4 bytes a character at most
-    return message or ("" if text.startswith("<") else text)
+    return message or ("" if text.startswith("<") else text)  # no web page
 
 
 def _message_member(member: object, depth: int = 4) -> str:
+    """Return the first message in a JSON value, at most `depth` levels deep; empty if there is none."""
     match member:
         case str():
             return member

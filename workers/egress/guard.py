@@ -211,7 +211,7 @@ class Guard:
             raise CallFailed("connect", f"the host name {origin.host} could not be resolved") from None
         if not addresses:
             raise CallFailed("connect", f"the host name {origin.host} has no address")
-        for address in addresses:
+        for address in addresses:  # unlike those of ``localhost``, one of which may be allowed alone
             if reason := why_denied(address, self.allow):
                 raise self._refusal(origin, reason)
         return addresses

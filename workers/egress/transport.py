@@ -105,10 +105,10 @@ class ExemptHosts:
         key = (origin.host, origin.port)
         if key not in self.is_exempt:
             # keeps a result that another call has stored during the resolution
-            self.is_exempt.setdefault(key, within(await self.resolved(origin, guard), self.networks))
+            self.is_exempt.setdefault(key, within(await self.resolve_and_store(origin, guard), self.networks))
         return self.is_exempt[key]
 
-    async def resolved(self, origin: Origin, guard: Guard) -> Sequence[Address]:
+    async def resolve_and_store(self, origin: Origin, guard: Guard) -> Sequence[Address]:
         """Resolve the addresses of a host, and store the first `MAX_ADDRESSES`, to which connections are tried."""
         addresses = await guard.addresses(origin)
         self.addresses[origin.host, origin.port] = [str(address) for address in addresses[:MAX_ADDRESSES]]
@@ -229,7 +229,7 @@ class GuardedTransport:
     async def addresses(self, origin: Origin) -> Sequence[str]:
         """Return the address of the latest connection to a host; before the first connection, all its addresses."""
         if (origin.host, origin.port) not in self._exempt_hosts.addresses:
-            await self._exempt_hosts.resolved(origin, self._guard)
+            await self._exempt_hosts.resolve_and_store(origin, self._guard)
         return self._exempt_hosts.addresses[origin.host, origin.port]
 
     async def call(self, request: httpx.Request) -> ReceivedResponse:

@@ -70,7 +70,7 @@ class Heartbeat:
         self._lease_s, self._every_s, self._leaving = lease_s, every_s, leaving
         self._on_missed = on_missed
         self._overdue_at = time.monotonic() + ends_in_s
-        self._working_thread, self._interrupted = 0, False
+        self._working_thread_id, self._interrupted = 0, False
         self._done = threading.Event()
         self._stop_reason: str | None = None
         self._stop_callback: Callable[[], object] | None = None
@@ -78,7 +78,7 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._run_heartbeat, name=f"heartbeat-{claim.job.id}", daemon=True)
 
     def __enter__(self) -> Self:
-        self._working_thread = threading.get_ident()
+        self._working_thread_id = threading.get_ident()
         self._thread.start()
         return self
 
@@ -115,8 +115,8 @@ class Heartbeat:
                 log.error("job interrupted after its deadline", job=self._claim.job.id)
                 self._interrupted = True
                 self._overdue_at = time.monotonic() + AGAIN_S
-                thread, error = ctypes.c_ulong(self._working_thread), ctypes.py_object(Overdue)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)  # raises it at the thread's next step
+                thread_id, error_class = ctypes.c_ulong(self._working_thread_id), ctypes.py_object(Overdue)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, error_class)  # raised at the thread's next step
             if since_renewal_s < self._every_s:
                 continue
             since_renewal_s = 0.0

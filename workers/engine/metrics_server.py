@@ -61,7 +61,7 @@ class _GuardedMetrics:
     def _refusal_status(self, environ: dict[str, Any]) -> str | None:
         """Return the HTTP status of a refusal; ``None`` if the caller may read the metrics."""
         authorization = environ.get("HTTP_AUTHORIZATION")
-        if authorization is None:
+        if authorization is None:  # without a key, only a process of this machine may read them
             headers = (name.removeprefix("HTTP_").replace("_", "-") for name in environ if name.startswith("HTTP_"))
             return None if is_local(environ.get("REMOTE_ADDR"), headers) else "401 Unauthorized"
         scheme, _, token = authorization.partition(" ")

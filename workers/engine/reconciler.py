@@ -157,7 +157,7 @@ def run_due(database: Database, settings: Settings) -> int:
     with database.read() as connection:
         if not schedules.any_due(connection):  # usually nothing is due; this check takes no lock
             return 0
-    bounds = Bounds(settings.max_active_jobs, settings.cooldown_s)
+    bounds = Bounds(max_active=settings.max_active_jobs, cooldown_s=settings.cooldown_s)
     for run_count in range(MOST_RUNS):
         with database.write() as connection:
             due_run = schedules.run_due(connection, bounds) if reconciler_lock(connection) else None
@@ -176,7 +176,7 @@ def announce_expiring_ratings(database: Database, settings: Settings) -> int:
     announced_count, within_s = 0, settings.expiring_days * DAY_S
     while True:
         with database.read() as connection:
-            if not expiry.expiring(connection, within_s, limit=1):
+            if not expiry.expiring(connection, within_s, limit=1):  # usually there is none; this takes no lock
                 return announced_count
         with database.write() as connection:
             if not reconciler_lock(connection):

@@ -61,8 +61,8 @@ class Task:
         """Store the sentences in their corpus and end the job, in one transaction."""
         job, written_sentences = claim.job, cast("WrittenSentences", result_of_experiment)
         items_to_add = list(_copies_of(self.reused_items, self.words))
-        by_unit = {item.id: item for item in written_items(read_ledger(database, job), self.words)}
-        new_material = [by_unit[sentence.id] for sentence in written_sentences.items]
+        item_by_id = {item.id: item for item in written_items(read_ledger(database, job), self.words)}
+        new_material = [item_by_id[sentence.id] for sentence in written_sentences.items]
         items_to_add += new_items(new_material, author_of(job.target), job.id)
         with database.write() as c:
             hold(c, claim)
@@ -91,7 +91,7 @@ def task_of(database: Database, job: Job) -> Task:
     writing = Writing(**{name: experiment[name] for name in ("per_term", "family", "tries")})
     with database.read() as c:
         corpus = corpora.find(c, experiment["corpus"], job.tenant)
-        if corpus is None or corpus.tenant != job.tenant:
+        if corpus is None or corpus.tenant != job.tenant:  # a shared corpus of another tenant cannot be written to
             raise CorpusGone(experiment["corpus"])
         own_items = corpus_items.all_items(c, corpus.id)
         reusable_items: Sequence[StoredItem] = ()
@@ -101,7 +101,7 @@ def task_of(database: Database, job: Job) -> Task:
     reusable_by_id = {item.id: item for item in reusable_items}
     reused_sentences = list(reusable(words, sentences, map(_sentence_of_item, reusable_items), writing.per_term))
     reused_items = tuple(reusable_by_id[sentence.id] for sentence in reused_sentences)
-    return Task(corpus.id, words, writing, (*sentences, *reused_sentences), reused_items)
+    return Task(corpus.id, words, writing, sentences=(*sentences, *reused_sentences), reused_items=reused_items)
 
 
 def collect_written_items(database: Database, job: Job) -> tuple[NewItem, ...]:

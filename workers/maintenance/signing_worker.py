@@ -142,6 +142,7 @@ class SigningWorker(BackgroundThread):
         return asyncio.run(post())
 
     def _store_cosignature(self, witness: VerifierKey, head: TreeHead, response: str) -> str | None:
+        """Validate and store the cosignature in a response; return the reason of a failure, or ``None``."""
         text = Checkpoint(self._origin, head.size, head.root).text()
         lines = [line for line in response.split("\n") if line.startswith(DASH)]
         try:

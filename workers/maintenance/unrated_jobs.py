@@ -68,7 +68,7 @@ async def why_unproven(
         try:
             answer = await egress.send("GET", url, timeout_s=TIMEOUT_S)
         except CallFailed as failed:
-            failure = failure or _failure_reason(url, failed)
+            failure = failure or _failure_reason(url, failed)  # that of the first scheme
             if failed.code not in SPEAKS_OTHERWISE:
                 break
         else:

@@ -162,9 +162,9 @@ def _protocol_info(name: str, adapter: type[Adapter] | Preset) -> ProtocolInfo:
         if isinstance(adapter, Preset)
         else adapter.settings_type
     )
-    known_fields: JsonObject = {"name": name, "settings_type": settings_type, "kinds": kinds_of(adapter)}
-    other_fields = [field.name for field in fields(ProtocolInfo) if field.name not in known_fields]
-    return ProtocolInfo(**known_fields, **{name: getattr(adapter, name) for name in other_fields})
+    computed_fields: JsonObject = {"name": name, "settings_type": settings_type, "kinds": kinds_of(adapter)}
+    other_fields = [field.name for field in fields(ProtocolInfo) if field.name not in computed_fields]
+    return ProtocolInfo(**computed_fields, **{other: getattr(adapter, other) for other in other_fields})
 
 
 GROUPING_SETTING = "batch_maximum"
@@ -229,7 +229,7 @@ def connect(target: Target, egress: Egress) -> Adapter:
     adapter_class: Any
     adapter_class, settings = read_settings(target.protocol, target.kind, target.settings)
     if target.kind in DECIDING and getattr(settings, "decision", None) is not None:
-        model_target = replace(target, kind=Kind.LANGUAGE_MODEL, protocol=adapter_class.protocol)
+        model_target = replace(target, kind=Kind.LANGUAGE_MODEL, protocol=adapter_class.protocol)  # not a preset
         model_class = BY_KIND.get((adapter_class.protocol, Kind.LANGUAGE_MODEL), adapter_class)
         return Decider(target, settings.decision, model_class(model_target, settings, egress))
     if adapter_class is Chain:
@@ -330,7 +330,7 @@ def check_target(target_fields: Json, allow: Sequence[Network], *, scraping: boo
 
 def _check_link(link: Link, field_path: str, allow: Sequence[Network]) -> None:
     """Validate a link of a chain; the secret of a saved link is stored with its target."""
-    target_fields = link.fields() if link.id is not None else {**link.fields(), "secret": None}
+    target_fields = link.fields() if link.id is not None else {**link.fields(), "secret": None}  # it has none
     try:
         adapter = find_protocol(link.protocol)
         if link.protocol in {Chain.protocol, Uploaded.protocol} or not adapter.reproducible:

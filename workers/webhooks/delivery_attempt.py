@@ -67,17 +67,17 @@ async def call(
         elapsed_s = asyncio.get_running_loop().time() - start
         return Outcome(round(elapsed_s * 1000), status, failure, response)
 
-    standing_headers = {"User-Agent": f"assay/{__version__}", "Accept-Encoding": "identity"}
+    default_headers = {"User-Agent": f"assay/{__version__}", "Accept-Encoding": "identity"}
     try:
-        request = httpx.Request("POST", url, headers={**standing_headers, **headers}, content=body)
+        request = httpx.Request("POST", url, headers={**default_headers, **headers}, content=body)
         async with asyncio.timeout(timeout_s):
             http_response = await transport.call(request)
     except CallFailed as failed:
         return AttemptResult(outcome(failed.status, f"{failed.code}: {failed.message}"))
     except TimeoutError:
-        return AttemptResult(outcome(None, f"timeout: no whole answer within {timeout_s:g} s"))
+        return AttemptResult(outcome(status=None, failure=f"timeout: no whole answer within {timeout_s:g} s"))
     except httpx.InvalidURL:
-        return AttemptResult(outcome(None, "unsupported: the address cannot be written into a request"))
+        return AttemptResult(outcome(status=None, failure="unsupported: the address cannot be written into a request"))
     response_headers = httpx.Headers(http_response.headers)
     text = None if "content-encoding" in response_headers else http_response.body.decode("utf-8", "replace")
     failure = _failure_of_status(http_response.status)
@@ -99,8 +99,6 @@ def decide_next(
     rest_s = 0.0
     if status in OVERLOADED or result.retry_after_s is not None:
         rest_s = min(REST_S if result.retry_after_s is None else result.retry_after_s, LONGEST_REST_S)
-    if number >= len(SCHEDULE_S):
-        return Next(delay_s=None, rest_s=rest_s)
     scheduled_s = SCHEDULE_S[number] * float(rng.uniform(1, 1 + JITTER))  # the index of the next attempt is `number`
     return Next(delay_s=max(scheduled_s, rest_s), rest_s=rest_s)
 

@@ -121,7 +121,7 @@ class WebhookWorker(BackgroundThread):
                 return []
         base_url = (self._settings.public_url or "").rstrip("/")
         closed_count = fan_out.BATCH
-        while closed_count == fan_out.BATCH:
+        while closed_count == fan_out.BATCH:  # after a full batch, more notices may be due
             with self._database.write() as connection:
                 batch = fan_out.hand_over(connection, base_url)
             closed_count = batch.closed

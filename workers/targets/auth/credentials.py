@@ -75,6 +75,7 @@ class TokenSource:
             self.token = ""
 
     async def _fetch_token(self) -> tuple[str, float | None]:
+        """Return a new token, and the time of the clock until which it is used (``None``: until it is refused)."""
         fields, headers = (
             client_credentials(self.scheme, self.secret)
             if isinstance(self.scheme, OAuth2)
@@ -301,7 +302,7 @@ def signed_headers(
     scope = f"{timestamp[:8]}/{region}/{service}/aws4_request"
     text_to_sign = "\n".join([ALGORITHM, timestamp, scope, hashlib.sha256(canonical_request.encode()).hexdigest()])
     key = f"AWS4{keys.secret_key}".encode()
-    for part in scope.split("/"):
+    for part in scope.split("/"):  # the signing key is derived from the secret key part by part
         key = hmac.digest(key, part.encode(), "sha256")
     signature = hmac.digest(key, text_to_sign.encode(), "sha256").hex()
     credential = f"{ALGORITHM} Credential={keys.key_id}/{scope}, SignedHeaders={joined_names}, Signature={signature}"

@@ -61,7 +61,7 @@ def load_private_key(pem: str) -> PrivateKey:
         raise UnusableKey(f"it must hold one private key as PEM, in at most {MAX_KEY_CHARACTERS} characters")
     label = labels[0]
     body = pem.partition(f"-----BEGIN {label}-----")[2].partition("-----END")[0]
-    block = f"-----BEGIN {label}-----{body}-----END {label}-----\n".encode()
+    block = f"-----BEGIN {label}-----{body}-----END {label}-----\n".encode()  # without the rest of the text
     try:
         if label not in _LABELS_WITH_ALGORITHM and not (label == "PRIVATE KEY" and _PKCS8.match(a2b_base64(body))):
             raise UnusableKey("the private key must be unencrypted, of RSA or of an elliptic curve")

@@ -169,7 +169,7 @@ class Chain(Adapter):
     def __init__(self, target: Target, settings: ChainSettings, links: Sequence[Adapter]) -> None:
         self.target, self.settings = target, settings
         self._links = tuple(links)
-        self._questions = QUESTIONS[target.kind]
+        self._question_types = QUESTIONS[target.kind]
         self.batch_limit = min(adapter.batch_limit for adapter in links)
 
     def group_key(self, ask: Ask) -> Hashable:
@@ -180,7 +180,7 @@ class Chain(Adapter):
         """Send questions through all links; see `Adapter.answer`."""
         if not asks:
             return []
-        questions = questions_for(self._questions, asks)
+        questions = questions_for(self._question_types, asks)
         try:
             async with asyncio.timeout(self.target.limits.timeout_s):
                 return await self._send_through(questions, idempotency_key)
@@ -191,7 +191,7 @@ class Chain(Adapter):
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return the pairs of the chain, from the lists of all its translators."""
         paths, listed_pairs = self.settings.paths, [await adapter.languages() for adapter in self._links]
-        for hop in hops_on_way_out(paths):
+        for hop in hops_on_way_out(paths):  # without the last link, which translates into the requested language
             if REQUESTED_LANGUAGE not in {hop.source, hop.target} and not _is_listed(hop, listed_pairs[hop.link]):
                 failure = CallFailed("unsupported", f"it does not translate {hop.source} to {hop.target}")
                 raise renamed_failure(failure, self._link_name(hop.link))
@@ -199,9 +199,9 @@ class Chain(Adapter):
         if pairs_of_last is None:
             return None
         first_language, turning_language = paths[0][0], paths[-1][-1]
-        pairs = {(first_language, target) for source, target in pairs_of_last if source == turning_language}
-        pairs |= {(source, first_language) for source, target in pairs_of_last if target == turning_language}
-        return frozenset(pair for pair in pairs if self._has_route(pair, listed_pairs))
+        way_out = {(first_language, target) for source, target in pairs_of_last if source == turning_language}
+        way_back = {(source, first_language) for source, target in pairs_of_last if target == turning_language}
+        return frozenset(pair for pair in way_out | way_back if self._has_route(pair, listed_pairs))
 
     def _has_route(self, pair: tuple[str, str], listed_pairs: Sequence[frozenset[tuple[str, str]] | None]) -> bool:
         """Whether every link on the route between two languages lists its language pair, or has no list."""

@@ -87,6 +87,6 @@ def _hops_out(paths: Sequence[Path]) -> Iterator[Hop]:
 
 def _hops_back(paths: Sequence[Path]) -> Iterator[Hop]:
     for link, path in reversed(tuple(enumerate(paths))):
-        if path[0] != path[-1]:
+        if path[0] != path[-1]:  # a path that ends where it begins is used on the way out only
             for source, target in pairwise(reversed(path)):
                 yield Hop(link, source, target)

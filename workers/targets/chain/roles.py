@@ -28,7 +28,7 @@ class Roles(Adapter):
 
     def __init__(self, rated_adapter: Adapter, second_adapter: Adapter, second_kind: Kind) -> None:
         self._rated_adapter, self._second_adapter = rated_adapter, second_adapter
-        self._second_asks, self._role = asks_of_second(second_kind), role_of(second_kind)
+        self._second_question_types, self._role = asks_of_second(second_kind), role_of(second_kind)
         # that of the service that makes no texts, because each call makes one text or image anyway
         self.batch_limit = second_adapter.batch_limit if second_kind in JUDGES else rated_adapter.batch_limit
 
@@ -36,12 +36,12 @@ class Roles(Adapter):
         """Return a key that separates the two services, and every text or image to be made."""
         if isinstance(ask, AUTHORED):
             return (AUTHOR, ask)  # the question is part of the key, so that each call makes one text or image
-        adapter = self._second_adapter if isinstance(ask, self._second_asks) else self._rated_adapter
-        return (isinstance(ask, self._second_asks), adapter.group_key(ask))
+        adapter = self._second_adapter if isinstance(ask, self._second_question_types) else self._rated_adapter
+        return (isinstance(ask, self._second_question_types), adapter.group_key(ask))
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
         """Send questions to the service for their type; see `Adapter.answer`. Failures of the second name its role."""
-        if not (asks and isinstance(asks[0], self._second_asks)):
+        if not (asks and isinstance(asks[0], self._second_question_types)):
             return await self._rated_adapter.answer(asks, idempotency_key=idempotency_key)
         try:
             return await self._second_adapter.answer(asks, idempotency_key=idempotency_key)

@@ -51,18 +51,17 @@ def settings_that_read(body: bytes, kind: Kind) -> JsonObject:
         return {"response": "events", "output": next(answer_paths(event[1], kind), "@")}
     if body and json_in(body) is None:
         return {"response": "text"}
-    paths = list(answer_paths(body, kind))
+    paths, values = list(answer_paths(body, kind)), dict(values_in(json_in(body)))
     settings: JsonObject = {}
-    has_label = bool(paths) and _METADATA.fullmatch(last_name(paths[0])) is None
+    has_label = bool(paths) and _METADATA.fullmatch(last_name(paths[0])) is None  # a text named "id" is no label
     if kind is Kind.CLASSIFIER and not has_label:
-        values = dict(values_in(json_in(body)))
         number_paths = [path for path in answer_paths(body, Kind.REGRESSOR) if not isinstance(values[path], str)]
         if number_paths:  # the likeliest number is taken for the probability of the label "yes"
             scale = {"scale": [0, 100]} if values[number_paths[0]] > 1 else {}  # above 1, a percentage
             settings = {"labels": ["no", "yes"], "number": "probability", **scale}
             paths = number_paths
     if kind is Kind.REGRESSOR and paths:
-        likeliest_value = dict(values_in(json_in(body)))[paths[0]]
+        likeliest_value = values[paths[0]]
         if isinstance(likeliest_value, str) and plain_number(likeliest_value) is None:
             settings = {"number": next(iter(numbers_by_form(likeliest_value)))}
     return settings | ({"output": paths[0]} if paths else {})
@@ -133,9 +132,7 @@ def _fits_kind(value: Any, kind: Kind) -> bool:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     match kind:
         case Kind.REGRESSOR:
-            return is_number or (
-                isinstance(value, str) and (plain_number(value) is not None or bool(numbers_by_form(value)))
-            )
+            return is_number or (isinstance(value, str) and bool(numbers_by_form(value)))
         case Kind.EMBEDDER:
             return isinstance(value, list) and len(value) > 1 and all(isinstance(item, (int, float)) for item in value)
         case Kind.CLASSIFIER | Kind.IMAGE_CLASSIFIER:

@@ -78,17 +78,17 @@ class ImageExamination(Examination):
 
     def _check_failures(self, replies: dict[Look, Reply]) -> None:
         """Raise `TargetUnfit` for a service that refuses all images or does not know the labels."""
-        failures = [(ask, reply.failure) for ask, reply in replies.items() if reply.failure is not None]
+        failures = {ask: reply.failure for ask, reply in replies.items() if reply.failure is not None}
         experiment_looks = {ask for ask in replies if ask.image not in sample_images()}
-        fatal_failures = [failure for _, failure in failures if failure.code == "unknown-label"]
-        if len(failures) == len(replies) or (experiment_looks and {ask for ask, _ in failures} >= experiment_looks):
-            fatal_failures += [failure for _, failure in failures]
+        fatal_failures = [failure for failure in failures.values() if failure.code == "unknown-label"]
+        if len(failures) == len(replies) or (experiment_looks and failures.keys() >= experiment_looks):
+            fatal_failures += failures.values()
         if fatal_failures:
             first_failure, labels = fatal_failures[0], self._looks[0].labels  # all questions have the same labels
             has_sample_labels = first_failure.code == "unknown-label" and labels == SHAPES
             raise TargetUnfit(first_failure.code, first_failure.message, MEND_LABELS if has_sample_labels else MEND)
         if failures:
-            _, failure = failures[0]
+            failure = next(iter(failures.values()))
             self._notes.append(f"{len(failures)} of {len(replies)} images were not taken ({failure.code})")
 
     def _note_answer_forms(self, answers: Sequence[Any]) -> None:
@@ -97,8 +97,8 @@ class ImageExamination(Examination):
             self._notes.append("all images got the same answer: does the image reach the model?")
         scored_count = sum(answer["scores"] is not None for answer in answers)
         if 0 < scored_count < len(answers):
-            part = f"{scored_count} of {len(answers)} answers"
-            self._notes.append(f"{part} came with probabilities, the others in words alone")
+            scored_answers = f"{scored_count} of {len(answers)} answers"
+            self._notes.append(f"{scored_answers} came with probabilities, the others in words alone")
 
     def _note_recognised_shapes(self, answers: dict[Look, Any]) -> None:
         """Add a note with the number of recognised shapes, if the labels are the names of the shapes."""

@@ -94,12 +94,12 @@ class ModelExamination(Examination):
         """Try every kind of question, and examine the model with the kind that will be used."""
         answer_of_kind: dict[type[Ask], tuple[Ask, Reply]] = {}
         failures: dict[type[Ask], Failure] = {}
-        for rung in RUNGS:
-            ask, reply = await self._try_kind(rung)
+        for kind in RUNGS:
+            ask, reply = await self._try_kind(kind)
             if reply.failure is None:
-                answer_of_kind[rung] = (ask, reply)
+                answer_of_kind[kind] = (ask, reply)
             else:
-                failures[rung] = reply.failure
+                failures[kind] = reply.failure
         if not answer_of_kind and self._retriable_failure is not None:
             raise unfit(self._retriable_failure)
         if not answer_of_kind:
@@ -108,12 +108,12 @@ class ModelExamination(Examination):
             f"it cannot be asked to {kind.asks}: {failure.message} ({failure.code})"
             for kind, failure in failures.items()
         ]
-        rung = next((kind for kind in answer_of_kind if self._asks_of_kind[kind]), next(iter(answer_of_kind)))
-        ask, reply = answer_of_kind[rung]
-        answers_alone = await self._answers_one_by_one(rung, ask, reply.value)
+        kind = next((kind for kind in answer_of_kind if self._asks_of_kind[kind]), next(iter(answer_of_kind)))
+        ask, reply = answer_of_kind[kind]
+        answers_alone = await self._answers_one_by_one(kind, ask, reply.value)
         deterministic = await self._is_deterministic(ask, reply.value)
         order_kept = await self._keeps_order(answers_alone, deterministic)
-        await self._note_empty_text(rung)
+        await self._note_empty_text(kind)
         return self._capability(
             text_of(ask),
             readable_text(reply.value),
@@ -130,10 +130,10 @@ class ModelExamination(Examination):
             self._retriable_failure = failure  # raised if no question is answered
         return False
 
-    async def _try_kind(self, rung: type[Ask]) -> tuple[Ask, Reply]:
+    async def _try_kind(self, kind: type[Ask]) -> tuple[Ask, Reply]:
         """Ask questions of one kind until one is answered or fails for a reason that affects all questions."""
         reply = Reply()
-        questions = [*self._asks_of_kind[rung], *self._sample_questions[rung]]
+        questions = [*self._asks_of_kind[kind], *self._sample_questions[kind]]
         for ask in questions[:MOST_COMPARED]:
             reply = await self._ask_alone(ask)
             if reply.failure is None or reply.failure.code not in QUESTION_SPECIFIC:
@@ -152,10 +152,10 @@ class ModelExamination(Examination):
             "use a protocol that returns the prompt's tokens, fills masks or chats, with settings that it accepts",
         )
 
-    async def _answers_one_by_one(self, rung: type[Ask], first_question: Ask, value: object) -> dict[Ask, Any]:
-        """Ask several questions one by one."""
-        answers, failed_count = {first_question: value}, 0
-        questions = [*spread(self._asks_of_kind[rung], self._adapter, MOST_COMPARED), *self._sample_questions[rung]]
+    async def _answers_one_by_one(self, kind: type[Ask], first_question: Ask, first_value: object) -> dict[Ask, Any]:
+        """Ask several questions of one kind one by one; return the values of the answers."""
+        answers, failed_count = {first_question: first_value}, 0
+        questions = [*spread(self._asks_of_kind[kind], self._adapter, MOST_COMPARED), *self._sample_questions[kind]]
         for ask in dict.fromkeys(questions):
             if len(answers) + failed_count >= MOST_COMPARED:
                 break
@@ -167,15 +167,15 @@ class ModelExamination(Examination):
             else:
                 failed_count += 1
                 self._notes.append(f"a question to {ask.asks} failed ({reply.failure.code})")
-        self._check_constant(rung, answers)
+        self._check_constant(kind, answers)
         return answers
 
-    def _check_constant(self, rung: type[Ask], answers: Mapping[Ask, Any]) -> None:
+    def _check_constant(self, kind: type[Ask], answers: Mapping[Ask, Any]) -> None:
         """Raise `TargetUnfit` if all texts got the same probability; a constant choice only adds a note."""
         answer_values = [comparable(value) for value in answers.values()]
         if len(answer_values) < 3 or any_differ(answer_values):  # two answers may be equal by chance
             return
-        if rung is Choose:
+        if kind is Choose:
             self._notes.append("it chose the same letter whatever it was asked")
             return
         raise TargetUnfit(
@@ -184,9 +184,9 @@ class ModelExamination(Examination):
             "check the model and the path: the text may not reach the model",
         )
 
-    async def _note_empty_text(self, rung: type[Ask]) -> None:
+    async def _note_empty_text(self, kind: type[Ask]) -> None:
         """Request the score of an empty text; add a note if the service returns a retriable error or a score."""
-        if rung is not Score or self._draws_texts:  # real users send no empty text, so none is sent before a rating
+        if kind is not Score or self._draws_texts:  # real users send no empty text, so none is sent before a rating
             return
         try:
             reply = (await self._calls.persist(lambda: self._adapter.answer([Score("")]), tries=1))[0]

@@ -91,9 +91,9 @@ class _Case:
     @property
     def page_note(self) -> str:
         """Text that quotes the title of a web page; a space for a page without a title, empty for any other body."""
-        title = _TITLE.search(self.body)
-        note_without_title = " " if b"<html" in self.body[:500].lower() else ""
-        return f' with the title "{self.clean(title[1].decode("utf-8", "replace"))}"' if title else note_without_title
+        if title := _TITLE.search(self.body):
+            return f' with the title "{self.clean(title[1].decode("utf-8", "replace"))}"'
+        return " " if b"<html" in self.body[:500].lower() else ""
 
     def header(self, name: str) -> str:
         response = self.exchange.received if self.exchange else None
@@ -134,7 +134,7 @@ def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask:
 
 def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: Ask) -> Remedy:
     """Return a suspected fault of an answer that could be parsed, and its remedy; both empty if there is none."""
-    case = _Case(Failure("doubt", ""), exchange, target, ask)
+    case = _Case(Failure("doubt", ""), exchange, target, ask)  # a placeholder, because the answer is no failure
     if case.status == ACCEPTED and not target.settings.get("poll"):
         return _polling_remedy(case)
     if not isinstance(ask, Translate):
@@ -154,7 +154,8 @@ def _remedy_of_case(case: _Case) -> Remedy:
     if failure.code == "auth" and scheme.get("type") == "aws-sigv4":
         return case.remedy("signature")
     # a TLS server answers a plain request with a sentence about HTTPS, or closes the connection (status 0)
-    if case.status == (BAD_REQUEST if b"HTTPS" in case.body else 0) and failure.code in {"truncated", "http-400"}:
+    tls_status = BAD_REQUEST if b"HTTPS" in case.body else 0
+    if case.status == tls_status and failure.code in {"truncated", "http-400"}:
         return case.remedy("wants-https", answer=case.service_text or ": it closes the connection.")
     if case.status in BLOCKING and case.page_note:
         return case.remedy("page-of-proxy")
@@ -203,8 +204,8 @@ def _redirect_remedy(case: _Case) -> Remedy:
 
 def _rate_remedy(case: _Case) -> Remedy:
     wait = case.header("retry-after")
-    when = f"; it asks to wait {f'{wait} s' if wait.isdecimal() else f'until {wait}'}" if wait else ""
-    return case.remedy("too-often", when=when)
+    duration = f"{wait} s" if wait.isdecimal() else f"until {wait}"
+    return case.remedy("too-often", when=f"; it asks to wait {duration}" if wait else "")
 
 
 def _garbage_remedy(case: _Case) -> Remedy:
@@ -286,7 +287,7 @@ BY_CODE: Mapping[str, Callable[[_Case], Remedy]] = {
 def _polling_remedy(case: _Case) -> Remedy:
     texts = [path for path, value in values_in(json_in(case.body)) if isinstance(value, str)]
     id_path, status_path = (
-        next((path for path in texts if last_name(path).lower() in names), names[0])
+        next((path for path in texts if last_name(path).lower() in names), names[0])  # or the usual name
         for names in (("id", "job_id", "task_id", "jobid"), ("status", "state"))
     )
     return case.remedy("accepted", number=id_path, state=status_path)

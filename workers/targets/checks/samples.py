@@ -46,17 +46,17 @@ class Samples:
 
 def samples_for(target: Target, asks: Sequence[Ask] = ()) -> Samples:
     """Return the questions for the examination of a target; `asks` are the experiment's first questions, if any."""
-    question: Any = QUESTIONS[target.kind][0]
+    question_type: Any = QUESTIONS[target.kind][0]  # a predictor has one type of question
     if asks:
         return Samples(tuple(cast("Sequence[Prediction]", asks)))
     if samples := target.settings.get("samples"):
         contents = (sample if isinstance(sample, str) else tuple(sample.items()) for sample in samples)
-        return Samples(tuple(map(question, contents)))
+        return Samples(tuple(map(question_type, contents)))
     if compares(target.settings):
         pairs = pairwise(SENTENCES)
-        return Samples(tuple(question(((FIRST, first), (SECOND, second))) for first, second in pairs), ours=True)
+        return Samples(tuple(question_type(((FIRST, first), (SECOND, second))) for first, second in pairs), ours=True)
     texts = WORDS if target.kind is Kind.EMBEDDER else SENTENCES
-    return Samples(tuple(question(text) for text in texts), ours=True)
+    return Samples(tuple(map(question_type, texts)), ours=True)
 
 
 def spread(questions: Sequence[Q], adapter: Adapter, count: int) -> list[Q]:

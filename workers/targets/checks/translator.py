@@ -54,7 +54,8 @@ class TranslatorExamination(Examination):
         super().__init__(adapter, calls)
         self._pairs = tuple(pairs)
         source, _ = pairs[0]
-        self._sentences = sentences_in(source, int(rng.integers(*FRESH_SENTENCES)) if rng else SENTENCES, rng)
+        sentence_count = SENTENCES if rng is None else int(rng.integers(*FRESH_SENTENCES))
+        self._sentences = sentences_in(source, sentence_count, rng)
 
     async def run(self) -> Capability:
         """Examine the target."""
@@ -139,10 +140,10 @@ class TranslatorExamination(Examination):
         return None
 
     async def _length_limit(self, translation: str) -> int | None:
-        """Translate a text of many sentences; raise `TargetUnfit` if the end of its translation is missing.
+        """Translate a text of many sentences; return its length if it is refused, else ``None``.
 
-        `translation` is that of the first sentence. The long text begins with another one, so that a service that cuts
-        both is distinguished from one that answers every text alike.
+        Raise `TargetUnfit` if the end of its translation is missing. `translation` is that of the first sentence. The
+        long text begins with another, so that a service that cuts both differs from one that answers every text alike.
         """
         sentences = [*self._sentences[1:], self._sentences[0]]
         text = " ".join(sentence_text for _, sentence_text in sentences)

@@ -181,9 +181,8 @@ def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObjec
             return None, {_label_of(label, labels): score}
         case {"label": label, **other_members} if other_members.keys() <= {"score", "scores"}:
             scores = other_members.get("scores")
-            return (None if label is None else _label_of(label, labels)), (
-                None if scores is None else _scores_of(scores, labels)
-            )
+            label = None if label is None else _label_of(label, labels)
+            return label, None if scores is None else _scores_of(scores, labels)
         case {"scores": scores, **other_members} if not other_members:
             return None, _scores_of(scores, labels)
         case list() | dict():
@@ -222,8 +221,8 @@ def _label_of(answer: object, labels: Sequence[str]) -> str:
     same_type = [label for label in labels_of_value if isinstance(_value_of(label), bool) == isinstance(answer, bool)]
     if len(matching := same_type or labels_of_value) == 1:
         return matching[0]
-    names_values = any(_value_of(label) is not None for label in labels)
-    if isinstance(answer, bool) or names_values or not float(answer).is_integer() or not 0 <= answer < len(labels):
+    has_value_label = any(_value_of(label) is not None for label in labels)
+    if isinstance(answer, bool) or has_value_label or not float(answer).is_integer() or not 0 <= answer < len(labels):
         raise Misread(f"gave {summary_of(answer)}, {UNDECLARED} {_named_labels(labels)}; declare it in settings.labels")
     return labels[int(answer)]
 
@@ -235,7 +234,7 @@ def label_text(label: str | bool | float) -> str:
     """Return a label as text: true as "true", 1 and 1.0 as "1"."""
     if isinstance(label, bool):
         return str(label).lower()
-    return f"{label:.15g}" if isinstance(label, int | float) else label
+    return f"{label:.15g}" if isinstance(label, int | float) else label  # 15: the digits that every float keeps
 
 
 def _value_of(label: str) -> bool | float | None:

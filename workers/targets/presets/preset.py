@@ -123,6 +123,7 @@ def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
 
 
 def _parse_parameters(descriptions: Mapping[str, Json]) -> Any:
+    """Return a dataclass with a field for each described parameter."""
     members = []
     for name, description in descriptions.items():
         base_type = _TYPES[description["type"]]

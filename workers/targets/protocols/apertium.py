@@ -88,7 +88,8 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         if not self.settings.chain:
             return [source_code, target_code]
         try:
-            route = hops([[self.code(language) for language in self.settings.chain]], source_code, target_code)
+            path = [self.code(language) for language in self.settings.chain]
+            route = hops([path], source_code, target_code)
         except NoWay as no_way:
             raise CallFailed("unsupported", str(no_way)) from None
         return [route[0].source, *(hop.target for hop in route)]

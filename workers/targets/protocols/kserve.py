@@ -158,7 +158,7 @@ def read_tensor(output: object, question_count: int, origin: str) -> Tensor:
     """
     dig(output, "name", origin=origin)  # raises if it is missing
     datatype = dig(output, "datatype", origin=origin)
-    shape = as_list(dig(output, "shape", origin=origin), origin=origin)
+    shape = as_list(dig(output, "shape", origin=origin), origin=origin)  # of few axes: `flatten` takes a pass for each
     if not shape or not all(type(axis) is int and axis > 0 for axis in shape) or len(shape) > 8:
         raise CallFailed("wrong-shape", f"{origin} returned an output whose shape is not a list of lengths")
     if shape[0] != question_count:

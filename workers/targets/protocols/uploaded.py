@@ -88,10 +88,10 @@ def look_up(text: str, embedding: Embedding, case: Case) -> Reply:
     vector = _vector_of_word(text, embedding, case)
     if vector is not None:
         return Reply(vector.tolist())
-    words_with_vectors = [(word, _vector_of_word(word, embedding, case)) for word in text.split()]
-    vectors = [vector for _, vector in words_with_vectors if vector is not None]
-    if not words_with_vectors or len(vectors) < len(words_with_vectors):
-        missing_words = dict.fromkeys(word for word, vector in words_with_vectors if vector is None)
+    word_lookups = [(word, _vector_of_word(word, embedding, case)) for word in text.split()]
+    vectors = [vector for _, vector in word_lookups if vector is not None]
+    if not word_lookups or len(vectors) < len(word_lookups):
+        missing_words = dict.fromkeys(word for word, vector in word_lookups if vector is None)
         names = ", ".join(repr(word[:60]) for word in list(missing_words)[:5]) or repr(text[:60])
         return Reply(failure=Failure("missing-word", f"the embedding has no vector for {names}"))
     return Reply(np.array(vectors).mean(axis=0).tolist())

@@ -148,7 +148,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return self.settings.language_codes.get(language) or CODE_STYLES[self.settings.language_style](language)
 
     def _url(self, path: str) -> str:
-        return f"{self.target.base_url.rstrip('/') if path[:1] == '/' else self.target.base_url}{path}"
+        base_url = self.target.base_url
+        return f"{base_url.rstrip('/')}{path}" if path[:1] == "/" else f"{base_url}{path}"
 
     def _refusal(self, ask: Ask) -> Failure | None:
         if isinstance(ask, Prediction):
@@ -166,7 +167,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         template = settings.body
         if self.sends_system and values.get("system") is None:
             template = remove_text(template, "{system}")
-        body = fill(template, values, batch_values=_values_of_questions(values) if settings.repeats else ())
+        body = fill(template, values, batch_values=_values_of_questions(values) if settings.repeats_item else ())
         in_path = {name: quote(str(values[name]), safe="", errors="replace") for name in placeholders(settings.path)}
         path = fill_text(settings.path, in_path)
         if query:
@@ -189,7 +190,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         predictions = [ask for ask in asks if isinstance(ask, Prediction)]
         texts, rows = texts_in(predictions), rows_in(predictions)
         if self.settings.compares:
-            return {**rows[0], "rows": rows}
+            return {**rows[0], "rows": rows}  # the columns are the placeholders {first} and {second}
         return {"text": texts[0], "texts": texts} if texts else {"row": rows[0], "rows": rows}
 
     def _model_parameters(self, ask: Ask) -> JsonObject:
@@ -256,7 +257,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         answer = join_texts(outputs) if settings.response == "events" else outputs[0]
         if isinstance(asks[0], Choose) and settings.ended and settings.batch == "none":
             is_cut = any(reason in settings.ended_cut for reason in self._end_reasons(bodies, origin))
-            answer = ModelOutput(answer or "", end_reason="length") if is_cut else answer
+            answer = ModelOutput(answer or "", end_reason="length") if is_cut else answer  # it may hold the letter
         if answer is None:
             raise CallFailed("wrong-shape", f"the output expression finds nothing in the answer of {origin}")
         answers = as_list(answer, origin=origin) if settings.batch == "array" else [answer]
@@ -314,7 +315,7 @@ def _values_of_questions(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the values of the placeholders that differ between the questions of a call."""
     if "texts" in values:
         return [{"text": text, "index": index} for index, text in enumerate(values["texts"])]
-    return [{"row": row, **row, "index": index} for index, row in enumerate(values["rows"])]
+    return [{"row": row, **row, "index": index} for index, row in enumerate(values["rows"])]  # columns are names too
 
 
 def parse_text(text: str, as_number: bool) -> Any:

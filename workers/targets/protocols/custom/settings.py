@@ -171,7 +171,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     def check_kind(self, kind: Kind) -> None:
         """Raise a `SpecificationError` for placeholders without a value for this kind of service."""
         super().check_kind(kind)
-        kind = kind if self.decision is None else Kind.LANGUAGE_MODEL
+        kind = kind if self.decision is None else Kind.LANGUAGE_MODEL  # the model that decides is called
         used_names = placeholders([self.path, dict(self.query), dict(self.headers), self.body])
         misplaced_names = used_names & (set(LANGUAGE_NAMES) if kind is not Kind.TRANSLATOR else set())
         misplaced_names |= used_names & (set(DOCUMENT_NAMES) if kind is not Kind.CLASSIFIER else set())
@@ -196,8 +196,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             raise SpecificationError("{image_b64} is missing, so that no image would be sent", "settings.body")
 
     @property
-    def repeats(self) -> bool:
-        """Whether a part of the body is repeated for each question of a call."""
+    def repeats_item(self) -> bool:
+        """Whether a list of one element in the body is repeated for each question of a call."""
         return self.batch == "array" and bool(placeholders(self.body) & {"text", "row", *DOCUMENT_NAMES})
 
     @property
@@ -211,8 +211,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         return self.compares or bool(placeholders(self.body) & {"row", "rows"})
 
     def _check_placeholders(self) -> None:
-        """Validate that the question is sent, and that every placeholder has a value."""
-        text_name, row_name = ("texts", "rows") if self.batch == "array" and not self.repeats else ("text", "row")
+        """Validate the path, that the question is sent, and that every placeholder has a value."""
+        text_name, row_name = ("texts", "rows") if self.batch == "array" and not self.repeats_item else ("text", "row")
         if self.path and (not self.path.startswith("/") or not schemes.VISIBLE.fullmatch(self.path)):
             raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "path")
         if any(mark in self.path for mark in "?# \\"):
@@ -222,7 +222,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         used_names |= check_placeholders(dict(self.query), allowed_names, "query")
         check_placeholders(dict(self.headers), LANGUAGE_NAMES, "headers")
         if self.body is not None:
-            index_names = ("index",) if self.repeats else ()
+            index_names = ("index",) if self.repeats_item else ()
             names = (text_name, row_name, *DOCUMENT_NAMES, *index_names, *LANGUAGE_NAMES, *MODEL_NAMES, *IMAGE_NAMES)
             used_names |= check_placeholders(self.body, names, "body")
         if used_names & {*DOCUMENT_NAMES}:
@@ -230,7 +230,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         elif not used_names & {text_name, row_name, "image_b64"}:
             message = f"{{{text_name}}} or {{{row_name}}} is missing, so that the question would not be sent"
             raise SpecificationError(message, "body")
-        self._check_size({text_name, row_name, "image_b64", *DOCUMENT_NAMES})
+        self._check_call_size({text_name, row_name, "image_b64", *DOCUMENT_NAMES})
         self._check_body(text_name, row_name)
 
     def _check_comparison(self, used_names: set[str], single_names: set[str]) -> None:
@@ -242,11 +242,11 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         if self.number != "label" or self.scale is not None:
             raise SpecificationError("scores are compared as they are: leave number and scale out", "scale")
 
-    def _check_size(self, question_names: set[str]) -> None:
+    def _check_call_size(self, question_names: set[str]) -> None:
         """Refuse settings that make calls too large: large calls would burden the worker and the service."""
         if count_of([self.path, dict(self.query), self.body], question_names) > MOST_COPIES:
             raise SpecificationError(f"the question occurs more than {MOST_COPIES} times in a call", "body")
-        size = len(json.dumps(self.body)) * (self.batch_maximum if self.repeats else 1)
+        size = len(json.dumps(self.body)) * (self.batch_maximum if self.repeats_item else 1)
         if size > MOST_CHARACTERS:
             note = f"a call would have {size:,} characters without its questions; at most {MOST_CHARACTERS:,} are sent"
             raise SpecificationError(f"{note}: shorten body, or lower batch_maximum", "body")
@@ -255,7 +255,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         used_names = placeholders(self.body)
         if self.body is not None and self.method == "GET":
             raise SpecificationError("body must be left out with method GET; use query", "body")
-        if self.repeats and unrepeated(self.body) & {text_name, row_name, *DOCUMENT_NAMES}:
+        if self.repeats_item and unrepeated(self.body) & {text_name, row_name, *DOCUMENT_NAMES}:
             raise SpecificationError("with batch array, the question must be in a list of one element", "body")
         if {text_name, row_name} <= used_names:
             message = f"a question is a text or a record: use {{{text_name}}} or {{{row_name}}}, not both"

@@ -114,7 +114,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
     def __init__(self, target: Target, settings: S, egress: Egress) -> None:
         self.settings, self.target = settings, target
         self.batch_limit: int = getattr(settings, "batch_maximum", 1)
-        self._questions = cast("tuple[type[A], ...]", QUESTIONS[target.kind])
+        self._question_types = cast("tuple[type[A], ...]", QUESTIONS[target.kind])
         self._credentials, self._egress = None, egress
         if (secret := target.secret) is not None:
             self._credentials = Credentials(self._auth(), secret, target.base_url, egress, target.limits.timeout_s)
@@ -124,7 +124,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         """Send questions with one group key in one call; see `Adapter.answer`."""
         if not asks:
             return []
-        questions = questions_for(self._questions, asks)
+        questions = questions_for(self._question_types, asks)
         if len({self.group_key(ask) for ask in questions}) > 1:
             raise ValueError("questions of several pairs of languages, or of several forms, cannot share a call")
         failures = {index: failure for index, ask in enumerate(questions) if (failure := self._refusal(ask))}

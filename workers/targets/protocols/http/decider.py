@@ -66,7 +66,7 @@ class Decider(Adapter):
     def __init__(self, target: Target, decision: Decision, model_adapter: HttpAdapter[Any, Any]) -> None:
         self.target, self.decision, self.batch_limit = target, decision, 1
         self._sends_system = model_adapter.sends_system
-        systems = decision.systems if self._sends_system else ("",) * len(decision.systems)
+        systems = decision.systems if self._sends_system else ("",) * len(decision.systems)  # else in the prompt
         self._models = [_with_system(model_adapter, decision, system) for system in systems]
         number_form = getattr(model_adapter.settings, "number", None)
         self._number_form = number_form if number_form in FORMS else None
@@ -122,7 +122,7 @@ class Decider(Adapter):
         if reading != "letters":
             parse = self._read_probabilities if reading == "probabilities" else self._read_label
             return await self._call_model(model, Decide(prompt, options=(), read=parse), reading, key)
-        mean_scores = dict.fromkeys(labels, 0.0)
+        mean_scores = dict.fromkeys(labels, 0.0)  # over the rotations, so that a preference for a position cancels
         for rotation in range(len(labels)):
             options = (*labels[rotation:], *labels[:rotation])
             rotation_key = key and f"{key}-{rotation}"

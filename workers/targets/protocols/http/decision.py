@@ -63,7 +63,7 @@ class Decision(Strict):
                 "range": self.range if own_answers else decision.range,
             }
             for name, default in defaults.items():
-                object.__setattr__(self, name, default)
+                object.__setattr__(self, name, default)  # since the dataclass is frozen
         self._check_language()
         if not _SLOT.search(self.prompt):
             raise SpecificationError("prompt must hold {text} or the {column}s of the record", "decision.prompt")

@@ -20,7 +20,7 @@ from assay.catalog.answer_text import (
     plain_label,
     refuses_in_words,
 )
-from workers.targets.parsing.written_numbers import NumberForm, plain_number, written_number
+from workers.targets.parsing.written_numbers import NumberForm, written_number
 from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoods, letter_in, negates, without_thoughts
 
 LONGEST_ANSWER = 4000
@@ -230,17 +230,15 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     text = _BEFORE_NUMBER.sub("", text)
     if high <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE):
         return None  # 1 % is not 1
-    if (scale := _NUMBER_ON_SCALE.fullmatch(text)) and float(scale[2]) == high >= LEAST_SCALE:  # such as "75/100"
-        text = scale[1]
-    text_without_exponent = re.sub(r"\d[eE](?=[+-]?\d)", "", text)
+    if (scale := _NUMBER_ON_SCALE.fullmatch(text)) and high >= LEAST_SCALE and float(scale[2]) == high:
+        text = scale[1]  # the 75 of "75/100"
+    text_without_exponent = re.sub(r"\d[eE](?=[+-]?\d)", "", text)  # whose "e" is no unit
     units = re.findall(r"[^\W\d_]+", text_without_exponent.casefold())
     usual_units = alternatives("decision", "units")
     if not all(re.fullmatch(usual_units, unit) or re.search(rf"\b{unit}\b", prompt, re.IGNORECASE) for unit in units):
         return None
     forms: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma") if form is None else (form,)
     numbers = {number for form_name in forms if (number := written_number(text, form_name)) is not None}
-    if form is None and (plain_value := plain_number(text)) is not None:
-        numbers.add(plain_value)
     if form is None and numbers and _MONEY.search(text):
         numbers = {max(numbers)}  # "$1.234" means 1,234: amounts of money seldom have three decimals
     numbers_in_range = {number for number in numbers if low <= number <= high}

@@ -95,7 +95,7 @@ class HfInferenceSettings(PredictorSettings, LanguageModelSettings):
     def check_kind(self, kind: Kind) -> None:
         """Raise a `SpecificationError` for a task of another kind of service."""
         super().check_kind(kind)
-        kind = kind if self.decision is None else Kind.LANGUAGE_MODEL
+        kind = kind if self.decision is None else Kind.LANGUAGE_MODEL  # the model that decides is called
         if kind in TASKS and self.task not in TASKS[kind]:
             tasks = " or ".join(TASKS[kind])
             raise SpecificationError(f"task is {self.task}; a target of kind {kind} needs {tasks}", "settings.task")
@@ -135,10 +135,11 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         body: JsonObject = {"inputs": texts_in(asks)[0]}
         if self.target.kind is Kind.CLASSIFIER:
             settings = self.settings
-            labels = {"candidate_labels": list(settings.labels), "multi_label": settings.multi_label}
-            template = {"hypothesis_template": settings.hypothesis_template} if settings.hypothesis_template else {}
+            parameters: JsonObject = {"candidate_labels": list(settings.labels), "multi_label": settings.multi_label}
+            if settings.hypothesis_template:
+                parameters["hypothesis_template"] = settings.hypothesis_template
             has_fixed_labels = settings.task == "text-classification"
-            body["parameters"] = {"top_k": settings.top_k} if has_fixed_labels else {**labels, **template}
+            body["parameters"] = {"top_k": settings.top_k} if has_fixed_labels else parameters
         return post_json(path, body)
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - one text a call

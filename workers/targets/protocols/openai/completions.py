@@ -89,7 +89,7 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
         origin = response.origin
         choices = as_list(dig(json_of(response), "choices", origin=origin), origin=origin)
-        choices = sort_by_index(choices, len(asks), "completions", "prompts", origin=origin)
+        choices = sort_by_index(choices, len(asks), answers="completions", questions="prompts", origin=origin)
         return [self._output_of(choice, ask, origin) for choice, ask in zip(choices, asks, strict=True)]
 
     def _output_of(self, choice: Any, ask: Worded, origin: str) -> Echo | ModelOutput | Reply:

@@ -64,7 +64,7 @@ class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
         origin = response.origin
         entries = as_list(dig(json_of(response), "data", origin=origin), origin=origin)
-        sorted_entries = sort_by_index(entries, len(asks), "vectors", "texts", origin=origin)
+        sorted_entries = sort_by_index(entries, len(asks), answers="vectors", questions="texts", origin=origin)
         return [decode_vector(dig(entry, "embedding", origin=origin), origin) for entry in sorted_entries]
 
 
