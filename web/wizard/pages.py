@@ -166,4 +166,4 @@ async def _send_request(visit: Visit, state: WizardState) -> Response:
             if error.code != "idempotency-in-flight":
                 return await _go_to_step(visit, state.with_errors(error.errors, error), "confirm")
             await asyncio.sleep(IN_FLIGHT_S)
-    raise Refused(409, {"code": "idempotency-in-flight"}, visit.request.headers)
+    raise Refused(409, {"code": "idempotency-in-flight"})

@@ -129,16 +129,19 @@ def values_in(document: object) -> Iterator[tuple[str, Any]]:
 
 
 def _fits_kind(value: Any, kind: Kind) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     match kind:
         case Kind.REGRESSOR:
-            return is_number or (isinstance(value, str) and bool(numbers_by_form(value)))
+            return _is_number(value) or (isinstance(value, str) and bool(numbers_by_form(value)))
         case Kind.EMBEDDER:
-            return isinstance(value, list) and len(value) > 1 and all(isinstance(item, (int, float)) for item in value)
+            return isinstance(value, list) and len(value) > 1 and all(map(_is_number, value))
         case Kind.CLASSIFIER | Kind.IMAGE_CLASSIFIER:
             return isinstance(value, str) or _is_score_map(value) or _is_class_list(value)
         case _:
             return isinstance(value, str) and bool(value.strip())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _is_score_map(value: object) -> bool:

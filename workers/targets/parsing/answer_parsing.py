@@ -209,7 +209,7 @@ def _label_of(answer: object, labels: Sequence[str]) -> str:
     """Parse a label: a text, a number, a truth value, or the index of a label."""
     if isinstance(answer, str):
         return _declared_spelling(answer, labels)
-    if not isinstance(answer, bool | int | float):
+    if not isinstance(answer, bool | int | float) or math.isinf(float_or_infinity(answer)):
         raise Misread(f"returned {summary_of(answer)}; expected a label")
     if not labels:
         if isinstance(answer, float) and not answer.is_integer():
@@ -222,7 +222,8 @@ def _label_of(answer: object, labels: Sequence[str]) -> str:
     if len(matching := same_type or labels_of_value) == 1:
         return matching[0]
     has_value_label = any(_value_of(label) is not None for label in labels)
-    if isinstance(answer, bool) or has_value_label or not float(answer).is_integer() or not 0 <= answer < len(labels):
+    is_index = float(answer).is_integer() and 0 <= answer < len(labels)
+    if isinstance(answer, bool) or has_value_label or not is_index:
         raise Misread(f"gave {summary_of(answer)}, {UNDECLARED} {_named_labels(labels)}; declare it in settings.labels")
     return labels[int(answer)]
 

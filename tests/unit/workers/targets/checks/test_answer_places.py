@@ -28,6 +28,7 @@ BY_LABEL = {"positive": 0.9, "negative": 0.1}
             "out[].{label: label, score: confidence}",
         ),
         (Kind.EMBEDDER, {"usage": [1, 2], "data": [{"embedding": [0.1, 0.2]}]}, "data[0].embedding"),
+        (Kind.EMBEDDER, {"flags": [True, False], "data": [{"embedding": [0.1, 0.2]}]}, "data[0].embedding"),
         (Kind.TRANSLATOR, {"q": "The house", "es": "La casa 211"}, "es"),
         (Kind.LANGUAGE_MODEL, {"id": "c-1", "model": "m", "choices": [{"text": "Hi"}]}, "choices[0].text"),
     ],

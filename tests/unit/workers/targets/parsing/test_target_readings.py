@@ -134,6 +134,9 @@ def test_label_scores_have_the_declared_order():
         ([{"label": "a", "score": 0.5}, {"label": "b"}], ()),
         ([{"label": None, "score": 0.5}], ()),
         ({f"l{place}": 0.0 for place in range(MOST_LABELS + 1)}, ()),
+        (10**400, TWO),  # JSON allows integers that no float can hold
+        (-(10**400), ()),
+        ({"labels": [10**400, 1], "scores": [0.5, 0.5]}, ()),
     ],
     ids=lambda said: repr(said)[:60],
 )
