@@ -52,14 +52,27 @@ class KillableServer(ABC):
         self.start()
 
     def freeze(self) -> None:
-        """Stop answering without closing a connection."""
+        """Stop answering without closing a connection; return when no thread of the server runs any more."""
         assert self.process is not None
         self.process.send_signal(signal.SIGSTOP)
+        deadline = time.monotonic() + START_S
+        while not _is_stopped(self.process.pid):
+            assert time.monotonic() < deadline, "the server did not stop"
+            time.sleep(0.01)
 
     def thaw(self) -> None:
         """Continue a frozen server."""
         assert self.process is not None
         self.process.send_signal(signal.SIGCONT)
+
+
+def _is_stopped(pid: int) -> bool:
+    """Return whether all threads of a process are stopped; a signal stops them one after the other."""
+    try:
+        stats = [(task / "stat").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
+    except (FileNotFoundError, ProcessLookupError):  # a thread has just ended
+        return False
+    return {stat.rpartition(")")[2].split()[0] for stat in stats} <= {"T", "t"}  # the state follows the name
 
 
 @dataclass
