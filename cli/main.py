@@ -478,8 +478,8 @@ def main() -> None:
     """Run a command; report any error in one line, with an exit code that stands for no letter."""
     try:
         code = app(standalone_mode=False)
-    except TyperException as wrong:
-        if message := wrong.format_message():  # empty without arguments, because the help was shown already
+    except TyperException as error:
+        if message := error.format_message():  # empty without arguments, because the help was shown already
             typer.echo(f"assay: {message} (see --help)", err=True)
         code = Exit.USAGE
     except (typer.Abort, KeyboardInterrupt):

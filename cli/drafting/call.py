@@ -38,8 +38,8 @@ def read_curl(command: str) -> Call:
     """Read a curl command; raise `SpecificationError`, without quoting the command, if it cannot be read."""
     try:
         words = shlex.split(command.replace("\\\n", " "))  # a command may go on after a backslash
-    except ValueError as wrong:
-        raise SpecificationError(f"the curl command cannot be read: {wrong}", "curl") from None
+    except ValueError as error:
+        raise SpecificationError(f"the curl command cannot be read: {error}", "curl") from None
     arguments = _parser().parse_args(words[1:] if words[:1] == ["curl"] else words)
     address = arguments.url or arguments.address
     if address is None:

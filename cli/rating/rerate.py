@@ -77,8 +77,8 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
         with file.open("rb") as stream:
             export = read_export(stream)
             ledger = [Observation.from_json(leaf) for leaf in export.observations()]
-    except OSError as wrong:
-        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
+    except OSError as error:
+        raise SpecificationError(f"{file} cannot be read: {error.strerror}") from None
     if missing_fields := sorted(NEEDED - set(export.rating)):
         raise SpecificationError(f"the rating in {file} lacks {', '.join(missing_fields)}; it cannot be rated again")
     rating = rating_of(export.unmasked or export.rating)
@@ -89,8 +89,8 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
             continue
         try:
             result.after[methodology.version] = rerate(rating, parse_method(rating.experiment), ledger, methodology)
-        except RecordError as wrong:
-            result.after[methodology.version] = str(wrong)
+        except RecordError as error:
+            result.after[methodology.version] = str(error)
     return _print_results((result,), versions)
 
 
@@ -129,8 +129,8 @@ def _rerate_stored(
         rerating = rerated.recompute(rating, ledger, methodology)
     except MethodologyRemoved:
         return rating.rating, REMOVED
-    except RecordError as wrong:
-        return rating.rating, str(wrong)
+    except RecordError as error:
+        return rating.rating, str(error)
     with database.write() as connection:
         rerated.keep(connection, rating.id, rerating)
     return rating.rating, rerating

@@ -228,8 +228,8 @@ def verify_file(
     trusted_keys = None if keys is None else Keys(read_jwks(read_json(keys)), trusted=True)
     try:
         content = file.open("rb")
-    except OSError as wrong:
-        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
+    except OSError as error:
+        raise SpecificationError(f"{file} cannot be read: {error.strerror}") from None
     differences = list[str]()
     try:
         with content:

@@ -163,10 +163,11 @@ class CaseReader:
 
     def part(self) -> ComponentDocument | None:
         """Return the component that decided the letter, or else the first one; ``None`` without components."""
-        parts = self.rating.components
-        return next(
-            (part for part in parts if self.deciding and part.name == self.deciding[0]), parts[0] if parts else None
-        )
+        first_part = next(iter(self.rating.components), None)
+        if self.deciding is None:
+            return first_part
+        component_name, _ = self.deciding
+        return next((part for part in self.rating.components if part.name == component_name), first_part)
 
 
 def missing_reason(observation: Observation) -> CaseKind | None:

@@ -131,20 +131,23 @@ def summarise(points: ArrayLike, half_points: ArrayLike, rng: np.random.Generato
     point_table = np.atleast_2d(np.asarray(points, dtype=float))
     if point_table.size == 0:
         raise TooFewObservations("no replicate has a point of subjective equality")
-    replicates = point_table.mean(axis=1) if len(point_table) > 1 else point_table[0]
+    independent_points = point_table.mean(axis=1) if len(point_table) > 1 else point_table[0]
     corpus_points = np.asarray(half_points, dtype=float).ravel()
     spread = float(corpus_points.std(ddof=1)) if corpus_points.size > 1 else 0.0
     curve = (corpus_points[:, None] <= np.asarray(levels, dtype=float)).mean(axis=0)
-    if replicates.size > 1:
-        pse = _mean_interval(replicates, rng)
+    if independent_points.size > 1:
+        pse = _mean_interval(independent_points, rng)
     else:
-        pse = Interval(float(replicates[0]), *(float(replicates[0]) + sign * NORMAL_975 * spread for sign in (-1, 1)))
-    return Subject(pse, spread, JND_75 * spread, tuple(curve.tolist()))
+        (point,) = independent_points.tolist()
+        pse = Interval(point, low=point - NORMAL_975 * spread, high=point + NORMAL_975 * spread)
+    return Subject(pse, jnd=spread, jnd_75=JND_75 * spread, curve=tuple(curve.tolist()))
 
 
 def _mean_interval(values: Floats, rng: np.random.Generator) -> Interval:
+    """Return the mean with its bootstrap interval, with both corrections of the notes on `summarise`."""
     centre, n = float(values.mean()), len(values)
     deviations = values[rng.integers(n, size=(DRAWS, n))].mean(axis=1) - centre
-    tails = np.sqrt((n - 1) / special.chdtri(n - 1, rng.random(DRAWS)))  # turn normal draws into Student's t
-    low, high = np.quantile(centre + deviations * math.sqrt(n / (n - 1)) * tails, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    t_factors = np.sqrt((n - 1) / special.chdtri(n - 1, rng.random(DRAWS)))  # turn normal draws into Student's t
+    means = centre + deviations * math.sqrt(n / (n - 1)) * t_factors
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(centre, float(low), float(high), LEVEL)

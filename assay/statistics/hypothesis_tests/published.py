@@ -178,12 +178,12 @@ def _biased_steps(
     def is_similar(block: str, names: Iterable[str]) -> bool:
         return any(tests[block][name].p >= alpha for name in names)
 
-    is_literal = reading == "similar-to-biased"
+    is_literal = reading == "similar-to-biased"  # the words of section 4.3
     step_1 = [is_similar(block, biased) if is_literal else not is_similar(block, unbiased) for block in unbiased]
     step_2 = [not is_similar(block, unbiased) for block in biased]
     if join != "vote":
         return any(step_1), all(step_2) if join == "or" else any(step_2)  # "or": one unbiased block makes it unbiased
-    if is_literal:
+    if is_literal:  # a vote counts comparisons, not blocks
         step_1 = [is_similar(block, [name]) for block in unbiased for name in biased]
     return aggregate_biased(step_1, "vote"), aggregate_biased(step_2, "vote")
 

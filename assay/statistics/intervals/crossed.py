@@ -134,12 +134,12 @@ def mean_draws(
     uniform = rng.random(draws)
     degrees = error.freedom.tolist()
     if max_draw_weights is None:
-        tails_of = {freedom: _t_factors(uniform, freedom) for freedom in {*degrees}}
+        factors_of = {freedom: _t_factors(uniform, freedom) for freedom in {*degrees}}
     else:
         normal, p_points = special.ndtri(uniform), special.ndtr(TAIL_POINTS)
-        tails_of = {freedom: np.interp(normal, TAIL_POINTS, _t_factors(p_points, freedom)) for freedom in {*degrees}}
-    tails = np.stack([tails_of[freedom] for freedom in degrees], axis=1)
-    return np.asarray(centre + deviations * scale_factors * tails)
+        factors_of = {freedom: np.interp(normal, TAIL_POINTS, _t_factors(p_points, freedom)) for freedom in {*degrees}}
+    t_factors = np.stack([factors_of[freedom] for freedom in degrees], axis=1)
+    return np.asarray(centre + deviations * scale_factors * t_factors)
 
 
 def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Floats:

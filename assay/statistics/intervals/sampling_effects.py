@@ -112,7 +112,7 @@ class SamplingEffects:
         posteriors. The effect of the attribute itself has the same sign in both and cancels; it belongs to step 1.
         """
         distances = np.asarray(np.max([_distances(half) for half in self.half_differences], axis=0))
-        estimate = tied_distance([deviations.estimate[None] for deviations in self.tied])
+        estimate = tied_distance([deviations.estimate[None] for deviations in self.tied])  # as of one draw
         return _remove_bias(distances, estimate, self.unbiased.estimate.size)
 
     def intervals(self) -> dict[str, Interval]:
@@ -299,8 +299,9 @@ def _influence(answers: PairedAnswers, prior: Prior, estimate: Floats) -> Floats
     """Return the influence of each profile on each share; shape (profiles, values), where each column sums to 0."""
     sides = prior.sides.T[answers.side]  # shape (profiles, values)
     total = float((answers.rates * prior.sides).sum())
-    influence = deviations = sides * answers.residuals
-    if not answers.picked:
+    deviations = sides * answers.residuals
+    influence = deviations
+    if not answers.picked:  # else the residuals are already without the shared effects
         influence = deviations - sides * (answers.shared_effects - answers.shared_by_side[answers.side])[:, None]
     # derivative of a share, rate / total: `estimate` is the share less 1 / values, so the mean stands for 1 / values
     numerator = influence - influence.mean(axis=1, keepdims=True) - deviations.sum(axis=1, keepdims=True) * estimate

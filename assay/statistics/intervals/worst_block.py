@@ -126,7 +126,7 @@ def _worst_limits(
     ]
     farthest = np.concatenate(nearest_differences, axis=1)
     tail = _tail_share(farthest, _rank_draws(farthest), level)
-    # looping over the targets keeps the largest array at (draws, blocks, sets); `limits` is (matrices, 2, blocks, sets)
+    # one target at a time keeps the largest array at (draws, blocks, sets); `limits` is (matrices, 2, blocks, sets)
     matrices = [samples] if observed_samples is samples else [samples, observed_samples]
     limits_by_target = []
     for target in fair[:, None]:
