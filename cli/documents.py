@@ -61,7 +61,7 @@ def parse_json(text: str, name: str) -> Any:
         raise SpecificationError(f"{name} is not JSON: {error.msg} in line {error.lineno}") from None
     except RecursionError:
         raise _too_deep(name) from None
-    except SpecificationError:  # is a `ValueError`
+    except SpecificationError:  # a `ValueError` too, but with its own message
         raise
     except ValueError as error:  # a number of more than 4,300 digits, NaN
         raise SpecificationError(f"{name} is not JSON: {error}") from None
@@ -73,7 +73,7 @@ def parse_toml(text: str, name: str) -> JsonObject:
         raise _too_deep(name)
     try:
         return dict(_plain_json(tomllib.loads(text), name))
-    except SpecificationError:  # is a `ValueError`
+    except SpecificationError:  # a `ValueError` too, but with its own message
         raise
     except RecursionError:
         raise _too_deep(name) from None
@@ -94,7 +94,7 @@ def parse_yaml(text: str, name: str) -> Any:
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         raise SpecificationError(f"{name} is not YAML{f' (line {mark.line + 1})' if mark else ''}") from None
-    except SpecificationError:  # is a `ValueError`
+    except SpecificationError:  # a `ValueError` too, but with its own message
         raise
     except ValueError as error:
         raise SpecificationError(f"{name} is not YAML: {error}") from None

@@ -206,13 +206,14 @@ def _remove_credentials(call_parts: Json, secret_names: set[str], draft: Draft) 
             continue
         for name in [member for member in members if member in secret_names or _CREDENTIAL.search(member)]:
             value = str(members.pop(name))
-            scheme = _SCHEME.fullmatch(value)
-            draft.secrets.append(scheme[2] if scheme else value)
+            scheme_match = _SCHEME.fullmatch(value)
+            scheme, secret = scheme_match.groups() if scheme_match else (None, value)
+            draft.secrets.append(secret)
             if settings:
                 draft.notes.append(f"{name} looks like a second credential; it was left out, since one is sent")
                 continue
             settings = {"auth": part, "auth_name": name}
-            settings["auth_value"] = f"{scheme[1]} {{secret}}" if scheme else "{secret}"
+            settings["auth_value"] = f"{scheme} {{secret}}" if scheme else "{secret}"
     for path, value in _leaf_values(call_parts["body"]):
         if isinstance(value, str) and len(path) > 1 and _CREDENTIAL.search(str(path[-1])):
             where = ".".join(map(str, path))

@@ -86,8 +86,8 @@ def rate_request(request: Json, settings: Settings, display: OutputOptions, requ
             sys.stdout.write(of_failure(display.format, request["target"]["name"], error))
         notes.print(f"[bold]{escape(error['title'])}[/bold]: {escape(error['detail'])}", soft_wrap=True)
         return Exit.UNAVAILABLE
-    document = rating.seen_by(rating.tenant).document
-    _print_rating(document, thumbnails, request_file, display, rating.document)
+    document = rating.seen_by(rating.tenant).document  # its owner sees all counts
+    _print_rating(document, thumbnails, request_file, display, public=rating.document)
     if display.at_least is None:
         return Exit.of_rating(document["letter"], declared=document["declared"])
     return Verdict.of(document, display.at_least).exit
@@ -159,7 +159,7 @@ class Verdict:
             return cls(Exit.INCONCLUSIVE, title, f"Inconclusive, leaning to {letter}.")
         passed = BEST_FIRST.index(letter) <= BEST_FIRST.index(worst_accepted)
         message = f"{letter}, {'at least' if passed else 'below'} {worst_accepted}."
-        return cls(Exit.UCS if passed else Exit.BELOW, title, message)
+        return cls(Exit.OK if passed else Exit.BELOW, title, message)
 
 
 def of_rating(name: str, document: Json, worst_accepted: str, file: Path | None) -> str:
@@ -202,7 +202,7 @@ def _junit(report: _JudgedRating) -> str:
     suite = ET.Element("testsuite", name=f"{report.overall.name}: {report.subject}")
     for title, verdict in report.verdicts:
         case = ET.SubElement(suite, "testcase", classname=report.subject, name=title, time="0")
-        if verdict.exit is Exit.UCS:
+        if verdict.exit is Exit.OK:
             continue
         outcome, counter = _OUTCOMES[verdict.exit]
         counts[counter] += 1
@@ -226,7 +226,7 @@ _OUTCOMES = {
 }
 """Child element of a JUnit test case, and the attribute that counts such cases, by the exit code of the verdict."""
 
-_LEVELS = {Exit.UCS: "none", Exit.BELOW: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
+_LEVELS = {Exit.OK: "none", Exit.BELOW: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
 
 
 def _sarif(report: _JudgedRating) -> str:
@@ -235,7 +235,7 @@ def _sarif(report: _JudgedRating) -> str:
     results = [
         {
             "ruleId": "bias-rating",
-            "kind": "pass" if verdict.exit is Exit.UCS else "fail",
+            "kind": "pass" if verdict.exit is Exit.OK else "fail",
             "level": _LEVELS[verdict.exit],
             "message": {"text": f"{report.overall.name}, {report.subject}, {title}: {verdict.message}"},
             "locations": [{"physicalLocation": location}],
@@ -252,7 +252,7 @@ def _sarif(report: _JudgedRating) -> str:
 
 def _github(report: _JudgedRating) -> str:
     """Write an annotation (workflow command of GitHub Actions) for the whole rating and one for each part."""
-    commands = {Exit.UCS: "notice", Exit.BELOW: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
+    commands = {Exit.OK: "notice", Exit.BELOW: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
     lines = []
     for title, verdict in report.verdicts:
         name = _escape_property(f"{report.overall.name}, {title}")

@@ -247,6 +247,7 @@ def verify_file(
 def _checks(
     content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool, log: LogRules, recorded: RecordedFile | None
 ) -> Iterator[Check]:
+    """Check an export, a certificate, a proof or a checkpoint; refuse options that do not fit it."""
     document = _read_single_document(content)  # each look at the content begins at its start
     content.seek(0)
     is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)

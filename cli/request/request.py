@@ -76,7 +76,7 @@ def read_request(options: RatingOptions) -> JsonObject:
     # keeps others from finding a random seed by trial (`assay.canonical.commitment_of`)
     request["nonce"] = "" if options.seed is not None or "seed" in document else random_nonce()
     for name, (least, greatest) in BOUNDS.items():
-        if type(request[name]) is not int or not least <= request[name] <= greatest:
+        if type(request[name]) is not int or not least <= request[name] <= greatest:  # a Boolean is no number
             raise OutOfBounds(f"{name} must be a whole number from {least} to {greatest}, not {request[name]!r}", name)
     if options.upload is not None:
         from cli.request.upload import take_upload
@@ -118,7 +118,9 @@ def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: o
     given_fields = {*experiment, *({"specification"} if options.specification else ())}
     if options.attribute or not {"attribute", "specification", "words"} & given_fields:
         names = options.attribute or ["gender"]
-        experiment["attribute"] = names if len(names) > 1 else _parse_value("--attribute", "--attribute", names[0])
+        experiment["attribute"] = (
+            names if len(names) > 1 else _parse_value(option="--attribute", key="--attribute", text=names[0])
+        )
     if options.specification:
         experiment["specification"] = options.specification
     if options.languages:

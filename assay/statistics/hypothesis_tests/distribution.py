@@ -10,17 +10,7 @@ from assay.model import Floats, Integers
 
 
 def as_shares(weights: ArrayLike, cells: int | None = None) -> Floats:
-    """Scale non-negative weights, such as shares or counts, to a distribution.
-
-    Parameters
-    ----------
-    weights : array_like, shape (k,)
-        Finite and non-negative, not all zero.
-
-    Returns
-    -------
-    ndarray, shape (k,)
-        Shares that sum to one.
+    """Scale non-negative weights, such as shares or counts, to shares that sum to one; shape (k,).
 
     Raises
     ------

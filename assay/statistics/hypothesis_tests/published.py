@@ -296,21 +296,12 @@ def divergence_letter(
 
     Parameters
     ----------
-    observed : mapping of str to array_like of int, shape (k,)
-        Counts of the k outputs of each block, by the block's name.
-    unbiased, biased : mapping of str to array_like, shape (k,)
-        Declared distributions by block name. Of the biased distributions only the names are used.
+    observed, unbiased, biased
+        As for `published_letter`, with the same errors. Of the biased distributions only the names are used.
     alpha, rng
         As for `bootstrap_threshold`.
     aggregate : {"worst", "vote"}
         How the results of a step's blocks are combined.
-
-    Raises
-    ------
-    SpecificationError
-        If there is no unbiased or no biased distribution, or a block has no counts.
-    TooFewObservations
-        If a block has no observations.
     """
     check_blocks(observed, unbiased, biased)
     tests = {
