@@ -147,7 +147,7 @@ def _add_security(call: Call, document: Document, operation: Json) -> None:
         elif scheme.get("type") in {"http", "oauth2", "openIdConnect"}:
             call.headers["Authorization"] = f"{str(scheme.get('scheme', 'bearer')).capitalize()} {CREDENTIAL}"
         else:
-            continue
+            continue  # a scheme of another type: try the next one
         return
 
 

@@ -211,9 +211,9 @@ def _junit(report: _JudgedRating) -> str:
             outcome_element.text = verdict.message
         else:
             outcome_element.attrib.update(message=verdict.message, type=verdict.exit.name.lower())
-    numbers = {name: str(count) for name, count in counts.items()}
-    suite.attrib.update({**numbers, "time": "0"})
-    root = ET.Element("testsuites", {key: numbers[key] for key in ("tests", "failures", "errors")})
+    count_texts = {name: str(count) for name, count in counts.items()}
+    suite.attrib.update({**count_texts, "time": "0"})
+    root = ET.Element("testsuites", {name: count_texts[name] for name in ("tests", "failures", "errors")})
     root.append(suite)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

@@ -65,7 +65,7 @@ class QuestionCases(CaseReader):
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
         """Return the question with its options once, with the number of answers for each option."""
-        texts = [question_and_answer(observation, "") for observation in observations]
+        texts = [question_and_answer(observation, name="") for observation in observations]
         counts = Counter(text.answer for text in texts if text.answer is not None)
         answer = ", ".join(f"{option} ({count} of {len(texts)})" for option, count in counts.items()) or None
         failure = next((text.failure for text in texts if text.failure), None)

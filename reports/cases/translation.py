@@ -55,7 +55,7 @@ class RoundTripCases(CaseReader):
         if role == "out":
             self._sent_values[key] = tuple(self._read_sentence(sentence) for sentence in split_sentences(text))
             self._not_returned[key] = observation
-            return Leg(seq, role, missing_reason(observation) if observation.reply.failure else None)
+            return Leg(seq, role, lost=missing_reason(observation) if observation.reply.failure else None)
         self._not_returned.pop(key, None)
         returned = observation.reply
         # `read_hop` returns the reason why a reply is unusable, if it is
@@ -67,7 +67,8 @@ class RoundTripCases(CaseReader):
         part, step = self._component_and_step(key)
         loss = lost_kind(legs)
         if loss is None and (observation := self._not_returned.get(key)) is not None:
-            way_out = _leg(0, "", observation, read_hop(_source_text(observation), observation.reply))
+            reading = read_hop(_source_text(observation), observation.reply)
+            way_out = _leg(seq=0, role="", observation=observation, reading=reading)
             loss = way_out.lost or "not-asked"  # a usable translation that was not sent back
         if loss is not None:
             return CaseReading(loss, part, step)

@@ -76,12 +76,9 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
     first_vectors, second_vectors, concept_vectors = (
         np.asarray(vectors, dtype=float) for vectors in (first, second, concepts)
     )
-    if (
-        first_vectors.shape != second_vectors.shape
-        or first_vectors.ndim != 2
-        or concept_vectors.ndim != 2
-        or first_vectors.shape[1] != concept_vectors.shape[1]
-    ):
+    are_pairs = first_vectors.shape == second_vectors.shape
+    are_matrices = first_vectors.ndim == concept_vectors.ndim == 2
+    if not are_pairs or not are_matrices or first_vectors.shape[1] != concept_vectors.shape[1]:
         raise OutOfBounds(
             "first and second cues must be matrices of equal shape, with as many columns as the concepts; got shapes "
             f"{first_vectors.shape}, {second_vectors.shape} and {concept_vectors.shape}"

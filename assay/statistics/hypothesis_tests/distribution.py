@@ -18,7 +18,8 @@ def as_shares(weights: ArrayLike, cells: int | None = None) -> Floats:
         If the weights are negative, not finite or all zero, or their number is not `cells`.
     """
     values = np.asarray(weights, dtype=float)
-    if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all() or (values < 0).any() or values.sum() <= 0:
+    is_row = values.ndim == 1 and values.size > 0 and np.isfinite(values).all()
+    if not is_row or (values < 0).any() or values.sum() <= 0:
         raise BadDistribution(f"shares must be non-negative numbers that are not all zero, not {values.tolist()}")
     if cells is not None and values.size != cells:
         raise BadDistribution(f"{cells} shares are needed, one for each output, not {values.size}: {values.tolist()}")

@@ -147,7 +147,8 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
     .. [2] Press et al. (1992), "Numerical Recipes in C", section 14.3.
     """
     o1, o2 = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if o1.ndim != 1 or o1.shape != o2.shape or not np.isfinite([o1, o2]).all() or (o1 < 0).any() or (o2 < 0).any():
+    are_rows = o1.ndim == 1 and o1.shape == o2.shape and np.isfinite([o1, o2]).all()
+    if not are_rows or (o1 < 0).any() or (o2 < 0).any():
         raise OutOfBounds(
             f"two rows of non-negative counts over the same cells are needed, not {o1.tolist()} and {o2.tolist()}"
         )
