@@ -52,9 +52,10 @@ class ProgramSettings(PredictorSettings, language_model.LanguageModelSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.python is not None and not all(self.python.partition(":")):
+        if self.python is not None and not all(self.python.partition(":")):  # a module, a colon and a function
             raise SpecificationError("--python takes package.module:function", "python")
-        if (self.python is None) == (not self.command.strip()):
+        has_python, has_command = self.python is not None, bool(self.command.strip())
+        if has_python == has_command:
             raise SpecificationError("give either --python or --command", "command")
         if self.python is None:
             self.arguments  # noqa: B018 - raises for a command that cannot be read

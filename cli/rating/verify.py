@@ -238,7 +238,8 @@ def verify_file(
             for check in _checks(content, file, trusted_keys, replay=replay, log=log, recorded=recorded):
                 mark = "[green]ok [/green]" if check.ok else "[red]NOT[/red]"
                 console.print(f"{mark} {escape(check.name):<24}{escape(check.wrong or check.found)}")
-                differences += [check.wrong] if check.wrong is not None else []
+                if check.wrong is not None:
+                    differences.append(check.wrong)
     except (CertificateError, RecordError) as error:  # differences found before this error are reported as well
         differences.append(str(error))
     if differences:

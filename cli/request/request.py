@@ -115,8 +115,8 @@ def read_file(file: Path) -> JsonObject:
 
 def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: object) -> JsonObject:
     experiment["method"] = options.method or experiment.get("method") or _usual_method(kind)
-    given_fields = {*experiment, *({"specification"} if options.specification else ())}
-    if options.attribute or not {"attribute", "specification", "words"} & given_fields:
+    names_attribute = options.specification or {"attribute", "specification", "words"} & experiment.keys()
+    if options.attribute or not names_attribute:
         names = options.attribute or ["gender"]
         experiment["attribute"] = (
             names if len(names) > 1 else _parse_value(option="--attribute", key="--attribute", text=names[0])

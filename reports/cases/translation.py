@@ -99,7 +99,7 @@ class RoundTripCases(CaseReader):
                 texts.append(CaseText(name, text, ask.target, failure=failure))
         return texts
 
-    def _component_and_step(self, key: str) -> tuple[str | None, int | None]:
+    def _component_and_step(self, key: str) -> tuple[str, int | None]:
         part, block, *_ = [*key.rsplit("/", 2), "", ""]  # PART/BLOCK/TEXT; other keys have no block
         return part, self._step_of_block.get((part, block))
 
@@ -114,7 +114,7 @@ class RoundTripCases(CaseReader):
 
     def _read_returned_text(self, key: str, text: str) -> Reading:
         """Read the values in a returned text; the same text more than `MOST_ALIKE` times in a component is unusable."""
-        component = key.rsplit("/", 2)[0]
+        component, _ = self._component_and_step(key)
         reading = self._read_values(text, len(self._sent_values.get(key, ())))
         if reading.values is None:
             return reading
