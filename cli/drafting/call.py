@@ -271,7 +271,7 @@ def _leaf_values(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
                 yield from _leaf_values(member, (*path, index))
         case None:
             return
-        case _ if path:
+        case _ if path:  # a body that is one value has no member to replace
             yield path, value
 
 

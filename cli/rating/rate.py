@@ -162,21 +162,21 @@ class Verdict:
         return cls(Exit.OK if passed else Exit.BELOW, title, message)
 
 
-def of_rating(name: str, document: Json, worst_accepted: str, file: Path | None) -> str:
+def of_rating(format_name: str, document: Json, worst_accepted: str, file: Path | None) -> str:
     """Write a rating in a format of `CI_FORMATS`; `file` is the request file, to which annotations are attached."""
     overall = Verdict.of(document, worst_accepted)
     subject = visible(f"{document['attribute']} bias by {document['method']}")
     facts = visible(f"{overall.message} {document.get('in_words') or ''}")
     parts = [Verdict.of(component, worst_accepted, str(component["name"])) for component in document["components"]]
     judged_rating = _JudgedRating(Verdict(overall.exit, overall.name, message=facts), parts, subject, file)
-    return CI_FORMATS[name](judged_rating)
+    return CI_FORMATS[format_name](judged_rating)
 
 
-def of_failure(name: str, target: str, error: Json) -> str:
+def of_failure(format_name: str, target: str, error: Json) -> str:
     """Write a rating that could not be made in a format of `CI_FORMATS`; `error` is the problem object of its job."""
     message = visible(f"{error['title']}: {error['detail']}")
     overall = Verdict(Exit.UNAVAILABLE, visible(target), message)
-    return CI_FORMATS[name](_JudgedRating(overall, parts=[], subject="rating", file=None))
+    return CI_FORMATS[format_name](_JudgedRating(overall, parts=[], subject="rating", file=None))
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,8 @@ def chi_squared_fit(counts: ArrayLike, shares: ArrayLike) -> FitTest:
     if refutation is not None:
         return _refuted_test("goodness-of-fit", observed, refutation)
     statistic = float(pearson(observed, expected))
-    return FitTest("goodness-of-fit", statistic, observed.size - 1, _upper_tail(observed.size - 1, statistic))
+    df = observed.size - 1
+    return FitTest("goodness-of-fit", statistic, df, _upper_tail(df, statistic))
 
 
 def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: bool = True) -> FitTest:
@@ -197,7 +198,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
     if outcome_count <= ENUMERATED_UP_TO:
         log_p, statistics = every_outcome(n, expected)
         p = min(1.0, float(np.exp(log_p[statistics >= threshold]).sum()))
-        return FitTest("exact-multinomial", statistic, k - 1, p)
+        return FitTest("exact-multinomial", statistic, df=k - 1, p=p)
     if rng is None:
         raise SpecificationError(
             f"{n} observations over {k} cells have {outcome_count} outcomes, more than the {ENUMERATED_UP_TO} that are "
@@ -205,7 +206,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
         )
     statistics = pearson(rng.multinomial(n, expected / n, MONTE_CARLO_DRAWS), expected)
     p = (int((statistics >= threshold).sum()) + 1) / (MONTE_CARLO_DRAWS + 1)
-    return FitTest("monte-carlo-multinomial", statistic, k - 1, p)
+    return FitTest("monte-carlo-multinomial", statistic, df=k - 1, p=p)
 
 
 # ---------------------------------------------------------------------------- shared helpers

@@ -142,12 +142,7 @@ def absolute_value_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     interval of the draws' absolute values does not: equal tails never cover 0, and a highest-density interval covers
     two standard errors in 97 % and three standard errors in 92 % of cases.
 
-    Parameters
-    ----------
-    draws : array_like, shape (n,)
-        Finite draws of the quantity.
-    level : float
-        As for `equal_tailed`, with the same errors.
+    The arguments and the errors are those of `equal_tailed`.
 
     Returns
     -------
@@ -176,12 +171,7 @@ def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     As `absolute_value_interval`, but an observation below 0 is evidence for 0. Equal tails of
     draws that are cut off at 0 cover a true 0 in all cases, and a true value of one standard error in nearly all.
 
-    Parameters
-    ----------
-    draws : array_like, shape (n,)
-        Finite draws of the quantity, which are not cut off at 0.
-    level : float
-        As for `equal_tailed`, with the same errors.
+    The arguments and the errors are those of `equal_tailed`; the draws are not cut off at 0.
 
     Returns
     -------

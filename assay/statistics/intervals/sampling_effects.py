@@ -279,7 +279,7 @@ def paired_effects(
         for prior, estimate, block in zip(priors, estimates, blocks[: len(priors)], strict=True)
     ]
     halves = tuple(np.clip(half, -0.5, 0.5) for half in blocks[len(priors) :])
-    return SamplingEffects(deviations[0], tuple(deviations[1:tied_end]), halves, tuple(deviations[tied_end:]))
+    return SamplingEffects(deviations[0], tuple(deviations[1:tied_end]), halves, one_sided=tuple(deviations[tied_end:]))
 
 
 def deviations_of(rates: Floats, prior: Prior) -> Floats:
@@ -346,9 +346,9 @@ def cell_effects(
             rates[value, side] = outcomes.mean()
     priors = (unbiased_prior(values), *tied_priors(values, tie), *(one_sided_priors(values)[side] for side in within))
     deviations = [Deviations(prior, deviations_of(rates, prior), deviations_of(samples, prior)) for prior in priors]
-    tied_deviations = deviations[1 : len(priors) - len(within)]
-    halves = tuple(_half_differences([deviation.draws for deviation in tied_deviations]))
-    return SamplingEffects(deviations[0], tuple(tied_deviations), halves, tuple(deviations[1 + len(tied_deviations) :]))
+    tied_end = len(priors) - len(within)
+    halves = tuple(_half_differences([tied.draws for tied in deviations[1:tied_end]]))
+    return SamplingEffects(deviations[0], tuple(deviations[1:tied_end]), halves, one_sided=tuple(deviations[tied_end:]))
 
 
 # ---------------------------------------------------------------------------- total variation
