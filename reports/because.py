@@ -116,8 +116,8 @@ def _evidence_sentences(
     mean, limit = part.effect(f"step_{deciding.step}"), part.tolerances.get(f"step_{deciding.step}")
     # values that follow occupations ("content") can balance out, so that the average hides them too
     can_be_hidden = deciding.hidden is not None or deciding.name == "content"
-    is_average_unbiased = limit is not None and abs(mean or 0.0) <= limit
-    if lines and can_be_hidden and is_average_unbiased and rating.letter is not Letter.UCS:
+    average_hides = can_be_hidden and limit is not None and abs(mean or 0.0) <= limit
+    if lines and average_hides and rating.letter is not Letter.UCS:
         lines[0] = f"The average over all input hides this: {lines[0][:1].lower()}{lines[0][1:]}"
     elif lines and deciding.hidden is not None and rating.letter is Letter.UCS:
         lines[0] = f"Over all input: {lines[0][:1].lower()}{lines[0][1:]}"
@@ -127,7 +127,7 @@ def _evidence_sentences(
 def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
     """Return a phrase that completes "the effect …", such as "on balanced input" or "in a typical text"."""
     hidden = deciding.hidden
-    if hidden is None:  # of the two, "content" is that of values that follow occupations
+    if hidden is None:  # the effect of a step, or ("content") of values that follow occupations
         return "of occupations" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
     phrases, typical_phrases = WORDS["phrases"], WORDS["typical"]
     if hidden.name is not None and hidden.name in typical_phrases:
@@ -150,8 +150,8 @@ def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple
     for example in part.examples:
         sent, returned = example.asked or "", example.returned or ""
         is_about = any(re.search(rf"\b{re.escape(name)}\b", sent) for name in names)
-        # only a round trip has a text on its way (`middle`)
-        if is_about and sent and example.middle and returned and sent != returned:
+        is_round_trip = bool(sent and example.middle and returned)  # only then is there a text on its way
+        if is_about and is_round_trip and sent != returned:
             return sent, returned
     return None
 

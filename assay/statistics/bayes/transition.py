@@ -55,7 +55,8 @@ def draw_transitions(counts: ArrayLike, rng: np.random.Generator, draws: int = 2
         If a count is negative.
     """
     observed = np.asarray(counts, dtype=float)
-    if observed.ndim != 2 or observed.size == 0 or not np.isfinite(observed).all() or (observed < 0).any():
+    is_table = observed.ndim == 2 and observed.size > 0 and np.isfinite(observed).all()
+    if not is_table or (observed < 0).any():
         raise OutOfBounds(f"a table (rows, outputs) of non-negative counts is needed, not {observed.tolist()}")
     return np.stack([rng.dirichlet(row, draws) for row in observed + 1.0 / observed.shape[1]], axis=1)
 
@@ -112,7 +113,7 @@ def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *,
 def _worst_distances(outputs: Floats, fair: Floats, neutral: bool) -> Floats:
     """Half the L1 distance to the nearest of the `fair` distributions (m, k), for the worst block; shape (draws,)."""
     total_share = outputs.sum(axis=2, keepdims=True) if neutral else 1.0  # g of `step_effects`
-    # looping over them keeps the largest array at the shape (draws, blocks, k)
+    # looping over `fair` keeps the largest array at the shape (draws, blocks, k)
     distances = [0.5 * np.abs(outputs - total_share * fair_shares).sum(axis=2) for fair_shares in fair]
     return np.asarray(np.minimum.reduce(distances).max(axis=1), dtype=float)
 

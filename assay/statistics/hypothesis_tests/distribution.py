@@ -32,7 +32,8 @@ def as_counts(counts: ArrayLike) -> Integers:
     Raise `OutOfBounds` if a count is negative or not whole, and `TooFewObservations` if nothing was counted.
     """
     values = np.asarray(counts, dtype=float)
-    if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any() or (values != np.rint(values)).any():
+    is_row = values.ndim == 1 and np.isfinite(values).all()
+    if not is_row or (values < 0).any() or (values != np.rint(values)).any():
         raise OutOfBounds(f"counts must be a row of whole, non-negative numbers, not {values.tolist()}")
     if values.sum() == 0:
         raise TooFewObservations(f"nothing was counted in any of the {values.size} cells")

@@ -230,7 +230,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
     p_shares, q_shares = _validate_distributions(p, q)
     outside_share = float(p_shares[q_shares == 0].sum())
     if outside_share > 0:
-        return Divergence(None, f"a share of {outside_share:.3g} lies where the reference has none")
+        return Divergence(value=None, reason=f"a share of {outside_share:.3g} lies where the reference has none")
     return Divergence(float(_kl_divergence(p_shares, q_shares)))
 
 

@@ -194,9 +194,10 @@ def _cross_tabulate(first_ids: Integers, second_ids: Integers) -> Floats:
 
 def _solve_components(expected: Floats, observed: Floats) -> Floats:
     """Solve for the variance components by non-negative least squares; shape (components, m)."""
-    from scipy.optimize import nnls
+    from scipy.optimize import nnls  # slow to import
 
-    return np.stack([nnls(expected, column)[0] for column in observed.T], axis=1)
+    solutions = (nnls(expected, column) for column in observed.T)
+    return np.stack([components for components, _residual_norm in solutions], axis=1)
 
 
 def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.random.Generator, draws: int) -> Floats:
