@@ -47,12 +47,9 @@ def furthest(sizes: Floats, limit: int = MOST_PAIRS) -> NDArray[np.intp]:
 
 def paired_differences(profiles: Profiles) -> dict[str, Floats]:
     """Return the difference between every two values for each profile, in standard deviations of the output."""
-    index_pairs = combinations(range(len(profiles.values)), 2)
-    return {
-        f"{profiles.values[a]} to {profiles.values[b]}": (profiles.outputs[:, b] - profiles.outputs[:, a])
-        / profiles.scale
-        for a, b in index_pairs
-    }
+    names, outputs = profiles.values, profiles.outputs
+    index_pairs = combinations(range(len(names)), 2)
+    return {f"{names[a]} to {names[b]}": (outputs[:, b] - outputs[:, a]) / profiles.scale for a, b in index_pairs}
 
 
 def stratum_effects(
