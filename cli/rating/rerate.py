@@ -118,22 +118,22 @@ def _rerate_stored(
     If `skip_unknown`, a version that does not know the method is skipped instead of refused.
     """
     with database.read() as connection:
-        rating = rerated.any_rating(connection, rating_id)
-        if rating is None:
+        stored_rating = rerated.any_rating(connection, rating_id)
+        if stored_rating is None:
             raise UnknownName("rating", rating_id, ("see GET /v1/ratings",))
-    if skip_unknown and rating.method not in methodology.methods:
-        return rating.rating, UNKNOWN_THEN
+    if skip_unknown and stored_rating.method not in methodology.methods:
+        return stored_rating.rating, UNKNOWN_THEN
     try:
         with database.read() as connection:
-            ledger = list(rerated.evidence(connection, rating.job_id))
-        rerating = rerated.recompute(rating, ledger, methodology)
+            ledger = list(rerated.evidence(connection, stored_rating.job_id))
+        rerating = rerated.recompute(stored_rating, ledger, methodology)
     except MethodologyRemoved:
-        return rating.rating, REMOVED
+        return stored_rating.rating, REMOVED
     except RecordError as error:
-        return rating.rating, str(error)
+        return stored_rating.rating, str(error)
     with database.write() as connection:
-        rerated.keep(connection, rating.id, rerating)
-    return rating.rating, rerating
+        rerated.keep(connection, stored_rating.id, rerating)
+    return stored_rating.rating, rerating
 
 
 def _print_results(results: Sequence[RerateResult], versions: Sequence[Methodology]) -> int:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from assay.model import Draw, Observation, Write
 from reports.cases.reading import CANARY, KINDS, CaseKind, CaseReader, CaseReading, Leg, question_key
 
-APART: frozenset[CaseKind] = frozenset({"canary", "written"})
+UNJUDGED_KINDS: frozenset[CaseKind] = frozenset({"canary", "written"})
 """Kinds of cases that are not judged; they are listed after all others."""
 
 
@@ -95,7 +95,7 @@ class CaseIndexBuilder:
             for key, legs in self._legs.items()
         ]
         # unjudged cases last; else the most telling first
-        cases.sort(key=lambda case: (case.kind in APART, -case.weight, -abs(case.difference or 0.0), case.id))
+        cases.sort(key=lambda case: (case.kind in UNJUDGED_KINDS, -case.weight, -abs(case.difference or 0.0), case.id))
         by_question = {question: self._legs[key][0].seq for question, key in self._key_of_question.items()}
         return CaseIndex(tuple(cases), self._observation_count, self._copied_count, by_question)
 
