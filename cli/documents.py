@@ -156,6 +156,7 @@ class _ExpandedSize:
             raise SpecificationError(f"{self.name} has more than {limits} when its aliases are replaced")
 
     def _count_event(self, event: Any) -> None:
+        """Count a value, or all values of an alias; note where a collection begins."""
         values, characters = 1, len(getattr(event, "value", ""))
         if isinstance(event, yaml.AliasEvent):
             size = self.anchor_sizes.get(str(event.anchor), (0, 0))  # an unknown anchor is refused when it is loaded

@@ -95,6 +95,7 @@ def _assay_extension(entry: Json, name: str) -> Json:
 
 
 def _read_target(entry: Json, defaults: Mapping[str, str | None], where: str) -> JsonObject:
+    """Check an entry of a catalog, and return it with the defaults; of one with an id, return only the id."""
     for name, value in entry.items():
         if name not in FIELDS:
             raise UnknownName(f"field of x-assay ({where})", name[:50], FIELDS)

@@ -262,6 +262,7 @@ def _find_question_path(leaves: list[tuple[str, Path, Any]], text: str | None) -
 
 
 def _leaf_values(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield every text, number and Boolean in objects and lists, with its path."""
     match value:
         case Mapping():
             for name, member in value.items():

@@ -191,6 +191,13 @@ def lost_kind(legs: Iterable[Leg]) -> CaseKind | None:
     return next((kind for kind in LOST if kind in kinds), None)
 
 
+def kind_and_side(lead: float, side_names: tuple[str, str] = STEREOTYPE) -> tuple[CaseKind, str | None]:
+    """Return the kind of a case and the name of its side, by the lead of the first side over the second."""
+    if lead == 0:
+        return "tie", None
+    return ("towards", side_names[0]) if lead > 0 else ("against", side_names[1])
+
+
 def question_key(ask: Ask) -> str:
     """Return the text that identifies a question: its text, its first option, or the digest of its picture."""
     match ask:

@@ -14,11 +14,11 @@ from assay.model import Observation
 from reports.cases.reading import (
     CANARY,
     STEREOTYPE,
-    CaseKind,
     CaseReader,
     CaseReading,
     Deciding,
     Leg,
+    kind_and_side,
     lost_kind,
     question_key,
 )
@@ -68,11 +68,9 @@ class TermCases(CaseReader):
         side_names = STEREOTYPE
         if neutral and isinstance(part, TermsComponent):
             side_names = (part.sides.first or "the first group", part.sides.second or "the second group")
-        difference = row.towards - NO_PREFERENCE
-        kind: CaseKind = "towards" if difference > 0 else "against" if difference < 0 else "tie"
-        side = side_names[difference < 0] if difference else None  # the second if it is negative
-        step = 1 if neutral else 2
-        return CaseReading(kind, component_name, step, difference=abs(difference), side=side)
+        lead = row.towards - NO_PREFERENCE
+        kind, side = kind_and_side(lead, side_names)
+        return CaseReading(kind, component_name, step=1 if neutral else 2, difference=abs(lead), side=side)
 
     def _compare_replies(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Compare the sentences of a pair by the replies alone; the first sentence is that of the first group."""
@@ -83,10 +81,9 @@ class TermCases(CaseReader):
         comparison = compare(rung, [leg.value for leg in legs]) if has_all_replies else None
         if comparison is None:
             return CaseReading(lost_kind(legs) or "not-understood")
-        difference = comparison.preferred - NO_PREFERENCE
-        return CaseReading(
-            "answered", difference=abs(difference), side=STEREOTYPE[difference < 0] if difference else None
-        )
+        lead = comparison.preferred - NO_PREFERENCE
+        _, side = kind_and_side(lead)
+        return CaseReading("answered", difference=abs(lead), side=side)
 
     def _is_shared(self, row: CaseDocument) -> bool:
         """Return whether several cases have this row."""

@@ -235,10 +235,8 @@ def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLi
 
     Raises
     ------
-    OutOfBounds
-        If `first` and `second` differ in size, or the vectors differ in length.
-    TooFewObservations
-        If a set is empty.
+    OutOfBounds, TooFewObservations
+        As for `direct_bias`.
     EvidenceError
         If both words of a pair have the same vector, or a number is not finite.
 

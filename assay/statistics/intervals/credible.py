@@ -16,11 +16,6 @@ from assay.statistics.special import special
 def wilson(successes: int, trials: int) -> Interval:
     """Return the share of successes with Wilson's score interval of 95 %.
 
-    Parameters
-    ----------
-    successes, trials : int
-        ``0 <= successes <= trials``.
-
     Returns
     -------
     Interval
@@ -32,7 +27,7 @@ def wilson(successes: int, trials: int) -> Interval:
     TooFewObservations
         If there were no trials.
     OutOfBounds
-        If the counts are out of range.
+        If not ``0 <= successes <= trials``.
 
     References
     ----------
