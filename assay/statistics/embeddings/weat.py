@@ -101,8 +101,8 @@ def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTe
         upper_tail = halves.count_reaching(distance)
         lower_tail = partitions - halves.count_reaching(-distance, strict=True)
         two_sided = upper_tail + lower_tail
-    p_values = (count / partitions for count in (one_sided, two_sided, strict))
-    return PartitionTest(*p_values, p_method="exact", partitions=partitions)
+    p_one_sided, p_two_sided, p_strict = (count / partitions for count in (one_sided, two_sided, strict))
+    return PartitionTest(p_one_sided, p_two_sided, p_strict, p_method="exact", partitions=partitions)
 
 
 class _Halves:
