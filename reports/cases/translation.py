@@ -104,7 +104,7 @@ class RoundTripCases(CaseReader):
         return part, self._step_of_block.get((part, block))
 
     def _reason_unusable(self, texts: Sequence[CaseText], ask: Translate, reply: Reply) -> str | None:
-        """Return the code of the reason why a translation is unusable, or ``None``; `texts` are the earlier ones."""
+        """Return the code of the reason why a translation is unusable, or ``None``; the first of `texts` was sent."""
         reading = read_hop(ask.text, reply)
         if reading is None and ask.target == texts[0].lang:
             reading = self._read_values(str(reply.value), len(split_sentences(texts[0].text)))

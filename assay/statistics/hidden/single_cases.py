@@ -336,5 +336,6 @@ def _has_same_noise(repeats: Floats, negligible: float) -> bool:
     # with each of the three answers as the first one, shape (3, items, values, columns)
     first, second, third = (np.stack([repeats[:, :, (start + turn) % 3] for turn in range(3)]) for start in range(3))
     products = ((first - second) * (first - third)).sum(axis=3) - variances  # 0 on average if the noise is the same
+    # [0]: with the answer that was given first as the first one
     z_score = abs(float(products[0].sum())) / math.sqrt(float((products**2).mean(axis=0).sum()))
     return z_score <= OTHER_NOISE and float(variances.sum() ** 2) >= LEAST_NOISY * float((variances**2).sum())

@@ -57,6 +57,7 @@ def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
         free_count = np.repeat(free_count, choices) - count
         log_p = np.repeat(log_p, choices) + log_term[count]
         statistic = np.repeat(statistic, choices) + square_term[count]
+    # the last cell has all remaining observations
     return log_p + log_terms[-1][free_count], statistic + square_terms[-1][free_count]
 
 
