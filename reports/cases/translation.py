@@ -157,8 +157,8 @@ class OneHopCases(RoundTripCases):
         reply, text = observation.reply, _source_text(observation)
         reading = read_hop(text, reply) or self._read_marks(key, text, str(reply.value))
         leg = _leg(seq, role, observation, reading)
-        occupation = self._occupation_pattern.search(text.casefold())
-        usual_value = None if occupation is None else self._side_of_occupation[occupation.group()]
+        match = self._occupation_pattern.search(text.casefold())
+        usual_value = None if match is None else self._side_of_occupation[match.group()]
         return leg._replace(value=None if leg.value is None else (leg.value, usual_value))
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
