@@ -181,5 +181,5 @@ def init(
     try:
         if try_it:
             draft = try_draft(draft, settings, secret)
-    finally:
+    finally:  # a failed trial does not lose the draft
         write_draft(draft, file, settings, force=force)

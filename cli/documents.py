@@ -37,14 +37,14 @@ def read_text(file: Path, limit: int = MOST_BYTES) -> str:
     try:
         with file.open("rb") as content:
             raw = content.read(limit + 1)  # a byte more shows that the file is too large
-    except OSError as wrong:
-        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
+    except OSError as error:
+        raise SpecificationError(f"{file} cannot be read: {error.strerror}") from None
     if len(raw) > limit:
         raise SpecificationError(f"{file} has more than {limit:,} bytes; leave out what is not needed")
     try:
         return raw.decode("utf-8-sig")  # without a byte order mark
-    except UnicodeDecodeError as wrong:
-        raise SpecificationError(f"{file} is not UTF-8 text (byte {wrong.start})") from None
+    except UnicodeDecodeError as error:
+        raise SpecificationError(f"{file} is not UTF-8 text (byte {error.start})") from None
 
 
 def read_document(file: Path) -> Any:
@@ -57,14 +57,14 @@ def parse_json(text: str, name: str) -> Any:
     """Parse JSON; `name` is the document's name in errors."""
     try:
         return _plain_json(json.loads(text, parse_constant=_refuse_constant), name)
-    except json.JSONDecodeError as wrong:
-        raise SpecificationError(f"{name} is not JSON: {wrong.msg} in line {wrong.lineno}") from None
+    except json.JSONDecodeError as error:
+        raise SpecificationError(f"{name} is not JSON: {error.msg} in line {error.lineno}") from None
     except RecursionError:
         raise _too_deep(name) from None
-    except SpecificationError:  # is a `ValueError`
+    except SpecificationError:  # a `ValueError` too, but with its own message
         raise
-    except ValueError as wrong:  # a number of more than 4,300 digits, NaN
-        raise SpecificationError(f"{name} is not JSON: {wrong}") from None
+    except ValueError as error:  # a number of more than 4,300 digits, NaN
+        raise SpecificationError(f"{name} is not JSON: {error}") from None
 
 
 def parse_toml(text: str, name: str) -> JsonObject:
@@ -73,12 +73,12 @@ def parse_toml(text: str, name: str) -> JsonObject:
         raise _too_deep(name)
     try:
         return dict(_plain_json(tomllib.loads(text), name))
-    except SpecificationError:  # is a `ValueError`
+    except SpecificationError:  # a `ValueError` too, but with its own message
         raise
     except RecursionError:
         raise _too_deep(name) from None
-    except ValueError as wrong:
-        raise SpecificationError(f"{name} is not TOML: {wrong}") from None
+    except ValueError as error:
+        raise SpecificationError(f"{name} is not TOML: {error}") from None
 
 
 def parse_yaml(text: str, name: str) -> Any:
@@ -91,13 +91,13 @@ def parse_yaml(text: str, name: str) -> Any:
         for event in yaml.parse(text, Loader=_Loader):
             expanded_size.add(event)
         return _plain_json(yaml.load(text, Loader=_Loader), name)  # noqa: S506 - a safe loader with fewer types
-    except (yaml.YAMLError, RecursionError) as wrong:
-        mark = getattr(wrong, "problem_mark", None)
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
         raise SpecificationError(f"{name} is not YAML{f' (line {mark.line + 1})' if mark else ''}") from None
-    except SpecificationError:  # is a `ValueError`
+    except SpecificationError:  # a `ValueError` too, but with its own message
         raise
-    except ValueError as wrong:
-        raise SpecificationError(f"{name} is not YAML: {wrong}") from None
+    except ValueError as error:
+        raise SpecificationError(f"{name} is not YAML: {error}") from None
 
 
 def member(value: object, where: str) -> Json:
@@ -156,6 +156,7 @@ class _ExpandedSize:
             raise SpecificationError(f"{self.name} has more than {limits} when its aliases are replaced")
 
     def _count_event(self, event: Any) -> None:
+        """Count a value, or all values of an alias; note where a collection begins."""
         values, characters = 1, len(getattr(event, "value", ""))
         if isinstance(event, yaml.AliasEvent):
             size = self.anchor_sizes.get(str(event.anchor), (0, 0))  # an unknown anchor is refused when it is loaded

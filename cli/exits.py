@@ -8,7 +8,7 @@ from enum import IntEnum
 class Exit(IntEnum):
     """Exit code of a command."""
 
-    UCS = 0
+    UCS = OK = 0
     DSBS = BELOW = 1
     BS = 2
     INCONCLUSIVE = 3

@@ -26,7 +26,7 @@ class Commands(TyperGroup):
     """Command group whose help lists each command with the whole first paragraph of its docstring."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Find a command."""
+        """Find a command, and set its text in the list of commands."""
         if (command := super().get_command(ctx, cmd_name)) and command.help:
             command.short_help = command.help.partition("\n\n")[0]
         return command
@@ -103,7 +103,10 @@ def worker(
     """Run a worker for `assay serve --broker-url …` (Celery, one process per job)."""
     from cli.agency.work import run_worker
 
-    run_worker(settings_from(None, database_url, broker_url, egress_allow, worker_concurrency=concurrency))
+    settings = settings_from(
+        database_url=database_url, broker_url=broker_url, egress_allow=egress_allow, worker_concurrency=concurrency
+    )
+    run_worker(settings)
 
 
 @app.command()
@@ -256,7 +259,7 @@ def verify(
     from cli.rating.verify import LogRules, RecordedFile, verify_file
 
     log = LogRules.read(witness or [], required=witnesses, earlier=checkpoint, proof=proof)
-    decisions = None if recorded is None else RecordedFile(recorded, encoding, decimal, sheet)  # type: ignore[arg-type]
+    decisions = None if recorded is None else RecordedFile(recorded, encoding=encoding, decimal=decimal, sheet=sheet)  # type: ignore[arg-type]
     verify_file(file, keys=keys, replay=replay, log=log, recorded=decisions)
 
 
@@ -425,7 +428,7 @@ def specifications(
 @app.command()
 def protocols(name: Name = None, kind: OfKind = None, search: Search = None, as_json: AsJson = False) -> None:
     """List the protocols of services that can be rated; with a name, list every setting of this protocol."""
-    check_protocol(name)
+    check_protocol(name)  # quick, so before the import, which is slow
     from cli.catalog import show_protocols
 
     show_protocols(name, kind, search, as_json=as_json)
@@ -478,8 +481,8 @@ def main() -> None:
     """Run a command; report any error in one line, with an exit code that stands for no letter."""
     try:
         code = app(standalone_mode=False)
-    except TyperException as wrong:
-        if message := wrong.format_message():  # empty without arguments, because the help was shown already
+    except TyperException as error:
+        if message := error.format_message():  # empty without arguments, because the help was shown already
             typer.echo(f"assay: {message} (see --help)", err=True)
         code = Exit.USAGE
     except (typer.Abort, KeyboardInterrupt):

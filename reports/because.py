@@ -72,6 +72,7 @@ def _explain_letter(
     report: MethodReport,
     case: tuple[str, str] | None,
 ) -> Iterator[str]:
+    """Yield the letter with its effect, the evidence, the meaning of the number, the example, and a remark."""
     unit = unit_of(rating, part, deciding, report)
     size = unit.of(abs(deciding.effect.estimate or 0.0), deciding.effect.low, deciding.effect.high)
     if report.unit is not None and not unit.name:
@@ -87,10 +88,9 @@ def _explain_letter(
     else:
         yield f"{rating.letter} because of the effect {where}: {size}, where {limit}."
     yield from _evidence_sentences(rating, part, deciding, report)
-    # the method's sentence on the number fits effects of a step or a stratum only
-    by_content = deciding.name == "content" or (deciding.hidden is not None and deciding.hidden.kind != "stratum")
-    if report.number and rating.letter is not Letter.UCS and not by_content:
-        yield report.number
+    number_fits = deciding.name != "content" and (deciding.hidden is None or deciding.hidden.kind == "stratum")
+    if report.number and rating.letter is not Letter.UCS and number_fits:
+        yield report.number  # it explains the number of a step or a stratum
     if case is not None:
         sent, returned = case
         yield f"“{sent}” came back as “{returned.removesuffix('.')}”."
@@ -114,8 +114,10 @@ def _evidence_sentences(
     sentences = report.in_words(rating, replace(part, hidden=()))  # averages only
     lines = [visible(sentence) for sentence in sentences if sentence and not sentence.startswith(TESTED)][:2]
     mean, limit = part.effect(f"step_{deciding.step}"), part.tolerances.get(f"step_{deciding.step}")
-    of_average = deciding.hidden is None and deciding.name != "content"
-    if lines and not of_average and rating.letter is not Letter.UCS and limit is not None and abs(mean or 0.0) <= limit:
+    # values that follow occupations ("content") can balance out, so that the average hides them too
+    can_be_hidden = deciding.hidden is not None or deciding.name == "content"
+    average_hides = can_be_hidden and limit is not None and abs(mean or 0.0) <= limit
+    if lines and average_hides and rating.letter is not Letter.UCS:
         lines[0] = f"The average over all input hides this: {lines[0][:1].lower()}{lines[0][1:]}"
     elif lines and deciding.hidden is not None and rating.letter is Letter.UCS:
         lines[0] = f"Over all input: {lines[0][:1].lower()}{lines[0][1:]}"
@@ -125,29 +127,32 @@ def _evidence_sentences(
 def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
     """Return a phrase that completes "the effect …", such as "on balanced input" or "in a typical text"."""
     hidden = deciding.hidden
-    if hidden is not None:
-        name, phrases_by_kind = visible(hidden.name or "unnamed"), WORDS["phrases"]
-        if hidden.name is not None and hidden.name in WORDS["typical"]:
-            return f"{'by content, ' if hidden.kind == 'content' else ''}in {WORDS['typical'][hidden.name]}"
-        if hidden.kind == "stratum" and (match := FAMILY.fullmatch(name)) is not None:
-            family, stratum = match.groups()
-            default = f"where “{family.replace('_', ' ')}” is “{{}}”"  # with a placeholder for the stratum
-            return phrases_by_kind.get(family, default).format(stratum)
-        return phrases_by_kind.get(hidden.kind or "", "{}").format(name)
-    return "of occupations" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
+    if hidden is None:  # the effect of a step, or ("content") of values that follow occupations
+        return "of occupations" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
+    phrases, typical_phrases = WORDS["phrases"], WORDS["typical"]
+    if hidden.name is not None and hidden.name in typical_phrases:
+        beginning = "by content, " if hidden.kind == "content" else ""
+        return f"{beginning}in {typical_phrases[hidden.name]}"
+    name = visible(hidden.name or "unnamed")
+    if hidden.kind == "stratum" and (match := FAMILY.fullmatch(name)) is not None:
+        family, stratum = match.groups()
+        default = f"where “{family.replace('_', ' ')}” is “{{}}”"  # with a placeholder for the stratum
+        return phrases.get(family, default).format(stratum)
+    return phrases.get(hidden.kind or "", "{}").format(name)
 
 
 def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple[str, str] | None:
     """Return the first example, sent and returned, of a round trip that changed a text of the deciding occupations."""
-    side = deciding.hidden.name if deciding.hidden is not None else None
+    stratum = deciding.hidden.name if deciding.hidden is not None else None
     names = [""]  # matches every text
-    if side in SIDES.values():
-        names = [occupation.name for occupation in occupations() if SIDES.get(occupation.side) == side]
+    if stratum in SIDES.values():  # the occupations of one labour side
+        names = [occupation.name for occupation in occupations() if SIDES.get(occupation.side) == stratum]
     for example in part.examples:
-        is_about = any(re.search(rf"\b{re.escape(name)}\b", example.asked or "") for name in names)
-        # only a round trip has a text on its way (`middle`)
-        if is_about and example.middle and example.asked and example.returned and example.asked != example.returned:
-            return example.asked, example.returned
+        sent, returned = example.asked or "", example.returned or ""
+        is_about = any(re.search(rf"\b{re.escape(name)}\b", sent) for name in names)
+        is_round_trip = bool(sent and example.middle and returned)  # only then is there a text on its way
+        if is_about and is_round_trip and sent != returned:
+            return sent, returned
     return None
 
 

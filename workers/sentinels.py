@@ -14,7 +14,7 @@ from assay.experiment import Experiment, generator
 from assay.methods import AnyMethod
 from assay.model import REPEATED, Observation, Probe, Reply
 from assay.rating.sentinels import SentinelRun, asked_again, choose_sentinels
-from reports.cases import APART, CaseIndexBuilder, CaseReader
+from reports.cases import UNJUDGED_KINDS, CaseIndexBuilder, CaseReader
 from reports.reading import deciding_reader
 from store.core.database import Database
 from store.core.errors import WatchUnfit
@@ -103,5 +103,5 @@ def _outcomes(reader: CaseReader, observations: Iterable[Observation]) -> dict[s
     builder = CaseIndexBuilder(reader)
     numbered = enumerate(observations, start=1)
     builder.add((seq, observation) for seq, observation in numbered if REPEATED not in observation.probe.unit)
-    cases = (case for case in builder.finish().cases if case.kind not in APART)  # judged ones, by weight
+    cases = (case for case in builder.finish().cases if case.kind not in UNJUDGED_KINDS)  # ordered by weight
     return {case.key: reader.outcome(case.difference, case.side) for case in cases}

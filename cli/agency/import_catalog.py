@@ -73,8 +73,8 @@ def _csv_entries(text: str, name: str) -> Iterator[Json]:
                 if column in entry:
                     entry[column] = parse_json(entry[column], f"{name}, line {reader.line_num}, {column}")
             yield entry
-    except csv.Error as wrong:
-        raise SpecificationError(f"{name} is not CSV: {wrong} (line {reader.line_num})") from None
+    except csv.Error as error:
+        raise SpecificationError(f"{name} is not CSV: {error} (line {reader.line_num})") from None
 
 
 def _document_entries(content: object, name: str) -> Iterator[Json]:
@@ -95,6 +95,7 @@ def _assay_extension(entry: Json, name: str) -> Json:
 
 
 def _read_target(entry: Json, defaults: Mapping[str, str | None], where: str) -> JsonObject:
+    """Check an entry of a catalog, and return it with the defaults; of one with an id, return only the id."""
     for name, value in entry.items():
         if name not in FIELDS:
             raise UnknownName(f"field of x-assay ({where})", name[:50], FIELDS)

@@ -79,7 +79,7 @@ def rotate_secrets(settings: Settings) -> int:
     vault = Vault.from_settings(settings)
     resealed_count, lost_ids = 0, list[str]()
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
-        for holder_index in range(len(rotation.HOLDERS)):
+        for holder_index in range(len(rotation.HOLDERS)):  # tables with secrets
             last_id: str | None = None
             while True:  # a transaction for each batch, so that others can write in between
                 with database.write() as connection:

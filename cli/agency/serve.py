@@ -126,7 +126,7 @@ def _create_first_key(settings: Settings) -> None:
             with database.write() as connection:
                 if keys.page(connection, tenant=None):  # another process created a key first
                     return
-                _, plain_key = keys.create(connection, "default", ["admin"], name="first administrator")
+                _, plain_key = keys.create(connection, tenant="default", scopes=["admin"], name="first administrator")
                 write_private(file, f"{plain_key}\n")  # within the transaction: no key is created that nobody can read
         except (StoreUnavailable, OSError) as error:
             console.print(

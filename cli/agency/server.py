@@ -194,6 +194,7 @@ class BoundedProtocol(H11Protocol):
         return not self._peer or any(ip_address(self._peer) in network for network in self.trusted)
 
     def _check_progress(self) -> None:
+        """Cut the connection if a request arrives too slowly; check again after `check_s` seconds."""
         self._check_timer = self.loop.call_later(self.check_s, self._check_progress)
         incomplete = self.conn.their_state in {h11.IDLE, h11.SEND_BODY}
         waited_s = self.loop.time() - self._waiting_since

@@ -38,8 +38,8 @@ def read_curl(command: str) -> Call:
     """Read a curl command; raise `SpecificationError`, without quoting the command, if it cannot be read."""
     try:
         words = shlex.split(command.replace("\\\n", " "))  # a command may go on after a backslash
-    except ValueError as wrong:
-        raise SpecificationError(f"the curl command cannot be read: {wrong}", "curl") from None
+    except ValueError as error:
+        raise SpecificationError(f"the curl command cannot be read: {error}", "curl") from None
     arguments = _parser().parse_args(words[1:] if words[:1] == ["curl"] else words)
     address = arguments.url or arguments.address
     if address is None:
@@ -206,13 +206,14 @@ def _remove_credentials(call_parts: Json, secret_names: set[str], draft: Draft) 
             continue
         for name in [member for member in members if member in secret_names or _CREDENTIAL.search(member)]:
             value = str(members.pop(name))
-            scheme = _SCHEME.fullmatch(value)
-            draft.secrets.append(scheme[2] if scheme else value)
+            scheme_match = _SCHEME.fullmatch(value)
+            scheme, secret = scheme_match.groups() if scheme_match else (None, value)
+            draft.secrets.append(secret)
             if settings:
                 draft.notes.append(f"{name} looks like a second credential; it was left out, since one is sent")
                 continue
             settings = {"auth": part, "auth_name": name}
-            settings["auth_value"] = f"{scheme[1]} {{secret}}" if scheme else "{secret}"
+            settings["auth_value"] = f"{scheme} {{secret}}" if scheme else "{secret}"
     for path, value in _leaf_values(call_parts["body"]):
         if isinstance(value, str) and len(path) > 1 and _CREDENTIAL.search(str(path[-1])):
             where = ".".join(map(str, path))
@@ -261,6 +262,7 @@ def _find_question_path(leaves: list[tuple[str, Path, Any]], text: str | None) -
 
 
 def _leaf_values(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield every text, number and Boolean in objects and lists, with its path."""
     match value:
         case Mapping():
             for name, member in value.items():
@@ -270,7 +272,7 @@ def _leaf_values(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
                 yield from _leaf_values(member, (*path, index))
         case None:
             return
-        case _ if path:
+        case _ if path:  # a body that is one value has no member to replace
             yield path, value
 
 

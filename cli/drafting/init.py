@@ -119,6 +119,7 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     kind = Kind.LANGUAGE_MODEL if target.settings.get("decision") else target.kind
     # with any other code, no answer came that an expression could read
     reading_settings = settings_that_read(body, kind) if result.code in {None, "bad-json", "wrong-shape"} else {}
+    # a doubt about an answer that was read, or a failure that no other setting corrects
     if result.cause and (result.code is None or not reading_settings):
         raise SpecificationError(f"the trial question failed: {result.cause.rstrip('.')}. {result.remedy}")
     if result.code is not None or target.settings["output"] == "@":  # an expression that reads the answer is kept

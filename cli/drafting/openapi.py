@@ -104,7 +104,7 @@ def _operations(document: Document) -> Iterator[tuple[str, str, Json, Json]]:
 def _server_address(document: Document, operation: Json) -> str:
     servers = members(operation.get("servers") or document.content.get("servers"), "servers")
     first_server = next(iter(servers), {})
-    url = str(first_server.get("url", ""))[:2048]
+    url = str(first_server.get("url", ""))[:2048]  # cut, because variables can make it long
     for name, variable in member(first_server.get("variables"), "servers, variables").items():
         url = url.replace(f"{{{name}}}", str(member(variable, f"variable {name}").get("default", ""))[:200])[:2048]
     if "://" not in url:
@@ -147,7 +147,7 @@ def _add_security(call: Call, document: Document, operation: Json) -> None:
         elif scheme.get("type") in {"http", "oauth2", "openIdConnect"}:
             call.headers["Authorization"] = f"{str(scheme.get('scheme', 'bearer')).capitalize()} {CREDENTIAL}"
         else:
-            continue
+            continue  # a scheme of another type: try the next one
         return
 
 

@@ -29,14 +29,14 @@ def main() -> None:
     module, _, name = sys.argv[1].partition(":")
     try:
         function: Any = reduce(getattr, name.split("."), importlib.import_module(module))
-    except (ModuleNotFoundError, AttributeError) as wrong:
-        sys.exit(f"{sys.argv[1]} is not found from {os.getcwd()}: {wrong}")
+    except (ModuleNotFoundError, AttributeError) as error:
+        sys.exit(f"{sys.argv[1]} is not found from {os.getcwd()}: {error}")
     for line in sys.stdin:
         try:
             arguments = json.loads(line).values()  # in the order of the members
             reply = json.dumps({"output": function(*arguments)}, default=plain)
-        except Exception as wrong:  # noqa: BLE001 - any exception of the function becomes its answer
-            reply = json.dumps({"error": f"{type(wrong).__name__}: {wrong}"})
+        except Exception as error:  # noqa: BLE001 - any exception of the function becomes its answer
+            reply = json.dumps({"error": f"{type(error).__name__}: {error}"})
         answers.write(reply + "\n")
         answers.flush()
 

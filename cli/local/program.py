@@ -52,9 +52,10 @@ class ProgramSettings(PredictorSettings, language_model.LanguageModelSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.python is not None and not all(self.python.partition(":")):
+        if self.python is not None and not all(self.python.partition(":")):  # a module, a colon and a function
             raise SpecificationError("--python takes package.module:function", "python")
-        if (self.python is None) == (not self.command.strip()):
+        has_python, has_command = self.python is not None, bool(self.command.strip())
+        if has_python == has_command:
             raise SpecificationError("give either --python or --command", "command")
         if self.python is None:
             self.arguments  # noqa: B018 - raises for a command that cannot be read
@@ -66,8 +67,8 @@ class ProgramSettings(PredictorSettings, language_model.LanguageModelSettings):
             return [sys.executable, str(Path(function_runner.__file__)), self.python]
         try:
             return shlex.split(self.command)
-        except ValueError as wrong:
-            raise SpecificationError(f"--command cannot be read: {wrong}", "command") from None
+        except ValueError as error:
+            raise SpecificationError(f"--command cannot be read: {error}", "command") from None
 
 
 class Program:
@@ -117,8 +118,8 @@ class Program:
                 start_new_session=True,
                 preexec_fn=ending_with_this_process(),  # noqa: PLW1509 - no lock is taken there
             )
-        except OSError as wrong:
-            cause = f"{PLACE} {self._arguments[0]!r} cannot be started ({wrong.strerror})"
+        except OSError as error:
+            cause = f"{PLACE} {self._arguments[0]!r} cannot be started ({error.strerror})"
             raise CallFailed("unsupported", cause) from None
         weakref.finalize(self, _end_process, process)
         return process

@@ -77,7 +77,9 @@ def _effect_cells(effect_row: Json) -> tuple[str, ...]:
 
 def _probability(p: float) -> str:
     """Format a probability estimated from some thousand draws; never as 0 or 1."""
-    return "< 0.001" if p < 0.001 else "> 0.999" if p > 0.999 else f"{p:.3f}"
+    if p < 0.001:
+        return "< 0.001"
+    return "> 0.999" if p > 0.999 else f"{p:.3f}"
 
 
 def _effect_sentence(comparison: Json) -> str:

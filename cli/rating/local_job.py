@@ -165,7 +165,7 @@ def _new_job(request: Json, method: AnyMethod, vault: Vault) -> NewJob:
         target=target,
         sealed_secret=None,
         experiment=dump_method(method),
-        author=stored_second_service(request),
+        author=stored_second_service(request),  # or the judge
         request_digest=digest_of([target, dump_method(method), request["seed"]]),
         seed=request["seed"],
         nonce=request["nonce"],
@@ -209,7 +209,7 @@ def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, in
         with Progress(SpinnerColumn(), title, *columns, console=notes, transient=True) as bar:
             task = bar.add_task(escape(name), total=expected)
             # the bar is drawn by a thread of its own, and so needs no calls
-            yield lambda answer_count, total: bar.update(task, completed=answer_count, total=total), lambda: None
+            yield (lambda answer_count, total: bar.update(task, completed=answer_count, total=total)), (lambda: None)
         return
     start = time.monotonic()
     progress = {"asked": 0, "total": expected, "printed_at": start}
@@ -222,7 +222,7 @@ def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, in
             line = f"rating {escape_hidden(name)}: {counts} after {now - start:.0f} s"
             notes.print(line, markup=False, soft_wrap=True)
 
-    yield lambda answer_count, total: progress.update(asked=answer_count, total=total), tick
+    yield (lambda answer_count, total: progress.update(asked=answer_count, total=total)), tick
 
 
 def _run_in_thread(work: Any, leaving: Any, tick: Callable[[], None]) -> None:
@@ -256,7 +256,7 @@ def recorded_observations(database: Database, rating: StoredRating) -> Iterator[
     """Read the observations of a rating in the order of its evidence; raise `RecordError` if they do not fit it."""
     with database.read() as connection:
         observation_count = observations.count(connection, rating.job_id)
-        unmasked_rating = rating.seen_by(rating.tenant).rating
+        unmasked_rating = rating.seen_by(rating.tenant).rating  # its owner sees all counts
         unrolling = Unrolling(rated_method(unmasked_rating), unmasked_rating.seed or 0, observation_count)
         while batch := unrolling.advance():
             for start in range(0, len(batch), PROBES_PER_READ):

@@ -46,10 +46,10 @@ def plan_here(arguments: RatingOptions, settings: Settings, service_facts: Servi
     if as_json:
         facts = {"questions_per_call": service.questions_per_call, "first_questions": first_texts[:SHOWN_QUESTIONS]}
         print_json(plan.as_json() | facts)
-        return Exit.UCS
+        return Exit.OK
     title = f"{request['target']['name']} by {method.method}"
     sys.stdout.write("\n".join(map(escape_hidden, _plan_lines(title, plan, service, first_texts))) + "\n")
-    return Exit.UCS
+    return Exit.OK
 
 
 def _plan_lines(title: str, plan: Plan, service: Service, first_texts: list[str]) -> Iterator[str]:

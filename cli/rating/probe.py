@@ -42,7 +42,7 @@ def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_
         print_json(result.as_json())
     else:
         sys.stdout.write("\n".join(map(escape_hidden, _probe_lines(result))) + "\n")
-    return Exit.UCS if result.code is None else Exit.UNAVAILABLE
+    return Exit.OK if result.code is None else Exit.UNAVAILABLE
 
 
 def _questions(request: Json) -> tuple[Any, list[Ask]]:

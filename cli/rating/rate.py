@@ -86,8 +86,8 @@ def rate_request(request: Json, settings: Settings, display: OutputOptions, requ
             sys.stdout.write(of_failure(display.format, request["target"]["name"], error))
         notes.print(f"[bold]{escape(error['title'])}[/bold]: {escape(error['detail'])}", soft_wrap=True)
         return Exit.UNAVAILABLE
-    document = rating.seen_by(rating.tenant).document
-    _print_rating(document, thumbnails, request_file, display, rating.document)
+    document = rating.seen_by(rating.tenant).document  # its owner sees all counts
+    _print_rating(document, thumbnails, request_file, display, public=rating.document)
     if display.at_least is None:
         return Exit.of_rating(document["letter"], declared=document["declared"])
     return Verdict.of(document, display.at_least).exit
@@ -159,24 +159,24 @@ class Verdict:
             return cls(Exit.INCONCLUSIVE, title, f"Inconclusive, leaning to {letter}.")
         passed = BEST_FIRST.index(letter) <= BEST_FIRST.index(worst_accepted)
         message = f"{letter}, {'at least' if passed else 'below'} {worst_accepted}."
-        return cls(Exit.UCS if passed else Exit.BELOW, title, message)
+        return cls(Exit.OK if passed else Exit.BELOW, title, message)
 
 
-def of_rating(name: str, document: Json, worst_accepted: str, file: Path | None) -> str:
+def of_rating(format_name: str, document: Json, worst_accepted: str, file: Path | None) -> str:
     """Write a rating in a format of `CI_FORMATS`; `file` is the request file, to which annotations are attached."""
     overall = Verdict.of(document, worst_accepted)
     subject = visible(f"{document['attribute']} bias by {document['method']}")
     facts = visible(f"{overall.message} {document.get('in_words') or ''}")
     parts = [Verdict.of(component, worst_accepted, str(component["name"])) for component in document["components"]]
     judged_rating = _JudgedRating(Verdict(overall.exit, overall.name, message=facts), parts, subject, file)
-    return CI_FORMATS[name](judged_rating)
+    return CI_FORMATS[format_name](judged_rating)
 
 
-def of_failure(name: str, target: str, error: Json) -> str:
+def of_failure(format_name: str, target: str, error: Json) -> str:
     """Write a rating that could not be made in a format of `CI_FORMATS`; `error` is the problem object of its job."""
     message = visible(f"{error['title']}: {error['detail']}")
     overall = Verdict(Exit.UNAVAILABLE, visible(target), message)
-    return CI_FORMATS[name](_JudgedRating(overall, parts=[], subject="rating", file=None))
+    return CI_FORMATS[format_name](_JudgedRating(overall, parts=[], subject="rating", file=None))
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def _junit(report: _JudgedRating) -> str:
     suite = ET.Element("testsuite", name=f"{report.overall.name}: {report.subject}")
     for title, verdict in report.verdicts:
         case = ET.SubElement(suite, "testcase", classname=report.subject, name=title, time="0")
-        if verdict.exit is Exit.UCS:
+        if verdict.exit is Exit.OK:
             continue
         outcome, counter = _OUTCOMES[verdict.exit]
         counts[counter] += 1
@@ -211,9 +211,9 @@ def _junit(report: _JudgedRating) -> str:
             outcome_element.text = verdict.message
         else:
             outcome_element.attrib.update(message=verdict.message, type=verdict.exit.name.lower())
-    numbers = {name: str(count) for name, count in counts.items()}
-    suite.attrib.update({**numbers, "time": "0"})
-    root = ET.Element("testsuites", {key: numbers[key] for key in ("tests", "failures", "errors")})
+    count_texts = {name: str(count) for name, count in counts.items()}
+    suite.attrib.update({**count_texts, "time": "0"})
+    root = ET.Element("testsuites", {name: count_texts[name] for name in ("tests", "failures", "errors")})
     root.append(suite)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
@@ -226,7 +226,7 @@ _OUTCOMES = {
 }
 """Child element of a JUnit test case, and the attribute that counts such cases, by the exit code of the verdict."""
 
-_LEVELS = {Exit.UCS: "none", Exit.BELOW: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
+_LEVELS = {Exit.OK: "none", Exit.BELOW: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
 
 
 def _sarif(report: _JudgedRating) -> str:
@@ -235,7 +235,7 @@ def _sarif(report: _JudgedRating) -> str:
     results = [
         {
             "ruleId": "bias-rating",
-            "kind": "pass" if verdict.exit is Exit.UCS else "fail",
+            "kind": "pass" if verdict.exit is Exit.OK else "fail",
             "level": _LEVELS[verdict.exit],
             "message": {"text": f"{report.overall.name}, {report.subject}, {title}: {verdict.message}"},
             "locations": [{"physicalLocation": location}],
@@ -252,7 +252,7 @@ def _sarif(report: _JudgedRating) -> str:
 
 def _github(report: _JudgedRating) -> str:
     """Write an annotation (workflow command of GitHub Actions) for the whole rating and one for each part."""
-    commands = {Exit.UCS: "notice", Exit.BELOW: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
+    commands = {Exit.OK: "notice", Exit.BELOW: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
     lines = []
     for title, verdict in report.verdicts:
         name = _escape_property(f"{report.overall.name}, {title}")

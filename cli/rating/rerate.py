@@ -77,8 +77,8 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
         with file.open("rb") as stream:
             export = read_export(stream)
             ledger = [Observation.from_json(leaf) for leaf in export.observations()]
-    except OSError as wrong:
-        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
+    except OSError as error:
+        raise SpecificationError(f"{file} cannot be read: {error.strerror}") from None
     if missing_fields := sorted(NEEDED - set(export.rating)):
         raise SpecificationError(f"the rating in {file} lacks {', '.join(missing_fields)}; it cannot be rated again")
     rating = rating_of(export.unmasked or export.rating)
@@ -89,8 +89,8 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
             continue
         try:
             result.after[methodology.version] = rerate(rating, parse_method(rating.experiment), ledger, methodology)
-        except RecordError as wrong:
-            result.after[methodology.version] = str(wrong)
+        except RecordError as error:
+            result.after[methodology.version] = str(error)
     return _print_results((result,), versions)
 
 
@@ -118,22 +118,22 @@ def _rerate_stored(
     If `skip_unknown`, a version that does not know the method is skipped instead of refused.
     """
     with database.read() as connection:
-        rating = rerated.any_rating(connection, rating_id)
-        if rating is None:
+        stored_rating = rerated.any_rating(connection, rating_id)
+        if stored_rating is None:
             raise UnknownName("rating", rating_id, ("see GET /v1/ratings",))
-    if skip_unknown and rating.method not in methodology.methods:
-        return rating.rating, UNKNOWN_THEN
+    if skip_unknown and stored_rating.method not in methodology.methods:
+        return stored_rating.rating, UNKNOWN_THEN
     try:
         with database.read() as connection:
-            ledger = list(rerated.evidence(connection, rating.job_id))
-        rerating = rerated.recompute(rating, ledger, methodology)
+            ledger = list(rerated.evidence(connection, stored_rating.job_id))
+        rerating = rerated.recompute(stored_rating, ledger, methodology)
     except MethodologyRemoved:
-        return rating.rating, REMOVED
-    except RecordError as wrong:
-        return rating.rating, str(wrong)
+        return stored_rating.rating, REMOVED
+    except RecordError as error:
+        return stored_rating.rating, str(error)
     with database.write() as connection:
-        rerated.keep(connection, rating.id, rerating)
-    return rating.rating, rerating
+        rerated.keep(connection, stored_rating.id, rerating)
+    return stored_rating.rating, rerating
 
 
 def _print_results(results: Sequence[RerateResult], versions: Sequence[Methodology]) -> int:

@@ -90,11 +90,11 @@ def read_checkpoint(path: Path, content: bytes) -> tuple[Checkpoint, list[str]]:
 
 def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rules: LogRules) -> Iterator[Check]:
     """Check that the agency signed a checkpoint, that witnesses cosigned it, and that the log only grew."""
-    checkpoint, lines = read_checkpoint(path, content)
-    yield _check_signed("signature", checkpoint, lines, keys)
+    checkpoint, signature_lines = read_checkpoint(path, content)
+    yield _check_signed("signature", checkpoint, signature_lines, keys)
     missing_witnesses = list[str]()
     for witness in rules.witnesses:
-        cosignature = cosignature_in(checkpoint.text(), lines, witness, is_signature)
+        cosignature = cosignature_in(checkpoint.text(), signature_lines, witness, is_signature)
         if cosignature is None:
             missing_witnesses.append(witness.name)
         else:
@@ -108,9 +108,11 @@ def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rule
     yield Check("says", wrong=None, found=f"the log {checkpoint.origin} has the size {checkpoint.size}")
 
 
-def _check_signed(name: str, checkpoint: Checkpoint, lines: Sequence[str], keys: Mapping[str, bytes]) -> Check:
+def _check_signed(
+    name: str, checkpoint: Checkpoint, signature_lines: Sequence[str], keys: Mapping[str, bytes]
+) -> Check:
     for key_id, key in keys.items():
-        if is_signed_by(checkpoint, lines, key, is_signature):
+        if is_signed_by(checkpoint, signature_lines, key, is_signature):
             return Check(name, wrong=None, found=f"by the key {key_id}")
     fault = f"{name}: no key of the key set signed this checkpoint of {checkpoint.origin}"
     return Check(name, wrong=fault, found="")
@@ -122,15 +124,15 @@ def _check_growth(rules: LogRules, file: Path, checkpoint: Checkpoint, keys: Map
         content = file.read_bytes()[:MOST_NOTE_BYTES]
     except OSError as error:
         raise SpecificationError(f"{file} cannot be read: {error.strerror}") from None
-    earlier, lines = read_checkpoint(file, content)
-    yield _check_signed("kept signature", earlier, lines, keys)
+    earlier, signature_lines = read_checkpoint(file, content)
+    yield _check_signed("kept signature", earlier, signature_lines, keys)
     fault = None
     earlier_title = f"the checkpoint of size {earlier.size} in {file}"
     if earlier.origin != checkpoint.origin:
         fault = f"{file} is a checkpoint of another log, {earlier.origin}"
     elif earlier.size > checkpoint.size:
-        sizes = f"the size {checkpoint.size}, less than {earlier_title}"
-        fault = f"the log has {sizes}: entries were removed, or this one is older"
+        smaller_size = f"the size {checkpoint.size}, less than {earlier_title}"
+        fault = f"the log has {smaller_size}: entries were removed, or this one is older"
     elif earlier.size == checkpoint.size and earlier.root != checkpoint.root:
         fault = f"the log was forked: its root is another than that of {earlier_title}"
     # an empty log is the beginning of any
@@ -228,15 +230,16 @@ def verify_file(
     trusted_keys = None if keys is None else Keys(read_jwks(read_json(keys)), trusted=True)
     try:
         content = file.open("rb")
-    except OSError as wrong:
-        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
+    except OSError as error:
+        raise SpecificationError(f"{file} cannot be read: {error.strerror}") from None
     differences = list[str]()
     try:
         with content:
             for check in _checks(content, file, trusted_keys, replay=replay, log=log, recorded=recorded):
                 mark = "[green]ok [/green]" if check.ok else "[red]NOT[/red]"
                 console.print(f"{mark} {escape(check.name):<24}{escape(check.wrong or check.found)}")
-                differences += [check.wrong] if check.wrong is not None else []
+                if check.wrong is not None:
+                    differences.append(check.wrong)
     except (CertificateError, RecordError) as error:  # differences found before this error are reported as well
         differences.append(str(error))
     if differences:
@@ -247,6 +250,7 @@ def verify_file(
 def _checks(
     content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool, log: LogRules, recorded: RecordedFile | None
 ) -> Iterator[Check]:
+    """Check an export, a certificate, a proof or a checkpoint; refuse options that do not fit it."""
     document = _read_single_document(content)  # each look at the content begins at its start
     content.seek(0)
     is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)

@@ -143,7 +143,7 @@ def check_protocol(name: str | None) -> None:
         return
     known_names = {entry.name for entry in entry_points(group="assay.protocols")}
     package = find_spec("workers")
-    for folder in package.submodule_search_locations or () if package else ():
+    for folder in (package.submodule_search_locations if package else None) or ():
         targets = Path(folder, "targets")
         for source in (*targets.joinpath("protocols").rglob("*.py"), targets / "chain" / "chain.py"):
             known_names.update(_NAMES.findall(source.read_text(encoding="utf-8")))

@@ -76,7 +76,7 @@ def read_request(options: RatingOptions) -> JsonObject:
     # keeps others from finding a random seed by trial (`assay.canonical.commitment_of`)
     request["nonce"] = "" if options.seed is not None or "seed" in document else random_nonce()
     for name, (least, greatest) in BOUNDS.items():
-        if type(request[name]) is not int or not least <= request[name] <= greatest:
+        if type(request[name]) is not int or not least <= request[name] <= greatest:  # a Boolean is no number
             raise OutOfBounds(f"{name} must be a whole number from {least} to {greatest}, not {request[name]!r}", name)
     if options.upload is not None:
         from cli.request.upload import take_upload
@@ -114,11 +114,14 @@ def read_file(file: Path) -> JsonObject:
 
 
 def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: object) -> JsonObject:
+    """Set the fields that have options of their own, and by default the usual method and the attribute gender."""
     experiment["method"] = options.method or experiment.get("method") or _usual_method(kind)
-    given_fields = {*experiment, *({"specification"} if options.specification else ())}
-    if options.attribute or not {"attribute", "specification", "words"} & given_fields:
+    names_attribute = options.specification or {"attribute", "specification", "words"} & experiment.keys()
+    if options.attribute or not names_attribute:
         names = options.attribute or ["gender"]
-        experiment["attribute"] = names if len(names) > 1 else _parse_value("--attribute", "--attribute", names[0])
+        experiment["attribute"] = (
+            names if len(names) > 1 else _parse_value(option="--attribute", key="--attribute", text=names[0])
+        )
     if options.specification:
         experiment["specification"] = options.specification
     if options.languages:

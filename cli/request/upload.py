@@ -52,9 +52,10 @@ def take_upload(file: Path, request: dict[str, Any], **format_options: str | Non
         target["settings"]["upload"] = f"sha256:{digest}"
         request["upload"] = (file, media_type)
         return
-    takers = [method_name(method) for method in every_method() if "records" in {field.name for field in fields(method)}]
-    if (name := request["experiment"]["method"]) not in takers:
-        raise SpecificationError(f"{name} takes no records; use {', '.join(takers)}", "upload")
+    with_records = [method for method in every_method() if "records" in {field.name for field in fields(method)}]
+    names = [method_name(method) for method in with_records]
+    if (name := request["experiment"]["method"]) not in names:
+        raise SpecificationError(f"{name} takes no records; use {', '.join(names)}", "upload")
     try:
         applicable_options = {} if media_type == PARQUET else format_options  # they are of CSV and xlsx
         request["experiment"]["records"] = _records(file, media_type, request, applicable_options)
@@ -67,11 +68,16 @@ def keep_upload(connection: Connection, tenant: str, request: Json) -> None:
     file, media_type = request["upload"]
     if request["target"]["kind"] != Kind.EMBEDDER:
         raise SpecificationError("with the protocol uploaded, --upload must be the vectors of an embedder", "upload")
-    digest = request["target"]["settings"]["upload"]
     with file.open("rb") as content:
-        summary = inspect(content, "embedding", media_type)
-        size = file.stat().st_size
-        upload = NewUpload(tenant, file.name, "embedding", media_type, digest, bytes=size, summary=summary)
+        upload = NewUpload(
+            tenant,
+            file.name,
+            purpose="embedding",
+            media_type=media_type,
+            digest=request["target"]["settings"]["upload"],
+            bytes=file.stat().st_size,
+            summary=inspect(content, "embedding", media_type),
+        )
         uploads.add(connection, upload, content)
 
 

@@ -4,7 +4,7 @@
 the readers of single methods. `index` counts and orders the cases of a rating.
 """
 
-from reports.cases.index import APART, Case, CaseIndex, CaseIndexBuilder
+from reports.cases.index import UNJUDGED_KINDS, Case, CaseIndex, CaseIndexBuilder
 from reports.cases.profiles import ProfileCases
 from reports.cases.questions import QuestionCases
 from reports.cases.reading import KINDS, CaseKind, CaseReader, CaseText, Deciding
@@ -14,8 +14,8 @@ from reports.cases.words import WordCases
 from reports.cases.written import WrittenCases
 
 __all__ = [
-    "APART",
     "KINDS",
+    "UNJUDGED_KINDS",
     "Case",
     "CaseIndex",
     "CaseIndexBuilder",

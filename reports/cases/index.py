@@ -11,7 +11,7 @@ from typing import NamedTuple
 from assay.model import Draw, Observation, Write
 from reports.cases.reading import CANARY, KINDS, CaseKind, CaseReader, CaseReading, Leg, question_key
 
-APART: frozenset[CaseKind] = frozenset({"canary", "written"})
+UNJUDGED_KINDS: frozenset[CaseKind] = frozenset({"canary", "written"})
 """Kinds of cases that are not judged; they are listed after all others."""
 
 
@@ -65,9 +65,9 @@ class CaseIndexBuilder:
 
     def __init__(self, reader: CaseReader) -> None:
         self._reader = reader
-        self._legs: dict[str, list[Leg]] = {}
-        self._written: set[str] = set()
-        self._by_question: dict[int, str] = {}
+        self._legs: dict[str, list[Leg]] = {}  # by the key of their case
+        self._written: set[str] = set()  # keys of cases that the author wrote or drew
+        self._key_of_question: dict[int, str] = {}  # by the hash of the question's text
         self._observation_count = self._copied_count = 0
 
     def add(self, observations: Iterable[tuple[int, Observation]]) -> None:
@@ -79,8 +79,8 @@ class CaseIndexBuilder:
             self._legs.setdefault(key, []).append(leg)
             text = "" if key in self._written else question_key(observation.probe.ask)
             # a question leads to the first case that asks it, but to a trial case only if no other case asks it
-            if text and self._by_question.setdefault(hash(text), key).startswith(CANARY):
-                self._by_question[hash(text)] = key
+            if text and self._key_of_question.setdefault(hash(text), key).startswith(CANARY):
+                self._key_of_question[hash(text)] = key
 
     def finish(self) -> CaseIndex:
         """Let the reader judge every case, and return the cases ordered by weight."""
@@ -94,11 +94,13 @@ class CaseIndexBuilder:
             Case(legs[0].seq, key, tuple(leg.seq for leg in legs), *readings[key], self._weight(readings[key], counts))
             for key, legs in self._legs.items()
         ]
-        cases.sort(key=lambda case: (case.kind in APART, -case.weight, -abs(case.difference or 0.0), case.id))
-        by_question = {question: self._legs[key][0].seq for question, key in self._by_question.items()}
+        # unjudged cases last; else the most telling first
+        cases.sort(key=lambda case: (case.kind in UNJUDGED_KINDS, -case.weight, -abs(case.difference or 0.0), case.id))
+        by_question = {question: self._legs[key][0].seq for question, key in self._key_of_question.items()}
         return CaseIndex(tuple(cases), self._observation_count, self._copied_count, by_question)
 
     def _read_leg(self, seq: int, observation: Observation) -> tuple[str, Leg]:
+        """Return the key of the observation's case, and the parsed observation; an author's work is a case itself."""
         if isinstance(observation.probe.ask, Write | Draw) and not self._reader.target_writes:
             self._written.add(observation.probe.unit)
             return observation.probe.unit, Leg(seq, role="")
@@ -106,6 +108,7 @@ class CaseIndexBuilder:
         return key, self._reader.leg(seq, key, role, observation)
 
     def _weight(self, reading: CaseReading, counts: Mapping[tuple[str | None, int | None], int]) -> float:
+        """Return `Case.weight`; `counts` are the numbers of compared cases by component and step."""
         if self._reader.deciding is None or reading.difference is None:
             return 0.0
         component_name, step = self._reader.deciding

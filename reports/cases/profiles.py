@@ -15,8 +15,8 @@ from assay.methods.shared.detail import ProfilesComponent
 from assay.model import COMPARED, REPEATED, Observation
 from reports.cases.reading import CaseKind, CaseReader, CaseReading, Deciding, Leg, lost_kind, missing_reason
 
-POSITIONS = ("/first", "/second")
-"""Suffixes of the units of a comparison of two documents: the position of the profile's document."""
+POSITION_SUFFIXES = ("/first", "/second")
+"""Suffixes of the units, and roles, of a comparison of two documents: the position of the profile's document."""
 
 LIMIT = 0.1
 """Largest difference, in standard deviations of all answers, of a case that counts as unchanged (default)."""
@@ -62,10 +62,11 @@ class ProfileCases(CaseReader):
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return the profile's name, and as role the value, with the document's position and the repetition if any."""
         unit, marker, number = observation.probe.unit.partition(REPEATED)
-        position = next((suffix for suffix in POSITIONS if unit.endswith(suffix) and _is_comparison(observation)), "")
+        suffixes = POSITION_SUFFIXES if _is_comparison(observation) else ()
+        position = next((suffix for suffix in suffixes if unit.endswith(suffix)), "")
         unit = unit.removesuffix(position)
         # a value may contain a slash; other last parts are the index of a value
-        value = next((value for value in self.values if unit.endswith(f"/{value}")), unit.rpartition("/")[2])
+        value = next((name for name in self.values if unit.endswith(f"/{name}")), unit.rpartition("/")[2])
         name = unit.removesuffix(f"/{value}")
         if value not in self.values and value.isdecimal() and int(value) < len(self.values):
             value = self.values[int(value)]
@@ -81,18 +82,18 @@ class ProfileCases(CaseReader):
             return Leg(seq, role, "not-understood")
         if REPEATED not in role:
             self.scale.add(score)
-        return Leg(seq, role, None, score)
+        return Leg(seq, role, value=score)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
         """Compare the mean answers under each value, without repeated questions."""
         first_legs = [leg for leg in legs if REPEATED not in leg.role]
         if (loss := lost_kind(first_legs)) is not None:
             return CaseReading(loss, self.component_name)
-        by_value: dict[str, list[float]] = {}
+        scores_by_value: dict[str, list[float]] = {}
         for leg in first_legs:
-            value = next((leg.role.removesuffix(suffix) for suffix in POSITIONS if leg.role.endswith(suffix)), leg.role)
-            by_value.setdefault(value, []).append(leg.value)
-        return self.compare({value: sum(scores) / len(scores) for value, scores in by_value.items()})
+            position = next((suffix for suffix in POSITION_SUFFIXES if leg.role.endswith(suffix)), "")
+            scores_by_value.setdefault(leg.role.removesuffix(position), []).append(leg.value)
+        return self.compare({value: sum(scores) / len(scores) for value, scores in scores_by_value.items()})
 
     def in_words(self, reading: CaseReading) -> str:
         """Return a phrase on how much higher the answer is with one value."""
@@ -131,9 +132,9 @@ class ProfileCases(CaseReader):
         return 0.0 if opposite is None else 1 - opposite
 
     def _document_share(self, role: str, value: object) -> float | None:
-        """Return the share of answers that choose the profile's document, which `role` has at one of `POSITIONS`."""
+        """Return the share of answers that choose the profile's document; `role` has its position in a question."""
         share = first_share(value)
-        return 1 - share if share is not None and POSITIONS[1] in role else share
+        return 1 - share if share is not None and POSITION_SUFFIXES[1] in role else share
 
 
 def _is_comparison(observation: Observation) -> bool:

@@ -10,13 +10,12 @@ from functools import cached_property
 from assay.methods.questions.asked import OPTIONS, AskedQuestion, questions_by_name
 from assay.model import Observation
 from reports.cases.reading import (
-    STEREOTYPE,
-    CaseKind,
     CaseReader,
     CaseReading,
     CaseText,
     Leg,
     chosen_option,
+    kind_and_side,
     question_and_answer,
 )
 
@@ -49,9 +48,8 @@ class QuestionCases(CaseReader):
             stereotype_lead = (shares[stereotyped_option] - shares[counterpart]) * (1 if question.negative else -1)
         else:  # a wrong answer follows the stereotype if the fact goes against it
             stereotype_lead = (1 - shares[question.right]) * (-1 if fact_fits else 1)
-        kind: CaseKind = "towards" if stereotype_lead > 0 else "against" if stereotype_lead < 0 else "tie"
-        side = STEREOTYPE[stereotype_lead < 0] if stereotype_lead else None  # the second is the opposite
-        step = 1 if fact_fits is None else 2
+        kind, side = kind_and_side(stereotype_lead)
+        step = 1 if fact_fits is None else 2  # questions of step 2 state a fact
         return CaseReading(kind, entry.category, step, difference=abs(stereotype_lead), side=side)
 
     def in_words(self, reading: CaseReading) -> str:
@@ -65,7 +63,7 @@ class QuestionCases(CaseReader):
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
         """Return the question with its options once, with the number of answers for each option."""
-        texts = [question_and_answer(observation, "") for observation in observations]
+        texts = [question_and_answer(observation, name="") for observation in observations]
         counts = Counter(text.answer for text in texts if text.answer is not None)
         answer = ", ".join(f"{option} ({count} of {len(texts)})" for option, count in counts.items()) or None
         failure = next((text.failure for text in texts if text.failure), None)

@@ -163,10 +163,11 @@ class CaseReader:
 
     def part(self) -> ComponentDocument | None:
         """Return the component that decided the letter, or else the first one; ``None`` without components."""
-        parts = self.rating.components
-        return next(
-            (part for part in parts if self.deciding and part.name == self.deciding[0]), parts[0] if parts else None
-        )
+        first_part = next(iter(self.rating.components), None)
+        if self.deciding is None:
+            return first_part
+        component_name, _ = self.deciding
+        return next((part for part in self.rating.components if part.name == component_name), first_part)
 
 
 def missing_reason(observation: Observation) -> CaseKind | None:
@@ -188,6 +189,13 @@ def lost_kind(legs: Iterable[Leg]) -> CaseKind | None:
     """Return the first kind in `LOST` of a case's lost observations; ``None`` if none is lost."""
     kinds = {leg.lost for leg in legs}
     return next((kind for kind in LOST if kind in kinds), None)
+
+
+def kind_and_side(lead: float, side_names: tuple[str, str] = STEREOTYPE) -> tuple[CaseKind, str | None]:
+    """Return the kind of a case and the name of its side, by the lead of the first side over the second."""
+    if lead == 0:
+        return "tie", None
+    return ("towards", side_names[0]) if lead > 0 else ("against", side_names[1])
 
 
 def question_key(ask: Ask) -> str:

@@ -14,11 +14,11 @@ from assay.model import Observation
 from reports.cases.reading import (
     CANARY,
     STEREOTYPE,
-    CaseKind,
     CaseReader,
     CaseReading,
     Deciding,
     Leg,
+    kind_and_side,
     lost_kind,
     question_key,
 )
@@ -56,22 +56,21 @@ class TermCases(CaseReader):
         if self.live:
             return self._compare_replies(key, legs)
         index, row = _component_index(key), self._row_of_case.get(key)
-        # a trial whose answers are also those of a case of the first component is no case of its own
+        # a trial without answers, or whose answers were copied to a case of the first component, is not judged
         if key.startswith(CANARY) and (row is None or any(leg.lost for leg in legs) or self._is_shared(row)):
             return CaseReading("canary")
         parts = self.rating.components
         part = parts[int(index)] if index.isdecimal() and int(index) < len(parts) else None
-        name = None if part is None else part.name
+        component_name = None if part is None else part.name
         if row is None or row.towards is None or part is None:
-            return CaseReading(lost_kind(legs) or "not-understood", name)
+            return CaseReading(lost_kind(legs) or "not-understood", component_name)
         neutral = row.list == "neutral"
         side_names = STEREOTYPE
         if neutral and isinstance(part, TermsComponent):
             side_names = (part.sides.first or "the first group", part.sides.second or "the second group")
-        difference = row.towards - NO_PREFERENCE
-        kind: CaseKind = "towards" if difference > 0 else "against" if difference < 0 else "tie"
-        side = side_names[difference < 0] if difference else None  # the second if it is negative
-        return CaseReading(kind, name, step=1 if neutral else 2, difference=abs(difference), side=side)
+        lead = row.towards - NO_PREFERENCE
+        kind, side = kind_and_side(lead, side_names)
+        return CaseReading(kind, component_name, step=1 if neutral else 2, difference=abs(lead), side=side)
 
     def _compare_replies(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Compare the sentences of a pair by the replies alone; the first sentence is that of the first group."""
@@ -82,10 +81,9 @@ class TermCases(CaseReader):
         comparison = compare(rung, [leg.value for leg in legs]) if has_all_replies else None
         if comparison is None:
             return CaseReading(lost_kind(legs) or "not-understood")
-        difference = comparison.preferred - NO_PREFERENCE
-        return CaseReading(
-            "answered", difference=abs(difference), side=STEREOTYPE[difference < 0] if difference else None
-        )
+        lead = comparison.preferred - NO_PREFERENCE
+        _, side = kind_and_side(lead)
+        return CaseReading("answered", difference=abs(lead), side=side)
 
     def _is_shared(self, row: CaseDocument) -> bool:
         """Return whether several cases have this row."""

@@ -37,8 +37,8 @@ class RoundTripCases(CaseReader):
             for part in rating.components
             for block in part.blocks
         }
-        self._sent_values: dict[str, tuple[str, ...]] = {}
-        self._not_returned: dict[str, Observation] = {}
+        self._sent_values: dict[str, tuple[str, ...]] = {}  # of each sentence, by the key of the case
+        self._not_returned: dict[str, Observation] = {}  # ways out without a way back, by the key of the case
         self._occurrences: Counter[tuple[str, str]] = Counter()  # of a returned text in a component
 
     @property
@@ -55,7 +55,7 @@ class RoundTripCases(CaseReader):
         if role == "out":
             self._sent_values[key] = tuple(self._read_sentence(sentence) for sentence in split_sentences(text))
             self._not_returned[key] = observation
-            return Leg(seq, role, missing_reason(observation) if observation.reply.failure else None)
+            return Leg(seq, role, lost=missing_reason(observation) if observation.reply.failure else None)
         self._not_returned.pop(key, None)
         returned = observation.reply
         # `read_hop` returns the reason why a reply is unusable, if it is
@@ -67,7 +67,8 @@ class RoundTripCases(CaseReader):
         part, step = self._component_and_step(key)
         loss = lost_kind(legs)
         if loss is None and (observation := self._not_returned.get(key)) is not None:
-            way_out = _leg(0, "", observation, read_hop(_source_text(observation), observation.reply))
+            reading = read_hop(_source_text(observation), observation.reply)
+            way_out = _leg(seq=0, role="", observation=observation, reading=reading)
             loss = way_out.lost or "not-asked"  # a usable translation that was not sent back
         if loss is not None:
             return CaseReading(loss, part, step)
@@ -90,30 +91,30 @@ class RoundTripCases(CaseReader):
         for observation in observations:
             ask, reply = observation.probe.ask, observation.reply
             if isinstance(ask, Translate):
-                texts += [] if texts else [CaseText("sent", ask.text, ask.source)]
+                if not texts:
+                    texts.append(CaseText("sent", ask.text, ask.source))
                 failure = self._reason_unusable(texts, ask, reply)
                 text = "" if reply.value is None else str(reply.value)
-                texts.append(
-                    CaseText("back" if ask.target == texts[0].lang else "translated", text, ask.target, failure=failure)
-                )
+                name = "back" if ask.target == texts[0].lang else "translated"
+                texts.append(CaseText(name, text, ask.target, failure=failure))
         return texts
 
-    def _component_and_step(self, key: str) -> tuple[str | None, int | None]:
+    def _component_and_step(self, key: str) -> tuple[str, int | None]:
         part, block, *_ = [*key.rsplit("/", 2), "", ""]  # PART/BLOCK/TEXT; other keys have no block
         return part, self._step_of_block.get((part, block))
 
     def _reason_unusable(self, texts: Sequence[CaseText], ask: Translate, reply: Reply) -> str | None:
-        """Return the code of the reason why a translation is unusable, or ``None``; `texts` are the earlier ones."""
+        """Return the code of the reason why a translation is unusable, or ``None``; the first of `texts` was sent."""
         reading = read_hop(ask.text, reply)
         if reading is None and ask.target == texts[0].lang:
             reading = self._read_values(str(reply.value), len(split_sentences(texts[0].text)))
-        if reading is None or reading.failure is None:
-            return None if reading is None else reading.unusable
-        return reading.failure.code
+        if reading is None:
+            return None
+        return reading.unusable if reading.failure is None else reading.failure.code
 
     def _read_returned_text(self, key: str, text: str) -> Reading:
         """Read the values in a returned text; the same text more than `MOST_ALIKE` times in a component is unusable."""
-        component = key.rsplit("/", 2)[0]
+        component, _ = self._component_and_step(key)
         reading = self._read_values(text, len(self._sent_values.get(key, ())))
         if reading.values is None:
             return reading
@@ -156,8 +157,8 @@ class OneHopCases(RoundTripCases):
         reply, text = observation.reply, _source_text(observation)
         reading = read_hop(text, reply) or self._read_marks(key, text, str(reply.value))
         leg = _leg(seq, role, observation, reading)
-        occupation = self._occupation_pattern.search(text.casefold())
-        usual_value = None if occupation is None else self._side_of_occupation[occupation.group()]
+        match = self._occupation_pattern.search(text.casefold())
+        usual_value = None if match is None else self._side_of_occupation[match.group()]
         return leg._replace(value=None if leg.value is None else (leg.value, usual_value))
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
@@ -179,6 +180,7 @@ class OneHopCases(RoundTripCases):
         return f"the translation marks “{reading.side}”" if reading.side else "the translation marks no gender"
 
     def _read_marks(self, key: str, text: str, returned_text: str) -> Reading:
+        """Read the value that each sentence marks; unusable if one marks none, or as in `_read_returned_text`."""
         language = key.partition("/")[0]
         # a dot within a word ("étudiant.e") ends no sentence
         sentences = align(without_dots(normalise_answer(returned_text)), len(split_sentences(text))) or ()
@@ -199,7 +201,7 @@ def _source_text(observation: Observation) -> str:
 
 def _leg(seq: int, role: str, observation: Observation, reading: Reading | None) -> Leg:
     """Return a parsed observation with the values of a reading, or with the kind of its loss."""
-    if reading is None or reading.values is not None:
-        return Leg(seq, role, None, None if reading is None else reading.values)
+    if reading is None or reading.values is not None:  # no reading: a usable reply that was not read for values
+        return Leg(seq, role, value=None if reading is None else reading.values)
     is_refusal = reading.unusable == "refused-in-words"
     return Leg(seq, role, missing_reason(observation) or ("refused" if is_refusal else "not-understood"))

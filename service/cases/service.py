@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from assay.model import Look
-from reports.cases import APART, Case, CaseIndex, CaseIndexBuilder, CaseReader
+from reports.cases import UNJUDGED_KINDS, Case, CaseIndex, CaseIndexBuilder, CaseReader
 from reports.cases.reading import CaseReading
 from reports.reading import case_reader, deciding_reader
 from service.cases.schemas import CaseOrderQuery, CaseQuery, CaseTextView, CaseView
@@ -52,7 +52,7 @@ def cases_of(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Ca
     cases = index.recorded if query.order == "recorded" else index.cases
     if query.kind is not None:
         return [case for case in cases if case.kind == query.kind]
-    return [case for case in cases if case.kind not in APART]  # those kinds are not judged
+    return [case for case in cases if case.kind not in UNJUDGED_KINDS]
 
 
 def total_of(index: CaseIndex, query: CaseQuery) -> int | None:

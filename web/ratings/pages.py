@@ -12,7 +12,7 @@ from assay.document import Json, JsonObject
 from assay.explain import Vocabulary
 from assay.methods import method_of
 from reports import outline
-from reports.cases import APART, KINDS
+from reports.cases import KINDS, UNJUDGED_KINDS
 from reports.embeds import EMBEDS
 from reports.regulators import AUDIT_FILES
 from reports.view import Effect
@@ -88,7 +88,7 @@ async def evidence(visit: Visit) -> Response:
         asked=filters,
         address=partial(address_of, rating.base, filters),
         kinds=KINDS,
-        apart=APART,
+        apart=UNJUDGED_KINDS,
         next=visit.older(page),
     )
 

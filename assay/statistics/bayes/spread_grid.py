@@ -87,7 +87,7 @@ class Cells:
         """
         counts, centre, between = (moment[:, None, None] for moment in self._moments_by_size())  # axes: size, s, t
         v = sigma[None, :, None] ** 2 / self.sizes[:, None, None] + tau**2
-        w = counts / v
+        w = counts / v  # 1 / v for each cell, summed over the cells of a size
         total = w.sum(axis=0)
         m = (w * centre).sum(axis=0) / total
         squares = (between / v + w * (centre - m) ** 2).sum(axis=0)
@@ -192,49 +192,46 @@ class SpreadGrid:
             Connections that share one sigma; there is some variance in every one.
         """
         widest_tau = LogAxis(math.log(SMALLEST_SPREAD), math.log(LARGEST_SPREAD), NARROWING_POINTS)
-        sigma, taus = _widest_sigma(connections), (widest_tau,) * len(connections)
+        axes = [_widest_sigma(connections), *(widest_tau for _ in connections)]  # of sigma, then of each tau
         for _ in range(MAX_NARROWINGS):
-            earlier_axes = (sigma, *taus)
-            sigma, *narrowed_taus = cls._tabulate(sigma, taus, connections, prior).narrow()
-            taus = tuple(narrowed_taus)
-            if all(axis.step > earlier.step / 2 for axis, earlier in zip((sigma, *taus), earlier_axes, strict=True)):
+            earlier_axes, axes = axes, cls._tabulate(axes, connections, prior).narrow()
+            # no axis was halved, so another pass would hardly narrow them
+            if all(axis.step > earlier.step / 2 for axis, earlier in zip(axes, earlier_axes, strict=True)):
                 break
-        sigma = LogAxis(sigma.low, sigma.high, SIGMA_POINTS)
-        taus = tuple(LogAxis(axis.low, axis.high, TAU_POINTS) for axis in taus)
-        return cls._tabulate(sigma, taus, connections, prior)
+        points = [SIGMA_POINTS, *(TAU_POINTS for _ in connections)]
+        final_axes = [LogAxis(axis.low, axis.high, count) for axis, count in zip(axes, points, strict=True)]
+        return cls._tabulate(final_axes, connections, prior)
 
     @classmethod
-    def _tabulate(
-        cls, sigma: LogAxis, taus: tuple[LogAxis, ...], connections: Sequence[Cells], prior: Priors
-    ) -> SpreadGrid:
-        sigmas = sigma.values
+    def _tabulate(cls, axes: Sequence[LogAxis], connections: Sequence[Cells], prior: Priors) -> SpreadGrid:
+        """Compute the density at the points of the `axes`: sigma's, then that of each connection's tau."""
+        sigma_axis, *tau_axes = axes
+        sigma = sigma_axis.values
         df, within = sum(cells.df for cells in connections), sum(cells.within for cells in connections)
         # 1 - df instead of -df, and log(tau) below, because the density is over log(sigma) and log(tau) (Jacobians)
-        log_sigma = (1 - df) * np.log(sigmas) - within / (2 * sigmas**2) - prior.residual_rate * sigmas
+        sigma_density = (1 - df) * np.log(sigma) - within / (2 * sigma**2) - prior.residual_rate * sigma  # logarithm
         log_tau = []
-        for axis, cells in zip(taus, connections, strict=True):
+        for axis, cells in zip(tau_axes, connections, strict=True):
             tau = axis.values
-            log_density = cells.log_evidence(sigmas, tau, prior) + (np.log(tau) - prior.spread_rate * tau)
+            log_density = cells.log_evidence(sigma, tau, prior) + (np.log(tau) - prior.spread_rate * tau)
             log_integral = _log_sum(log_density) + math.log(axis.step)
-            log_sigma = log_sigma + log_integral
+            sigma_density = sigma_density + log_integral
             log_tau.append(log_density - (log_integral - math.log(axis.step))[:, None])  # each row sums to 1
-        return cls(sigma, taus, log_sigma, tuple(log_tau))
+        return cls(sigma_axis, tuple(tau_axes), log_sigma=sigma_density, log_tau=tuple(log_tau))
 
     def narrow(self) -> list[LogAxis]:
         """Return the narrowed axes: sigma's by its marginal density, each tau's by its largest density over sigma."""
-        taus = (
-            axis.narrow((self.log_sigma[:, None] + table).max(axis=0))
-            for axis, table in zip(self.taus, self.log_tau, strict=True)
-        )
-        return [self.sigma.narrow(self.log_sigma), *taus]
+        joint_densities = (self.log_sigma[:, None] + log_tau for log_tau in self.log_tau)  # logarithms
+        narrowed = (axis.narrow(joint.max(axis=0)) for axis, joint in zip(self.taus, joint_densities, strict=True))
+        return [self.sigma.narrow(self.log_sigma), *narrowed]
 
     def draw(self, rng: np.random.Generator, draws: int) -> tuple[Floats, list[Floats]]:
         """Draw sigma, and each connection's tau given sigma; all of shape (draws,)."""
         first_rows = np.zeros(draws, dtype=np.int64)  # the table of sigma has one row
         sigma_indices = _draw_points(self.log_sigma[None, :] - self.log_sigma.max(), first_rows, rng)
         taus = [
-            axis.draw_in(_draw_points(table, sigma_indices, rng), rng)
-            for axis, table in zip(self.taus, self.log_tau, strict=True)
+            axis.draw_in(_draw_points(log_tau, sigma_indices, rng), rng)
+            for axis, log_tau in zip(self.taus, self.log_tau, strict=True)
         ]
         return self.sigma.draw_in(sigma_indices, rng), taus
 

@@ -174,7 +174,7 @@ def _log_density_along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[
     slope = np.asarray(surrogate.weights @ prior.factor)
     steepness = float(np.linalg.norm(slope))
     constant = float(surrogate.weights @ prior.mean + surrogate.constant)
-    # at the mode the gradients of the logit and of the prior cancel
+    # at the mode the gradients of the logit and the prior cancel; it is below `steepness`, because `expit` is below 1
     mode = brentq(lambda x: x - steepness * special.expit(-(steepness * x + constant)), 0.0, steepness, maxiter=1000)
     points = mode + GRID
     return slope, points, special.log_expit(steepness * points + constant) - points**2 / 2

@@ -55,7 +55,8 @@ def draw_transitions(counts: ArrayLike, rng: np.random.Generator, draws: int = 2
         If a count is negative.
     """
     observed = np.asarray(counts, dtype=float)
-    if observed.ndim != 2 or observed.size == 0 or not np.isfinite(observed).all() or (observed < 0).any():
+    is_table = observed.ndim == 2 and observed.size > 0 and np.isfinite(observed).all()
+    if not is_table or (observed < 0).any():
         raise OutOfBounds(f"a table (rows, outputs) of non-negative counts is needed, not {observed.tolist()}")
     return np.stack([rng.dirichlet(row, draws) for row in observed + 1.0 / observed.shape[1]], axis=1)
 
@@ -102,18 +103,18 @@ def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *,
         Declared distributions of the blocks of each step.
     """
     value_transitions = transitions[:, :, :-1] if neutral else transitions
-    targets = pad_to(unbiased, value_transitions.shape[2])
+    fair = pad_to(unbiased, value_transitions.shape[2])
     step_1, step_2 = (
-        _worst_distances(outputs_under(value_transitions, blocks), targets, neutral) for blocks in (unbiased, biased)
+        _worst_distances(outputs_under(value_transitions, blocks), fair, neutral) for blocks in (unbiased, biased)
     )
     return StepEffects(step_1, step_2)
 
 
-def _worst_distances(outputs: Floats, targets: Floats, neutral: bool) -> Floats:
-    """Half the L1 distance to the nearest of the targets (m, k), for the worst block; shape (draws,)."""
+def _worst_distances(outputs: Floats, fair: Floats, neutral: bool) -> Floats:
+    """Half the L1 distance to the nearest of the `fair` distributions (m, k), for the worst block; shape (draws,)."""
     total_share = outputs.sum(axis=2, keepdims=True) if neutral else 1.0  # g of `step_effects`
-    # looping over the targets keeps the largest array at the shape (draws, blocks, k)
-    distances = [0.5 * np.abs(outputs - total_share * target).sum(axis=2) for target in targets]
+    # looping over `fair` keeps the largest array at the shape (draws, blocks, k)
+    distances = [0.5 * np.abs(outputs - total_share * fair_shares).sum(axis=2) for fair_shares in fair]
     return np.asarray(np.minimum.reduce(distances).max(axis=1), dtype=float)
 
 

@@ -168,7 +168,7 @@ def _means_and_words(first: ArrayLike, second: ArrayLike, words: ArrayLike, *, l
 TIE = 1e-9
 """Relative difference at which the first two principal components count as equally strong."""
 
-NOTHING = 1e-12
+ROUNDING_DIFFERENCE = 1e-12
 """Largest difference of unit vectors that counts as rounding."""
 
 
@@ -209,14 +209,15 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> Embedd
     # Centring each pair on its own mean leaves plus and minus half its difference, so the principal components are
     # those of the differences about zero, not about their mean.
     _, singular_values, directions = np.linalg.svd(differences, full_matrices=False)
-    if singular_values[0] <= NOTHING:
+    if singular_values[0] <= ROUNDING_DIFFERENCE:
         raise ZeroVariance("both words of every pair point the same way, so that there is no direction between them")
     if singular_values.size > 1 and singular_values[1] >= singular_values[0] * (1 - TIE):
         raise EvidenceError("two directions explain the pairs equally well; more pairs would single one out")
     towards_first = directions[0] * (1 if (differences @ directions[0]).sum() >= 0 else -1)
-    shifts = cosines(as_vectors(words, "the words", dims=a.shape[1]), towards_first[None, :])[:, 0]
-    share = float(singular_values[0] ** 2 / (singular_values**2).sum())
-    return EmbeddingMeasure(float(np.abs(shifts).mean()), by_word=tuple(shifts.tolist()), c=1.0, explained=share)
+    word_cosines = cosines(as_vectors(words, "the words", dims=a.shape[1]), towards_first[None, :])[:, 0]
+    explained = float(singular_values[0] ** 2 / (singular_values**2).sum())
+    value, by_word = float(np.abs(word_cosines).mean()), tuple(word_cosines.tolist())
+    return EmbeddingMeasure(value, by_word=by_word, c=1.0, explained=explained)
 
 
 def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:
@@ -234,10 +235,8 @@ def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLi
 
     Raises
     ------
-    OutOfBounds
-        If `first` and `second` differ in size, or the vectors differ in length.
-    TooFewObservations
-        If a set is empty.
+    OutOfBounds, TooFewObservations
+        As for `direct_bias`.
     EvidenceError
         If both words of a pair have the same vector, or a number is not finite.
 

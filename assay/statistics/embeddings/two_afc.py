@@ -76,12 +76,9 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
     first_vectors, second_vectors, concept_vectors = (
         np.asarray(vectors, dtype=float) for vectors in (first, second, concepts)
     )
-    if (
-        first_vectors.shape != second_vectors.shape
-        or first_vectors.ndim != 2
-        or concept_vectors.ndim != 2
-        or first_vectors.shape[1] != concept_vectors.shape[1]
-    ):
+    are_pairs = first_vectors.shape == second_vectors.shape
+    are_matrices = first_vectors.ndim == concept_vectors.ndim == 2
+    if not are_pairs or not are_matrices or first_vectors.shape[1] != concept_vectors.shape[1]:
         raise OutOfBounds(
             "first and second cues must be matrices of equal shape, with as many columns as the concepts; got shapes "
             f"{first_vectors.shape}, {second_vectors.shape} and {concept_vectors.shape}"
@@ -131,20 +128,23 @@ def summarise(points: ArrayLike, half_points: ArrayLike, rng: np.random.Generato
     point_table = np.atleast_2d(np.asarray(points, dtype=float))
     if point_table.size == 0:
         raise TooFewObservations("no replicate has a point of subjective equality")
-    replicates = point_table.mean(axis=1) if len(point_table) > 1 else point_table[0]
+    independent_points = point_table.mean(axis=1) if len(point_table) > 1 else point_table[0]
     corpus_points = np.asarray(half_points, dtype=float).ravel()
     spread = float(corpus_points.std(ddof=1)) if corpus_points.size > 1 else 0.0
     curve = (corpus_points[:, None] <= np.asarray(levels, dtype=float)).mean(axis=0)
-    if replicates.size > 1:
-        pse = _mean_interval(replicates, rng)
+    if independent_points.size > 1:
+        pse = _mean_interval(independent_points, rng)
     else:
-        pse = Interval(float(replicates[0]), *(float(replicates[0]) + sign * NORMAL_975 * spread for sign in (-1, 1)))
-    return Subject(pse, spread, JND_75 * spread, tuple(curve.tolist()))
+        (point,) = independent_points.tolist()
+        pse = Interval(point, low=point - NORMAL_975 * spread, high=point + NORMAL_975 * spread)
+    return Subject(pse, jnd=spread, jnd_75=JND_75 * spread, curve=tuple(curve.tolist()))
 
 
 def _mean_interval(values: Floats, rng: np.random.Generator) -> Interval:
+    """Return the mean with its bootstrap interval, with both corrections of the notes on `summarise`."""
     centre, n = float(values.mean()), len(values)
     deviations = values[rng.integers(n, size=(DRAWS, n))].mean(axis=1) - centre
-    tails = np.sqrt((n - 1) / special.chdtri(n - 1, rng.random(DRAWS)))  # turn normal draws into Student's t
-    low, high = np.quantile(centre + deviations * math.sqrt(n / (n - 1)) * tails, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    t_factors = np.sqrt((n - 1) / special.chdtri(n - 1, rng.random(DRAWS)))  # turn normal draws into Student's t
+    means = centre + deviations * math.sqrt(n / (n - 1)) * t_factors
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(centre, float(low), float(high), LEVEL)

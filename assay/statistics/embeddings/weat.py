@@ -101,7 +101,8 @@ def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTe
         upper_tail = halves.count_reaching(distance)
         lower_tail = partitions - halves.count_reaching(-distance, strict=True)
         two_sided = upper_tail + lower_tail
-    return PartitionTest(one_sided / partitions, two_sided / partitions, strict / partitions, "exact", partitions)
+    p_one_sided, p_two_sided, p_strict = (count / partitions for count in (one_sided, two_sided, strict))
+    return PartitionTest(p_one_sided, p_two_sided, p_strict, p_method="exact", partitions=partitions)
 
 
 class _Halves:
@@ -143,7 +144,8 @@ def _sample_partitions(values: Floats, size: int, observed: float, rng: np.rando
         farther_count += int((np.abs(sums) >= abs(observed) - SLACK).sum())
     one_sided, two_sided = ((count + 1) / (DRAWS + 1) for count in (larger_count, farther_count))
     errors = (math.sqrt(share * (1 - share) / DRAWS) for share in (one_sided, two_sided))
-    return PartitionTest(one_sided, two_sided, None, "monte-carlo", DRAWS, *errors)
+    p_strict = None  # only counted partitions have it
+    return PartitionTest(one_sided, two_sided, p_strict, "monte-carlo", DRAWS, *errors)
 
 
 MIN_TARGET_WORDS = 2
@@ -169,12 +171,7 @@ class Weat:
 
 
 def cosines(first: ArrayLike, second: ArrayLike) -> Floats:
-    """Compute the cosine of every vector of one set with every vector of another.
-
-    Returns
-    -------
-    ndarray, shape (n, m)
-        In [-1, 1].
+    """Compute the cosine of every vector of one set with every vector of another; shape (n, m), in [-1, 1].
 
     Raises
     ------
@@ -191,17 +188,9 @@ def cosines(first: ArrayLike, second: ArrayLike) -> Floats:
 
 
 def associations(targets: ArrayLike, first: ArrayLike, second: ArrayLike) -> Floats:
-    """Return s(t, A, B) of each target: its mean cosine with A less its mean cosine with B.
+    """Return s(t, A, B) of each target: its mean cosine with A less its mean cosine with B; shape (targets,).
 
-    Returns
-    -------
-    ndarray, shape (targets,)
-        In [-2, 2].
-
-    Raises
-    ------
-    OutOfBounds, TooFewObservations, EvidenceError
-        As for `cosines`.
+    The numbers are in [-2, 2]; the errors are those of `cosines`.
     """
     return np.asarray(cosines(targets, first).mean(axis=1) - cosines(targets, second).mean(axis=1), dtype=float)
 
@@ -329,8 +318,9 @@ def null_check(effect: float, words: int) -> NullCheck:
     if not abs(effect) <= MAX_SIZE:  # `not <=` also refuses NaN
         raise OutOfBounds(f"an effect size lies between -{MAX_SIZE:g} and {MAX_SIZE:g}, not at {effect}", "effect")
     ddof0, ddof1 = (_chance_of_larger_share(words / 2 * effect**2 / (2 * words - ddof), words) for ddof in (0, 1))
-    # for single words, the contrast has a squared length of 2 instead of 2 / words
-    return NullCheck(effect, words, ddof0, ddof1, _chance_of_larger_share(effect**2 / 2 / (2 * words - 1), words))
+    # by mistake, single words were compared: that contrast has a squared length of 2 instead of 2 / words
+    first_words = _chance_of_larger_share(effect**2 / 2 / (2 * words - 1), words)
+    return NullCheck(effect, words, p_ddof0=ddof0, p_ddof1=ddof1, p_first_words=first_words)
 
 
 def _chance_of_larger_share(share: float, words: int) -> float:

@@ -87,10 +87,10 @@ def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
     """
     numbers, counts = np.unique(outputs, return_counts=True)
     is_common = counts >= COMMON * outputs.size
-    rare = counts[~is_common]
-    # if the outputs are counts or marks, most numbers are common, and the remaining ones are not amounts
-    is_discrete = counts[is_common].sum() >= MOSTLY * outputs.size and rare.max(initial=0) < COMMON * rare.sum()
-    left_out = numbers[is_common if is_discrete else counts >= MOSTLY * outputs.size]
+    other_counts, many = counts[~is_common], MOSTLY * outputs.size
+    # of counts or marks, some of the other numbers are common too: these are not amounts
+    others_are_amounts = counts[is_common].sum() >= many and other_counts.max(initial=0) < COMMON * other_counts.sum()
+    left_out = numbers[is_common if others_are_amounts else counts >= many]
     positive = np.asarray(((outputs > 0) & ~np.isin(outputs, left_out)).all(axis=1))
     not_separable = (outputs < 0).mean() > NEGATIVE or positive.all() or positive.sum() < LEAST_AMOUNTS
     if not_separable or not _needs_log_scale(outputs[positive]):
@@ -104,7 +104,7 @@ def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
 
     `delta` is the tolerance, and `deviation` the standard deviation of the outputs on the scale.
     """
-    limit = delta / USUAL * math.log(RATIO) / deviation
+    limit = delta / USUAL * math.log(RATIO) / deviation  # at the usual tolerance a ratio of `RATIO`
     return limit if scale == "log" and limit < delta else None
 
 

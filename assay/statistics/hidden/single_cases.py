@@ -196,16 +196,16 @@ def text_effect(
         noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, draws).strata
     shared_squares, single_squares = [], []
     for column, (index, (a, b)) in enumerate(zip(pair_indices, judged_pairs, strict=True), start=value_count):
-        difference = samples[:, column]
-        text_variance = _draw_squares(*fit.between(a, b, text_count), limit, 0.5, rng, draws)  # even prior odds
+        difference_variance = samples[:, column]
+        text_variance = _draw_squares(*fit.between(a, b, text_count), limit, prior_share=0.5, rng=rng, draws=draws)
         is_measured = is_measured and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
-        own_a, own_b = (samples[:, value] - noise[:, value] for value in (a, b))
-        between_persons = 2 * (own_a if own_a.mean() < own_b.mean() else own_b)  # 2: of a difference of two persons
-        single = difference - noise[:, a] - noise[:, b] - between_persons
+        persons_a, persons_b = (samples[:, value] - noise[:, value] for value in (a, b))  # variances
+        smaller_variance = persons_a if persons_a.mean() < persons_b.mean() else persons_b
+        single = difference_variance - noise[:, a] - noise[:, b] - 2 * smaller_variance  # 2: of two persons
         shared_squares.append(means[:, index] + text_variance)
-        error, by_size = float(single.var()), 0.0  # the drawn variance includes the error at the effect's own size
+        estimate, error = float(single.mean()), float(single.var())  # at the effect's own size, so `by_size` is 0
         prior = PRIOR_OF_SINGLE_CASES / len(pair_indices)
-        single_squares.append(_draw_squares(float(single.mean()), error, by_size, limit, prior, rng, draws))
+        single_squares.append(_draw_squares(estimate, error, 0.0, limit, prior_share=prior, rng=rng, draws=draws))
     whole_effect = np.sqrt(np.max(np.add(shared_squares, single_squares), axis=0))
     if is_measured:
         return (HiddenEffect("individual", TEXT, whole_effect, limit),)
@@ -236,16 +236,17 @@ class _Fit:
         The cells represent themselves only, except if the material has more of them (`all_cells`) than were asked.
         """
         total = float(self.sizes.sum())
-        effect = self.effects[:, b] - self.effects[:, a]
-        effect = effect - (self.sizes[:, None] * effect).sum(axis=0) / total
-        residual = float(((self.residuals[:, b] - self.residuals[:, a]) ** 2).sum()) / self.freedom
-        squares = self.sizes * (effect**2).sum(axis=1)
+        differences = self.effects[:, b] - self.effects[:, a]
+        differences = differences - (self.sizes[:, None] * differences).sum(axis=0) / total
+        residual = float(((self.residuals[:, b] - self.residuals[:, a]) ** 2).sum()) / self.freedom  # variance
+        squares = self.sizes * (differences**2).sum(axis=1)
         estimate = (float(squares.sum()) - self.cell_error * residual) / total
         # the variance of the estimate if cells do not differ; the second term is that of the estimated `residual`
         error = 2 * residual**2 * self.cell_error * (1 + self.cell_error / self.freedom) / total**2
         count = len(self.sizes)
         unasked_error = max(0.0, 1 - count / all_cells) * float(squares.var()) * count / total**2
-        return estimate, error + unasked_error, 4 * residual / total
+        by_size = 4 * residual / total  # a non-central sum of squares varies more, the larger the differences are
+        return estimate, error + unasked_error, by_size
 
 
 def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArray[np.bool_]) -> _Fit:
@@ -335,5 +336,6 @@ def _has_same_noise(repeats: Floats, negligible: float) -> bool:
     # with each of the three answers as the first one, shape (3, items, values, columns)
     first, second, third = (np.stack([repeats[:, :, (start + turn) % 3] for turn in range(3)]) for start in range(3))
     products = ((first - second) * (first - third)).sum(axis=3) - variances  # 0 on average if the noise is the same
+    # [0]: with the answer that was given first as the first one
     z_score = abs(float(products[0].sum())) / math.sqrt(float((products**2).mean(axis=0).sum()))
     return z_score <= OTHER_NOISE and float(variances.sum() ** 2) >= LEAST_NOISY * float((variances**2).sum())

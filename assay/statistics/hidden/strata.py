@@ -47,12 +47,9 @@ def furthest(sizes: Floats, limit: int = MOST_PAIRS) -> NDArray[np.intp]:
 
 def paired_differences(profiles: Profiles) -> dict[str, Floats]:
     """Return the difference between every two values for each profile, in standard deviations of the output."""
-    index_pairs = combinations(range(len(profiles.values)), 2)
-    return {
-        f"{profiles.values[a]} to {profiles.values[b]}": (profiles.outputs[:, b] - profiles.outputs[:, a])
-        / profiles.scale
-        for a, b in index_pairs
-    }
+    names, outputs = profiles.values, profiles.outputs
+    index_pairs = combinations(range(len(names)), 2)
+    return {f"{names[a]} to {names[b]}": (outputs[:, b] - outputs[:, a]) / profiles.scale for a, b in index_pairs}
 
 
 def stratum_effects(
@@ -72,16 +69,16 @@ def stratum_effects(
     tuple of HiddenEffect
         For each stratum, the size of the difference; with more than two values, one effect for each pair of values.
     """
-    by_pair = paired_differences(profiles)
+    differences_by_pair = paired_differences(profiles)
     strata = [
-        (family, f"{family}: {member}", in_stratum)
-        for family, members in families.items()
-        for member in sorted({*members.tolist()} - {""})
-        if (in_stratum := members == member).sum() >= LEAST_CLUSTERS
+        (family, f"{family}: {stratum}", in_stratum)
+        for family, stratum_of_profile in families.items()
+        for stratum in sorted({*stratum_of_profile.tolist()} - {""})
+        if (in_stratum := stratum_of_profile == stratum).sum() >= LEAST_CLUSTERS
     ]
     if not strata:
         return ()
-    differences = np.stack([*by_pair.values()], axis=1)
+    differences = np.stack([*differences_by_pair.values()], axis=1)
     # so weighted, the mean over all profiles is the mean in the stratum
     weights = np.stack([in_stratum / in_stratum.mean() for _, _, in_stratum in strata], axis=1)
     estimates = differences.T @ weights / len(weights)  # shape (pairs, strata)
@@ -93,7 +90,7 @@ def stratum_effects(
     # some of many noisy differences exceed any limit by chance: only significant ones (Bonferroni) show a bias
     critical = special.stdtrit(error.freedom, 1 - (1 - NO_FALSE_STRATUM) / 2 / estimates.size) * np.sqrt(error.variance)
     significant = np.abs(estimates) > critical.reshape(estimates.shape)
-    names, effects = list(by_pair), []
+    names, effects = list(differences_by_pair), []
     for pair_index in furthest(plausible_effects).tolist():
         pair, estimate, covariance = names[pair_index], estimates[pair_index], covariances[pair_index]
         for family in families:
@@ -103,7 +100,7 @@ def stratum_effects(
             joint_fit = varying_effect(estimate[indices], covariance[np.ix_(indices, indices)], scale, rng, draws)
             for index, samples in zip(indices, joint_fit.strata.T, strict=True):
                 _, stratum_name, _ = strata[index]
-                name = stratum_name if len(by_pair) == 1 else f"{stratum_name}, {pair}"
+                name = stratum_name if len(names) == 1 else f"{stratum_name}, {pair}"
                 effects.append(HiddenEffect("stratum", name, np.abs(samples), bound=not significant[pair_index, index]))
     return tuple(effects)
 

@@ -10,17 +10,7 @@ from assay.model import Floats, Integers
 
 
 def as_shares(weights: ArrayLike, cells: int | None = None) -> Floats:
-    """Scale non-negative weights, such as shares or counts, to a distribution.
-
-    Parameters
-    ----------
-    weights : array_like, shape (k,)
-        Finite and non-negative, not all zero.
-
-    Returns
-    -------
-    ndarray, shape (k,)
-        Shares that sum to one.
+    """Scale non-negative weights, such as shares or counts, to shares that sum to one; shape (k,).
 
     Raises
     ------
@@ -28,7 +18,8 @@ def as_shares(weights: ArrayLike, cells: int | None = None) -> Floats:
         If the weights are negative, not finite or all zero, or their number is not `cells`.
     """
     values = np.asarray(weights, dtype=float)
-    if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all() or (values < 0).any() or values.sum() <= 0:
+    is_row = values.ndim == 1 and values.size > 0 and np.isfinite(values).all()
+    if not is_row or (values < 0).any() or values.sum() <= 0:
         raise BadDistribution(f"shares must be non-negative numbers that are not all zero, not {values.tolist()}")
     if cells is not None and values.size != cells:
         raise BadDistribution(f"{cells} shares are needed, one for each output, not {values.size}: {values.tolist()}")
@@ -41,7 +32,8 @@ def as_counts(counts: ArrayLike) -> Integers:
     Raise `OutOfBounds` if a count is negative or not whole, and `TooFewObservations` if nothing was counted.
     """
     values = np.asarray(counts, dtype=float)
-    if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any() or (values != np.rint(values)).any():
+    is_row = values.ndim == 1 and np.isfinite(values).all()
+    if not is_row or (values < 0).any() or (values != np.rint(values)).any():
         raise OutOfBounds(f"counts must be a row of whole, non-negative numbers, not {values.tolist()}")
     if values.sum() == 0:
         raise TooFewObservations(f"nothing was counted in any of the {values.size} cells")

@@ -57,6 +57,7 @@ def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
         free_count = np.repeat(free_count, choices) - count
         log_p = np.repeat(log_p, choices) + log_term[count]
         statistic = np.repeat(statistic, choices) + square_term[count]
+    # the last cell has all remaining observations
     return log_p + log_terms[-1][free_count], statistic + square_terms[-1][free_count]
 
 
@@ -110,7 +111,8 @@ def chi_squared_fit(counts: ArrayLike, shares: ArrayLike) -> FitTest:
     if refutation is not None:
         return _refuted_test("goodness-of-fit", observed, refutation)
     statistic = float(pearson(observed, expected))
-    return FitTest("goodness-of-fit", statistic, observed.size - 1, _upper_tail(observed.size - 1, statistic))
+    df = observed.size - 1
+    return FitTest("goodness-of-fit", statistic, df, _upper_tail(df, statistic))
 
 
 def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: bool = True) -> FitTest:
@@ -147,7 +149,8 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
     .. [2] Press et al. (1992), "Numerical Recipes in C", section 14.3.
     """
     o1, o2 = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if o1.ndim != 1 or o1.shape != o2.shape or not np.isfinite([o1, o2]).all() or (o1 < 0).any() or (o2 < 0).any():
+    are_rows = o1.ndim == 1 and o1.shape == o2.shape and np.isfinite([o1, o2]).all()
+    if not are_rows or (o1 < 0).any() or (o2 < 0).any():
         raise OutOfBounds(
             f"two rows of non-negative counts over the same cells are needed, not {o1.tolist()} and {o2.tolist()}"
         )
@@ -196,7 +199,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
     if outcome_count <= ENUMERATED_UP_TO:
         log_p, statistics = every_outcome(n, expected)
         p = min(1.0, float(np.exp(log_p[statistics >= threshold]).sum()))
-        return FitTest("exact-multinomial", statistic, k - 1, p)
+        return FitTest("exact-multinomial", statistic, df=k - 1, p=p)
     if rng is None:
         raise SpecificationError(
             f"{n} observations over {k} cells have {outcome_count} outcomes, more than the {ENUMERATED_UP_TO} that are "
@@ -204,7 +207,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
         )
     statistics = pearson(rng.multinomial(n, expected / n, MONTE_CARLO_DRAWS), expected)
     p = (int((statistics >= threshold).sum()) + 1) / (MONTE_CARLO_DRAWS + 1)
-    return FitTest("monte-carlo-multinomial", statistic, k - 1, p)
+    return FitTest("monte-carlo-multinomial", statistic, df=k - 1, p=p)
 
 
 # ---------------------------------------------------------------------------- shared helpers

@@ -178,12 +178,12 @@ def _biased_steps(
     def is_similar(block: str, names: Iterable[str]) -> bool:
         return any(tests[block][name].p >= alpha for name in names)
 
-    is_literal = reading == "similar-to-biased"
+    is_literal = reading == "similar-to-biased"  # the words of section 4.3
     step_1 = [is_similar(block, biased) if is_literal else not is_similar(block, unbiased) for block in unbiased]
     step_2 = [not is_similar(block, unbiased) for block in biased]
     if join != "vote":
         return any(step_1), all(step_2) if join == "or" else any(step_2)  # "or": one unbiased block makes it unbiased
-    if is_literal:
+    if is_literal:  # a vote counts comparisons, not blocks
         step_1 = [is_similar(block, [name]) for block in unbiased for name in biased]
     return aggregate_biased(step_1, "vote"), aggregate_biased(step_2, "vote")
 
@@ -230,7 +230,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
     p_shares, q_shares = _validate_distributions(p, q)
     outside_share = float(p_shares[q_shares == 0].sum())
     if outside_share > 0:
-        return Divergence(None, f"a share of {outside_share:.3g} lies where the reference has none")
+        return Divergence(value=None, reason=f"a share of {outside_share:.3g} lies where the reference has none")
     return Divergence(float(_kl_divergence(p_shares, q_shares)))
 
 
@@ -296,21 +296,12 @@ def divergence_letter(
 
     Parameters
     ----------
-    observed : mapping of str to array_like of int, shape (k,)
-        Counts of the k outputs of each block, by the block's name.
-    unbiased, biased : mapping of str to array_like, shape (k,)
-        Declared distributions by block name. Of the biased distributions only the names are used.
+    observed, unbiased, biased
+        As for `published_letter`, with the same errors. Of the biased distributions only the names are used.
     alpha, rng
         As for `bootstrap_threshold`.
     aggregate : {"worst", "vote"}
         How the results of a step's blocks are combined.
-
-    Raises
-    ------
-    SpecificationError
-        If there is no unbiased or no biased distribution, or a block has no counts.
-    TooFewObservations
-        If a block has no observations.
     """
     check_blocks(observed, unbiased, biased)
     tests = {

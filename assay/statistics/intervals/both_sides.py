@@ -75,8 +75,8 @@ def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Cl
     factor = np.ones_like(values)
     for _ in range(SWEEPS):
         for ids in shared_ids:
-            by_side = _ratio(_cluster_means(values, side, weight), _cluster_means(factor, side, weight))
-            factor = factor * _ratio(_cluster_means(values, ids, weight), _cluster_means(factor * by_side, ids, weight))
+            of_side = _ratio(_cluster_means(values, side, weight), _cluster_means(factor, side, weight))
+            factor = factor * _ratio(_cluster_means(values, ids, weight), _cluster_means(factor * of_side, ids, weight))
     total = float(weight @ factor)
     return np.asarray(factor * (weight.sum() / total) if total > 0 else np.zeros_like(values))
 

@@ -44,7 +44,7 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
     if n < 4 or abs(r) == 1:
         return Correlation(r, p, n, low=None, high=None)
     half_width = 1.959963984540054 / math.sqrt(n - 3)  # the normal quantile of .975, times the error of Fisher's z
-    return Correlation(r, p, n, math.tanh(math.atanh(r) - half_width), math.tanh(math.atanh(r) + half_width))
+    return Correlation(r, p, n, low=math.tanh(math.atanh(r) - half_width), high=math.tanh(math.atanh(r) + half_width))
 
 
 def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 2000) -> Interval:

@@ -16,11 +16,6 @@ from assay.statistics.special import special
 def wilson(successes: int, trials: int) -> Interval:
     """Return the share of successes with Wilson's score interval of 95 %.
 
-    Parameters
-    ----------
-    successes, trials : int
-        ``0 <= successes <= trials``.
-
     Returns
     -------
     Interval
@@ -32,7 +27,7 @@ def wilson(successes: int, trials: int) -> Interval:
     TooFewObservations
         If there were no trials.
     OutOfBounds
-        If the counts are out of range.
+        If not ``0 <= successes <= trials``.
 
     References
     ----------
@@ -142,12 +137,7 @@ def absolute_value_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     interval of the draws' absolute values does not: equal tails never cover 0, and a highest-density interval covers
     two standard errors in 97 % and three standard errors in 92 % of cases.
 
-    Parameters
-    ----------
-    draws : array_like, shape (n,)
-        Finite draws of the quantity.
-    level : float
-        As for `equal_tailed`, with the same errors.
+    The arguments and the errors are those of `equal_tailed`.
 
     Returns
     -------
@@ -176,12 +166,7 @@ def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     As `absolute_value_interval`, but an observation below 0 is evidence for 0. Equal tails of
     draws that are cut off at 0 cover a true 0 in all cases, and a true value of one standard error in nearly all.
 
-    Parameters
-    ----------
-    draws : array_like, shape (n,)
-        Finite draws of the quantity, which are not cut off at 0.
-    level : float
-        As for `equal_tailed`, with the same errors.
+    The arguments and the errors are those of `equal_tailed`; the draws are not cut off at 0.
 
     Returns
     -------

@@ -134,12 +134,12 @@ def mean_draws(
     uniform = rng.random(draws)
     degrees = error.freedom.tolist()
     if max_draw_weights is None:
-        tails_of = {freedom: _t_factors(uniform, freedom) for freedom in {*degrees}}
+        factors_of = {freedom: _t_factors(uniform, freedom) for freedom in {*degrees}}
     else:
         normal, p_points = special.ndtri(uniform), special.ndtr(TAIL_POINTS)
-        tails_of = {freedom: np.interp(normal, TAIL_POINTS, _t_factors(p_points, freedom)) for freedom in {*degrees}}
-    tails = np.stack([tails_of[freedom] for freedom in degrees], axis=1)
-    return np.asarray(centre + deviations * scale_factors * tails)
+        factors_of = {freedom: np.interp(normal, TAIL_POINTS, _t_factors(p_points, freedom)) for freedom in {*degrees}}
+    t_factors = np.stack([factors_of[freedom] for freedom in degrees], axis=1)
+    return np.asarray(centre + deviations * scale_factors * t_factors)
 
 
 def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Floats:
@@ -194,9 +194,10 @@ def _cross_tabulate(first_ids: Integers, second_ids: Integers) -> Floats:
 
 def _solve_components(expected: Floats, observed: Floats) -> Floats:
     """Solve for the variance components by non-negative least squares; shape (components, m)."""
-    from scipy.optimize import nnls
+    from scipy.optimize import nnls  # slow to import
 
-    return np.stack([nnls(expected, column)[0] for column in observed.T], axis=1)
+    solutions = (nnls(expected, column) for column in observed.T)
+    return np.stack([components for components, _residual_norm in solutions], axis=1)
 
 
 def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.random.Generator, draws: int) -> Floats:

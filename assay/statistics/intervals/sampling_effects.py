@@ -112,7 +112,7 @@ class SamplingEffects:
         posteriors. The effect of the attribute itself has the same sign in both and cancels; it belongs to step 1.
         """
         distances = np.asarray(np.max([_distances(half) for half in self.half_differences], axis=0))
-        estimate = tied_distance([deviations.estimate[None] for deviations in self.tied])
+        estimate = tied_distance([deviations.estimate[None] for deviations in self.tied])  # as of one draw
         return _remove_bias(distances, estimate, self.unbiased.estimate.size)
 
     def intervals(self) -> dict[str, Interval]:
@@ -279,7 +279,7 @@ def paired_effects(
         for prior, estimate, block in zip(priors, estimates, blocks[: len(priors)], strict=True)
     ]
     halves = tuple(np.clip(half, -0.5, 0.5) for half in blocks[len(priors) :])
-    return SamplingEffects(deviations[0], tuple(deviations[1:tied_end]), halves, tuple(deviations[tied_end:]))
+    return SamplingEffects(deviations[0], tuple(deviations[1:tied_end]), halves, one_sided=tuple(deviations[tied_end:]))
 
 
 def deviations_of(rates: Floats, prior: Prior) -> Floats:
@@ -299,8 +299,9 @@ def _influence(answers: PairedAnswers, prior: Prior, estimate: Floats) -> Floats
     """Return the influence of each profile on each share; shape (profiles, values), where each column sums to 0."""
     sides = prior.sides.T[answers.side]  # shape (profiles, values)
     total = float((answers.rates * prior.sides).sum())
-    influence = deviations = sides * answers.residuals
-    if not answers.picked:
+    deviations = sides * answers.residuals
+    influence = deviations
+    if not answers.picked:  # else the residuals are already without the shared effects
         influence = deviations - sides * (answers.shared_effects - answers.shared_by_side[answers.side])[:, None]
     # derivative of a share, rate / total: `estimate` is the share less 1 / values, so the mean stands for 1 / values
     numerator = influence - influence.mean(axis=1, keepdims=True) - deviations.sum(axis=1, keepdims=True) * estimate
@@ -345,9 +346,9 @@ def cell_effects(
             rates[value, side] = outcomes.mean()
     priors = (unbiased_prior(values), *tied_priors(values, tie), *(one_sided_priors(values)[side] for side in within))
     deviations = [Deviations(prior, deviations_of(rates, prior), deviations_of(samples, prior)) for prior in priors]
-    tied_deviations = deviations[1 : len(priors) - len(within)]
-    halves = tuple(_half_differences([deviation.draws for deviation in tied_deviations]))
-    return SamplingEffects(deviations[0], tuple(tied_deviations), halves, tuple(deviations[1 + len(tied_deviations) :]))
+    tied_end = len(priors) - len(within)
+    halves = tuple(_half_differences([tied.draws for tied in deviations[1:tied_end]]))
+    return SamplingEffects(deviations[0], tuple(deviations[1:tied_end]), halves, one_sided=tuple(deviations[tied_end:]))
 
 
 # ---------------------------------------------------------------------------- total variation
