@@ -81,8 +81,8 @@ def _separate_rating(job: Job) -> ColumnElement[bool]:
 
 
 # ---------------------------------------------------------------------------- cool-down of a target
-LONGEST_JOB_MS = 86_400_000
-"""Maximum duration of a job in milliseconds, so that rows of much older jobs need not be read."""
+LONGEST_JOB_MS = 31 * 86_400_000
+"""Maximum duration of a job in milliseconds, a day unless the operator allows more: older jobs are not read."""
 
 
 def remaining_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: float) -> int:

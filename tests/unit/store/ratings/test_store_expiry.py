@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from store.jobs import cooldowns, jobs
+from store.jobs.tables import jobs as job_rows
 from store.ratings import expiry
 from store.ratings.tables import ratings
 from store.webhooks import outbox
@@ -150,6 +151,9 @@ def test_target_cools_down_only_after_a_job_that_ran(database, rated, a_job, que
         assert cooldowns.remaining_s(c, "rival", "http://mirror", 60) == 0
         assert cooldowns.remaining_s(c, "acme", "http://elsewhere", 60) == 0
         assert cooldowns.remaining_s(c, "acme", "", 60) == 0
+        three_days_ms = 3 * 86_400_000
+        c.execute(update(job_rows).values(created_at=job_rows.c.created_at - three_days_ms))
+        assert 58 <= cooldowns.remaining_s(c, "acme", "http://mirror", 60) <= 60, "a long job has just ended"
         elsewhere = a_job(target=a_job().target | {"base_url": "http://elsewhere"})
         jobs.add_finished(c, elsewhere, rating_id)  # answered by an earlier rating, so it made no calls
         assert cooldowns.remaining_s(c, "acme", "http://elsewhere", 60) == 0
