@@ -216,7 +216,7 @@ class ChainProbabilities:
     """The part of `must_be_measured` for which the table contradicts itself."""
 
     def of(self, letter: Letter) -> float:
-        """Return the probability that the table gives this letter alone: a lower bound of the letter's probability."""
+        """Return the probability that the table allows only this letter: a lower bound of the letter's probability."""
         return float(getattr(self, letter.value))
 
 

@@ -263,7 +263,9 @@ def edited_item(corpus: StoredCorpus, old_item: StoredItem, change: ItemChange) 
     is_picture = old_item.text is None
     for name in ("text", "group_term", "attribute_term") if is_picture else ("term",):
         if getattr(change, name) is not None:
-            raise SpecificationError(f"{'a picture' if is_picture else 'a sentence'} has no {name}", name)
+            raise SpecificationError(
+                f"{name} is no field of {'a picture' if is_picture else 'a sentence'}; leave it out", name
+            )
     if is_picture:
         return NewItem(image=old_item.image, term=change.term or old_item.term)
     item = NewItem(change.text or old_item.text, change.group_term, change.attribute_term)

@@ -290,7 +290,7 @@ _EXISTING_WORK = select(
 
 
 def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: int, max_active: int) -> ExistingWork:
-    """Read existing work for a request; count at most `max_active` unfinished jobs of the tenant."""
+    """Read the equal job or rating that already exists; count at most `max_active` unfinished jobs of the tenant."""
     values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": max_active}
     return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
 

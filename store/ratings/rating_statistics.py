@@ -32,8 +32,8 @@ def distribution(
 ) -> Counter[tuple[str, str, str, str]]:
     """Count letters over the newest valid public rating of each service, method and attribute.
 
-    Ratings of a service with an address count only if they stand for it, and only those of the most trusted requesters
-    at this address (`store.ratings.standing`).
+    Of a service with an address, only ratings that are shown as ratings of that address count, and of these only those
+    of its most trusted requesters (the rules are in `store.ratings.standing`).
     """
     columns, owners = service_ratings.c, current_owners()
     requester_class = standing.rank(owners.c.tenant, service_ratings)

@@ -97,7 +97,7 @@ COLUMNS = (
 
 
 def _csv_row(document: Json) -> list[object]:
-    """Return a row with a value for each of `COLUMNS`, line by line."""
+    """Return the row of one rating in the CSV file, with a value for each of `COLUMNS`."""
     rating, because = rating_of(document), document.get("because") or {}
     probabilities = rating.probabilities or {}
     step_effects = [deciding(rating).effects.get(step) or NO_EFFECT for step in ("step_1", "step_2")]

@@ -215,7 +215,7 @@ class Response:
 
 
 class Hosts(Protocol):
-    """Limits of hosts, and their refusals of ratings (`workers.calls.host_limits`)."""
+    """Limits of the calls to hosts, and whether a host refuses to be rated (`workers.calls.host_limits`)."""
 
     def slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AbstractAsyncContextManager[None]:
         """Wait for a slot at a URL's host and at its addresses, and hold it for at most `timeout_s` seconds."""

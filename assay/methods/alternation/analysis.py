@@ -223,7 +223,7 @@ class _Output:
     def _fit_gaps(
         self, gaps: Mapping[str, Floats], tolerance: Tolerance, rng: np.random.Generator
     ) -> dict[str, Floats]:
-        """Fit the differences of all pairs jointly if strata are judged; step-2 gaps of sentences are not changed."""
+        """Replace the gaps of all pairs by estimates of a joint fit if strata are judged; else return them as given."""
         if not self.task.rules.judges_strata:
             return dict(gaps)
         limits = {"step_1": tolerance.of_step_1, "step_2": tolerance.delta}

@@ -107,7 +107,7 @@ class AnsweredTexts:
         return int((self.paired_answers.side == side).sum())
 
     def effects(self, tie: float, rng: np.random.Generator, *, within: Sequence[int]) -> SamplingEffects:
-        """Draw both effects, and the effect within each side whose index is in `within`."""
+        """Return draws of both effects, and of the effect within each side of contents whose index is in `within`."""
         return paired_effects(self.paired_answers, tie, rng, within=within)
 
     @property

@@ -76,7 +76,7 @@ def vector_cases(
 
 @dataclass(frozen=True)
 class AnsweredCells:
-    """Vectors with a usable probability of the positive class, by cell of the prior (value and side)."""
+    """Vectors whose reply has a usable probability of the positive class, by value and side of the content (a cell)."""
 
     values: tuple[str, ...]
     sides: tuple[str, ...]
@@ -117,7 +117,7 @@ class AnsweredCells:
         return min(len(self.cells[value, side]) for value in range(len(self.values)))
 
     def effects(self, tie: float, rng: np.random.Generator, *, within: Sequence[int]) -> SamplingEffects:
-        """Draw both effects, and the effect within each side whose index is in `within`."""
+        """Return draws of both effects, and of the effect within each side of contents whose index is in `within`."""
         return cell_effects(self.cells, len(self.values), tie, rng, within=within)
 
 

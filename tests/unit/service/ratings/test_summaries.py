@@ -38,7 +38,7 @@ async def test_jobs_in_a_list_have_the_length_of_each_omitted_list_of_their_expe
     }
 
 
-async def test_ratings_in_a_list_have_the_length_of_each_omitted_list_of_their_experiment(client, worker, request_body):
+async def test_listed_ratings_give_only_the_lengths_of_the_long_lists_in_their_experiment(client, worker, request_body):
     experiment = {"method": "round-trip", "attribute": "gender", "sentences": SENTENCES}
     for asked in (experiment, {"method": "round-trip"}):
         job = (await client.post("/v1/jobs", json=request_body(seed=len(asked)))).json()
