@@ -155,10 +155,8 @@ class InclusiveForms:
         or_words, and_words = (
             rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or _NO_MATCH})[\s(]+" for joins in (self.either, self.both)
         )
-        either_gender = (
-            rf"{word}{{0,4}}?(?:{_CONNECTING_SIGN}|{or_words})"  # "el médico bueno o la", fewest words first
-        )
-        both_genders = rf"{word}?{and_words}"  # "el médico y la", but not "el médico bueno y la"
+        either_gender = rf"{word}{{0,4}}?(?:{_CONNECTING_SIGN}|{or_words})"  # up to 4 words: "el médico bueno o la"
+        both_genders = rf"{word}?{and_words}"  # at most one word: "el médico y la"
         signs_alone = r"[\W_]*[^\w\s][\W_]*"  # "el, la"
         versus = r"\s+(?:vs\.?|versus)\s+"  # "der vs. die"
         return re.compile(f"{either_gender}|{both_genders}|{signs_alone}|{versus}")
