@@ -384,7 +384,8 @@ class Evidence:
     def beyond_chance(self) -> Evidence:
         """Return the evidence in which effects that may be chance prove nothing: they are only upper bounds."""
         hidden = tuple(replace(effect, bound=effect.bound or effect.chance) for effect in self.hidden)
-        step_2 = np.zeros_like(self.step_2) if self.chance_2 else self.step_2  # 0: no DSBS; UCS is not judged by this
+        # step 2 needs no bound: a bound could only prevent UCS, which `Tolerance.declares` judges by the full evidence
+        step_2 = np.zeros_like(self.step_2) if self.chance_2 else self.step_2  # 0: no evidence for DSBS
         return replace(self, step_2=step_2, hidden=hidden, bound=self.bound or self.chance_1)
 
 

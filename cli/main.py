@@ -343,14 +343,14 @@ keys.add_typer(signing, name="signing")
 
 @signing.command("list")
 def list_signing_keys(
-    as_json: Annotated[bool, typer.Option("--jwks", help="Print the public keys as a JSON Web Key Set.")] = False,
+    as_jwks: Annotated[bool, typer.Option("--jwks", help="Print the public keys as a JSON Web Key Set.")] = False,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
     """List the agency's signing keys, retired ones included."""
     from cli.agency.keys import show_signing
 
-    show_signing(settings_from(data_dir, database_url), as_jwks=as_json)
+    show_signing(settings_from(data_dir, database_url), as_jwks=as_jwks)
 
 
 @signing.command("rotate")

@@ -117,9 +117,9 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
     job = claim.job
     method = parse_method(job.experiment or {})
     first_questions = [probe.ask for probe in next(method.design(generator(job.seed)), ())]
-    expected = max(job.expected, method.expected_probes())  # an earlier attempt may have found that it takes more
+    question_count = max(job.expected, method.expected_probes())  # an earlier attempt may have found that it takes more
     pairs = method.language_pairs() or USUAL_PAIRS
-    questions = Questions(lambda: method.design(generator(job.seed)), first_questions, pairs, expected)
+    questions = Questions(lambda: method.design(generator(job.seed)), first_questions, pairs, expected=question_count)
     session, service = await _run_experiment(context, claim, questions)
     assert session.finding is not None  # noqa: S101  the driver always ends with a finding
     finding = with_circumstances(session.finding, service, method)
@@ -203,14 +203,14 @@ async def _run_experiment(context: WorkerContext, claim: Claim, questions: Quest
             service.target.limits,
             Budget(job.max_calls, spent=job.calls),
             ledger,
-            secret=context.vault.mark(f"keys {job.id}"),
+            secret=context.vault.mark(f"keys {job.id}"),  # an HMAC: from it derive the idempotency keys of the calls
             rng=service.called_service.lane.rng,
             patience=Patience(settings.call_attempts, settings.backoff_s, cap_s=settings.backoff_cap_s),
-            expected=questions.expected,
+            expected=questions.expected,  # number of questions, to show progress
             flush_replies=settings.ledger_replies,
             flush_s=settings.ledger_s,
             rated=service.called_service,
-            second=None if second_service is None else second_service.called_service,
+            second=None if second_service is None else second_service.called_service,  # None: the rated one writes
             second_ask_types=AUTHORED if second_service is None else asks_of_second(second_service.target.kind),
         )
         try:

@@ -151,13 +151,15 @@ class InclusiveForms:
     @cached_property
     def _joint_pattern(self) -> re.Pattern[str]:
         """Text between two marks that belong together: a sign or an "or", with few words before it, or an "and"."""
-        word = rf"(?:[/\s(]+-?{LETTER}+(?:[-'/]{LETTER}+)*\)?)"
+        word = rf"(?:[/\s(]+-?{LETTER}+(?:[-'/]{LETTER}+)*\)?)"  # " médico", "/-in"
         or_words, and_words = (
             rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or _NO_MATCH})[\s(]+" for joins in (self.either, self.both)
         )
-        return re.compile(
-            rf"{word}{{0,4}}?(?:{_CONNECTING_SIGN}|{or_words})|{word}?{and_words}|[\W_]*[^\w\s][\W_]*|\s+(?:vs\.?|versus)\s+"
-        )
+        either_gender = rf"{word}{{0,4}}?(?:{_CONNECTING_SIGN}|{or_words})"  # up to 4 words: "el médico bueno o la"
+        both_genders = rf"{word}?{and_words}"  # at most one word: "el médico y la"
+        signs_alone = r"[\W_]*[^\w\s][\W_]*"  # "el, la"
+        versus = r"\s+(?:vs\.?|versus)\s+"  # "der vs. die"
+        return re.compile(f"{either_gender}|{both_genders}|{signs_alone}|{versus}")
 
     @cached_property
     def _added_endings(self) -> re.Pattern[str]:

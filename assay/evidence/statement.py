@@ -45,8 +45,8 @@ STATED = (
 def rating_statement(rating: RatingDocument) -> Json:
     """Return the statement of a stored rating: its main facts, and the digest of the whole document."""
     predicate = {"rating": rating.id, "rating_digest": rating_digest(rating.json)}
-    # not in ratings of earlier versions, whose statements are signed
-    requester = {name: rating.json[name] for name in ("requester",) if name in rating.json}
+    # ratings of earlier versions lack it; statements are built again to check the signed ones, so it is not added there
+    requester = {"requester": rating.json["requester"]} if "requester" in rating.json else {}
     return _build_statement(rating, RATING, predicate | {name: rating.json.get(name) for name in STATED} | requester)
 
 

@@ -24,7 +24,7 @@ from reports.sheets import Wording
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import RESIDUALS, residuals_last
 
-STRATUM = "For {name} alone, balanced text comes back off balance by {size}."
+STRATUM_SENTENCE = "For {name} alone, balanced text comes back off balance by {size}."
 CONTENT = "In {name}, text about more of one value comes back off balance by {size}."
 TYPICAL = {
     "a typical frame of sentences": "In a typical sentence pattern, balanced text comes back off balance by {size}.",
@@ -32,35 +32,38 @@ TYPICAL = {
     "a typical place in a text": "At a typical place in a text, balanced text comes back off balance by {size}.",
     "content: a typical place in a text": CONTENT.replace("In {name}", "At a typical place in a text"),
 }
-INDIVIDUAL = "From one occupation to another, how often a value is kept typically differs by {size}."
+INDIVIDUAL_SENTENCE = "From one occupation to another, how often a value is kept typically differs by {size}."
 
 
 def round_trip_in_words(document: RatingDocument, part: ComponentDocument) -> Iterator[str]:
     """Yield sentences on how many sentences were returned with which value, and on the tested material."""
-    return _in_words(document, part, "sentences with “{}”", "came back with", "through {} and back")
+    return _in_words(document, part, "sentences with “{}”", "through {} and back", one_hop=False)
 
 
 def one_hop_in_words(document: RatingDocument, part: ComponentDocument) -> Iterator[str]:
     """Yield sentences on the values that neutral sentences got in translation, by occupation, and on the material."""
-    return _in_words(document, part, "sentences about {}", "got", "into {}")
+    return _in_words(document, part, "sentences about {}", "into {}", one_hop=True)
 
 
 def _in_words(
-    document: RatingDocument, part: ComponentDocument, subject_template: str, verb: str, way_template: str
+    document: RatingDocument, part: ComponentDocument, subject_template: str, route_template: str, *, one_hop: bool
 ) -> Iterator[str]:
+    verb = "got" if one_hop else "came back with"
     for value, counts in part.transitions.items():
         output_counts = {output: count for output, count in residuals_last(counts).items() if count}
-        outputs = {output: "no such word" if output in RESIDUALS else f"“{output}”" for output in output_counts}
-        clauses = [f"{count:,.0f} {verb} {outputs[output]}" for output, count in output_counts.items()]
+        wordings = {output: "no such word" if output in RESIDUALS else f"“{output}”" for output in output_counts}
+        clauses = [f"{count:,.0f} {verb} {wordings[output]}" for output, count in output_counts.items()]
         if clauses:
-            rows_are_occupations = verb == "got"  # in one-hop, whose sentences are sent without a value
-            subject = SIDES.get(value, f"occupations of “{value}”") if rows_are_occupations else value
+            # one-hop sends its sentences without a value: its `value` is a group of occupations
+            subject = SIDES.get(value, f"occupations of “{value}”") if one_hop else value
             yield f"Of {sum(output_counts.values()):,.0f} {subject_template.format(subject)}, {listed(clauses)}."
-    yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL, content_template=CONTENT, own_templates=TYPICAL)
+    yield from hidden_in_words(
+        part, HUNDREDTHS, STRATUM_SENTENCE, INDIVIDUAL_SENTENCE, content_template=CONTENT, own_templates=TYPICAL
+    )
     names = [component.language_name or component.name for component in document.components]
-    way = way_template.format(listed(list(dict.fromkeys(filter(None, names)))))
+    route = route_template.format(listed(list(dict.fromkeys(filter(None, names)))))
     source = languages_by_code().get(str(document.experiment.get("source", "en")), "English")
-    yield tested(document, part, f"short {source} sentences about occupations, {way}")
+    yield tested(document, part, f"short {source} sentences about occupations, {route}")
 
 
 def equal_pairs_in_words(_: RatingDocument, part: ComponentDocument, deciding: DecidingEffect) -> Iterator[str]:

@@ -83,7 +83,7 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: object) -> Engine:
             connection.close()
             if not _is_readable_as_immutable(error, str(url.database)):
                 raise
-            pool_record.info[IMMUTABLE_USED] = False
+            pool_record.info[IMMUTABLE_USED] = False  # the key marks an immutable connection; the value: not used yet
             file_uri = Path(str(url.database)).absolute().as_uri()
             connection = sqlite3.connect(f"{file_uri}?immutable=1", uri=True, **options)
         return connection

@@ -75,8 +75,8 @@ def of_service(c: Connection, name: str, *, attribute: str | None = None, method
         return DatedRating()
     filters = equal(service_ratings, attribute=attribute, method=method)
     id_query = select(ratings.c.id).join(service_ratings, service_ratings.c.rating_id == ratings.c.id)
-    id_query = id_query.where(*service.conditions, service_ratings.c.current, *filters)
-    return _read_newest(c, id_query, services.requester_class)
+    id_query = id_query.where(*service.conditions, service_ratings.c.current, *filters)  # `conditions`: public only
+    return _read_newest(c, id_query, services.requester_class)  # by the most trusted class of requesters
 
 
 def _read_newest(c: Connection, id_query: Select[tuple[str]], *ranks: ColumnElement[int]) -> DatedRating:

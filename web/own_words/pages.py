@@ -74,7 +74,8 @@ async def change_words(visit: Visit) -> Response:
     test = await read_test(visit)
     description = {"title": test.corpus["name"], "language": test.corpus["language"]}
     texts = visit.typed or {**_texts_of(KINDS[test.kind], test.words), **description}
-    return await _form_page(visit, test.kind, texts, source_name=test.specification.partition("@")[0], test=test)
+    source_name = test.specification.partition("@")[0]  # without the version
+    return await _form_page(visit, test.kind, texts, source_name, test=test)
 
 
 @pages.post("/own-words/{corpus_id}/words", "jobs:write", form_page=change_words)
@@ -85,7 +86,8 @@ async def store_changed_words(visit: Visit) -> Response:
     texts = _complete_fields(specification_kind, visit.typed)
     if _are_unchanged(specification_kind, texts, test.words):
         return visit.redirect(test.path("sentences"), **test.query)
-    specification = await _next_version(visit, specification_kind, texts, test.specification.partition("@")[0])
+    specification_name = test.specification.partition("@")[0]  # without the version
+    specification = await _next_version(visit, specification_kind, texts, specification_name)
     corpus = test.corpus
     if test.kind == "language-model":  # a corpus of pictures has no words
         corpus = await _create_corpus(visit, test.kind, texts, specification, items_of=test.corpus["id"])

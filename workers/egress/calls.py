@@ -359,7 +359,7 @@ class Egress:
             return await self.transport.exempt(origin)
 
     async def addresses(self, url: str, timeout_s: float) -> Sequence[str]:
-        """Return the address that a URL's host was last reached at; before the first call, all its addresses."""
+        """Return the address that a URL's host was last reached at; before the first call, those to be tried."""
         async with _resolving(url, timeout_s) as origin:
             return await self.transport.addresses(origin)
 

@@ -90,7 +90,7 @@ def certified_context(make_context: MakeContext, certificate: str) -> ssl.SSLCon
 class ExemptHosts:
     """Hosts whose addresses are all in the operator's own `networks`, so that the limits of hosts do not apply.
 
-    `addresses` are the addresses of each host: all that it resolved to, or the one of its latest connection.
+    `addresses` are the addresses of each host: the first few it resolved to, or the one of its latest connection.
 
     A name that resolved to these networks may resolve to other addresses later. Therefore a connection of an exempt
     host is opened to these networks only; a host with other addresses is no longer exempt.
@@ -112,7 +112,7 @@ class ExemptHosts:
         """Resolve the addresses of a host, and store the first `MAX_ADDRESSES`, to which connections are tried."""
         addresses = await guard.addresses(origin)
         self.addresses[origin.host, origin.port] = [str(address) for address in addresses[:MAX_ADDRESSES]]
-        return addresses
+        return addresses  # all: a host is exempt only if none of its addresses is outside the networks
 
     def check(self, origin: Origin, addresses: Sequence[Address]) -> None:
         """Raise `CallFailed` ``connect`` if an exempt host now has other addresses; a retry observes host limits."""
@@ -132,11 +132,11 @@ class GuardedConnector(aiohttp.BaseConnector):
         make_context: Callable[[], ssl.SSLContext],
         exempt_hosts: ExemptHosts,
         *,
-        refuses_long: bool,
+        refuses_long: bool,  # refuses a response that is too long, instead of truncating it
     ) -> None:
         super().__init__(limit=0, keepalive_timeout=IDLE_S)
         self._guard, self._dial, self._make_context, self._refuses_long = guard, dial, make_context, refuses_long
-        self._exempt_hosts = exempt_hosts
+        self._exempt_hosts = exempt_hosts  # from the limits of hosts; it also stores the addresses of all hosts
 
     async def _create_connection(self, req: aiohttp.ClientRequest, *_: object) -> ResponseHandler:
         """Try the addresses of the target in turn until a connection succeeds."""
@@ -227,7 +227,7 @@ class GuardedTransport:
         return await self._exempt_hosts.holds(origin, self._guard)
 
     async def addresses(self, origin: Origin) -> Sequence[str]:
-        """Return the address of the latest connection to a host; before the first connection, all its addresses."""
+        """Return the address of the latest connection to a host; before the first connection, those to be tried."""
         if (origin.host, origin.port) not in self._exempt_hosts.addresses:
             await self._exempt_hosts.resolve_and_store(origin, self._guard)
         return self._exempt_hosts.addresses[origin.host, origin.port]

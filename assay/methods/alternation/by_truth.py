@@ -143,17 +143,18 @@ def _is_unequal(*gaps: EffectDocument) -> bool | None:
 def _count_records(answers: Answers, rule: OutcomeRule, label: str) -> DecisionTable:
     """Count the records by group, decision, and truth: whether a favourable answer is right for the record."""
     cases = answers.cases
-    original_values = np.array([case.original or 0 for case in cases], dtype=np.int64)  # indices in `answers.values`
-    own_answers = [answers.replies.get((index, int(value))) for index, value in enumerate(original_values)]
+    # indices in `answers.values`; every record has one (only for sentences, which do not come here, it is None)
+    original_indices = np.array([case.original or 0 for case in cases], dtype=np.int64)
+    own_answers = [answers.replies.get((record, int(value))) for record, value in enumerate(original_indices)]
     decisions = [UNKNOWN if answer is None else int(rule.decides(answer, label)) for answer in own_answers]
     truths = [as_text(case.truth) for case in cases]
     favourable_is_right = [UNKNOWN if not text else int(text == rule.right_value) for text in truths]
     clusters = None
-    # the column that the request names
-    if (column := next((kind for kind in cases[0].clusters if kind != ROW), None)) is not None:
-        _, clusters = np.unique([case.clusters[column] for case in cases], return_inverse=True)
+    # the clusters of the column that the request names; `ROW` is no column
+    if (cluster_column := next((kind for kind in cases[0].clusters if kind != ROW), None)) is not None:
+        _, clusters = np.unique([case.clusters[cluster_column] for case in cases], return_inverse=True)
     columns: dict[str, tuple[tuple[str, ...], Integers]] = {
-        GROUP: (answers.values, original_values),
+        GROUP: (answers.values, original_indices),
         DECISION: (("no", "yes"), np.array(decisions, dtype=np.int64)),
         TRUTH: (("wrong", "right"), np.array(favourable_is_right, dtype=np.int64)),
     }

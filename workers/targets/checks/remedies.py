@@ -19,7 +19,7 @@ from workers.targets.checks.translator import numbers_in
 from workers.targets.parsing.answer_parsing import UNDECLARED
 from workers.targets.parsing.written_numbers import FORMS
 
-RECORDS = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
+RECORD_KINDS = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
 """Kinds of services that may take records instead of texts."""
 
 MISUNDERSTOOD = frozenset({200, 400, 422})
@@ -125,9 +125,9 @@ def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask:
     """Return the cause and the remedy of a failed question; `exchange` is the last request, if one was sent."""
     case = _Case(failure, exchange, target, ask)
     remedy = _remedy_of_case(case)
-    misunderstood = target.kind in RECORDS and case.status in MISUNDERSTOOD and not target.settings.get("samples")
+    lacks_samples = target.kind in RECORD_KINDS and case.status in MISUNDERSTOOD and not target.settings.get("samples")
     # a remedy that names the place of the answer implies that the request was understood
-    if misunderstood and "settings.output" not in remedy.remedy:
+    if lacks_samples and "settings.output" not in remedy.remedy:
         return Remedy(remedy.cause, f"{remedy.remedy} If it takes records, give some in settings.samples.")
     return remedy
 
