@@ -202,8 +202,7 @@ class FreeText(Bounded, Method):
         persons = [person for people in self._text_profiles.people.values() for person in people]
         exchanged_words = [word for slots_and_words in words_by_value.values() for _slot, word in slots_and_words]
         group_words = group_words_of(persons, exchanged_words)
-        confidence = 1 - error_fraction * (1 - self.confidence)
-        # hidden effects keep the final confidence, because many together seldom reach that of an early look
+        confidence = 1 - error_fraction * (1 - self.confidence)  # hidden effects together seldom reach it early
         return judge_texts(
             tally, judgements, limits, confidence, hidden_confidence=self.confidence, rng=rng, group_words=group_words
         )

@@ -113,8 +113,7 @@ def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *,
 def _worst_distances(outputs: Floats, fair: Floats, neutral: bool) -> Floats:
     """Half the L1 distance to the nearest of the `fair` distributions (m, k), for the worst block; shape (draws,).
 
-    `outputs` have the shape (draws, blocks, k). If the residual is `neutral`, they are without it, so that their sum is
-    the share that names a value, and the distributions are compared within that share.
+    `outputs`, shape (draws, blocks, k), are without a `neutral` residual: they sum to the share that names a value.
     """
     named_share = outputs.sum(axis=2, keepdims=True) if neutral else 1.0
     # looping over `fair` keeps the largest array at the shape (draws, blocks, k)
