@@ -178,7 +178,7 @@ class PersonGrammar:
         determiner_gender = self._determiner_gender(text, words, start)
         if gender is None and start and self.phrases:
             phrase = f"{words[start - 1].text} {words[start].text}"
-            determiner_gender = _matching_gender(self.phrases, phrase) or determiner_gender
+            determiner_gender = _gender_by_pattern(self.phrases, phrase) or determiner_gender
         readings = {reading for reading in (gender, determiner_gender) if reading}
         paired = any(noun.paired for noun in nouns)
         if len(readings) > 1:  # "la juez": no form for women; "un ama": no form for men; women in both
@@ -201,12 +201,15 @@ class PersonGrammar:
     def _determiner_gender(self, text: str, words: Sequence[Word], start: int) -> str | None:
         """Return the gender of the determiner or adjective before a noun."""
         for index in range(start - 1, max(-1, start - 1 - MOST_BEFORE), -1):  # from the noun backwards
-            if _CLAUSE_END.search(text[words[index].end : words[start].begin]) or self._look_up_noun(words[index].text):
+            word = words[index]
+            # what stands before the end of a clause or another noun does not belong to this noun
+            if _CLAUSE_END.search(text[word.end : words[start].begin]) or self._look_up_noun(word.text):
                 return None
-            if index == start - 1 and (gender := _matching_gender(self.attributes, words[index].text)):
+            # the adjective (`attributes`) stands directly before the noun, the determiner may stand before both
+            if index == start - 1 and (gender := _gender_by_pattern(self.attributes, word.text)):
                 return gender
-            if words[index].text in self._gender_of:
-                return self._gender_of[words[index].text]
+            if word.text in self._gender_of:
+                return self._gender_of[word.text]
         return None
 
     def _predicate_gender(self, text: str, words: Sequence[Word], first_index: int, last_index: int) -> str | None:
@@ -215,14 +218,14 @@ class PersonGrammar:
         clause_words = [word for word in words[:first_index] if not _CLAUSE_END.search(text[word.end : noun_begin])]
         for word in words[last_index + 1 :]:
             between = text[words[last_index].end : word.begin]
-            starts_another_subject = self._look_up_noun(word.text) and not _matching_gender(self.predicates, word.text)
+            starts_new_subject = self._look_up_noun(word.text) and not _gender_by_pattern(self.predicates, word.text)
             begins_clause = word.text in self.clause or _CLAUSE_END.search(between)
-            if starts_another_subject or begins_clause:
+            if starts_new_subject or begins_clause:
                 break
             if word.text in self.blocked_by:  # the verb does not agree with this subject, so it does not show a gender
                 return None
             clause_words.append(word)
-        genders = {gender for word in clause_words if (gender := _matching_gender(self.predicates, word.text))}
+        genders = {gender for word in clause_words if (gender := _gender_by_pattern(self.predicates, word.text))}
         return BOTH if len(genders) > 1 else next(iter(genders), None)
 
     def _read_unlisted(self, text: str, words: Sequence[Word]) -> str | None:
@@ -238,7 +241,7 @@ class PersonGrammar:
             return self._read_noun(text, words, index, index, [noun], spoken=bool(self.slots))
         if any(word.text in self.blocked_by for word in words):
             return None
-        genders = {gender for word in words if (gender := _matching_gender(self.predicates, word.text))}
+        genders = {gender for word in words if (gender := _gender_by_pattern(self.predicates, word.text))}
         return genders.pop() if len(genders) == 1 else None
 
     def _is_noun_place(self, words: Sequence[Word], index: int) -> bool:
@@ -254,7 +257,7 @@ class PersonGrammar:
 
     def _ending_gender(self, word: str) -> str | None:
         """Return the only gender whose endings a noun can have; verbs are no nouns."""
-        if _matching_gender(self.predicates, word):
+        if _gender_by_pattern(self.predicates, word):
             return None
         genders = [gender for gender, endings in self.endings.items() if re.search(rf"(?:{endings})$", word)]
         return genders[0] if len(genders) == 1 else None
@@ -306,7 +309,7 @@ def _simplify(text: str) -> str:
     return _ARABIC_MARKS.sub("", lower.replace("ё", "е").replace("' ", "'").replace("'", "' "))
 
 
-def _matching_gender(patterns: Mapping[str, str], word: str) -> str | None:
+def _gender_by_pattern(patterns: Mapping[str, str], word: str) -> str | None:
     """Return the only gender whose pattern fits a whole word."""
     genders = [gender for gender, pattern in patterns.items() if re.fullmatch(pattern, word)]
     return genders[0] if len(genders) == 1 else None

@@ -20,7 +20,7 @@ PANEL_HEAD, PANEL_HEIGHT, PANEL_GAP, PANEL_FOOT = 26, 116, 12, 40
 SHORT = 21
 """Maximum number of characters of each name for a legend with two names in a row."""
 
-SEAT = 7
+RADIUS = 7
 """Radius of the circle around a number on its curve."""
 
 Place = tuple[float, float]
@@ -66,26 +66,26 @@ def _number_positions(paths: Sequence[Sequence[Place]], top: float = TOP, bottom
     for index, path in enumerate(paths):
         other_paths = [other_path for other_index, other_path in enumerate(paths) if other_index != index]
         inner_indices = range(len(path))[1:-1] or range(len(path))  # not at an end, if there are other points
-        clear_indices = [i for i in inner_indices if top + SEAT < path[i][1] < bottom - SEAT] or inner_indices
+        clear_indices = [i for i in inner_indices if top + RADIUS < path[i][1] < bottom - RADIUS] or inner_indices
         freest_index = max(clear_indices, key=lambda i: _free_space(i, path[i], positions, other_paths))
         positions.append(path[freest_index])
     return positions
 
 
 def _free_space(index: int, point: Place, numbers: Sequence[Place], other_paths: Sequence[Sequence[Place]]) -> float:
-    """Return a score for the free space around a position; overlap with another number counts most."""
+    """Return a score for the free space at the `point` with this `index` on a curve; `numbers` have their positions."""
     x, y = point
     number_distance = min((((x - x2) ** 2 + (y - y2) ** 2) ** 0.5 for x2, y2 in numbers), default=60.0)
     curve_distance = min((abs(y - path[index][1]) for path in other_paths), default=20.0)
-    # weights: 4 for the overlap of two circles, 1 for the nearest curve, 1/10 for numbers further away; circles are
-    # apart from 2.6 radii on, and distances beyond 20 and 60 units count no more
-    return min(number_distance, 2.6 * SEAT) * 4 + min(curve_distance, 20.0) + min(number_distance, 60.0) / 10
+    circle_score = min(number_distance, 2.6 * RADIUS) * 4  # counts most; circles are apart from 2.6 radii on
+    curve_score = min(curve_distance, 20.0)  # beyond 20 units, and 60 between numbers, more space is no better
+    return circle_score + curve_score + min(number_distance, 60.0) / 10
 
 
 def _draw_number(number: int, position: Place, series: Series) -> list[Markup]:
     """Draw the number of a curve in a circle on it."""
     x, y = position
-    circle = tag("circle", cx=x, cy=y, r=SEAT, class_=f"seat k{series.kind_index}")
+    circle = tag("circle", cx=x, cy=y, r=RADIUS, class_=f"seat k{series.kind_index}")
     return [circle, label(x, y + 3.5, str(number), "m n10")]
 
 

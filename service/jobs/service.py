@@ -351,9 +351,9 @@ async def resolve_second(
 def check_judge(method: AnyMethod, request: RatingRequest) -> None:
     """Refuse an experiment without the judge that it needs, and a judge beside an author."""
     with located():
-        if request.judge is not None:
+        if request.judge is not None and request.author is not None:
             raise SpecificationError("a job has an author or a judge, not both; leave one out", "judge")
-        if method.needs_judge:
+        if request.judge is None and method.needs_judge:
             raise SpecificationError("the texts are to be judged: name the judge, or leave its answers out", "judge")
 
 

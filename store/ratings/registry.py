@@ -145,7 +145,7 @@ def _lock_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating | N
 
 def _change_rating(c: Connection, rating_id: str, **values: object) -> StoredRating:
     """Change columns of a rating, and their copies in `service_ratings`."""
-    standing.before_change(c, rating_id)  # a rating that it has replaced may be needed again
+    standing.restore_replaced(c, rating_id)  # the rating that this one has replaced may be needed again
     statement = update(ratings).where(ratings.c.id == rating_id).values(**values).returning(ratings)
     copied_values = {name: value for name, value in values.items() if name in service_ratings.c}
     c.execute(update(service_ratings).where(service_ratings.c.rating_id == rating_id).values(**copied_values))

@@ -21,7 +21,7 @@ from workers.egress.failures import CallFailed
 HEADER_CAP = 32 * 1024
 """Maximum size of the status line and headers in bytes, including interim responses (1xx)."""
 
-WASTE = 8
+WASTE_FACTOR = 8
 """Maximum bytes received per byte of the body's cap, against tiny chunks, chunk extensions and trailers."""
 
 _FOLDED = re.compile(rb"(?:\A|\n)HTTP/[^\n]*\n[ \t]")
@@ -84,12 +84,11 @@ class Listener(ResponseHandler):
             super().data_received(data)
             return
         self._received_count += len(data)
-        # The head is parsed separately, because an error after a complete response would discard the response. The last
-        # byte is parsed separately too: if the response ends before it, the service sent more than the response.
+        # heads are parsed separately, because an error after a complete response would discard the response
         while data and self._body is None and self._parser is not None:
-            head_end = data.find(b"\r\n\r\n") + 4  # 3 if the head goes on after the data
-            piece, data = (data[:head_end], data[head_end:]) if head_end > 3 else (data, b"")
-            self._read_head(piece)
+            head, blank_line, data = data.partition(b"\r\n\r\n")  # all is `head` if that goes on after the data
+            self._read_head(head + blank_line)
+        # the last byte is parsed separately: if the response ends before it, the service sent more than the response
         for piece in (data[:-1], data[-1:]):
             if piece and (self._body is None or self._body.is_eof()):
                 self.abort()
@@ -97,7 +96,7 @@ class Listener(ResponseHandler):
                 super().data_received(piece)
         # true if the body exceeds the cap; the reader stops there by itself
         exceeds_cap = self._body is not None and self._body.total_bytes > self._body_cap
-        if self._received_count > WASTE * self._body_cap + HEADER_CAP and not exceeds_cap:
+        if self._received_count > WASTE_FACTOR * self._body_cap + HEADER_CAP and not exceeds_cap:
             self._fail_and_abort(CallFailed("too-large", f"{self._name} sent much more framing than content"))
 
     def connection_lost(self, exc: BaseException | None) -> None:

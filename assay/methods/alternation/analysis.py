@@ -149,16 +149,17 @@ class _Output:
         pair_rng, gap_rng, detail_rng = rng.spawn(3)
         try:
             profiles = Profiles(self.table, task.answers.values, task.clusters, task.rules.max_draw_weights)
-            by_pair = paired_draws(profiles, pair_rng, self.draws)
-            gaps = {"step_1": np.stack([*by_pair.values()], axis=1), "step_2": self._draw_group_gaps(profiles, gap_rng)}
+            gaps_by_pair = paired_draws(profiles, pair_rng, self.draws)
+            step_1_gaps = np.stack([*gaps_by_pair.values()], axis=1)
+            gaps = {"step_1": step_1_gaps, "step_2": self._draw_group_gaps(profiles, gap_rng)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, deviation=profiles.scale))
             maybe_noise = task.rules.judges_strata and may_be_chance(gaps["step_1"], level=NO_FALSE_STRATUM)
-            hidden = self._draw_hidden(profiles, by_pair, tolerance, rng.spawn(1)[0], maybe_noise=maybe_noise)
+            hidden = self._draw_hidden(profiles, gaps_by_pair, tolerance, rng.spawn(1)[0], maybe_noise=maybe_noise)
         except EvidenceError as error:
             return measurement.impossible(error)
         published, tests = self._published_letter()
         measurement = replace(measurement, tolerance=tolerance, published=published, units=_count_units(task.cases))
-        worst_pair = max(by_pair, key=lambda pair: abs(float(by_pair[pair].mean())))
+        worst_pair = max(gaps_by_pair, key=lambda pair: abs(float(gaps_by_pair[pair].mean())))
         leverage = Leverage(profiles, task.cases, worst_pair)
         measurement.detail = replace(
             detail,
@@ -167,7 +168,7 @@ class _Output:
             means=dict(zip(profiles.values, self.table.mean(axis=0).tolist(), strict=True)),
             estimand=like_those_asked(profiles.clusters),
             clusters={kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
-            pairs=tuple(self._pair_document(a, b, samples, profiles) for (a, b), samples in by_pair.items()),
+            pairs=tuple(self._pair_document(a, b, samples, profiles) for (a, b), samples in gaps_by_pair.items()),
         )
         if not self.letter_only:
             divergence = self._divergences(profiles.clusters, detail_rng)
@@ -246,7 +247,7 @@ class _Output:
     def _draw_hidden(
         self,
         profiles: Profiles,
-        by_pair: Mapping[tuple[str, str], Floats],
+        gaps_by_pair: Mapping[tuple[str, str], Floats],
         tolerance: Tolerance,
         rng: np.random.Generator,
         *,
@@ -273,47 +274,48 @@ class _Output:
         if rules.delta_individual is None:
             return hidden
         limit = rules.delta_individual
-        return (*hidden, *self._draw_individual(profiles, by_pair, limit, rng, maybe_noise=maybe_noise))
+        return (*hidden, *self._draw_individual(profiles, gaps_by_pair, limit, rng, maybe_noise=maybe_noise))
 
     def _draw_individual(
         self,
         profiles: Profiles,
-        by_pair: Mapping[tuple[str, str], Floats],
+        gaps_by_pair: Mapping[tuple[str, str], Floats],
         limit: float,
         rng: np.random.Generator,
         *,
         maybe_noise: bool,
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effect on a typical profile; of labels without scores, the share of profiles whose label changes."""
+        """Draw the effect on a typical profile; of labels without scores, the share of profiles whose label changes.
+
+        If `maybe_noise`, the mean differences may be due to chance alone and do not count.
+        """
         task = self.task
-        if self.labels_without_scores and maybe_noise in task.any_label_effects:  # drawn for an earlier label
-            return task.any_label_effects[maybe_noise]
+        if self.labels_without_scores and maybe_noise in task.label_effects_cache:  # drawn for an earlier label
+            return task.label_effects_cache[maybe_noise]
         if self.labels_without_scores:
-            limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT  # the draws are roots of shares, squared below
+            case_limit = limit * (math.sqrt(LABELS_CHANGED) / USUAL_LIMIT)  # of roots of shares, squared below
             cases = SingleCases.of_labels(*task.label_numbers, profiles.clusters, profiles.max_draw_weights)
         else:
+            case_limit = limit
             cases = SingleCases.of_numbers(profiles, self._repeated_outputs())
         if task.groups is not None:  # records
-            effects: tuple[HiddenEffect, ...] = (item_effect(cases, limit, rng, self.draws),)
+            effects: tuple[HiddenEffect, ...] = (item_effect(cases, case_limit, rng, self.draws),)
         else:
-            squared_means = np.stack([*by_pair.values()], axis=1) ** 2
             if self.labels_without_scores:  # of several labels, each has a mean difference
                 squared_means = cases.squared_means(rng, self.draws)
-            if maybe_noise:  # a mean difference that chance can explain does not count
-                squared_means = np.zeros_like(squared_means)
-            effects = text_effect(cases, task.sentence_cells, squared_means, limit, rng)
+            else:
+                squared_means = np.stack([*gaps_by_pair.values()], axis=1) ** 2
+            counted_squares = np.zeros_like(squared_means) if maybe_noise else squared_means
+            effects = text_effect(cases, task.sentence_cells, counted_squares, case_limit, rng)
         if not self.labels_without_scores:
             return effects
-        task.any_label_effects[maybe_noise] = tuple(
-            replace(
-                effect,
-                name=LABELS + effect.name.removeprefix(TEXT).removeprefix(RECORD),
-                draws=effect.draws**2,
-                limit=limit**2,
-            )
-            for effect in effects
+        # "changed labels" instead of "typical text" or "typical record"
+        names = [LABELS + effect.name.removeprefix(TEXT).removeprefix(RECORD) for effect in effects]
+        task.label_effects_cache[maybe_noise] = tuple(
+            replace(effect, name=name, draws=effect.draws**2, limit=case_limit**2)
+            for name, effect in zip(names, effects, strict=True)
         )
-        return task.any_label_effects[maybe_noise]
+        return task.label_effects_cache[maybe_noise]
 
     @cached_property
     def changes(self) -> tuple[parts.ChangeDocument, ...]:

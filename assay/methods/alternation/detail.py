@@ -139,11 +139,11 @@ class Carrier:
     def facts(self) -> Json:
         """Facts for the reason of a letter."""
         return {
-            "carrier": self.member or self.name,
+            "carrier": self.member or self.name,  # of a pair of names, the one that deviates more
             "kind": self.kind,
-            "share": self.share,
+            "share": self.share,  # of this cluster in the effect
             "effect": self.effect,
-            "without": self.without,
+            "without": self.without,  # the effect without this cluster
         }
 
 

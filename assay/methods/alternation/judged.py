@@ -75,8 +75,8 @@ class JudgingTask:
     rules: Rules
     letter_only: bool
     not_within: Sequence[str] = ()
-    any_label_effects: dict[bool, tuple[HiddenEffect, ...]] = field(default_factory=dict, compare=False)
-    """Cache of effects on single items, which are equal for all labels without scores; key: mean may be noise."""
+    label_effects_cache: dict[bool, tuple[HiddenEffect, ...]] = field(default_factory=dict, compare=False)
+    """Effects on single items, which are equal for all labels without scores; key: mean may be noise."""
 
     @cached_property
     def complete_indices(self) -> Sequence[int]:

@@ -161,10 +161,10 @@ class FreeText(Bounded, Method):
         """Have texts written for every prompt and value, look by look, and have them judged."""
         prompt_rng, analysis_rng, order_rng = rng.spawn(3)
         cases = text_cases(self._text_profiles, prompt_rng)[: self._prompt_limit]
-        words = self._exchanged_words()
+        words_by_value = self._exchanged_words()
         all_persons = [dict(zip(self.values, case.clusters["person"].split(JOINED), strict=True)) for case in cases]
         # the judge scores each text about every value: with the words, the person and the names of that value
-        exchanges = [Exchange(words, persons, turn=index) for index, persons in enumerate(all_persons)]
+        exchanges = [Exchange(words_by_value, persons, turn=index) for index, persons in enumerate(all_persons)]
         tally = WrittenTexts(cases=(), values=self.values, repeats=self.repeats)
         judgements: Judgements | None = None
         if self.judge is not None:
@@ -177,7 +177,7 @@ class FreeText(Bounded, Method):
                 yield from judgements.ask(tally, exchanges)
             is_last = size == len(cases) or not self.stop_early
             error_fraction = 1.0 if is_last else EARLY_ERROR_FRACTION
-            components = self._judge_texts(tally, judgements, analysis_rng.spawn(1)[0], error_fraction, words)
+            components = self._judge_texts(tally, judgements, analysis_rng.spawn(1)[0], error_fraction, words_by_value)
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
             if tally.unasked or are_settled(components, self.aggregation):
                 break
@@ -189,9 +189,9 @@ class FreeText(Bounded, Method):
         judgements: Judgements | None,
         rng: np.random.Generator,
         error_fraction: float,
-        words: Mapping[str, Sequence[tuple[str, str]]],
+        words_by_value: Mapping[str, Sequence[tuple[str, str]]],
     ) -> list[Component]:
-        """Judge the texts so far; `error_fraction` multiplies the permitted error probability."""
+        """Judge the texts so far (`tally`); `error_fraction` multiplies the permitted error probability."""
         limits = Limits(
             refusals=self.delta_refusals,
             length=self.delta_length,
@@ -200,9 +200,9 @@ class FreeText(Bounded, Method):
             tie=self.tie,
         )
         persons = [person for people in self._text_profiles.people.values() for person in people]
-        exchanged_words = [word for slots_and_words in words.values() for _slot, word in slots_and_words]
+        exchanged_words = [word for slots_and_words in words_by_value.values() for _slot, word in slots_and_words]
         group_words = group_words_of(persons, exchanged_words)
-        confidence = 1 - error_fraction * (1 - self.confidence)
+        confidence = 1 - error_fraction * (1 - self.confidence)  # hidden effects together seldom reach it early
         return judge_texts(
             tally, judgements, limits, confidence, hidden_confidence=self.confidence, rng=rng, group_words=group_words
         )

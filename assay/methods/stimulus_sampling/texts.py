@@ -219,11 +219,10 @@ def inclusion(density: ArrayLike, count: float) -> Floats:
     order = np.argsort(-densities, kind="stable")
     sorted_densities = densities[order]
     # if the m densest are certain members, the others share the remaining places in proportion to their densities
-    remaining_density = np.append(np.cumsum(sorted_densities[::-1])[::-1], 0.0)
-    certain_counts = np.arange(densities.size)
-    scales = (count - certain_counts) / remaining_density[:-1]
+    remaining_densities = np.cumsum(sorted_densities[::-1])[::-1]
+    scales = (count - np.arange(densities.size)) / remaining_densities
     # the smallest number with which no other member's probability exceeds 1
-    certain_count = int(np.argmax((scales * sorted_densities <= 1) | (certain_counts >= count)))
+    certain_count = int(np.argmax(scales * sorted_densities <= 1))
     probabilities = np.minimum(1.0, scales[certain_count] * sorted_densities)
     probabilities[:certain_count] = 1.0
     return np.asarray(probabilities[np.argsort(order, kind="stable")])  # in the order of `density`

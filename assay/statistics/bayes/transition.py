@@ -111,10 +111,13 @@ def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *,
 
 
 def _worst_distances(outputs: Floats, fair: Floats, neutral: bool) -> Floats:
-    """Half the L1 distance to the nearest of the `fair` distributions (m, k), for the worst block; shape (draws,)."""
-    total_share = outputs.sum(axis=2, keepdims=True) if neutral else 1.0  # g of `step_effects`
+    """Half the L1 distance to the nearest of the `fair` distributions (m, k), for the worst block; shape (draws,).
+
+    `outputs`, shape (draws, blocks, k), are without a `neutral` residual: they sum to the share that names a value.
+    """
+    named_share = outputs.sum(axis=2, keepdims=True) if neutral else 1.0
     # looping over `fair` keeps the largest array at the shape (draws, blocks, k)
-    distances = [0.5 * np.abs(outputs - total_share * fair_shares).sum(axis=2) for fair_shares in fair]
+    distances = [0.5 * np.abs(outputs - named_share * fair_shares).sum(axis=2) for fair_shares in fair]
     return np.asarray(np.minimum.reduce(distances).max(axis=1), dtype=float)
 
 

@@ -129,9 +129,9 @@ def summarise(points: ArrayLike, half_points: ArrayLike, rng: np.random.Generato
     if point_table.size == 0:
         raise TooFewObservations("no replicate has a point of subjective equality")
     independent_points = point_table.mean(axis=1) if len(point_table) > 1 else point_table[0]
-    corpus_points = np.asarray(half_points, dtype=float).ravel()
-    spread = float(corpus_points.std(ddof=1)) if corpus_points.size > 1 else 0.0
-    curve = (corpus_points[:, None] <= np.asarray(levels, dtype=float)).mean(axis=0)
+    flat_half_points = np.asarray(half_points, dtype=float).ravel()
+    spread = float(flat_half_points.std(ddof=1)) if flat_half_points.size > 1 else 0.0
+    curve = (flat_half_points[:, None] <= np.asarray(levels, dtype=float)).mean(axis=0)
     if independent_points.size > 1:
         pse = _mean_interval(independent_points, rng)
     else:

@@ -72,14 +72,15 @@ def answer_paths(body: bytes, kind: Kind) -> Iterator[str]:
 
     A translation is recognised by the number in the sentence that was sent; otherwise the type and the name decide.
     """
-    steps = {path: _PATH_STEP.findall(path) for path, _ in values_in(json_in(body))}
-    candidates = [(path, value) for path, value in values_in(json_in(body)) if _fits_kind(value, kind)]
+    values = list(values_in(json_in(body)))
+    steps = {path: _PATH_STEP.findall(path) for path, _ in values}
+    candidates = [(path, value) for path, value in values if _fits_kind(value, kind)]
     candidates = [(path, value) for path, value in candidates if not {"error", "errors"}.intersection(steps[path])]
     if kind is Kind.TRANSLATOR:
         candidates = [(path, value) for path, value in candidates if numbers_in(value)] or candidates
     if kind in {Kind.CLASSIFIER, Kind.IMAGE_CLASSIFIER}:
-        candidates = [(_class_path(path, value), value) for path, value in candidates]
-    else:
+        candidates = [(_class_expression(path, value), value) for path, value in candidates]
+    else:  # labels may have a name of metadata, as in {"type": "toxic"}; other answers do not
         candidates = [(path, value) for path, value in candidates if not any(map(_METADATA.fullmatch, steps[path]))]
     ranking = sorted(candidates, key=lambda candidate: _rank(*candidate))
     yield from list(dict.fromkeys(path for path, _ in ranking))[:MOST_PATHS]
@@ -101,7 +102,7 @@ def _key_in(value: object, keys: tuple[str, ...], value_type: type) -> str | Non
     return next((key for key in keys if isinstance(value, Mapping) and isinstance(value.get(key), value_type)), None)
 
 
-def _class_path(path: str, value: object) -> str:
+def _class_expression(path: str, value: object) -> str:
     """Return a JMESPath expression that converts the classes at a path to a form that Assay can parse."""
     if not isinstance(value, list):
         return path

@@ -20,8 +20,8 @@ from workers.targets.checks.capability import MEND_ARRAYS, Capability, TargetUnf
 TRIES = 8
 """Maximum attempts at a call: a service that fails half of the time at random is rejected one time in 256."""
 
-PATIENCE = 3
-"""Maximum attempts at a call that times out, because each attempt takes the whole deadline."""
+FEW_TRIES = 3
+"""Maximum attempts at a call that times out, because each takes the whole deadline, or that can be left out."""
 
 BACKOFF_S, BACKOFF_CAP_S, WAIT_CAP_S = 0.1, 2.0, 10.0
 """Seconds: the first pause before a retry, the longest one, and the longest pause that a service can request."""
@@ -61,7 +61,7 @@ class Calls:
             try:
                 return await call()
             except CallFailed as failed:
-                most_attempts = PATIENCE if failed.code == "timeout" else tries
+                most_attempts = FEW_TRIES if failed.code == "timeout" else tries
                 if not failed.retriable or attempt >= most_attempts:
                     raise
                 requested_pause_s = failed.retry_after_s

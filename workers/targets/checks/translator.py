@@ -17,7 +17,7 @@ from assay.model import Failure, Translate
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
 from workers.targets.checks.capability import MEND_ARRAYS, Capability, TargetUnfit, unfit
-from workers.targets.checks.examination import HOPELESS, PATIENCE, Calls, Examination
+from workers.targets.checks.examination import FEW_TRIES, HOPELESS, Calls, Examination
 from workers.targets.checks.samples import numbered_sentences
 
 SENTENCES = 40
@@ -79,7 +79,7 @@ class TranslatorExamination(Examination):
 
     async def _check_languages(self) -> None:
         try:
-            supported_pairs = await self._calls.persist(self._adapter.languages, tries=PATIENCE)
+            supported_pairs = await self._calls.persist(self._adapter.languages, tries=FEW_TRIES)
         except CallFailed as failed:
             if failed.code in HOPELESS:
                 raise unfit(failed) from None

@@ -212,12 +212,15 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
         origin, answer = response.origin, unwrap(json_of(response))
         refuse_error(answer, response)
-        if not isinstance(asks[0], Fill):
-            text = dig(answer[0] if isinstance(answer, list) and answer else answer, "generated_text", origin=origin)
-            return [ModelOutput(first_line(text) if isinstance(asks[0], Choose) and isinstance(text, str) else text)]
-        word = asks[0].word
-        try:
-            return [reply_of(lambda: {"probability": self._probability(answer, word)}, origin)]
+        (ask,) = asks  # one question per call
+        if not isinstance(ask, Fill):
+            output = answer[0] if isinstance(answer, list) and answer else answer
+            text = dig(output, "generated_text", origin=origin)
+            if isinstance(ask, Choose) and isinstance(text, str):
+                text = first_line(text)
+            return [ModelOutput(text)]  # parsed later, as that of every language model
+        try:  # a `Reply`, because a model's text has no probability
+            return [reply_of(lambda: {"probability": self._probability(answer, ask.word)}, origin)]
         except _UnknownWord as unknown:
             return [Reply(failure=Failure("unknown-word", f"the model at {origin} {unknown}"))]
 

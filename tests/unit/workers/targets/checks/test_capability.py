@@ -15,7 +15,7 @@ from assay.model import Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target
 from workers.targets.checks.capability import TargetUnfit
-from workers.targets.checks.examination import PATIENCE, TRIES, Calls
+from workers.targets.checks.examination import FEW_TRIES, TRIES, Calls
 from workers.targets.checks.translator import SENTENCES, TranslatorExamination, sentence
 from workers.targets.registry import connect
 
@@ -236,7 +236,7 @@ def test_examination_of_an_unreachable_service_ends_after_some_attempts():
     assert len(service.calls) == TRIES
     silent = Service(failures=lambda: CallFailed("timeout", "too late"))
     assert unfit(silent).code == "timeout"
-    assert len(silent.calls) == PATIENCE
+    assert len(silent.calls) == FEW_TRIES
 
 
 def test_retry_after_is_obeyed_in_an_examination():

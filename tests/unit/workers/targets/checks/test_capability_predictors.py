@@ -14,7 +14,7 @@ from assay.model import Classify, Embed, Failure, Kind, Regress, Reply
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target, group_of
 from workers.targets.checks.capability import TargetUnfit
-from workers.targets.checks.examination import PATIENCE, TRIES, Calls
+from workers.targets.checks.examination import FEW_TRIES, TRIES, Calls
 from workers.targets.checks.predictor import MOST_ASKED, PredictorExamination
 from workers.targets.checks.samples import SENTENCES, WORDS, Samples, samples_for
 from workers.targets.registry import connect
@@ -280,7 +280,7 @@ def test_examination_of_an_unreachable_predictor_ends_after_some_attempts():
     assert len(dead.calls) == TRIES
     silent = Service(vector, failures=lambda asks: CallFailed("timeout", "too late"))
     assert unfit(silent, EMBED).code == "timeout"
-    assert len(silent.calls) == PATIENCE
+    assert len(silent.calls) == FEW_TRIES
 
 
 def test_one_failing_question_does_not_make_the_target_unfit():
