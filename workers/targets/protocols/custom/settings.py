@@ -211,7 +211,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         return self.compares or bool(placeholders(self.body) & {"row", "rows"})
 
     def _check_placeholders(self) -> None:
-        """Validate the path, the placeholders of each part, that the question is sent, the call's size, and the body."""
+        """Validate the path, the placeholders of each part, that the question is sent, the call's size, the body."""
         text_name, row_name = ("texts", "rows") if self.batch == "array" and not self.repeats_item else ("text", "row")
         if self.path and (not self.path.startswith("/") or not schemes.VISIBLE.fullmatch(self.path)):
             raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "path")
