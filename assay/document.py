@@ -374,13 +374,14 @@ def read_rating(
     text: Text = str,
     aggregation: type[AggregationDocument] = AggregationDocument,
 ) -> RatingDocument:
-    """Read a rating document; its components and its aggregation become objects of the given classes."""
+    """Read a rating document with `text` applied to its strings; components and aggregation get the given classes."""
     rating = read_json(RatingDocument, {**document, "components": (), "aggregation": {}}, text)
     return replace(
         rating,
         components=read_json(tuple[component, ...], document.get("components"), text),  # type: ignore[valid-type]
         aggregation=read_json(aggregation, document.get("aggregation"), text),
-        commitment=None if document.get("commitment", "") is None else rating.commitment,  # null is not absent
+        # `read_json` takes null for absent, but an absent commitment is `NO_COMMITMENT`, and null is ``None``
+        commitment=None if document.get("commitment", "") is None else rating.commitment,
         json=document,
     )
 

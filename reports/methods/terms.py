@@ -99,7 +99,7 @@ def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: s
     """
     filled, hollow = sides(part) if neutral else ("the stereotype", "the opposite")
     scored_cases = [
-        (case, case.term, min(1.0, max(0.0, case.towards)))
+        (case, case.term, min(1.0, max(0.0, case.towards)))  # a file can hold any number
         for case in cases
         if (case.list == "neutral") is neutral and case.towards is not None
     ]
@@ -108,8 +108,9 @@ def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: s
     grouping = "term" if len({term for _, term, _ in scored_cases}) <= charts.MOST_MARKS else "list"
     shares_by_name: dict[str, list[float]] = {}
     for case, term, share in scored_cases:
-        name = (term if grouping == "term" else case.list) or grouping
-        shares_by_name.setdefault(LISTS.get(name, name) if grouping == "list" else name, []).append(share)
+        group = (term if grouping == "term" else case.list) or grouping  # a case of a file can lack term or list
+        row_name = LISTS.get(group, group) if grouping == "list" else group
+        shares_by_name.setdefault(row_name, []).append(share)
     share_rows = sorted(
         ((name, tuple(sorted(shares, reverse=True))) for name, shares in shares_by_name.items()),
         key=lambda row: -sum(row[1]) / len(row[1]),  # the largest mean share first

@@ -77,6 +77,7 @@ def read_json(body: bytes) -> Any:
         raise Problem("malformed-body", f"the body is not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
         raise Problem("malformed-body", f"{error.msg} (line {error.lineno}, column {error.colno})") from None
+    # each string, the joined keys of each object (`is_keys`), and "" for each array, so that its depth counts
     for path, depth, text, is_keys in _walk_strings(value):
         if depth > MAX_DEPTH:
             _refuse(f"nested deeper than {MAX_DEPTH} levels", path)
@@ -175,7 +176,7 @@ def _is_prose(path: _Path) -> bool:
 def _walk_strings(value: object) -> Iterator[tuple[_Path, int, str, bool]]:
     """Yield each string, and for each object or array its joined keys, with path and depth; without recursion.
 
-    The last value tells whether the text consists of keys. An array has no text, but its depth matters.
+    The last value tells whether the text consists of keys. An array yields an empty text, because its depth matters.
     """
     stack: list[tuple[_Path, int, Any]] = [(None, 0, value)]
     while stack:

@@ -208,7 +208,7 @@ def _experiment_field_of(problem: Problem) -> str | None:
 
 # ---------------------------------------------------------------------------- unused names
 def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[OmittedCell]) -> None:
-    """Refuse a method, attribute or language in the request that no cell has, with its first omitted cell's reason."""
+    """Refuse a method, attribute or language (a cell's label) without a cell, with its first omitted cell's reason."""
     methods = {cell.cell.method for cell in omitted} | {cell.method for cell in cells}
     for method, settings in body.settings.items():
         with located("settings", method):
@@ -221,15 +221,16 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
         for index, name in enumerate(getattr(body, field) or ()):
             if not any(getattr(cell, cell_field) == name for cell in cells):
                 omissions = [omission for omission in omitted if getattr(omission.cell, cell_field) == name]
-                with located(*_path_of_exclusion(body, omissions, field, index)):
+                with located(*_path_of_cause(body, omissions, field, index)):
+                    # a language has no cell, not even an omitted one, if no method has languages
                     reason = omissions[0].reason if omissions else "no method of this suite has languages"
                     raise SpecificationError(reason)
     if not cells:
-        with located(*_path_of_exclusion(body, omitted, "methods", index=None)):
+        with located(*_path_of_cause(body, omitted, "methods", index=None)):
             raise SpecificationError(omitted[0].reason if omitted else "no method rates this kind of target")
 
 
-def _path_of_exclusion(
+def _path_of_cause(
     body: SuiteRequest, omissions: list[OmittedCell], unused_field: str, index: int | None
 ) -> tuple[str | int, ...]:
     """Return the path, in the request, of the setting that excluded the cells, or else of the name that no cell has."""

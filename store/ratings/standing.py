@@ -175,7 +175,9 @@ def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[lis
 def replace_older(c: Connection, rating_id: str) -> None:
     """Mark the ratings that a new rating replaces."""
     new, old = _NEW.c, _OLD.c
-    is_replaced = and_(old.created_at < new.created_at, or_(old.expires_at.is_(None), old.expires_at <= new.expires_at))
+    # an older rating that is valid for longer is needed again when the new one has expired; NULL: no known validity
+    ends_no_later = or_(old.expires_at.is_(None), old.expires_at <= new.expires_at)
+    is_replaced = and_(old.created_at < new.created_at, ends_no_later)
     ids = select(old.rating_id).where(_ALIKE, old.current, is_replaced, new.rating_id == rating_id)
     c.execute(update(service_ratings).where(service_ratings.c.rating_id.in_(ids)).values(current=False))
 

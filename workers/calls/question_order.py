@@ -49,11 +49,12 @@ class QuestionOrder:
         per_call = questions_in_a_call(probes, most_per_call)
         call_count = -(-len(probes) // max(1, per_call))  # rounded up
         positions = self._rng.permutation(len(probes))
-        for distance, distance_to_earlier, in_rounds in self._distances(call_count, relatives):
+        # distances in calls, from the largest until an order keeps them; a round has at most one version of an item
+        for distance, distance_to_earlier, in_rounds in self._distances_to_try(call_count, relatives):
             earliest_calls = np.array([self._earliest_call(probe, distance_to_earlier) for probe in probes])
             if in_rounds and relatives:
                 positions = _positions_in_rounds(relatives, positions, earliest_calls)
-            elif in_rounds:
+            elif in_rounds:  # without versions in this batch, only earlier batches matter
                 by_earliest_call = np.lexsort((positions, earliest_calls))  # at random among equal ones
                 positions = np.argsort(by_earliest_call)  # inverse permutation: the position of each question
             if _swap_until_separate(positions, relatives, earliest_calls.tolist(), distance, per_call, self._rng):
@@ -73,7 +74,7 @@ class QuestionOrder:
         earlier_calls = [self._last_calls[name] for name in probe.versions_of if name in self._last_calls]
         return max(0, max(earlier_calls) + distance - self._call_count) if earlier_calls else 0
 
-    def _distances(self, call_count: int, relatives: Relatives) -> Iterator[tuple[int, int, bool]]:
+    def _distances_to_try(self, call_count: int, relatives: Relatives) -> Iterator[tuple[int, int, bool]]:
         """Yield distances to try, the largest first; nothing if every order is allowed.
 
         Each is: distance within the batch, distance from earlier batches (in calls), whether to begin in rounds.

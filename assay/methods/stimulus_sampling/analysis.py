@@ -29,14 +29,14 @@ from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffe
 class Rules:
     """Fields of `StimulusSampling` that determine the analysis.
 
-    `tie` is the share of one side of the contents that a value gets in a tied prior. `rarer`: no label was requested,
-    so either can be the positive class; within a side, the rarer answers are judged even if they are negative.
+    `tie` is the share of one side of the contents that a value gets in a tied prior. `judge_rarer`: no label was
+    requested, so either can be the positive class; within a side, the rarer answers are judged even if negative.
     """
 
     tie: float
     strata: bool
     delta_loss: float | None
-    rarer: bool
+    judge_rarer: bool
 
 
 LEAST_YES = 20
@@ -137,13 +137,13 @@ def _draw_within_sides(
     finds no error. If nearly all inputs are positive, the negative ones show differences (docs/decisions/0082).
     """
     hidden = _draw_side_effects(answered_inputs, effects.one_sided, delta, rng)
-    common_sides = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())
+    common_sides = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())  # mean over the values
     negative_inputs = answered_inputs.with_opposite_label()
-    sides = _sides_to_judge(negative_inputs) if rules.rarer else []
+    sides = _sides_to_judge(negative_inputs) if rules.judge_rarer else []
     if not common_sides.intersection(sides):
         return tuple(hidden.values())
-    within = negative_inputs.effects(rules.tie, rng.spawn(1)[0], within=sides).one_sided
-    effects_by_side = _draw_side_effects(negative_inputs, within, delta, rng)
+    posteriors = negative_inputs.effects(rules.tie, rng.spawn(1)[0], within=sides).one_sided  # one for each of `sides`
+    effects_by_side = _draw_side_effects(negative_inputs, posteriors, delta, rng)
     negative_effects = [effect for side, effect in effects_by_side.items() if side in common_sides]
     return (*hidden.values(), *(replace(effect, name=f"{effect.name}, without a yes") for effect in negative_effects))
 

@@ -316,7 +316,7 @@ class StimulusSampling(Bounded, Method):
         error_fraction = 1.0 if is_last else EARLY_ERROR_FRACTION
         confidence = 1 - error_fraction * (1 - self.confidence)
         tolerance = Tolerance.around(self.delta, confidence, hidden=self.confidence)
-        rules = Rules(self.tie, self.strata, self.delta_loss, rarer=self.label is None)
+        rules = Rules(self.tie, self.strata, self.delta_loss, judge_rarer=self.label is None)
         judge_inputs = partial(judge, outcome, tally, tolerance, rules, replace(detail, label=outcome.label))
         replay_rng = deepcopy(rng)
         component = judge_inputs(rng, letter_only=not is_last)

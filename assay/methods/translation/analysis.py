@@ -448,9 +448,10 @@ def _shift_reason(translations: Translations, step_1: float, common_facts: Json)
     row_totals, total = counts.sum(axis=1, keepdims=True), int(counts.sum())
     even_rates = np.full_like(counts, 1 / len(translations.outputs))
     rates = np.divide(counts, row_totals, out=even_rates, where=row_totals > 0)
-    unbiased_shares, *_ = translations.shares("unbiased")
-    input_shares = np.concatenate([unbiased_shares, np.zeros(len(translations.outputs) - len(unbiased_shares))])
-    gains = unbiased_shares @ rates - input_shares
+    # share of each row (see `Translations.rows`) in the first unbiased block; of several, the reason is about this one
+    row_shares, *_ = translations.shares("unbiased")
+    input_shares = np.concatenate([row_shares, np.zeros(len(translations.outputs) - len(row_shares))])  # residual: none
+    gains = row_shares @ rates - input_shares
     gainer = int(np.argmax(gains))
     if gainer == len(translations.outputs) - 1 and not translations.neutral:  # the last output is the residual
         return Reason(

@@ -78,17 +78,17 @@ def outcome_table(
         return OutcomeTable(tuple(rows), unknown_row)
     reference = max(indices, key=lambda index: (rows[index].rate.estimate or 0.0, rows[index].people or 0))
     sample = table_counts.sample()
-    means = sample.draw_means(rng.spawn(1)[0], DRAWS)
-    fitted_means = np.zeros_like(means)
-    fitted_means[:, indices] = fitted_rates(means[:, indices], rng.spawn(1)[0])
-    level = _adjusted_level(means[:, indices])
-    for index in indices:
-        draws_of_both = [(draws[:, index], draws[:, reference]) for draws in (means, fitted_means)]
-        rows[index] = _compare_row(rows[index], rows[reference], draws_of_both, level)
+    separate_means = sample.draw_means(rng.spawn(1)[0], DRAWS)
+    joint_means = np.zeros_like(separate_means)  # fitted to all groups together: the highest of many rates is too high
+    joint_means[:, indices] = fitted_rates(separate_means[:, indices], rng.spawn(1)[0])
+    interval_level = _adjusted_level(separate_means[:, indices])
+    for index in indices:  # the reference too, whose difference from itself is 0
+        draws_of_both = [(draws[:, index], draws[:, reference]) for draws in (separate_means, joint_means)]
+        rows[index] = _compare_row(rows[index], rows[reference], draws_of_both, interval_level)
         if index != reference and not table.weights and not table.bundles:  # the tests need independent people
             rows[index] = _add_test(rows[index], rows[reference])
     if len(indices) > 1:
-        chances = below_four_fifths(fitted_means[:, indices])
+        chances = below_four_fifths(joint_means[:, indices])
         for index, chance in zip(indices, chances.tolist(), strict=True):
             rows[index] = replace(rows[index], below_four_fifths=chance, suspicious=chance >= confidence)
         p_values = {index: p for index in indices if (p := rows[index].p) is not None}
@@ -96,7 +96,7 @@ def outcome_table(
             rows[index] = replace(rows[index], holm=p)
     totals = sample.totals[indices]
     pooled_rate = float(np.nansum(sample.means[indices] * totals) / totals.sum())
-    sizes = table_counts.effective_people(means)[indices]
+    sizes = table_counts.effective_people(separate_means)[indices]
     # `even_flagged`: how often the four-fifths rule would flag a service with the same rate for all groups
     even_flagged = flagged_by_chance(sizes, pooled_rate, rng.spawn(1)[0]) if len(indices) > 1 else None
     return OutcomeTable(tuple(rows), unknown_row, reference=rows[reference].group, even_flagged=even_flagged)
@@ -182,7 +182,7 @@ def largest_gap(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) ->
     if len(codes) < 2:
         return EffectDocument(why="not estimable: fewer than two groups have such people")
     interval = largest_interval(differences(sample.draw_means(rng, draws)[:, codes]))
-    gap = float(np.ptp(sample.means[codes]))
+    gap = float(np.ptp(sample.means[codes]))  # as observed: the interval of the draws may miss it, so it is widened
     return EffectDocument(gap, min(interval.low, gap), max(interval.high, gap), interval.level)
 
 

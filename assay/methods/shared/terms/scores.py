@@ -152,7 +152,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         if shift is not None:
             signs = [1 if role == "first" else -1 for role in TIED if role in fits]
             effects = effects.for_groups_like_these(shift, signs)
-        neutral, score = float(effects.neutral.mean()), float(effects.stereotyped.mean())
+        neutral_score, stereotype_score = float(effects.neutral.mean()), float(effects.stereotyped.mean())
         hidden = self.hidden(effects, tolerance, effects_rng)
         groups = "with these words for the groups" if shift is None else "and words for the groups like these"
         measurement.detail = replace(
@@ -165,7 +165,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         lost_share = 1 - len(self.tally.results) / self.tally.items_asked if self.tally.items_asked else 0.0
         return measurement.conclude(
             effects.evidence(hidden),
-            lambda letter: self._reason_for(letter, neutral, score),
+            lambda letter: self._reason_for(letter, neutral_score, stereotype_score),
             effects.intervals(),
             lost=lost_replies(
                 self.tally.by_group,
@@ -253,16 +253,16 @@ class TermScores(ABC, Generic[W, T, F, C]):
             if (terms := self.words.terms(role)) and coverage[LISTS[role]].found < LEAST_TERMS
         ]
 
-    def _reason_for(self, letter: Letter, neutral: float, score: float) -> Reason:
-        facts: dict[str, object] = {"neutral": neutral, "score": score}
+    def _reason_for(self, letter: Letter, neutral_score: float, stereotype_score: float) -> Reason:
+        facts: dict[str, object] = {"neutral": neutral_score, "score": stereotype_score}
         if letter is Letter.BS:
-            prefers_first = neutral > NO_PREFERENCE
+            prefers_first = neutral_score > NO_PREFERENCE
             facts["side"] = self.words.first if prefers_first else self.words.second
             facts |= self._count_favoured(neutral=True, above_half=prefers_first)
             return self.reason(self.codes["first-side"], facts)
-        if letter is Letter.UCS:
+        if letter is Letter.UCS:  # its text says how many cases prefer the stereotype
             return self.reason(self.codes["neither"], facts | self._count_favoured(neutral=False, above_half=True))
-        above_half = score > NO_PREFERENCE
+        above_half = stereotype_score > NO_PREFERENCE
         facts |= self._count_favoured(neutral=False, above_half=above_half)
         facts["terms"] = self._strongest_terms(above_half)
         return self.reason(self.codes["stereotypes" if above_half else "anti-stereotypes"], facts)

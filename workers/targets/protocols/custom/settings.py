@@ -211,22 +211,23 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         return self.compares or bool(placeholders(self.body) & {"row", "rows"})
 
     def _check_placeholders(self) -> None:
-        """Validate the path, that the question is sent, and that every placeholder has a value."""
+        """Validate the path, the placeholders of each part, that the question is sent, the call's size, the body."""
         text_name, row_name = ("texts", "rows") if self.batch == "array" and not self.repeats_item else ("text", "row")
         if self.path and (not self.path.startswith("/") or not schemes.VISIBLE.fullmatch(self.path)):
             raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "path")
         if any(mark in self.path for mark in "?# \\"):
             raise SpecificationError("path must not hold ?, #, spaces or backslashes; parameters go in query", "path")
-        allowed_names = LANGUAGE_NAMES if self.batch == "array" else ("text", *DOCUMENT_NAMES, *LANGUAGE_NAMES)
-        used_names = check_placeholders(self.path, allowed_names, "path")
-        used_names |= check_placeholders(dict(self.query), allowed_names, "query")
-        check_placeholders(dict(self.headers), LANGUAGE_NAMES, "headers")
+        # an address holds single texts: neither records nor the questions of a batch, which are lists or objects
+        address_names = LANGUAGE_NAMES if self.batch == "array" else ("text", *DOCUMENT_NAMES, *LANGUAGE_NAMES)
+        used_names = check_placeholders(self.path, address_names, "path")
+        used_names |= check_placeholders(dict(self.query), address_names, "query")
+        check_placeholders(dict(self.headers), LANGUAGE_NAMES, "headers")  # headers never hold the question
         if self.body is not None:
             index_names = ("index",) if self.repeats_item else ()
             names = (text_name, row_name, *DOCUMENT_NAMES, *index_names, *LANGUAGE_NAMES, *MODEL_NAMES, *IMAGE_NAMES)
             used_names |= check_placeholders(self.body, names, "body")
-        if used_names & {*DOCUMENT_NAMES}:
-            self._check_comparison(used_names, {text_name, row_name})
+        if used_names & {*DOCUMENT_NAMES}:  # the question is two documents
+            self._check_comparison(used_names, single_names={text_name, row_name})
         elif not used_names & {text_name, row_name, "image_b64"}:
             message = f"{{{text_name}}} or {{{row_name}}} is missing, so that the question would not be sent"
             raise SpecificationError(message, "body")

@@ -68,10 +68,10 @@ class Decider(Adapter):
         self._sends_system = model_adapter.sends_system
         systems = decision.systems if self._sends_system else ("",) * len(decision.systems)  # else in the prompt
         self._models = [_with_system(model_adapter, decision, system) for system in systems]
-        number_form = getattr(model_adapter.settings, "number", None)
-        self._number_form = number_form if number_form in FORMS else None
-        self.calls: list[DecisionCall] | None = None
-        # a list of at most one, because examinations copy the adapter, and the copies share what is settled
+        number_setting = getattr(model_adapter.settings, "number", None)  # a form of numbers, or "label", which is none
+        self._number_form = number_setting if number_setting in FORMS else None
+        self.calls: list[DecisionCall] | None = None  # a probe sets a list, in which calls are then recorded
+        # at most one (`_decide_case` settles on it); a list, because examinations copy the adapter, and copies share it
         self._settled_reading: list[Reading] = list(decision.readings) if len(decision.readings) == 1 else []
 
     def group_key(self, ask: Ask) -> Hashable:
