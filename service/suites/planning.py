@@ -222,9 +222,10 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
             if not any(getattr(cell, cell_field) == name for cell in cells):
                 omissions = [omission for omission in omitted if getattr(omission.cell, cell_field) == name]
                 with located(*_path_of_cause(body, omissions, field, index)):
-                    # a language has no cell, not even an omitted one, if no method has languages
-                    reason = omissions[0].reason if omissions else "no method of this suite has languages"
-                    raise SpecificationError(reason)
+                    # without even an omitted cell: no method has languages, or the method rates no service of the suite
+                    unused = f"the suite has no cell for {name!r}"
+                    reason = "no method of this suite has languages" if field == "languages" else unused
+                    raise SpecificationError(omissions[0].reason if omissions else reason)
     if not cells:
         with located(*_path_of_cause(body, omitted, "methods", index=None)):
             raise SpecificationError(omitted[0].reason if omitted else "no method rates this kind of target")

@@ -452,8 +452,9 @@ def _shift_reason(translations: Translations, step_1: float, common_facts: Json)
     row_shares, *_ = translations.shares("unbiased")
     input_shares = np.concatenate([row_shares, np.zeros(len(translations.outputs) - len(row_shares))])  # residual: none
     gains = row_shares @ rates - input_shares
-    gainer = int(np.argmax(gains))
-    if gainer == len(translations.outputs) - 1 and not translations.neutral:  # the last output is the residual
+    # the residual of neutral sentences is harmless, so a value gains, if only among the outputs that mention one
+    gainer = int(np.argmax(gains[:-1] if translations.neutral else gains))
+    if gainer == len(translations.outputs) - 1:  # the residual
         return Reason(
             "attribute-erased", {**common_facts, "erased": int(counts[:, -1].sum()), "sent": total}, translations.name
         )

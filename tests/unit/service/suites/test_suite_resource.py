@@ -320,6 +320,12 @@ async def test_an_invalid_suite_is_refused_naming_the_invalid_field(client, chan
     assert await jobs_of(client) == []
 
 
+async def test_a_method_that_rates_none_of_the_services_is_named(client):
+    answer = await post_several(client, EMBEDDER, TRANSLATOR, methods=["association", "alternation"], languages=None)
+    assert pointer_of(answer) == "/methods/1"
+    assert answer.json()["detail"] == "the suite has no cell for 'alternation'"
+
+
 async def test_languages_are_refused_if_no_method_has_languages(client):
     answer = await post(client, target=EMBEDDER, methods=None, attributes=["gender"], languages=["es"])
     assert pointer_of(answer) == "/languages/0"

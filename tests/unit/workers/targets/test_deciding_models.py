@@ -291,6 +291,16 @@ def test_a_model_behind_an_event_stream_can_decide():
     assert heard[0].json["system"] == "You hire."
 
 
+def test_a_described_model_that_decides_on_a_number_can_say_how_numbers_are_written():
+    settings = {"path": "/chat", "output": "reply", "number": "decimal-comma", "body": {"input": "{text}"}}
+    decision = {"prompt": "{text} Pay?", "range": [10_000, 100_000]}
+    with scripted_server(lambda _: Answer({"reply": "52.000,5"}), []) as url:
+        described = {"kind": "regressor", "protocol": "custom", "base_url": url}
+        target = read_target({**described, "settings": {**settings, "decision": decision}})
+        (reply,) = answers(target, [Regress(CASE)])
+    assert reply.value == 52_000.5
+
+
 def test_every_language_model_protocol_can_describe_a_classifier_or_regressor():
     for protocol in protocols():
         if Kind.LANGUAGE_MODEL in protocol.kinds and protocol.name != "openai-images":

@@ -171,6 +171,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     def check_kind(self, kind: Kind) -> None:
         """Raise a `SpecificationError` for placeholders without a value for this kind of service."""
         super().check_kind(kind)
+        rated_kind = kind
         kind = kind if self.decision is None else Kind.LANGUAGE_MODEL  # the model that decides is called
         used_names = placeholders([self.path, dict(self.query), dict(self.headers), self.body])
         misplaced_names = used_names & (set(LANGUAGE_NAMES) if kind is not Kind.TRANSLATOR else set())
@@ -186,7 +187,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             raise SpecificationError(f"{{{min(misplaced_names)}}} cannot be filled in for a {kind}", "settings.body")
         if self.scale is not None and kind not in {Kind.CLASSIFIER, Kind.REGRESSOR}:
             raise SpecificationError(f"a {kind} returns no numbers to scale", "settings.scale")
-        if self.number in FORMS and kind is not Kind.REGRESSOR:
+        if self.number in FORMS and rated_kind is not Kind.REGRESSOR:
             raise SpecificationError("number is for a regressor only", "settings.number")
         if self.number == "probability" and (kind is not Kind.CLASSIFIER or len(self.labels) != 2):
             raise SpecificationError("a number is a probability only with two labels: name them", "settings.labels")

@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from assay.catalog import occupations
@@ -13,6 +14,7 @@ from assay.experiment import run
 from assay.methods import OneHop
 from assay.model import Letter, Probe, Reply
 from assay.rating.decision import rate
+from tests.support.simulated.translators import one_hop_answer
 
 ARTICLE = re.compile(r"\b([Tt])he\b")
 SIDES = {one.name: one.side for one in occupations() if one.side}
@@ -63,6 +65,13 @@ def test_the_declared_letter_and_its_reason_are_right_for_nearly_all_of_30_seeds
     assert wrong == 0
     # 160 sentences per block are not always enough to declare UCS, the letter of a fair coin
     assert right >= (30 if name != "fair coin" else 27)
+
+
+def test_the_reason_names_the_value_that_gained_although_most_translations_mention_none():
+    answer = one_hop_answer({"he": 0.4, "she": 0.4}, np.random.default_rng(3), {"he": 0.6, "she": 0.6})
+    rating = rate(run(OneHop("gender", languages=("fr",)), lambda probe: answer(probe.ask), 3))
+    assert (rating.letter, rating.declared) == (Letter.BS, True)
+    assert (rating.reasons[0].code, rating.reasons[0].facts["to"]) == ("introduces-bias", "he")
 
 
 def test_a_language_without_grammatical_gender_is_not_rated_as_biased():
