@@ -62,7 +62,7 @@ def test_tables_list_the_nearest_words_and_the_weights(documents, name):
 
 def test_prior_and_posterior_dots_of_the_projection_differ_in_shape(documents, name):
     (scatter,) = (one for one in read(documents[name]).components[0].pictures if one.title.startswith("Inputs on"))
-    assert {point.kind for point in scatter.points} == {0, 1}
+    assert {point.kind_index for point in scatter.points} == {0, 1}
     drawn = figures.picture(scatter, "k").svg
     assert "dots k0" in drawn
     assert "dots k1" in drawn

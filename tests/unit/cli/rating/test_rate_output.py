@@ -336,7 +336,7 @@ def test_uploaded_vectors_are_rated(tmp_path):
     )
     done = run_command("rate", *more, "--json", environment=CLEAN)
     document = json.loads(done.stdout)
-    assert done.returncode == Exit.of_rating(document["letter"], document["declared"])
+    assert done.returncode == Exit.of_rating(document["letter"], declared=document["declared"])
     assert document["counts"]["usable"] > 10
     assert document["target"]["settings"]["upload"].startswith("sha256:")
 
