@@ -97,7 +97,7 @@ class ChainAnswer:
     possible: Letters
     """Letters that every bracketing allows; if there is none, letters that at least one bracketing allows."""
     contradiction: bool
-    """Whether no single letter is allowed by all bracketings: the table of pairs then contradicts itself."""
+    """Whether the table contradicts itself: its bracketings of this chain have no letter in common."""
     bracketings: tuple[Bracketing, ...]
     """One example for each different answer; the first is evaluated from the left."""
 

@@ -25,7 +25,7 @@ TITLES = {"published": "published (Srivastava & Rossi 2018, Table 2)", "revised"
 def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exit:
     """Compose letters and rating files, print the inference, and return the letter as an exit code.
 
-    The `arguments` are letters or names of files, first service to last; `table` gives the headline letter.
+    Each of `arguments` is a letter or a file name, in the order of the services. `table` gives the headline letter.
 
     Raise `SpecificationError` if a file is not a rating, the services do not fit together, or the table is unknown.
     """
@@ -51,7 +51,7 @@ def _compose(links: Sequence[Letter | RatingDocument], arguments: Sequence[str],
     ratings = [link for link in links if not isinstance(link, Letter)]
     try:
         if len(ratings) == len(links):
-            # the same seed each time, so that the same ratings give the same numbers
+            # a fixed seed, so that a composition of the same ratings is always the same
             return composition_document(ratings, generator(0), table=table)
         parts = [Part(link) if isinstance(link, Letter) else part_of(link) for link in links]
     except SpecificationError:

@@ -115,7 +115,7 @@ class CaseReader:
     target_writes: ClassVar[bool] = False
     """Whether the rated service wrote the texts. If an author wrote them, they are not listed as cases."""
     paired = False
-    """Whether the observations of one case are enough for its difference; only such cases can be watched."""
+    """Whether the difference of a case follows from its own observations alone; a watch needs such cases."""
     live = False
     """Whether `read` computes the difference from observations; otherwise it takes it from the rating document."""
 

@@ -57,7 +57,7 @@ class Rules:
 
     @property
     def judges_strata(self) -> bool:
-        """Whether strata are judged, and the differences between several values are fitted together."""
+        """Whether each stratum is judged as well; differences between more than two values then share one fit."""
         return self.max_draw_weights is not None
 
 

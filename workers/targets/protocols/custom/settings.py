@@ -240,8 +240,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         if not used_names >= {*DOCUMENT_NAMES} or used_names & single_names:
             raise SpecificationError("two documents to compare are sent as {first} and {second}, both, alone", "body")
         if len(self.labels) > len(COMPARED):
-            given = f"give at most three labels, not {len(self.labels)}"
-            raise SpecificationError(f"{given}: for the first document, the second and a tie, in this order", "labels")
+            limit = f"give at most three labels, not {len(self.labels)}"
+            raise SpecificationError(f"{limit}: for the first document, the second and a tie, in this order", "labels")
         if self.number != "label" or self.scale is not None:
             raise SpecificationError("scores are compared as they are: leave number and scale out", "scale")
 
