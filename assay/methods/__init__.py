@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from importlib.metadata import entry_points
@@ -145,27 +145,27 @@ CHOSEN = frozenset(
 
 def is_default(method: AnyMethod, kind: Kind) -> bool:
     """Return whether a method has its defaults in all fields except `CHOSEN`: no words, texts or limits of its own."""
-    names = {field.name for field in fields(method)}
     required = {field.name for field in fields(method) if field.default is MISSING and field.default_factory is MISSING}
     if not required <= CHOSEN:  # a method of a plug-in, whose requester must say what to ask
         return False
-    chosen_fields = {name: getattr(method, name) for name in CHOSEN & names}
-    try:
-        return fit_to(type(method)(**chosen_fields), kind) == method
-    except SpecificationError:  # the method has no defaults, such as records; or the specification is a tenant's own
-        return False
+    return _with_defaults(method, CHOSEN, kind) == method
 
 
 def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:
     """Return whether a method uses only a shipped, public list of words, to which a service could be tuned."""
     if not isinstance(method, Association | ForcedChoice) or (isinstance(method, ForcedChoice) and method.trials):
         return False  # the words of recorded trials are the requester's own
-    chosen_fields = {name: getattr(method, name) for name in ("attribute", "specification") if hasattr(method, name)}
-    try:
-        default_method = fit_to(type(method)(**chosen_fields), kind)
-    except SpecificationError:  # the specification is a tenant's own
-        return False
+    default_method = _with_defaults(method, {"attribute", "specification"}, kind)
     return isinstance(default_method, Association | ForcedChoice) and default_method.words == method.words
+
+
+def _with_defaults(method: AnyMethod, kept: Collection[str], kind: Kind) -> AnyMethod | None:
+    """Return a method with its defaults in all fields except `kept`; ``None`` if there is no such method."""
+    kept_fields = {field.name: getattr(method, field.name) for field in fields(method) if field.name in kept}
+    try:
+        return fit_to(type(method)(**kept_fields), kind)
+    except SpecificationError:  # the method has no defaults, such as records; or the specification is a tenant's own
+        return None
 
 
 def compares(settings: Mapping[str, Any]) -> bool:

@@ -32,7 +32,7 @@ from assay.methods.shared.outcome_tables.rates import (
     quantile,
     two_proportion_z,
 )
-from assay.methods.shared.outcome_tables.rows import DisparityDocument, GroupOutcome, OutcomeTable, TenthDocument
+from assay.methods.shared.outcome_tables.rows import GroupOutcome, OutcomeTable, TenthDocument
 from assay.model import Floats
 from assay.statistics.hypothesis_tests.distribution import holm
 from assay.statistics.intervals.credible import equal_tailed
@@ -144,7 +144,7 @@ def _compare_row(
         shortfall=max(0.0, (highest - rate) * (row.people or 0)),
         flagged=None if observed_ratio is None else observed_ratio < FOUR_FIFTHS - 1e-12,  # four fifths is not below
         disparities={
-            name: _disparity_document(error.estimate, reference.error_rates.get(name, EffectDocument()).estimate)
+            name: disparity(error.estimate, reference.error_rates.get(name, EffectDocument()).estimate)
             for name, error in row.error_rates.items()
         },
     )
@@ -161,11 +161,6 @@ def _add_test(row: GroupOutcome, reference: GroupOutcome) -> GroupOutcome:
     if least_expected(successes, sizes) < FEW_EXPECTED:
         return replace(row, z=z, p=fisher_mid_p(counts, sizes), test="fisher-mid-p")
     return replace(row, z=z, p=float(2 * special.ndtr(-abs(z))), test="z")
-
-
-def _disparity_document(rate: float | None, reference: float | None) -> DisparityDocument:
-    observed = disparity(rate, reference)
-    return DisparityDocument(observed.difference, observed.ratio, observed.why)
 
 
 def drawn_interval(estimate: float, *samples: Floats, level: float = CI_LEVEL) -> EffectDocument:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.document import EffectDocument
+from assay.methods.shared.outcome_tables.rows import DisparityDocument
 from assay.model import Floats
 from assay.statistics.special import special
 
@@ -44,8 +44,8 @@ EMPTY: Mapping[str, str] = {
 """Reason why a rate with a denominator of 0 is not estimable, by the denominator in `ERROR_RATES`."""
 
 
-def jeffreys(successes: float, trials: float, people: float | None = None, level: float = CI_LEVEL) -> EffectDocument:
-    """Return the rate ``successes / trials`` with its Jeffreys interval of nominal coverage `level`.
+def jeffreys(successes: float, trials: float, people: float | None = None) -> EffectDocument:
+    """Return the rate ``successes / trials`` with its Jeffreys interval of nominal coverage `CI_LEVEL`.
 
     With weights, `successes` and `trials` are sums of weights; `people` is the effective number of people, if it
     differs from `trials` (weights, clusters). The limits are quantiles of Beta(1/2 + k, 1/2 + n - k); the lower limit
@@ -61,28 +61,19 @@ def jeffreys(successes: float, trials: float, people: float | None = None, level
         return EffectDocument(why="not estimable: nobody")
     rate = successes / trials
     n = trials if people is None else people
-    k, tail = rate * n, (1 - level) / 2
+    k, tail = rate * n, (1 - CI_LEVEL) / 2
     low = 0.0 if successes == 0 else float(special.betaincinv(k + 0.5, n - k + 0.5, tail))
     high = 1.0 if successes == trials else float(special.betaincinv(k + 0.5, n - k + 0.5, 1 - tail))
-    return EffectDocument(rate, min(low, rate), max(high, rate), level)
+    return EffectDocument(rate, min(low, rate), max(high, rate), CI_LEVEL)
 
 
-@dataclass(frozen=True)
-class Disparity:
-    """Difference and ratio of a rate to the reference group's; the ratio to a rate of 0 is not estimable (`why`)."""
-
-    difference: float | None
-    ratio: float | None
-    why: str | None = None
-
-
-def disparity(rate: float | None, reference: float | None) -> Disparity:
-    """Return the difference and the ratio of a rate to that of the reference group."""
+def disparity(rate: float | None, reference: float | None) -> DisparityDocument:
+    """Return the difference and ratio of a rate to the reference group's; the ratio to a rate of 0 is not estimable."""
     if rate is None or reference is None:
-        return Disparity(None, None, "not estimable: one of the rates does not exist")
+        return DisparityDocument(why="not estimable: one of the rates does not exist")
     if reference == 0:
-        return Disparity(rate - reference, None, "not estimable: the reference rate is 0")
-    return Disparity(rate - reference, rate / reference)
+        return DisparityDocument(rate - reference, why="not estimable: the reference rate is 0")
+    return DisparityDocument(rate - reference, rate / reference)
 
 
 def error_rates(counts: Mapping[str, float], people_per_count: float = 1.0) -> dict[str, EffectDocument]:

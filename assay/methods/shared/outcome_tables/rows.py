@@ -10,7 +10,7 @@ from assay.document import NO_EFFECT, NO_ENTRIES, NO_ITEMS, EffectDocument
 
 @dataclass(frozen=True)
 class DisparityDocument:
-    """An error rate compared with that of the reference group."""
+    """An error rate compared with that of the reference group; `why` is the reason if there is no ratio."""
 
     difference: float | None = None
     ratio: float | None = None
@@ -75,16 +75,12 @@ class GroupOutcome:
     """Parts of the row that a public rating does not show: ``people``, ``undecided``, ``truth``."""
 
 
-NO_GROUP = GroupOutcome()
-"""A row in which every field has its default."""
-
-
 @dataclass(frozen=True)
 class OutcomeTable:
     """Outcomes by group."""
 
     groups: tuple[GroupOutcome, ...] = NO_ITEMS
-    unknown: GroupOutcome = NO_GROUP
+    unknown: GroupOutcome = GroupOutcome()
     """People whose group is not known: they are counted, but not compared."""
     reference: str | None = None
     even_flagged: float | None = None
