@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from assay.document import NO_ENTRIES, NO_ITEMS, EffectDocument, Json
+from assay.document import NO_ENTRIES, NO_ITEMS, Absent, EffectDocument, Json
 from assay.errors import EvidenceError, TooFewObservations
 from assay.methods.alternation import detail as parts
 from assay.methods.alternation.changes import changes, names_reason
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
 from assay.methods.alternation.group_rates import disparate_impact, impact_ratios, refused_group
 from assay.methods.alternation.influence import Leverage
-from assay.methods.alternation.judged import JudgingTask, number_or_why
+from assay.methods.alternation.judged import JudgingTask, value_or_why
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
 from assay.methods.shared.answers.of_profiles import Answers, lost_reason, too_few, too_many_labels
 from assay.methods.shared.detail import Profiles as ProfilesDocument
@@ -362,7 +362,7 @@ class _Output:
             b,
             shift=float(difference.mean()),
             effect=EffectDocument.of(interval_of(samples)),
-            d_z=number_or_why(lambda: d_z(difference)),
+            d_z=value_or_why(Absent, lambda: d_z(difference)),
             changed=int(np.count_nonzero(difference)),
         )
 
@@ -370,29 +370,31 @@ class _Output:
         self, clusters: Mapping[str, Integers], rng: np.random.Generator
     ) -> tuple[parts.DivergenceDocument, ...]:
         """Return divergence and test for ordered pairs of values; of many pairs, only for the most distant means."""
-        documents = []
-        # the first kind of cluster is the person (if any); the test flips all signs of a person together
-        person_clusters = next(iter(clusters.values()), None)
         pairs = list(combinations(range(len(self.task.answers.values)), 2))
         means = self.table.mean(axis=0)
         if self.task.rules.judges_strata:
             distances = np.array([abs(means[b] - means[a]) for a, b in pairs])
             furthest_pairs = furthest(distances, max(1, MOST_TESTED // self.output_count))
             pairs = [pairs[index] for index in furthest_pairs.tolist()]
-        for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
-            first_outputs, second_outputs = self.table[:, a], self.table[:, b]
-            sign_flip_p = partial(sign_flip_test, second_outputs - first_outputs, rng, clusters=person_clusters)
-            documents.append(
-                parts.DivergenceDocument(
-                    self.task.answers.values[a],
-                    self.task.answers.values[b],
-                    kl=number_or_why(partial(gaussian_kl, first_outputs, second_outputs)),
-                    kl_interval=_kl_interval(first_outputs, second_outputs),
-                    kl_by_fold=tuple(kl_by_fold(first_outputs, second_outputs, self.task.rules.folds, rng)),
-                    sign_flip_p=number_or_why(sign_flip_p) if a < b else None,  # equal in both orders
-                )
-            )
-        return tuple(documents)
+        # the first kind of cluster is the person (if any); the test flips all signs of a person together
+        person_clusters = next(iter(clusters.values()), None)
+        return tuple(
+            self._divergence(a, b, person_clusters, rng) for a, b in sorted((*pairs, *((b, a) for a, b in pairs)))
+        )
+
+    def _divergence(
+        self, a: int, b: int, person_clusters: Integers | None, rng: np.random.Generator
+    ) -> parts.DivergenceDocument:
+        first, second = self.table[:, a], self.table[:, b]
+        sign_flip_p = partial(sign_flip_test, second - first, rng, clusters=person_clusters)
+        return parts.DivergenceDocument(
+            self.task.answers.values[a],
+            self.task.answers.values[b],
+            kl=value_or_why(Absent, lambda: gaussian_kl(first, second)),
+            kl_interval=value_or_why(EffectDocument, lambda: EffectDocument.of(gaussian_kl_interval(first, second))),
+            kl_by_fold=tuple(kl_by_fold(first, second, self.task.rules.folds, rng)),
+            sign_flip_p=value_or_why(Absent, sign_flip_p) if a < b else None,  # equal in both orders
+        )
 
     def _add_groups(self, detail: parts.AlternationComponent, rng: np.random.Generator) -> parts.AlternationComponent:
         """Add changed labels, and of groups of records by original value: sizes, mean outputs, disparate impact."""
@@ -417,11 +419,10 @@ class _Output:
         detail = replace(detail, groups=group_documents)
         if self.task.answers.numbers:
             return detail
-        try:
-            has_label = own_outputs >= 0.5  # the label is at least as probable as all others together
-            impact = disparate_impact(has_label, groups, self.task.answers.values, rng)
-        except EvidenceError as error:
-            return replace(detail, disparate_impact=parts.DisparateImpact(why=str(error)))
+        has_label = own_outputs >= 0.5  # the label is at least as probable as all others together
+        impact = value_or_why(
+            parts.DisparateImpact, lambda: disparate_impact(has_label, groups, self.task.answers.values, rng)
+        )
         return replace(detail, disparate_impact=impact)
 
     # -------------------------------------------------------------------- reasons
@@ -478,13 +479,6 @@ def _common_detail(
         ),
         not_within=tuple(not_within) or NO_ITEMS,
     )
-
-
-def _kl_interval(first: Floats, second: Floats) -> EffectDocument:
-    try:
-        return EffectDocument.of(gaussian_kl_interval(first, second))
-    except EvidenceError as error:
-        return EffectDocument(why=str(error))
 
 
 def _text_of(content: Any) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 
 from assay.catalog.answer_text import label_key
 from assay.document import EffectDocument
-from assay.errors import EvidenceError
 from assay.methods.alternation.detail import AlternationComponent, PositionDocument
+from assay.methods.alternation.judged import value_or_why
 from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.answers.tally import read_number
 from assay.methods.shared.profiles import Case
@@ -40,7 +40,7 @@ class ComparedAnswers(Answers):
     first_position: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
     """Share given to the document in first position, for the case's document first and second, by the same keys."""
 
-    def take_replies(self, profile: int, value: int, replies: Sequence[Reply]) -> None:
+    def take(self, profile: int, value: int, *replies: Reply) -> None:
         """Count the replies to both orders; if both are usable, store the mean share of the case's document.
 
         In the counts by group, the two replies count as one, lost if either is unusable. A document that is
@@ -107,10 +107,9 @@ def with_position(component: Component, answers: ComparedAnswers) -> Component:
 def _position_document(answers: ComparedAnswers) -> PositionDocument:
     shares = [share for shares_of_case in answers.first_position.values() for share in shares_of_case]
     chose_first, chose_second = sum(share > 0.5 for share in shares), sum(share < 0.5 for share in shares)
-    try:
-        share_of_first = EffectDocument.of(wilson(chose_first, chose_first + chose_second))
-    except EvidenceError as error:
-        share_of_first = EffectDocument(why=str(error))
+    share_of_first = value_or_why(
+        EffectDocument, lambda: EffectDocument.of(wilson(chose_first, chose_first + chose_second))
+    )
     unchanged_count = sum(  # the same document won in both orders
         (as_first > 0.5 and as_second < 0.5) or (as_first < 0.5 and as_second > 0.5)
         for as_first, as_second in answers.first_position.values()

@@ -222,10 +222,6 @@ class RecordOutcomes(OutcomeTable):
     """Why there is no table."""
 
 
-NO_OUTCOMES = RecordOutcomes()
-"""Outcomes of records without a truth."""
-
-
 @dataclass(frozen=True)
 class AlternationComponent(ProfilesComponent):
     """A label or an output, compared between the values of the attribute."""
@@ -242,4 +238,4 @@ class AlternationComponent(ProfilesComponent):
     scales: tuple[ScaleDocument, ...] = NO_ITEMS
     not_within: tuple[str, ...] = NO_ITEMS
     position: PositionDocument = NOT_COMPARED
-    outcomes: RecordOutcomes = NO_OUTCOMES
+    outcomes: RecordOutcomes = RecordOutcomes()

@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.document import Absent
 from assay.errors import EvidenceError
 from assay.methods.alternation.detail import LabelsDocument
 from assay.methods.shared.answers.of_profiles import Answers
@@ -31,6 +30,8 @@ PRONOUNS = frozenset({"he", "she", "they", "him", "her", "them"})
 """Words for a value that are no names of persons, even if they are listed with a capital letter."""
 
 A = TypeVar("A", bound=NDArray[Any])
+D = TypeVar("D")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -181,9 +182,9 @@ class JudgingTask:
         return table
 
 
-def number_or_why(compute: Callable[[], float]) -> float | Absent:
-    """Call `compute` and return its number, or an `Absent` with the message of the `EvidenceError` that it raised."""
+def value_or_why(document_class: Callable[..., D], compute: Callable[[], V]) -> V | D:
+    """Return the result of `compute`; if it raises `EvidenceError`, a document with the message as ``why``."""
     try:
-        return float(compute())
+        return compute()
     except EvidenceError as error:
-        return Absent(str(error))
+        return document_class(why=str(error))

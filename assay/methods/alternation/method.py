@@ -179,10 +179,14 @@ class Alternation(Bounded, Method):
     @property
     def values(self) -> tuple[str, ...]:
         """Names of the attribute's values."""
-        if self.records is not None:
-            return tuple(str(value) for value in self.records.values)
-        assert self.texts is not None  # noqa: S101  set by __post_init__
-        return tuple(self.texts.people)
+        profiles = self._profiles
+        return tuple(profiles.people) if isinstance(profiles, TextProfiles) else tuple(map(str, profiles.values))
+
+    @property
+    def _profiles(self) -> TextProfiles | RecordProfiles:
+        profiles = self.texts if self.records is None else self.records
+        assert profiles is not None  # noqa: S101  set by __post_init__
+        return profiles
 
     def for_kind(self, kind: Kind) -> Alternation:
         """Expect numbers of a regressor and labels of a classifier; refuse a request for the other kind of answers."""
@@ -214,7 +218,7 @@ class Alternation(Bounded, Method):
         """Return a copy whose records are the uploaded rows in `material`; unchanged if it has none."""
         if self.records is None or not material.rows:
             return self
-        return replace(self, records=self.records.with_rows(material.rows))
+        return replace(self, records=replace(self.records, rows=material.rows, upload=None))
 
     def with_held_back(self, material: HeldBack) -> Alternation:
         """Return the method with held-back frames and contents beside the catalog's."""
@@ -222,17 +226,11 @@ class Alternation(Bounded, Method):
 
     def expected_probes(self) -> int:
         """Count the questions of a job that is decided at the first look."""
-        return self._count_probes(self._first_look_size(self._profile_limit))
+        return self._count_probes(self._first_look_size(self._profiles.expected()))
 
     def most_probes(self) -> int:
         """Count the questions of a job that uses all looks."""
-        return self._count_probes(self._profile_limit)
-
-    @property
-    def _profile_limit(self) -> int:
-        profiles = self.texts if self.records is None else self.records
-        assert profiles is not None  # noqa: S101  set by __post_init__
-        return profiles.expected()
+        return self._count_probes(self._profiles.expected())
 
     def _count_probes(self, profiles: int) -> int:
         """Return the number of questions about `profiles` profiles, with the repeated ones about the first of them."""
@@ -247,12 +245,12 @@ class Alternation(Bounded, Method):
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask about every profile with every value of the attribute, look by look."""
         cases_rng, analysis_rng, order_rng = rng.spawn(3)
-        if self.records is not None:
-            once = self.strata is not None  # rows that differ in the attribute only then count as one cluster
-            cases: Sequence[Case] = record_cases(self.records, cases_rng, once=once, truth=self.truth)
+        profiles = self._profiles
+        if isinstance(profiles, TextProfiles):
+            cases = text_cases(profiles, cases_rng)
         else:
-            assert self.texts is not None  # noqa: S101
-            cases = text_cases(self.texts, cases_rng)
+            once = self.strata is not None  # rows that differ in the attribute only then count as one cluster
+            cases = record_cases(profiles, cases_rng, once=once, truth=self.truth)
         answers_class = ComparedAnswers if self.compares else Answers
         answers = answers_class((), self.values, numbers=self.answers == "numbers")
         repeated_answers = answers_class((), self.values, numbers=answers.numbers, spellings=answers.spellings)
@@ -336,7 +334,7 @@ class Alternation(Bounded, Method):
                         probes = [probe.repeated(turn + 2) for probe in probes]
                     questions.append(((index + turn * len(cases), value), probes))
         answers.cases = tuple(cases) * max(1, times - 1)  # once for each repetition, as the indices above
-        yield from ask_in_batches(questions, lambda key, replies: answers.take_replies(*key, replies))
+        yield from ask_in_batches(questions, lambda key, replies: answers.take(*key, *replies))
 
     def _build_probes(self, case: Case, value: int) -> list[Probe]:
         """Return the question about a case with one value; if two documents are compared, one for each order."""

@@ -60,14 +60,8 @@ def kolmogorov_smirnov(sample: ArrayLike, reference: ArrayLike, *, scale: Scale)
     scale : {"nominal", "ordinal", "continuous"}
         Scale of the values. The caller must declare it: numbers alone do not show whether they are codes.
 
-    Raises
-    ------
-    UnorderedValues
-        If the values are nominal.
-    TooFewObservations
-        If a sample is empty.
-    OutOfBounds
-        If a value is not a finite number.
+    Raise `UnorderedValues` if the values are nominal, `TooFewObservations` if a sample is empty, and `OutOfBounds` if a
+    value is not a finite number.
     """
     if scale == "nominal":
         raise UnorderedValues
@@ -91,6 +85,7 @@ def _validate_sample(values: ArrayLike, name: str) -> Floats:
 
 
 RULE = "kolmogorov-smirnov"
+"""Name of the rule in a rating, to which the aggregation ``vote`` is added."""
 
 Samples = tuple[Floats, Floats]
 
@@ -159,7 +154,7 @@ def kolmogorov_smirnov_letter(
     tuple of dict
         By rule name: the letter (``None`` if the rule does not apply); the tests of both steps, or ``why`` it does not.
     """
-    name = rule_name(aggregate)
+    name = RULE if aggregate == "worst" else f"{RULE}/{aggregate}"
     try:
         steps = {
             step: {pair: kolmogorov_smirnov(*samples, scale=blocks.scale) for pair, samples in comparisons}
@@ -170,11 +165,6 @@ def kolmogorov_smirnov_letter(
     verdicts = [aggregate_biased([test.p < alpha for test in tests.values()], aggregate) for tests in steps.values()]
     documents = {step: {pair: asdict(test) for pair, test in tests.items()} for step, tests in steps.items()}
     return {name: two_step_letter(*verdicts).value}, {name: documents}
-
-
-def rule_name(aggregate: Aggregate) -> str:
-    """Return the name of the rule in a rating; the aggregation ``vote`` is part of the name."""
-    return RULE if aggregate == "worst" else f"{RULE}/{aggregate}"
 
 
 def _pick_evenly(members: Integers, count: int) -> Integers:

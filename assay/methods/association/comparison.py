@@ -16,12 +16,10 @@ from assay.document import NO_ENTRIES, NO_ITEMS, ComponentDocument, Json, Rating
 from assay.errors import EvidenceError, SpecificationError, TooFewObservations
 from assay.experiment import generator
 from assay.methods.association.detail import AssociationComponent
+from assay.methods.association.predictive_check import MASS_89
 from assay.model import Floats
 from assay.statistics.bayes.hierarchy import Posterior, Residual, fit_hierarchy
 from assay.statistics.intervals.credible import IntervalEnds, hpdi
-
-MASS = 0.89
-"""Probability mass of the intervals that P2 prints."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +30,6 @@ class Difference:
     mean: float
     hpdi: IntervalEnds
     p_after_greater: float
-
-    @classmethod
-    def of(cls, name: str, before: Floats, after: Floats, mass: float) -> Difference:
-        """Summarise the difference of paired draws, each of shape (draws,)."""
-        change = after - before
-        return cls(name, float(change.mean()), hpdi(change, mass), float((change > 0).mean()))
 
 
 @dataclass(frozen=True)
@@ -54,18 +46,14 @@ class Comparison:
     """Change of ``different - associated`` for each protected word that has both connections in both embeddings."""
 
 
-def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Comparison:
+def compare(before: Posterior, after: Posterior, *, mass: float = MASS_89) -> Comparison:
     """Compare one list of words in two embeddings by differences of draws.
 
     Parameters
     ----------
     before, after : Posterior
-        Posteriors of the two embeddings. If their words differ, the changes are partly due to the words.
-
-    Raises
-    ------
-    TooFewObservations
-        If the posteriors have no connection in common.
+        Posteriors of the two embeddings. If their words differ, the changes are partly due to the words. Raise
+        `TooFewObservations` if they have no connection in common.
 
     Notes
     -----
@@ -84,7 +72,8 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
         )
 
     def change(name: str, before_draws: Floats, after_draws: Floats) -> Difference:
-        return Difference.of(name, before_draws[:draws], np.roll(after_draws, after_draws.size // 2)[:draws], mass)
+        differences = np.roll(after_draws, after_draws.size // 2)[:draws] - before_draws[:draws]
+        return Difference(name, float(differences.mean()), hpdi(differences, mass), float((differences > 0).mean()))
 
     words = [word for word in _words_with_effect(before) if word in _words_with_effect(after)]
     return Comparison(

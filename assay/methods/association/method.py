@@ -26,11 +26,11 @@ from assay.experiment import Experiment
 from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
 from assay.methods.association.detail import AssociationComponent, ConnectionDocument, Predictive, ProtectedDocument
-from assay.methods.association.predictive_check import predictive_check
+from assay.methods.association.predictive_check import MASS_89, predictive_check
 from assay.methods.shared.answers.vectors import Vectors, ask_vectors, cover, coverage_reasons
 from assay.methods.shared.one_specification import OneSpecification
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Kind, Letter, Reason
-from assay.rating.component import LEAST_UNITS, Counts, Measurement, Tolerance, Units, result_or_why
+from assay.rating.component import LEAST_UNITS, Measurement, Tolerance, Units, result_or_why
 from assay.rating.losses import hidden_documents
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.embeddings.weat import cosines
@@ -52,9 +52,6 @@ LEAST_WORD_PAIRS = 12
 
 ALL_STEREOTYPES = "words of all stereotypes"
 """Stratum of the words of all lists of stereotypes."""
-
-MASS = 0.89
-"""Probability of the intervals that P2 prints."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,7 @@ class Association(OneSpecification[AssociationWords]):
         coverage = cover(words.groups, vectors.by_text)
         measurement = Measurement(
             name=words.name,
-            counts=Counts(len(vectors.by_text), vectors.unusable, vectors.failed, unasked=vectors.unasked),
+            counts=vectors.counts,
             tolerance=Tolerance.around(self.delta, self.confidence),
             detail=AssociationComponent(
                 dimensions=vectors.dims,
@@ -170,13 +167,8 @@ class Distances:
     def by_word(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return the distances by protected word and connection."""
         distances: dict[str, dict[str, dict[str, float]]] = {}
-        for word, attribute_word, connection, distance in zip(
-            self.protected.tolist(),
-            self.attribute.tolist(),
-            self.connection.tolist(),
-            self.distance.tolist(),
-            strict=True,
-        ):
+        columns = (self.protected, self.attribute, self.connection, self.distance)
+        for word, attribute_word, connection, distance in zip(*(column.tolist() for column in columns), strict=True):
             distances.setdefault(word, {}).setdefault(connection, {})[attribute_word] = round(distance, 5)
         return distances
 
@@ -359,7 +351,7 @@ def _draw_mean(posterior: Posterior, words: Sequence[str], row_counts: Mapping[s
 def _connection_document(
     draws: Floats, connection: str | None = None, sigma: float | None = None
 ) -> ConnectionDocument:
-    shortest, equal_tails = hpdi(draws, MASS), equal_tailed(draws, MASS)
+    shortest, equal_tails = hpdi(draws, MASS_89), equal_tailed(draws, MASS_89)
     return ConnectionDocument(
         connection,
         mean=float(draws.mean()),

@@ -19,7 +19,7 @@ from assay.statistics.intervals.credible import IntervalEnds, hpdi
 from assay.statistics.special import special
 
 MASS_50, MASS_89 = 0.5, 0.89
-"""Probability masses of the predictive intervals within which P2 counts the data."""
+"""Probability masses of the intervals that P2 prints; within the predictive ones, it counts the data."""
 
 GRID_POINTS = 81
 """Number of points at which a density is computed: enough for a smooth line in a figure."""
@@ -36,19 +36,8 @@ def predictive_check(
 ) -> Predictive:
     """Compare observed cosine distances with the posterior prediction for their protected word and connection.
 
-    Parameters
-    ----------
-    posterior : Posterior
-        Fitted to these distances, or to others with the same words.
-
-    Raises
-    ------
-    TooFewObservations
-        If there are no rows, or the posterior has no such connection or word.
-    EvidenceError
-        If a distance is not a finite number.
-    OutOfBounds
-        If a distance is outside [0, 2], or the columns differ in length.
+    The posterior is fitted to these distances, or to others with the same words. Raise the errors of `checked_columns`,
+    and `TooFewObservations` if the posterior has no such connection or word.
     """
     distances = _group_by_cell(distance, connection, protected)
     for name in distances:

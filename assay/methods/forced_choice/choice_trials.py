@@ -6,7 +6,7 @@ share of the second cue. Trials are uploaded as a table or asked from a classifi
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -19,7 +19,7 @@ from assay.document import EffectDocument
 from assay.errors import EvidenceError, OutOfBounds, SpecificationError
 from assay.methods.forced_choice.detail import WordDocument
 from assay.methods.forced_choice.psychometric_fit import PsychometricFit, fit_psychometric
-from assay.methods.shared.answers.tally import Tally, ask_in_batches
+from assay.methods.shared.answers.tally import ExperimentPart, Tally, ask_in_batches
 from assay.model import Classify, Probe, Reply
 from assay.rating.component import Counts
 
@@ -112,7 +112,7 @@ class Questions(Bounded):
 
 def ask_choices(
     questions: Questions, words: ChoiceWords, rng: np.random.Generator
-) -> Generator[Sequence[Probe], Sequence[Reply], tuple[tuple[Trials, ...], Counts]]:
+) -> ExperimentPart[tuple[tuple[Trials, ...], Counts]]:
     """Ask about every word at every level; return the choices by word and level, and counts of replies by outcome.
 
     If there are few cues, mixtures repeat. A repeated question gives no further evidence, so it is asked and counted
@@ -161,29 +161,18 @@ class Judgements:
     reasons: Mapping[str, str]
     trials: Mapping[str, tuple[Trials, ...]]
 
-    def table(self, roles: Mapping[str, str], shares: Mapping[str, float | None]) -> tuple[WordDocument, ...]:
+    def table(self, controls: Collection[str], shares: Mapping[str, float | None]) -> tuple[WordDocument, ...]:
         """Return a row of results for every word, with ``why`` if no curve could be fitted."""
-        return tuple(
-            replace(
-                self._word_document(word),
-                role=roles.get(word, "concept"),
-                share=shares.get(word),
-                trials=tuple((at_level.level, at_level.chose_second, at_level.trials) for at_level in word_trials),
-            )
-            for word, word_trials in self.trials.items()
-        )
-
-    def _word_document(self, word: str) -> WordDocument:
-        if word not in self.fits:
-            return WordDocument(word, why=self.reasons[word])
-        fit = self.fits[word]
-        return WordDocument(
-            word,
-            pse=EffectDocument.of(fit.pse),
-            jnd=fit.sigma.estimate,
-            jnd_75=fit.jnd_75.estimate,
-            lapse=EffectDocument.of(fit.lapse),
-        )
+        rows = []
+        for word, word_trials in self.trials.items():
+            role = "control" if word in controls else "concept"
+            counts = tuple((at_level.level, at_level.chose_second, at_level.trials) for at_level in word_trials)
+            row = WordDocument(word, role, shares.get(word), trials=counts, why=self.reasons.get(word))
+            if (fit := self.fits.get(word)) is not None:
+                pse, lapse = EffectDocument.of(fit.pse), EffectDocument.of(fit.lapse)
+                row = replace(row, pse=pse, jnd=fit.sigma.estimate, jnd_75=fit.jnd_75.estimate, lapse=lapse)
+            rows.append(row)
+        return tuple(rows)
 
 
 def judge_trials(trials: Iterable[Trials]) -> Judgements:

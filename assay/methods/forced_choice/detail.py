@@ -38,10 +38,6 @@ class Spread:
     controls: float | None = None
 
 
-NO_SPREAD = Spread()
-"""A spread that was not computed."""
-
-
 @dataclass(frozen=True)
 class Correlation:
     """Pearson's correlation with its interval, or the reason why there is none."""
@@ -83,7 +79,7 @@ class ForcedChoiceComponent(WordsComponent):
     words: tuple[WordDocument, ...] = NO_ITEMS
     levels: tuple[float, ...] = NO_ITEMS
     replicates: ReplicatesDocument | None = None
-    spread: Spread = NO_SPREAD
+    spread: Spread = Spread()
     controls_mean: float | None = None
     apart: EffectDocument = NO_EFFECT
     slope: EffectDocument = NO_EFFECT

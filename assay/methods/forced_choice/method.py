@@ -8,7 +8,7 @@ form; for services and people that answer questions, a curve is fitted to their 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -24,9 +24,10 @@ from assay.methods.forced_choice import words as spoken
 from assay.methods.forced_choice.choice_trials import Questions, Trials, ask_choices
 from assay.methods.forced_choice.detail import ForcedChoiceComponent
 from assay.methods.forced_choice.psychophysics import Replicates, judge_choices, judge_vectors
+from assay.methods.shared.answers.tally import ExperimentPart
 from assay.methods.shared.answers.vectors import Vectors, ask_vectors
 from assay.methods.shared.one_specification import OneSpecification
-from assay.model import Component, Kind, Probe, Reply
+from assay.model import Component, Kind
 from assay.rating.component import Counts, Tolerance
 from assay.references import LoadedMaterial
 
@@ -149,9 +150,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
             component = judge_vectors(self.known_words, spaces, self.replicates, tolerance, rng, strata=self.strata)
         return self.finding([component])
 
-    def _judge_choices(
-        self, tolerance: Tolerance, rng: np.random.Generator
-    ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
+    def _judge_choices(self, tolerance: Tolerance, rng: np.random.Generator) -> ExperimentPart[Component]:
         """Judge the uploaded trials, or ask the service for choices and judge them."""
         trials: Sequence[Trials] = self.trials
         counts = Counts(sum(level_trials.trials for level_trials in trials))

@@ -112,10 +112,10 @@ def _create_measurement(
     return Measurement(
         name=words.name,
         counts=Counts(
-            usable=sum(len(space.by_text) for space in spaces),
-            unusable=sum(space.unusable for space in spaces),
-            failed=sum(space.failed for space in spaces),
-            unasked=sum(space.unasked for space in spaces),
+            usable=sum(space.counts.usable for space in spaces),
+            unusable=sum(space.counts.unusable for space in spaces),
+            failed=sum(space.counts.failed for space in spaces),
+            unasked=sum(space.counts.unasked for space in spaces),
         ),
         tolerance=tolerance,
         detail=ForcedChoiceComponent(
@@ -219,8 +219,7 @@ def judge_choices(
     All words that are not among the controls count as concepts, even words that `words` does not list.
     """
     judgements = judge_trials(trials)
-    roles = {word: "control" if word in words.controls else "concept" for word in judgements.trials}
-    table = judgements.table(roles, words.concepts)
+    table = judgements.table(words.controls, words.concepts)
     measurement = Measurement(
         name=words.name,
         counts=counts,
@@ -235,10 +234,14 @@ def judge_choices(
         code = "target-output-unusable" if counts.unusable > counts.failed else "target-calls-failed"
         facts = {"total": counts.asked, "share": 1 - counts.usable / counts.asked, "why": {}}
         return measurement.give_up(Reason(code, facts, words.name))
-    concepts = [word for word in judgements.fits if roles[word] == "concept"]
-    controls = [word for word in judgements.fits if roles[word] == "control"]
-    groups = {name: [word for word in roles if roles[word] == role] for name, role in ROLE_BY_GROUP.items()}
-    coverage = cover(groups, judgements.fits)
+    words_by_role = {
+        "concepts": [word for word in judgements.trials if word not in words.controls],
+        "controls": [word for word in judgements.trials if word in words.controls],
+    }
+    concepts, controls = (
+        [word for word in role_words if word in judgements.fits] for role_words in words_by_role.values()
+    )
+    coverage = cover(words_by_role, judgements.fits)
     measurement.detail = replace(measurement.detail, coverage=coverage)
     if low_coverage := coverage_reasons({name: group for name, group in coverage.items() if group.words}, words.name):
         return measurement.give_up(*low_coverage)
@@ -256,9 +259,6 @@ def judge_choices(
     )
     concept_points = np.array([judgements.fits[word].pse.estimate for word in concepts])
     return _conclude(measurement, words, concepts, controls, concept_points, effects)
-
-
-ROLE_BY_GROUP = {"concepts": "concept", "controls": "control"}
 
 
 # ---------------------------------------------------------------------------- shared by vectors and choices

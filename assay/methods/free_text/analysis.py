@@ -20,6 +20,7 @@ from assay.methods.free_text.detail import LENGTH, REFUSALS, SCORE
 from assay.methods.free_text.exchange import given_names
 from assay.methods.free_text.word_use import invented_names, typical_words, words_of
 from assay.methods.free_text.written_texts import Judgements, TextKey, WrittenTexts
+from assay.methods.shared.answers.of_profiles import LOST_SHARE
 from assay.methods.shared.detail import Profiles as ProfilesDocument
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Letter, Reason
@@ -30,9 +31,6 @@ from assay.statistics.hidden.strata import stratum_effects
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, paired_draws, tied_draws
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import largest_interval
-
-LOST_SHARE = 0.2
-"""Largest share of prompts without a number for every value with which a letter is still given."""
 
 SAME_SHARE = 0.95
 """If one text, in reply to several prompts, has at least this share of all replies, the service ignores prompts."""
@@ -279,6 +277,7 @@ def _judge_outcome(
         return measurement.impossible(error)
     hidden = (*hidden_in_strata, *losses)
     differences = np.stack([*by_pair.values()], axis=1)
+    columns = dict(zip(profiles.values, complete_table.T, strict=True))
     measurement.detail = replace(
         detail,
         scale=outcome.unit if name == SCORE else None,
@@ -287,7 +286,7 @@ def _judge_outcome(
         clusters={kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
         pairs=tuple(
             parts.DifferenceDocument(
-                a, b, _mean_shift(complete_table, profiles.values, a, b), EffectDocument.of(interval_of(draws))
+                a, b, float((columns[b] - columns[a]).mean()), EffectDocument.of(interval_of(draws))
             )
             for (a, b), draws in by_pair.items()
         ),
@@ -356,10 +355,6 @@ def _large_strata(strata: Sequence[str]) -> NDArray[np.str_]:
     return np.array([stratum if sizes[stratum] >= LEAST_IN_STRATUM else "" for stratum in strata])
 
 
-def _mean_shift(table: Floats, values: Sequence[str], a: str, b: str) -> float:
-    return float((table[:, values.index(b)] - table[:, values.index(a)]).mean())
-
-
 def _noise_document(tally: WrittenTexts, outcome: Outcome, complete_cases: set[int]) -> parts.NoiseDocument:
     """Return the root mean square of differences between values, and the part that repetitions explain."""
     repetitions: dict[tuple[int, int], list[float]] = {}
@@ -412,8 +407,3 @@ def _lost_reason(tally: WrittenTexts, name: str, complete: int) -> Reason:
     if tally.failed_why.total() > max(len(tally.refused), tally.unusable_why.total()):
         return Reason("target-calls-failed", {**facts, "why": dict(tally.failed_why)}, name)
     return Reason("profiles-incomplete" if tally.texts else "no-usable-observations", facts, name)
-
-
-def group_words_of(persons: Sequence[str], words: Sequence[str]) -> frozenset[str]:
-    """Return the single words, in lower case, of group words and of the persons in prompts."""
-    return frozenset(word for text in (*persons, *words) for word in words_of(text))

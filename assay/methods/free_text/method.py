@@ -23,9 +23,10 @@ from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment, Method
 from assay.methods.free_text import words as spoken
-from assay.methods.free_text.analysis import Limits, group_words_of, judge_texts
+from assay.methods.free_text.analysis import Limits, judge_texts
 from assay.methods.free_text.detail import FreeTextComponent
 from assay.methods.free_text.exchange import Exchange
+from assay.methods.free_text.word_use import words_of
 from assay.methods.free_text.written_texts import Judgements, Judging, WrittenTexts
 from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.detail import ProfilesAggregation, ProfilesLook
@@ -201,7 +202,7 @@ class FreeText(Bounded, Method):
         )
         persons = [person for people in self._text_profiles.people.values() for person in people]
         exchanged_words = [word for slots_and_words in words_by_value.values() for _slot, word in slots_and_words]
-        group_words = group_words_of(persons, exchanged_words)
+        group_words = frozenset(word for text in (*persons, *exchanged_words) for word in words_of(text))
         confidence = 1 - error_fraction * (1 - self.confidence)  # hidden effects together seldom reach it early
         return judge_texts(
             tally, judgements, limits, confidence, hidden_confidence=self.confidence, rng=rng, group_words=group_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -165,7 +165,8 @@ class Judgements:
             index = len(self.keys)
             name = f"judge/{tally.cases[case].name}/{tally.values[value]}/{repeat}"
             self.keys.append(key)
-            texts = list(versions(tally.texts[key], exchanges[case], tally.values, value))
+            # in the version for its own value, only names can differ
+            texts = [exchanges[case].rewrite(tally.texts[key], tally.values[value], after) for after in tally.values]
             self.rewritten += len(set(texts)) > 1
             questions += [
                 ((index, version), [Probe(f"{name}/{tally.values[version]}", question(text))])
@@ -198,12 +199,6 @@ class Judgements:
             for index, key in enumerate(self.keys)
             if all((index, version) in replies for version in values)
         }
-
-
-def versions(text: str, exchange: Exchange, values: Sequence[str], value: int) -> Iterator[str]:
-    """Yield the version of a text for each of the values; in that for its own `value`, only names can differ."""
-    for after in values:
-        yield exchange.rewrite(text, values[value], after)
 
 
 def _read_score(answer: object, label: str | None) -> float:

@@ -184,10 +184,6 @@ class ModelScores(Scores):
     error: str | None = None
 
 
-NO_MODEL = ModelScores()
-"""Scores that were not computed."""
-
-
 @dataclass(frozen=True)
 class TermsComponent(WordsComponent):
     """A component of a method that scores stereotypes by terms; `model` is a part of the aggregation."""
@@ -197,11 +193,11 @@ class TermsComponent(WordsComponent):
     lists: Mapping[str, Scores] = NO_ENTRIES
     score: Scores | None = None
     terms: tuple[TermScore, ...] = NO_ITEMS
-    model: ModelScores = NO_MODEL
+    model: ModelScores = ModelScores()
 
 
 @dataclass(frozen=True)
 class TermsAggregation(AggregationDocument):
     """Score of Jiang et al. over all specifications."""
 
-    model: ModelScores = NO_MODEL
+    model: ModelScores = ModelScores()

@@ -340,10 +340,6 @@ class RecordProfiles(Bounded):
             if any(isinstance(cell, float) and not math.isfinite(cell) for cell in row.values()):
                 raise SpecificationError("a cell is NaN or infinite; send null instead", f"records.rows.{index}")
 
-    def with_rows(self, rows: tuple[Mapping[str, Cell], ...]) -> RecordProfiles:
-        """Return the profiles with the rows of the upload."""
-        return replace(self, rows=rows, upload=None)
-
     def expected(self) -> int:
         """Count the profiles; if the rows are not known yet, return `most`."""
         return min(self.most, len(self.rows)) if self.rows else self.most

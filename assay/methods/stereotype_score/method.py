@@ -19,9 +19,9 @@ from assay.catalog.shipped import shipped_words
 from assay.catalog.stereotypes import StereotypeWords
 from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError
-from assay.methods.shared.answers.tally import Asking
+from assay.methods.shared.answers.tally import Asking, ExperimentPart
 from assay.methods.shared.detail import ModelScores, TermsAggregation
-from assay.methods.shared.terms.design import MOST_ITEMS, ExperimentPart, TermsDesign
+from assay.methods.shared.terms.design import MOST_ITEMS, TermsDesign
 from assay.methods.shared.terms.items import SortedItems
 from assay.methods.shared.terms.sentence_generation import (
     Writing,
@@ -30,7 +30,7 @@ from assay.methods.shared.terms.sentence_generation import (
     write_sentences,
     written_items,
 )
-from assay.methods.shared.terms.sentences import Pair, Sentence, check, sentence_of, sort, template_sentences
+from assay.methods.shared.terms.sentences import Pair, Sentence, read, sentence_of, sort, template_sentences
 from assay.methods.stereotype_score import words as spoken
 from assay.methods.stereotype_score.analysis import Preferences, posterior_of, summary
 from assay.methods.stereotype_score.collection import Ladder, PairTally, ask_pairs, find_rung, next_rung
@@ -87,8 +87,8 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         characters = sum(len(sentence.text) + len(sentence.counterpart) for sentence in self.sentences)
         if len(words) * characters > MOST_CHECKED:
             return
-        if all(check(sentence, specification) is not None for specification in words for sentence in self.sentences):
-            reason = check(self.sentences[0], words[0])
+        if all(isinstance(read(sentence, word_list), str) for word_list in words for sentence in self.sentences):
+            reason = read(self.sentences[0], words[0])
             raise SpecificationError(
                 f"no sentence contains one group term and one attribute term of {words[0].name} as whole words "
                 f"(the first: {str(reason).replace('-', ' ')}); there are {len(self.sentences)}",

@@ -19,9 +19,9 @@ from annotated_types import MaxLen, MinLen
 from assay.catalog.stereotypes import TIED, VisualWords
 from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError
-from assay.methods.shared.answers.tally import Asking
+from assay.methods.shared.answers.tally import Asking, ExperimentPart
 from assay.methods.shared.detail import ModelScores, TermsAggregation
-from assay.methods.shared.terms.design import MOST_ITEMS, ExperimentPart, TermsDesign
+from assay.methods.shared.terms.design import MOST_ITEMS, TermsDesign
 from assay.methods.shared.terms.items import SortedItems
 from assay.methods.visual_stereotype import words as spoken
 from assay.methods.visual_stereotype.detail import PictureComponent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -76,12 +76,9 @@ class Answers(Tally):
     replies: dict[tuple[int, int], Any] = field(default_factory=dict)
     """Usable answers by (index of case, index of value)."""
 
-    def take_replies(self, profile: int, value: int, replies: Sequence[Reply]) -> None:
-        """Count the replies about one profile with one value, and store the answer."""
-        self.take(profile, value, *replies)  # one reply; the subclass for comparisons takes two
-
-    def take(self, profile: int, value: int, reply: Reply) -> None:
-        """Count one reply about the profile and value with these indices, and store its answer if it is usable."""
+    def take(self, profile: int, value: int, *replies: Reply) -> None:
+        """Count the reply about the profile and value with these indices, and store its answer if it is usable."""
+        (reply,) = replies  # the subclass for comparisons takes two
         answer = read_number(reply.value) if self.numbers else read_classes(reply.value)
         why_unusable = None
         if answer is None:

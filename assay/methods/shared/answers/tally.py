@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from itertools import islice, repeat
 from typing import Generic, TypeVar
 
-from assay.document import JsonObject
 from assay.experiment import BUDGET
 from assay.model import Failure, Probe, Reply
 from assay.rating.component import Counts
@@ -50,7 +49,12 @@ def read_number(value: object) -> float | None:
 I = TypeVar("I")  # noqa: E741 - I for item: a pair or a picture
 R = TypeVar("R")
 
-Asking = Generator[Sequence[Probe], Sequence[Reply], None]
+Result = TypeVar("Result")
+
+ExperimentPart = Generator[Sequence[Probe], Sequence[Reply], Result]
+"""Part of an experiment: a generator that yields batches of probes, receives replies, and returns a result."""
+
+Asking = ExperimentPart[None]
 
 
 def ask_in_batches(questions: Iterable[tuple[I, Sequence[Probe]]], take: Callable[[I, list[Reply]], object]) -> Asking:
@@ -106,10 +110,6 @@ class Tally:
     def lost_share(self) -> float:
         """Share of the questions asked that have no usable reply."""
         return self.lost / (self.lost + self.usable) if self.lost else 0.0
-
-    def as_json(self) -> JsonObject:
-        """Return the number of questions without a usable reply by reason, and of those that were not asked."""
-        return {"failed_why": dict(self.failed_why), "unusable_why": dict(self.unusable_why), "unasked": self.unasked}
 
     def count_reply(
         self, failure: Failure | None, why_unusable: str | None = None, group: str | None = None

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from assay.document import as_json
 from assay.experiment import BUDGET
-from assay.methods.shared.answers.tally import ask_in_batches
+from assay.methods.shared.answers.tally import ExperimentPart, ask_in_batches
 from assay.methods.shared.detail import Coverage
 from assay.model import Embed, Floats, Probe, Reason, Reply
+from assay.rating.component import Counts
 
 LARGEST_NUMBER = 1e100
 """Largest number in a vector: with larger numbers the vector's length overflows."""
 
 MIN_USABLE_SHARE = 0.6
 """Minimum share of a group's words that must be usable; with fewer, they do not represent the declared group."""
-
-AskingVectors = Generator[Sequence[Probe], Sequence[Reply], "Vectors"]
 
 
 @dataclass(frozen=True)
@@ -44,19 +43,11 @@ class Vectors:
         return np.array([self.by_text[text] for text in texts], dtype=float).reshape(len(texts), self.dims)
 
     @property
-    def failed(self) -> int:
-        """Number of texts whose call failed."""
-        return sum(code not in {*UNUSABLE_CODES, BUDGET} for code in self.missing.values())
-
-    @property
-    def unusable(self) -> int:
-        """Number of texts whose answer is no usable vector."""
-        return sum(code in UNUSABLE_CODES for code in self.missing.values())
-
-    @property
-    def unasked(self) -> int:
-        """Number of texts that were not asked about because the call budget ran out."""
-        return sum(code == BUDGET for code in self.missing.values())
+    def counts(self) -> Counts:
+        """Numbers of texts with a usable vector, with an unusable answer, with a failed call, and not asked about."""
+        unusable = sum(code in UNUSABLE_CODES for code in self.missing.values())
+        unasked = sum(code == BUDGET for code in self.missing.values())
+        return Counts(len(self.by_text), unusable, failed=len(self.missing) - unusable - unasked, unasked=unasked)
 
 
 UNUSABLE_CODES = frozenset({"zero-vector", "wrong-length", "no-vector"})
@@ -82,7 +73,7 @@ def coverage_reasons(groups: Mapping[str, Coverage], component: str) -> list[Rea
     ]
 
 
-def ask_vectors(texts: Iterable[str], model: str = "") -> AskingVectors:
+def ask_vectors(texts: Iterable[str], model: str = "") -> ExperimentPart[Vectors]:
     """Ask for the vector of each distinct text.
 
     `model` is the name of one of the service's models; empty: the model in its settings. If the vectors differ in

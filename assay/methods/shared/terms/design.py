@@ -6,8 +6,7 @@ An item is a pair of sentences or a picture about one term of a specification. A
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, cast
@@ -21,12 +20,12 @@ from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.document import read_json
 from assay.errors import OutOfBounds, UnknownName
 from assay.experiment import Experiment, Looks, Method
-from assay.methods.shared.answers.tally import Asking
+from assay.methods.shared.answers.tally import Asking, ExperimentPart
 from assay.methods.shared.detail import ModelScores, Source, TermsAggregation, TermsComponent
 from assay.methods.shared.one_specification import refuse_other_attribute
 from assay.methods.shared.terms.items import AuthorCounts, Authoring, SortedItems, limit_rounds, sort_into_rounds
 from assay.methods.shared.terms.scores import TermScores
-from assay.model import Component, Probe, Reply
+from assay.model import Component
 from assay.rating.component import EARLY_ERROR_FRACTION, Tolerance, is_settled, look_sizes
 from assay.references import AuthoredItems, LoadedWords, MaterialKind, NamedCorpus, NamedWords, References
 
@@ -35,10 +34,6 @@ MOST_ITEMS = 10_000
 
 Name = Annotated[str, MinLen(1), MaxLen(100)]
 W = TypeVar("W", StereotypeWords, VisualWords)
-
-Result = TypeVar("Result")
-ExperimentPart = Generator[Sequence[Probe], Sequence[Reply], Result]
-"""Part of an experiment: a generator that yields batches of probes, receives replies, and returns a result."""
 
 
 @dataclass(frozen=True)
@@ -320,12 +315,8 @@ class TermsDesign(Bounded, Method, Generic[W]):
             yield from ask(rounds=rounds[rounds_asked:size], first=sum(map(len, rounds[:rounds_asked])))
             rounds_asked = size
             is_last = size == len(rounds) or not self.stop_early or scores.tally.unasked > 0
-            final_rng = rng.spawn(1)[0]
-            interim_rng = deepcopy(final_rng)
             tolerance = self.tolerance(1.0 if is_last else EARLY_ERROR_FRACTION)
-            component = scores.judge(tolerance, interim_rng, letter_only=True)
-            scores.looks.append(scores.look_entry(size, component))
+            component = scores.judge(tolerance, rng.spawn(1)[0], size)
             if is_last or is_settled(component):
                 break
-        # judge again with a copy of the generator: the letter is the same, and the details are added
-        return scores.judge(tolerance, final_rng)
+        return component

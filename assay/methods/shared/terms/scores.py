@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -122,17 +122,17 @@ class TermScores(ABC, Generic[W, T, F, C]):
         """Return reasons that state how the service was asked; they end the reasons of every component."""
 
     # ------------------------------------------------------------------------ decision
-    def judge(self, tolerance: Tolerance, rng: np.random.Generator, *, letter_only: bool = False) -> Component:
-        """Judge the answers so far; if `letter_only`, leave out the details beside the letter.
+    def judge(self, tolerance: Tolerance, rng: np.random.Generator, size: int = 0) -> Component:
+        """Judge the answers so far, at a look with `size` items of each term; 0 without items to ask about."""
+        component = self._judge(tolerance, rng)
+        if size:
+            self.looks.append(self._look_entry(size, component))
+        detail = replace(cast("C", component.detail), looks=tuple(self.looks))
+        return replace(component, detail=detail, reasons=(*component.reasons, *self.scoring_reasons()))
 
-        The effects are drawn from a generator of their own, so that the letter does not depend on `letter_only`.
-        """
-        component = self._judge(tolerance, rng, letter_only=letter_only)
-        return replace(component, reasons=(*component.reasons, *self.scoring_reasons()))
-
-    def _judge(self, tolerance: Tolerance, rng: np.random.Generator, *, letter_only: bool) -> Component:
+    def _judge(self, tolerance: Tolerance, rng: np.random.Generator) -> Component:
         effects_rng, analysis_rng = rng.spawn(2)
-        detail = self.detail if letter_only else self._counted_detail()
+        detail = self._counted_detail()
         measurement = Measurement(self.words.name, self.tally.counts, tolerance, detail)
         if stop_reasons := self._stop_reasons():
             return measurement.give_up(*stop_reasons)
@@ -140,8 +140,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
             fits = {role: self.fit(role) for role in ROLES if self.words.terms(role)}
         except EvidenceError as error:
             return measurement.impossible(error)
-        if not letter_only:
-            measurement.detail = self.add_scores(detail, fits, analysis_rng)
+        measurement.detail = self.add_scores(detail, fits, analysis_rng)
         tied_fits = [fits[role] for role in TIED if role in fits]
         # without neutral terms, another fit takes their place in the draws, and step 1 is left out below
         effects = stereotype_effects(fits.get("neutral", tied_fits[0]), tied_fits, effects_rng)
@@ -189,8 +188,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
             )
         return hidden
 
-    def look_entry(self, size: int, component: Component) -> TermsLook:
-        """Return the entry of `looks` for an interim analysis with `size` items of each term."""
+    def _look_entry(self, size: int, component: Component) -> TermsLook:
         probabilities = component.probabilities
         return TermsLook(
             size,
@@ -235,7 +233,6 @@ class TermScores(ABC, Generic[W, T, F, C]):
             failed_why=dict(tally.failed_why),
             unusable_why=dict(tally.unusable_why),
             unasked=tally.unasked,
-            looks=tuple(self.looks),
         )
 
     # ------------------------------------------------------------------------ reasons

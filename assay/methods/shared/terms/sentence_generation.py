@@ -7,7 +7,7 @@ sentences. An unusable sentence is counted by its reason, and the author is aske
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -16,6 +16,7 @@ import numpy as np
 from assay.catalog.stereotypes import StereotypeWords
 from assay.catalog.terms import normalised
 from assay.document import JsonObject
+from assay.methods.shared.answers.tally import ExperimentPart
 from assay.methods.shared.terms.items import AuthorCounts, Authoring
 from assay.methods.shared.terms.sentences import MAX_SENTENCE_CHARACTERS, Sentence, item_of, read
 from assay.model import Observation, Probe, Reply, Write
@@ -87,7 +88,7 @@ def write_sentences(
     writing: Writing,
     rng: np.random.Generator,
     prefix: str = "writing",
-) -> Generator[Sequence[Probe], Sequence[Reply], WrittenSentences]:
+) -> ExperimentPart[WrittenSentences]:
     """Ask an author for sentences until each term has `writing.per_term`, counting usable ones in `stored_sentences`.
 
     `prefix` begins every probe's id (`Probe.unit`), which must differ between several calls within one experiment.

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
@@ -101,20 +101,14 @@ def item_of(sentence: Sentence, words: StereotypeWords, prompt: str | None = Non
     return CorpusItem(text, group_term, pair.term, counterpart, source=sentence.source, id=sentence.id, prompt=prompt)
 
 
-def check(sentence: Sentence, words: StereotypeWords) -> str | None:
-    """Return the reason why a sentence is unusable, or ``None`` if it can be used.
+def read(sentence: Sentence, words: StereotypeWords) -> Pair | str:
+    """Return the pair of a sentence, or the reason why the sentence is unusable.
 
     The reasons are ``no-group-term``, ``several-group-terms``, ``other-group-word``, ``no-attribute-term``,
     ``several-attribute-terms``, ``wrong-term`` (not the term that `group_term` or `attribute_term` states) and
     ``counterpart-differs`` (the counterpart is not the same sentence about the other group: it lacks a term, or too
     many of its other words differ).
     """
-    terms = _cached_reader(words).find(sentence)
-    return terms if isinstance(terms, str) else None
-
-
-def read(sentence: Sentence, words: StereotypeWords) -> Pair | str:
-    """Return the pair of a sentence, or the reason why the sentence is unusable (see `check`)."""
     return _cached_reader(words).read(sentence)
 
 
@@ -157,18 +151,9 @@ class _Reader:
             folded(term): (index, side) for index, pair in enumerate(words.pairs) for side, term in enumerate(pair)
         }
         self.roles = {folded(term): (term, role) for term, role in words.roles.items()}  # the term as it is listed
-
-    @cached_property
-    def group_terms(self) -> re.Pattern[str]:
-        return _term_pattern(term for pair in self.words.pairs for term in pair)
-
-    @cached_property
-    def attribute_terms(self) -> re.Pattern[str]:
-        return _term_pattern(self.words.roles)
-
-    @cached_property
-    def telling_words(self) -> re.Pattern[str] | None:
-        return _term_pattern(self.words.telling) if self.words.telling else None
+        self.group_terms = _term_pattern(term for pair in words.pairs for term in pair)
+        self.attribute_terms = _term_pattern(words.roles)
+        self.telling_words = _term_pattern(words.telling) if words.telling else None
 
     def read(self, sentence: Sentence) -> Pair | str:
         terms = self.find(sentence)

@@ -9,7 +9,7 @@ import pytest
 from assay.catalog.stereotypes import StereotypeWords
 from assay.experiment import generator
 from assay.methods.shared.terms.sentence_generation import PROMPTS, write_prompt
-from assay.methods.shared.terms.sentences import Sentence, check, sort, template_sentences
+from assay.methods.shared.terms.sentences import Pair, Sentence, read, sort, template_sentences
 from assay.model import Kind
 from demo.interfaces.language_models import MASK, MOST_PROMPTS
 from demo.language_models.models import REFUSAL, UNFIT, fill, preference, tokens, total, write
@@ -114,7 +114,7 @@ def test_a_writer_writes_valid_sentences_for_every_specification(name: str, fami
     for number, attribute in enumerate(words.roles):
         group = words.pairs[number % len(words.pairs)][number % 2]
         text = write(write_prompt(words, group, attribute, family), number)
-        assert check(Sentence(text, group, attribute), words) is None, text
+        assert isinstance(read(Sentence(text, group, attribute), words), Pair), text
 
 
 def test_the_writer_writes_different_sentences_for_one_prompt():
@@ -126,16 +126,15 @@ def test_a_sloppy_writer_makes_every_kind_of_error_at_its_declared_rate():
     words = stereotypes()["p4-professions"]
     prompts = [(write_prompt(words, "she", term, "plain"), term) for term in words.roles]
     texts = [(write(prompt, number, sloppy=0.3), term) for prompt, term in prompts for number in range(10)]
-    wrong = [why for text, term in texts if (why := check(Sentence(text, "she", term), words)) is not None]
+    wrong = [why for text, term in texts if isinstance(why := read(Sentence(text, "she", term), words), str)]
     assert {"no-attribute-term", "several-group-terms", "other-group-word"} <= set(wrong)
     of_two_lines = sum("\n" in text for text, _ in texts)
     assert (len(wrong) + of_two_lines) / len(texts) == pytest.approx(0.3, abs=0.07)
 
 
 def test_prompt_without_quotation_marks_or_without_terms_is_answered():
-    assert (
-        check(Sentence(write("A sentence with mother and mason, please", 0)), stereotypes()["p4-professions"]) is None
-    )
+    sentence = Sentence(write("A sentence with mother and mason, please", 0))
+    assert isinstance(read(sentence, stereotypes()["p4-professions"]), Pair)
     assert write("Hello", 0)
 
 

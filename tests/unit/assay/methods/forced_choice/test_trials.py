@@ -205,7 +205,7 @@ def test_the_reason_is_stated_for_each_word_without_a_psychometric_curve(judged)
 
 
 def test_the_table_has_a_row_for_every_word_with_its_counts(judged):
-    table = judged.table({"table": "control", "chair": "control"}, {"nurse": 0.9})
+    table = judged.table(("table", "chair"), {"nurse": 0.9})
     rows = {row.word: as_json(row) for row in table}
     assert list(rows) == ["nurse", "carpenter", "table", "chair"]
     assert (rows["nurse"]["role"], rows["nurse"]["share"]) == ("concept", 0.9)

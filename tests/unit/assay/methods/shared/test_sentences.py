@@ -15,7 +15,7 @@ from assay.catalog.shipped import specifications
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError
 from assay.methods.shared.terms.items import sort_into_rounds
-from assay.methods.shared.terms.sentences import Pair, Sentence, check, read, sort, template_sentences
+from assay.methods.shared.terms.sentences import Pair, Sentence, read, sort, template_sentences
 
 PAIRS = Path(__file__).resolve().parents[6] / "shared" / "data" / "biastestgpt" / "pairs" / "gpt2.csv.gz"
 
@@ -30,6 +30,12 @@ WORDS = StereotypeWords(
     telling=("him", "herself"),
     name="tiny",
 )
+
+
+def refusal(sentence, words):
+    """Return the reason why a sentence is unusable; ``None`` if it can be used."""
+    pair = read(sentence, words)
+    return pair if isinstance(pair, str) else None
 
 
 @pytest.mark.parametrize(
@@ -52,13 +58,13 @@ WORDS = StereotypeWords(
     ],
 )
 def test_a_usable_sentence_has_one_group_term_and_one_attribute_term_as_whole_words(text, why):
-    assert check(Sentence(text), WORDS) == why
+    assert refusal(Sentence(text), WORDS) == why
 
 
 def test_sentence_about_another_term_than_declared_is_unusable():
-    assert check(Sentence("The man likes math.", "man", "math"), WORDS) is None
-    assert check(Sentence("The man likes math.", "man", "tea"), WORDS) == "wrong-term"
-    assert check(Sentence("The man likes math.", "uncle", "math"), WORDS) == "wrong-term"
+    assert refusal(Sentence("The man likes math.", "man", "math"), WORDS) is None
+    assert refusal(Sentence("The man likes math.", "man", "tea"), WORDS) == "wrong-term"
+    assert refusal(Sentence("The man likes math.", "uncle", "math"), WORDS) == "wrong-term"
 
 
 @pytest.mark.parametrize(
@@ -182,7 +188,7 @@ def test_composed_and_decomposed_unicode_characters_are_equal(way, listed):
     ],
 )
 def test_a_term_is_not_found_in_a_word_that_differs_by_a_combining_mark(words, text, why):
-    assert check(Sentence(text), words) == why
+    assert refusal(Sentence(text), words) == why
 
 
 @pytest.mark.parametrize(
@@ -200,7 +206,7 @@ def test_a_term_is_not_found_in_a_word_that_differs_by_a_combining_mark(words, t
     ],
 )
 def test_a_written_counterpart_must_have_the_same_terms(counterpart, why):
-    assert check(Sentence("The man likes tea.", counterpart=counterpart), WORDS) == why
+    assert refusal(Sentence("The man likes tea.", counterpart=counterpart), WORDS) == why
 
 
 @pytest.mark.parametrize(
@@ -220,7 +226,7 @@ def test_a_written_counterpart_must_have_the_same_terms(counterpart, why):
 def test_a_written_counterpart_may_differ_in_a_third_of_its_words(text, counterpart, why):
     pairs = (("he", "she"), ("uncle", "girl"), ("Kim", "lady"))
     words = StereotypeWords("any", "ones", "others", pairs, ("strong",))
-    assert check(Sentence(text, counterpart=counterpart), words) == why
+    assert refusal(Sentence(text, counterpart=counterpart), words) == why
 
 
 @pytest.mark.slow
@@ -236,8 +242,8 @@ def test_counterparts_of_the_paper_are_usable():
             words = StereotypeWords("any", "ones", "others", (groups,), (row["group_term"],))
         except SpecificationError:
             continue
-        if all(check(Sentence(text), words) is None for text in texts):
-            why[check(Sentence(texts[0], counterpart=texts[1]), words)] += 1
+        if all(refusal(Sentence(text), words) is None for text in texts):
+            why[refusal(Sentence(texts[0], counterpart=texts[1]), words)] += 1
     assert why[None] > 600
     assert why.keys() <= {None, "counterpart-differs"}
     assert why["counterpart-differs"] <= 5

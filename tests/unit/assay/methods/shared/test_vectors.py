@@ -69,7 +69,7 @@ def test_each_model_has_its_own_probe_units():
 def test_answer_that_is_not_a_numeric_vector_is_counted_as_malformed(value):
     found, _ = asked(["she", "he"], of({"she": value, "he": [1.0, 2.0]}))
     assert found.missing == {"she": "no-vector"}
-    assert (found.unusable, found.failed, found.unasked) == (1, 0, 0)
+    assert (found.counts.unusable, found.counts.failed, found.counts.unasked) == (1, 0, 0)
 
 
 def test_whole_numbers_are_accepted_in_vectors():
@@ -97,12 +97,12 @@ def test_failures_keep_their_code_and_a_spent_budget_is_not_counted_as_a_failure
     }
     found, _ = asked(values, of(values))
     assert found.missing == {"she": "timeout", "he": "budget-exhausted", "nurse": "zero-vector"}
-    assert (found.failed, found.unasked, found.unusable) == (1, 1, 1)
+    assert (found.counts.failed, found.counts.unasked, found.counts.unusable) == (1, 1, 1)
 
 
 def test_a_service_without_any_vector_has_zero_dimensions():
     found, _ = asked(["she", "he"], lambda text: Reply(failure=Failure("http-404", "no such word")))
-    assert (found.dims, dict(found.by_text), found.failed) == (0, {}, 2)
+    assert (found.dims, dict(found.by_text), found.counts.failed) == (0, {}, 2)
     assert found.matrix([]).shape == (0, 0)
 
 
