@@ -10,7 +10,7 @@ from assay.document import NO_EFFECT, NO_ENTRIES, NO_ITEMS, EffectDocument
 
 @dataclass(frozen=True)
 class DisparityDocument:
-    """An error rate compared with that of the reference group; `why` is the reason if there is no ratio."""
+    """An error rate compared with that of the reference group."""
 
     difference: float | None = None
     ratio: float | None = None
