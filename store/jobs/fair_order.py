@@ -180,8 +180,7 @@ class QueueState:
     def position(self, tenant: str, jobs_ahead: int) -> int:
         """Return the position of a tenant's job with `jobs_ahead` jobs of the tenant before it.
 
-        1 is the next job; `MOST_COUNTED` + 1 is any later position. The turn of a job is the number of its tenant's
-        running jobs plus its number in the tenant's queue.
+        1 is the next job; `MOST_COUNTED` + 1 is any later position.
         """
         running = Counter(job.tenant for job in self.running)
         latest_start = max((job.started_at for job in self.running if job.tenant == tenant), default=0)

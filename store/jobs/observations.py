@@ -33,18 +33,15 @@ class LedgerEntry:
     elapsed_ms: int
 
 
-@dataclass(frozen=True)
-class StoredObservation:
-    """A recorded observation; `attempts` and `elapsed_ms` are as in `LedgerEntry`.
+@dataclass(frozen=True, kw_only=True)
+class StoredObservation(LedgerEntry):
+    """A recorded observation.
 
     `seq` is its number within the job, from 1; numbers of deleted failures are missing. `recorded_at` is in
     milliseconds since 1970.
     """
 
     seq: int
-    observation: Observation
-    attempts: int
-    elapsed_ms: int
     recorded_at: int
 
 
@@ -250,7 +247,8 @@ def _row_of_entry(entry: LedgerEntry) -> dict[str, Any]:
 
 
 def _stored_observation(row: RowMapping) -> StoredObservation:
-    return StoredObservation(row["seq"], observation_in(row), row["attempts"], row["elapsed_ms"], row["recorded_at"])
+    facts = {name: row[name] for name in ("seq", "attempts", "elapsed_ms", "recorded_at")}
+    return StoredObservation(observation=observation_in(row), **facts)
 
 
 def observation_in(row: RowMapping | JsonObject) -> Observation:

@@ -9,7 +9,8 @@ from sqlalchemy import ColumnElement, Connection, case, select, update
 
 from assay.document import JsonObject
 from store.core.columns import now_ms
-from store.core.rows import equal, one_row, page_of
+from store.core.rows import all_rows, equal, one_row, page_of
+from store.webhooks.deliveries import Outcome
 from store.webhooks.tables import deliveries, delivery_attempts, outbox
 
 Receiver = Sequence[ColumnElement[bool]]
@@ -27,16 +28,12 @@ def to_callback(job_id: str, tenant: str) -> Receiver:
     return [deliveries.c.tenant == tenant, deliveries.c.webhook_id.is_(None), deliveries.c.outbox_id.in_(notices)]
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """An attempt of a delivery; `at` is in milliseconds since 1970, `status` is ``None`` without a response."""
+@dataclass(frozen=True, kw_only=True)
+class Attempt(Outcome):
+    """An attempt of a delivery; `at` is in milliseconds since 1970."""
 
     number: int
     at: int
-    elapsed_ms: int
-    status: int | None
-    failure: str | None
-    response: str | None
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ def attempts(c: Connection, delivery_id: str) -> list[Attempt]:
     """List the attempts of a delivery, in order."""
     columns = (delivery_attempts.c[name] for name in Attempt.__dataclass_fields__)
     query = select(*columns).where(delivery_attempts.c.delivery_id == delivery_id).order_by(delivery_attempts.c.number)
-    return [Attempt(*row) for row in c.execute(query)]
+    return all_rows(c, query, Attempt)
 
 
 def page(
