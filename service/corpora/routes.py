@@ -220,8 +220,8 @@ async def get_corpus_item(item_id: str, row: FoundCorpus, service: ServiceDepend
 @router.delete("/{corpus_id}/items/{item_id}", status_code=204, response_description="Removed.")
 async def remove_corpus_item(item_id: str, row: OwnCorpus, service: ServiceDependency, caller: Writer) -> Response:
     """Remove a sentence or a picture from your corpus."""
-    was_removed = await service.database.write(corpus_items.remove, row.id, caller.tenant, item_id)
-    return removed(was_removed, "item of this corpus", item_id)
+    removed_count = await service.database.write(corpus_items.remove, row.id, caller.tenant, [item_id])
+    return removed(removed_count > 0, "item of this corpus", item_id)
 
 
 @router.get(
@@ -298,7 +298,7 @@ async def change_corpus_items(
     """Edit and remove several items: all of the changes are made, or none if one is refused."""
 
     def change_items(c: Connection) -> ChangedItemsView:
-        removed_count = corpus_items.remove_several(c, row.id, caller.tenant, body.remove) if body.remove else 0
+        removed_count = corpus_items.remove(c, row.id, caller.tenant, body.remove) if body.remove else 0
         views = []
         for index, edit in enumerate(body.edit):
             with located("edit", index):

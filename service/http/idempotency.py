@@ -79,9 +79,9 @@ def once(
     match idempotency.begin(c, repeat.scope, repeat.key, repeat.payload_digest, kept_h=repeat.kept_h):
         case idempotency.Replay(status, body, headers):
             return Answer(status, body, headers, replayed=True), None
-        case idempotency.InFlight():
+        case "in-flight":
             raise Problem("idempotency-in-flight", headers={"Retry-After": str(RETRY_AFTER_S)})
-        case idempotency.Mismatch():
+        case "mismatch":
             raise Problem("idempotency-mismatch", errors=[{"header": "Idempotency-Key", "detail": "used before"}])
     answer, creation = work(c)
     if is_final(creation):

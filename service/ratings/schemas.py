@@ -22,7 +22,7 @@ from service.http.rows import Fields, PageQuery, Search
 from service.ratings.components import AnyAggregation, AnyComponent, BecauseView, ReasonView
 from service.replies.schemas import ReplyView
 from store.core.columns import iso
-from store.ratings.ratings import State, StoredRating, Summary, requester_document
+from store.ratings.ratings import State, StoredRating, Summary
 from store.ratings.standing import Description, Requester, Standing
 
 
@@ -204,7 +204,7 @@ class RatingSummary(RatingHead):
             rated_at=iso(row.created_at),
             expires_at=iso(row.expires_at),
             withdrawn=withdrawn,
-            requester=requester_document(row.requester, row.host_proved, row.description),
+            requester=row.requested,
             standing=vars(standing),
             sentence=sentence,
         )

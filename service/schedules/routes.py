@@ -20,7 +20,7 @@ from service.schedules.schemas import ScheduleChange, ScheduleRequest, ScheduleV
 from service.schedules.service import bounds_of, checked_recurrence, prepared_orders, refusal_of
 from store.core.database import Connection
 from store.suites import schedules
-from store.suites.schedules import NewSchedule, StoredSchedule
+from store.suites.schedules import StoredSchedule
 
 router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=StrictRoute)
 
@@ -43,10 +43,11 @@ async def create_schedule(
     """Create a schedule, which repeats a rating or a suite. The request is validated at once."""
     recurrence = checked_recurrence(service, body.cron, body.interval_s)
     orders = await prepared_orders(service, caller, body.request)
-    new_schedule = NewSchedule(caller.tenant, body.name, orders, recurrence, paused=body.paused, key_id=caller.key_id)
 
     def add(c: Connection) -> Answer:
-        schedule = schedules.add(c, new_schedule)
+        schedule = schedules.add(
+            c, caller.tenant, body.name, orders, recurrence, paused=body.paused, key_id=caller.key_id
+        )
         headers = {"Location": f"{router.prefix}/{schedule.id}", "ETag": _etag(schedule)}
         return Answer(201, write_json(ScheduleView.of(schedule)), headers)
 

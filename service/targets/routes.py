@@ -33,7 +33,7 @@ from service.targets.service import (
 )
 from store.core.columns import new_id
 from store.core.database import Connection
-from store.ratings.services import newest_letters
+from store.ratings.services import newest_of_services
 from store.security.secrets import destination_of
 from store.targets import targets
 from store.targets.targets import NewTarget, StoredTarget
@@ -76,7 +76,7 @@ async def list_targets(
         rows = targets.page(c, caller.tenant, **query.filters(), before=before, limit=query.limit + 1)
         page = Page.of(rows, query.limit)
         views = [TargetView.of(row) for row in page.rows]
-        letters = newest_letters(c, caller.tenant, [view.digest for view in views])
+        letters = newest_of_services(c, caller.tenant, [view.digest for view in views])
         return page, [TargetLine(**vars(view), newest=NewestLetterView.of(letters.get(view.digest))) for view in views]
 
     page, lines = await service.database.read(read_page)

@@ -10,7 +10,7 @@ from assay.canonical import described_digest
 from assay.document import JsonObject
 from service.http.openapi.common_schemas import Instant, KindName, LetterName, RequestModel, ResponseModel, Url
 from store.core.columns import iso
-from store.ratings.services import NewestLetter
+from store.ratings.services import NewestRating
 from store.targets.targets import StoredTarget
 
 
@@ -90,7 +90,7 @@ class NewestLetterView(ResponseModel):
     rated_at: Instant
 
     @classmethod
-    def of(cls, row: NewestLetter | None) -> Self | None:
+    def of(cls, row: NewestRating | None) -> Self | None:
         """Build the view of a rating."""
         return None if row is None else cls.from_row(row, href=f"/v1/ratings/{row.id}", rated_at=iso(row.created_at))
 

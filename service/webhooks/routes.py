@@ -34,7 +34,7 @@ from store.jobs.jobs import Job
 from store.security import signing
 from store.security.signing import PublicKey
 from store.webhooks import fan_out, webhooks
-from store.webhooks.delivery_log import ToCallback, ToWebhook
+from store.webhooks.delivery_log import to_callback, to_webhook
 from store.webhooks.webhooks import NewWebhook, Webhook
 
 router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], route_class=StrictRoute)
@@ -205,7 +205,7 @@ def _base_url(service: Service) -> str:
 
 
 def _webhook_deliveries(webhook: Webhook) -> Deliveries:
-    return Deliveries(ToWebhook(webhook.id, webhook.tenant), f"{router.prefix}/{webhook.id}")
+    return Deliveries(to_webhook(webhook.id, webhook.tenant), f"{router.prefix}/{webhook.id}")
 
 
 def _require_enabled(row: Webhook | None, webhook_id: str) -> Webhook:
@@ -249,7 +249,7 @@ def _etag(row: Webhook, key: PublicKey | None) -> str:
 
 
 def _callback_deliveries(job: Job) -> Deliveries:
-    return Deliveries(ToCallback(job.id, job.tenant), f"/v1/jobs/{job.id}")
+    return Deliveries(to_callback(job.id, job.tenant), f"/v1/jobs/{job.id}")
 
 
 @of_jobs.get("", **lists_of(DeliveryLine, "One page of deliveries, newest first."))

@@ -19,7 +19,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Dialect, Integer, LargeBinary, MetaData, Text, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Dialect,
+    Float,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Text,
+    cast,
+    select,
+)
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator
@@ -45,6 +57,11 @@ def _compile_for_sqlite(_element: now_ms, _compiler: object, **_options: object)
 def _compile_for_postgresql(_element: now_ms, _compiler: object, **_options: object) -> str:
     # floor, because a cast would round half of all times up to a future millisecond
     return "CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS BIGINT)"
+
+
+def seconds_since(time: ColumnElement[int]) -> ColumnElement[float]:
+    """Return the seconds since a time in milliseconds, as an SQL expression."""
+    return cast((now_ms() - time) / 1000.0, Float)  # otherwise Postgres returns decimals
 
 
 def read_clock(connection: Connection) -> int:
@@ -165,13 +182,13 @@ class SealedSecret:
     """An encrypted secret.
 
     `ciphertext` ends with GCM's tag. `nonce` has 12 random bytes, never used twice under a key. `last4` has the last
-    characters of the plain text, at most four, so that people recognise the secret.
+    characters of the plain text, at most four, so that people recognise the secret; empty if no column has them.
     """
 
     ciphertext: bytes = field(repr=False)
     nonce: bytes = field(repr=False)
     key_id: str
-    last4: str
+    last4: str = ""
 
 
 def sealed_columns(sealed: SealedSecret | None) -> dict[str, Any]:
@@ -179,8 +196,8 @@ def sealed_columns(sealed: SealedSecret | None) -> dict[str, Any]:
     return {f"secret_{name}": getattr(sealed, name, None) for name in ("ciphertext", "nonce", "key_id", "last4")}
 
 
-def take_sealed(row: dict[str, Any]) -> SealedSecret | None:
+def take_sealed(row: dict[str, Any], prefix: str = "secret") -> SealedSecret | None:
     """Remove the columns of an encrypted secret from a row, and build the secret."""
-    names = ("ciphertext", "nonce", "key_id", "last4")
-    ciphertext, nonce, key_id, last4 = (row.pop(f"secret_{name}") for name in names)
-    return None if ciphertext is None else SealedSecret(bytes(ciphertext), bytes(nonce), key_id, last4)
+    ciphertext, nonce, key_id = (row.pop(f"{prefix}_{name}") for name in ("ciphertext", "nonce", "key_id"))
+    last4 = row.pop(f"{prefix}_last4", "")
+    return None if ciphertext is None else SealedSecret(ciphertext, nonce, key_id, last4)

@@ -18,7 +18,6 @@ from sqlalchemy import ColumnElement, Connection, select
 
 from store.core.engines import (
     LOCK_WAIT_S,
-    RETRY_AFTER_S,
     database_url,
     pool_options_of,
     postgres,
@@ -249,7 +248,7 @@ class _Slots:
             async with asyncio.timeout(self._wait_s):
                 await self._free_slots.acquire()
         except TimeoutError:
-            raise StoreUnavailable(self._reason, RETRY_AFTER_S[self._reason]) from None
+            raise StoreUnavailable(self._reason) from None
 
     def release(self, future: asyncio.Future[Any]) -> None:
         """Release the slot of a function that has ended."""

@@ -7,7 +7,7 @@ nor its parameters. Every other error, such as a broken statement, is a defect a
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -171,21 +171,22 @@ VALUES_A_QUERY = 1000
 """Values per query, well below the maximum number of parameters of a statement."""
 
 
-def insert_of(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
-    """Return an INSERT of a dialect (``sqlite`` or ``postgresql``), which can have an ON CONFLICT clause."""
-    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
-
-
 def insert_into(c: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
-    """Return `insert_of` the connection's dialect."""
-    return insert_of(c.dialect.name, table)
+    """Return an INSERT of the connection's dialect, which can have an ON CONFLICT clause."""
+    return sqlite.insert(table) if c.dialect.name == "sqlite" else postgresql.insert(table)
+
+
+def replacing_insert(c: Connection, table: Table, replaced_columns: Iterable[str]) -> postgresql.Insert | sqlite.Insert:
+    """Return an INSERT that replaces these columns of a row with the same primary key, if there is one."""
+    statement = insert_into(c, table)
+    new_values = {name: statement.excluded[name] for name in replaced_columns}
+    return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=new_values)
 
 
 def upsert(c: Connection, table: Table, row: Mapping[str, Any], *replaced_columns: str) -> None:
     """Insert a row; if one has its primary key, replace its `replaced_columns` (default: all others)."""
-    statement, key_columns = insert_into(c, table).values(row), table.primary_key.columns.keys()
-    new_values = {name: statement.excluded[name] for name in replaced_columns or row.keys() - key_columns}
-    c.execute(statement.on_conflict_do_update(index_elements=key_columns, set_=new_values))
+    statement = replacing_insert(c, table, replaced_columns or row.keys() - table.primary_key.columns.keys())
+    c.execute(statement.values(row))
 
 
 V = TypeVar("V")
@@ -237,15 +238,6 @@ POSTGRES_REASONS: Mapping[str, str] = {
 }
 """Reasons of `StoreUnavailable` by SQLSTATE, or by its class of two characters (PostgreSQL manual, appendix A)."""
 
-RETRY_AFTER_S: Mapping[str, int] = {
-    "locked": 1,
-    "busy": 2,
-    "conflict": 1,
-    "unreachable": 5,
-    "read-only": 30,
-    "full": 60,
-}
-
 
 def execute_if_writable(c: Connection, statement: Update) -> None:
     """Execute a statement, or do nothing if the database cannot be written, so that reads still work."""
@@ -259,7 +251,7 @@ def execute_if_writable(c: Connection, statement: Update) -> None:
 def as_unavailable(error: BaseException) -> StoreUnavailable | None:
     """Return the `StoreUnavailable` for an error, or ``None`` if the error is a defect."""
     reason = _unavailable_reason(error)
-    return None if reason is None else StoreUnavailable(reason, RETRY_AFTER_S[reason])
+    return None if reason is None else StoreUnavailable(reason)
 
 
 def _unavailable_reason(error: BaseException) -> str | None:
@@ -298,4 +290,4 @@ def translate_connection_errors() -> Iterator[None]:
         with translate_errors():
             yield
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise StoreUnavailable("unreachable", RETRY_AFTER_S["unreachable"]) from error
+        raise StoreUnavailable("unreachable") from error

@@ -13,17 +13,25 @@ class StoreError(AssayError):
     code = "store-error"
 
 
-class StoreUnavailable(StoreError):
-    """The database cannot serve now, through no fault of the caller: HTTP 503 with Retry-After.
+RETRY_AFTER_S: Mapping[str, int] = {
+    "locked": 1,
+    "busy": 2,
+    "conflict": 1,
+    "unreachable": 5,
+    "read-only": 30,
+    "full": 60,
+}
+"""Reasons why the database cannot serve, each with the seconds after which a caller may try again."""
 
-    `reason` is ``locked``, ``full``, ``read-only``, ``unreachable``, ``busy`` or ``conflict``.
-    """
+
+class StoreUnavailable(StoreError):
+    """The database cannot serve now, for a reason of `RETRY_AFTER_S`: HTTP 503 with Retry-After."""
 
     code = "store-unavailable"
 
-    def __init__(self, reason: str, retry_after_s: int = 5) -> None:
-        super().__init__(f"the database cannot serve now ({reason}); try again in {retry_after_s} s")
-        self.reason, self.retry_after_s = reason, retry_after_s
+    def __init__(self, reason: str) -> None:
+        self.reason, self.retry_after_s = reason, RETRY_AFTER_S[reason]
+        super().__init__(f"the database cannot serve now ({reason}); try again in {self.retry_after_s} s")
 
 
 class SchemaMismatch(StoreError):

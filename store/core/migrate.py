@@ -17,7 +17,7 @@ from sqlalchemy.exc import OperationalError
 from migrations import SCRIPTS
 from store.core.data_folder import create_private
 from store.core.database import Database
-from store.core.engines import RETRY_AFTER_S, database_url
+from store.core.engines import database_url
 from store.core.errors import SchemaMismatch, StoreUnavailable
 
 MIGRATION_LOCK = 0x_A55A_0001
@@ -149,4 +149,4 @@ def _switch_to_write_ahead_log(connection: Connection) -> None:
             time.sleep(0.02)
         else:
             if mode != "wal":  # SQLite raises no error for a file that it may only read
-                raise StoreUnavailable("read-only", RETRY_AFTER_S["read-only"])
+                raise StoreUnavailable("read-only")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, Json, SecretStr, StringConstraints, field_validator, model_validator
+from pydantic import BeforeValidator, Field, Json, SecretStr, StringConstraints, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from assay.evidence.checkpoint import ED25519
@@ -75,7 +75,7 @@ class Settings(BaseSettings):
     oidc_issuer: str | None = Field(None, description="OpenID Connect provider of people's accounts; unset: keys only")
     oidc_client_id: str | None = Field(None, description="Client id of this agency at the provider")
     oidc_client_secret: SecretStr | None = Field(None, description="Client secret; unset: a public client (PKCE only)")
-    oidc_rules: Json[tuple[Rule, ...]] = Field(
+    oidc_rules: Annotated[Json[tuple[Rule, ...]], BeforeValidator(lambda value: value or "[]")] = Field(
         (), description="Who may do what: JSON list of claim, value, tenant and scopes; the first that holds counts"
     )
     oidc_scopes: str = Field("openid profile email", description="Scopes that are requested of the provider")
@@ -168,7 +168,9 @@ class Settings(BaseSettings):
     pool_timeout_s: float = Field(2, gt=0, description="Seconds that a request waits for a connection before HTTP 503")
 
     # Logs, metrics and traces
-    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Minimum severity of logs")
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(str.lower)] = Field(
+        "info", description="Minimum severity of logs"
+    )
     metrics_host: str = Field("127.0.0.1", description="Address of a worker's metrics")
     metrics_port: int | None = Field(None, ge=0, le=65535, description="Port of a worker's metrics; unset: none")
     otel_endpoint: str | None = Field(
@@ -192,11 +194,6 @@ class Settings(BaseSettings):
     def _empty_is_absent(cls, value: object) -> Any:
         return value or None
 
-    @field_validator("log_level", mode="before")
-    @classmethod
-    def _lower_case(cls, value: object) -> Any:
-        return value.lower() if isinstance(value, str) else value
-
     @field_validator("secret_key")
     @classmethod
     def _check_key_length(cls, secret_key: SecretStr | None) -> SecretStr | None:
@@ -215,11 +212,6 @@ class Settings(BaseSettings):
         if (self.signing_command is None) != (self.signing_public_key_file is None):
             raise ValueError("signing_command and signing_public_key_file must be set together, or both left out")
         return self
-
-    @field_validator("oidc_rules", mode="before")
-    @classmethod
-    def _empty_is_no_rule(cls, value: object) -> Any:
-        return value or "[]"
 
     @model_validator(mode="after")
     def _sign_in_is_complete(self) -> Settings:

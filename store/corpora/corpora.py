@@ -74,10 +74,6 @@ class StoredCorpus(NewCorpus):
         return f"{self.id}@{self.version}"
 
 
-CHANGEABLE = frozenset({"name", "licence", "citation", "description", "visibility"})
-"""Fields of a corpus that can be changed; its items were validated against the other fields."""
-
-
 def _corpus_from_row(*, specification: str | None, words: Any, **row: Any) -> StoredCorpus:
     version, digest = row.pop("specification_version"), row.pop("specification_digest")
     rules = None if specification is None else Rules(name=specification, version=version, digest=digest, words=words)
@@ -139,11 +135,11 @@ def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
 def change(
     c: Connection, corpus_id: str, tenant: str, changes: Mapping[str, str], version: int | None = None
 ) -> StoredCorpus | None:
-    """Change fields (`CHANGEABLE`) and increment the version; ``None`` if the tenant has no such corpus and version."""
-    unchangeable = set(changes) - CHANGEABLE
-    if unchangeable:
-        names, changeable = ", ".join(sorted(unchangeable)), ", ".join(sorted(CHANGEABLE))
-        raise ValueError(f"{names} of a corpus cannot be changed, only {changeable}")
+    """Change fields and increment the version; ``None`` if the tenant has no such corpus and version.
+
+    Only the name, licence, citation, description and visibility may change: the items were validated against the other
+    fields.
+    """
     return ROWS.change(c, corpus_id, tenant, changes, version=version)
 
 

@@ -6,13 +6,14 @@ A tenant can read its own images, and images of other tenants that these have pu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
 from store.core.columns import now_ms
 from store.core.engines import chunks, insert_into
+from store.core.rows import one_row
 from store.corpora.tables import corpora, corpus_items, images
 from store.formats.image import ImageFacts
 from store.quota import quota
@@ -20,20 +21,11 @@ from store.quota import quota
 
 @dataclass(frozen=True)
 class StoredImage:
-    """A stored image. `size` is in bytes, `created_at` in milliseconds since 1970."""
+    """The file of a stored image."""
 
     digest: str
     media_type: str
-    width: int
-    height: int
-    size: int
     content: bytes = field(repr=False)
-    created_at: int
-
-    @property
-    def facts(self) -> ImageFacts:
-        """Digest, media type and size in pixels of the image."""
-        return ImageFacts(self.digest, self.media_type, self.width, self.height)
 
 
 def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
@@ -48,13 +40,10 @@ def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
 
 def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
     """Read an image that a tenant may see: its own or one in a shared corpus."""
-    columns = [images.c[image_field.name] for image_field in fields(StoredImage)]
-    query_any_owner: Select[Any] = select(*columns).where(images.c.digest == digest)
-    for query in (query_any_owner.where(images.c.tenant == tenant), _limit_to_shared(query_any_owner)):
-        row = c.execute(query.limit(1)).mappings().one_or_none()  # several owners may share the same image
-        if row is not None:
-            return StoredImage(**row)
-    return None
+    query: Select[Any] = select(images.c.digest, images.c.media_type, images.c.content).where(images.c.digest == digest)
+    own_image = one_row(c, query.where(images.c.tenant == tenant), StoredImage)
+    # several owners may share the same image
+    return own_image or one_row(c, _limit_to_shared(query).limit(1), StoredImage)
 
 
 def missing(c: Connection, digests: Sequence[str], tenant: str) -> list[str]:

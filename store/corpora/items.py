@@ -200,12 +200,7 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new_item: New
     return edited_item
 
 
-def remove(c: Connection, corpus_id: str, tenant: str, item_id: str) -> bool:
-    """Remove an item from a tenant's corpus; return false if there is none."""
-    return remove_several(c, corpus_id, tenant, [item_id]) > 0
-
-
-def remove_several(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str]) -> int:
+def remove(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str]) -> int:
     """Remove items from a tenant's corpus; return the number of removed items."""
     if corpora.lock(c, corpus_id, tenant) is None:
         return 0

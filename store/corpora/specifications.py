@@ -128,7 +128,7 @@ def add_version(c: Connection, tenant: str, specification: Specification) -> tup
             return newest, False
         if (new_version := _insert(c, tenant, specification, newest.version + 1)) is not None:
             return new_version, True
-    raise StoreUnavailable("conflict", retry_after_s=1)
+    raise StoreUnavailable("conflict")
 
 
 def remove(c: Connection, tenant: str, name: str) -> bool:

@@ -26,13 +26,6 @@ Count = tuple[int, int]
 Group = tuple[str | None, str, float]
 """Subject, concept and level."""
 
-CHOICE_FORMATS: Mapping[frozenset[str], str] = {
-    frozenset({"chose"}): "chose",
-    frozenset({"chose_second"}): "chose_second",
-    frozenset({"chose_second", "trials"}): "counts",
-}
-"""Format of the choices, by their columns."""
-
 
 def inspect(file: BinaryIO, media_type: str) -> JsonObject:
     """Validate trials and summarise them.
@@ -88,13 +81,12 @@ def _parse_rows(table: TableFile) -> Iterator[tuple[Group, Count]]:
     columns = set(table.columns)
     if missing := {"concept", "level"} - columns:
         raise Unreadable(f"the column {min(missing)!r} is missing; found: {', '.join(sorted(columns))}", line=1)
-    choice_format = CHOICE_FORMATS.get(frozenset(columns & {"chose", "chose_second", "trials"}))
+    parse_choice = _CHOICE_PARSERS.get(frozenset(columns & {"chose", "chose_second", "trials"}))
     unknown = columns - {"concept", "level", "chose", "chose_second", "trials", "subject"}
-    if choice_format is None or unknown:
+    if parse_choice is None or unknown:
         unknown_column = f"; {min(unknown)!r} is not one of them" if unknown else ""
         valid = "the columns must be concept, level and chose, chose_second, or chose_second and trials; and subject"
         raise Unreadable(valid + unknown_column, line=1)
-    parse_choice = _CHOICE_PARSERS[choice_format]
     for line, cells in table:
         texts = (cell if isinstance(cell, str) else as_text(cell) for cell in cells)
         row = dict(zip(table.columns, texts, strict=True))
@@ -138,8 +130,9 @@ def _parse_count(cell: str, line: int, column: str) -> int:
     return int(cell)
 
 
-_CHOICE_PARSERS: Mapping[str, Callable[[Mapping[str, str], int], Count]] = {
-    "chose": _parse_named_choice,
-    "chose_second": _parse_numbered_choice,
-    "counts": _parse_counts,
+_CHOICE_PARSERS: Mapping[frozenset[str], Callable[[Mapping[str, str], int], Count]] = {
+    frozenset({"chose"}): _parse_named_choice,
+    frozenset({"chose_second"}): _parse_numbered_choice,
+    frozenset({"chose_second", "trials"}): _parse_counts,
 }
+"""Parsers of a row's choices, by the columns that hold them."""

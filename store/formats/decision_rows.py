@@ -70,7 +70,7 @@ def read_decisions(
     max_values = {**dict.fromkeys(text_columns, MOST_VALUES), **({cluster: MOST_ROWS} if cluster else {})}
     coded_columns = dict.fromkeys((*max_values, *number_columns))
     codings = [_Coding(name, names.index(name), max_values.get(name)) for name in coded_columns]
-    _code_rows(rows, codings, on_rows)
+    lines = _code_rows(rows, codings, on_rows)
     coding_of = {coding.name: coding for coding in codings}
     # semicolons separate cells where the comma is the decimal sign
     european = isinstance(rows, CsvRows) and rows.dialect.separator == ";"
@@ -80,9 +80,10 @@ def read_decisions(
         if name == weight:
             unusable, expected = unusable | (numbers <= 0) | np.isnan(numbers), "a positive number"
         if unusable.any():
-            file.seek(0)  # read again, because the numbers of lines were not kept
-            rows = open_rows(file, media_type, encoding, sheet)
-            _refuse_text(rows, coding_of[name], int(unusable.argmax()), expected)
+            row_index = int(unusable.argmax())
+            text = coding_of[name].texts[coding_of[name].codes[row_index]]
+            cell_text = shown(text) if text else "an empty cell"
+            raise Unreadable(f"{cell_text} is not {expected}", line=lines[row_index], column=name)
     # the code 0 of an empty cell becomes -1, which means unknown
     codes = {name: (coding_of[name].texts[1:], coding_of[name].all_codes - 1) for name in text_columns}
     clusters = _number_clusters(coding_of[cluster].all_codes) if cluster else None
@@ -105,17 +106,19 @@ def _digest_of_file(file: BinaryIO) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[int], None] | None) -> None:
-    """Read all rows, and code the cells of the used columns."""
-    count = 0
+def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[int], None] | None) -> array[int]:
+    """Read all rows, and code the cells of the used columns; return the number of the line of each row."""
+    lines = array("i")
     numbered_rows: Iterable[tuple[int, Sequence[Field]]] = rows
-    for count, (line, row) in enumerate(numbered_rows, 1):
+    for line, row in numbered_rows:
+        lines.append(line)
         for coding in codings:
             coding.add(row[coding.column_index], line)
-        if on_rows is not None and count % PROGRESS_ROWS == 0:
-            on_rows(count)
-    if not count:
+        if on_rows is not None and len(lines) % PROGRESS_ROWS == 0:
+            on_rows(len(lines))
+    if not lines:
         raise Unreadable("the table has columns but no rows")
+    return lines
 
 
 class _Coding:
@@ -123,29 +126,22 @@ class _Coding:
 
     def __init__(self, name: str, column_index: int, max_values: int | None) -> None:
         self.name, self.column_index, self._max_values = name, column_index, max_values
-        self.texts: list[str] = [""]
         self.codes = array("i")
         self._code_of = {"": 0}
 
     def add(self, cell: Field, line: int) -> None:
         """Add the cell of a row."""
-        code = self._code_of.get(cell) if isinstance(cell, str) else None
-        self.codes.append(self._code_new_cell(cell, line) if code is None else code)
+        code = self._code_of.setdefault(as_text(cell), len(self._code_of))
+        if self._max_values is not None and code > self._max_values:
+            problem = f"more than {self._max_values:,} different values"
+            message = f"{problem}; name a column of groups, not of single people"
+            raise Unreadable(message, line=line, column=self.name)
+        self.codes.append(code)
 
-    def _code_new_cell(self, cell: Field, line: int) -> int:
-        """Return the code of a cell that differs from all before it; its text may have a code already."""
-        text = as_text(cell)
-        code = self._code_of.get(text)
-        if code is None:
-            code = self._code_of[text] = len(self.texts)
-            self.texts.append(text)
-            if self._max_values is not None and code > self._max_values:
-                problem = f"more than {self._max_values:,} different values"
-                message = f"{problem}; name a column of groups, not of single people"
-                raise Unreadable(message, line=line, column=self.name)
-        if isinstance(cell, str):
-            self._code_of[cell] = code  # an equal cell is then found without `as_text`
-        return code
+    @property
+    def texts(self) -> list[str]:
+        """The different texts, each at the index that is its code."""
+        return list(self._code_of)
 
     @property
     def all_codes(self) -> Integers:
@@ -192,12 +188,3 @@ def _numbers_of_texts(texts: Sequence[str], tally: ColumnTally, missing_texts: s
             yield float("inf")
             continue
         yield float("nan") if number is None else float(number)
-
-
-def _refuse_text(rows: TableFile, coding: _Coding, row_index: int, expected: str) -> None:
-    """Raise `Unreadable` for the first row whose cell has the same text as row `row_index`, which is not `expected`."""
-    text = coding.texts[coding.codes[row_index]]
-    for line, row in rows:
-        if as_text(row[coding.column_index]) == text:
-            cell_text = shown(text) if text else "an empty cell"
-            raise Unreadable(f"{cell_text} is not {expected}", line=line, column=coding.name)

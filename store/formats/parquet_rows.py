@@ -32,12 +32,8 @@ class ParquetRows:
     `columns` maps names to types: ``integer``, ``number``, ``boolean`` or ``text``. `left_out` names the columns in
     which data frames write the labels of their rows.
 
-    Raises
-    ------
-    Unreadable
-        On construction for an invalid file, during iteration for an invalid cell.
-    NotInstalled
-        If pyarrow is missing.
+    Raises `NotInstalled` if pyarrow is missing, and `Unreadable` on construction for an invalid file, and during
+    iteration for an invalid cell.
     """
 
     def __init__(self, file: BinaryIO) -> None:

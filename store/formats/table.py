@@ -33,11 +33,6 @@ class TableRows:
     rows: tuple[Mapping[str, Field], ...]
     of: int
 
-    @property
-    def sampled(self) -> bool:
-        """Whether `rows` are a random sample of the table."""
-        return len(self.rows) < self.of
-
 
 def open_rows(file: BinaryIO, media_type: str, encoding: str | None = None, sheet: str | None = None) -> TableFile:
     """Open a table at its current position; iteration yields the number and the cells of each row."""
@@ -76,10 +71,7 @@ def inspect(
         ``notes``, sentences about converted cells and columns that were left out; ``encoding`` of a CSV file that is
         not UTF-8; and ``sheet`` of an xlsx file.
 
-    Raises
-    ------
-    Unreadable
-        If it is not a table, with the line and the column, or if its numbers can be read in two ways.
+    Raise `Unreadable` if it is not a table, with the line and the column, or if its numbers can be read in two ways.
     """
     table = open_rows(file, media_type, encoding, sheet)
     declared_types = table.columns if isinstance(table, ParquetRows) else dict.fromkeys(table.columns)

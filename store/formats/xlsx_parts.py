@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, time, timedelta
+from functools import cache
 from operator import ge
 from typing import Any, BinaryIO, NoReturn
 from xml.parsers import expat
@@ -60,13 +61,7 @@ BUILT_IN: Mapping[int, str] = {
 
 
 class Workbook:
-    """A workbook: its sheets, in their order.
-
-    Raises
-    ------
-    Unreadable
-        If the file is no xlsx workbook, or damaged.
-    """
+    """A workbook: its sheets, in their order. Raises `Unreadable` if the file is no xlsx workbook, or damaged."""
 
     def __init__(self, file: BinaryIO) -> None:
         with _translate_zip_errors():
@@ -204,20 +199,7 @@ class Workbook:
 
 
 class Sheet:
-    """A sheet of a workbook.
-
-    Attributes
-    ----------
-    name : str
-    faults : dict
-        By row, the first cell (index of its column, or ``None`` for the row) that cannot be read, and the reason.
-    merged : list
-        Merged ranges: reference, and first and last row and column.
-    formulas : int
-        Number of cells whose value a formula computed.
-    percentages, hidden_columns : set of int
-        Indices of columns with percentages, and of hidden ones.
-    """
+    """A sheet of a workbook; its attributes are complete after all rows were read."""
 
     def __init__(self, workbook: Workbook, name: str, part: str) -> None:
         self.name, self._workbook, self._part = name, workbook, part
@@ -225,9 +207,12 @@ class Sheet:
 
     def _begin_sheet(self) -> None:
         self.faults: dict[int, tuple[int | None, str]] = {}
+        """By row, the first cell (index of its column, or ``None`` for the row) that cannot be read, and the reason."""
         self.merged: list[tuple[str, tuple[int, int, int, int]]] = []
+        """Merged ranges: reference, and first and last row and column."""
         self.formulas = 0
-        self.percentages: set[int] = set()
+        """Number of cells whose value a formula computed."""
+        self.percentages: set[int] = set()  # indices of columns
         self.hidden_columns: set[int] = set()
         self._row_number, self._row_is_hidden = 0, False
 
@@ -258,7 +243,7 @@ class Sheet:
         indices: list[int] = []
         values: list[Field] = []
         index = row_digits = 0
-        index_of, texts = _Indices(), self._workbook.texts
+        texts = self._workbook.texts
 
         def start(name: str, attributes: Attributes) -> None:
             nonlocal cell, text, has_formula, is_phonetic, indices, values, index, row_digits
@@ -281,7 +266,7 @@ class Sheet:
                 if not is_phonetic:
                     text = (text or "") + "".join(pieces)
             elif name == cell_name:
-                index = index_of[cell["r"][:-row_digits]] if "r" in cell else index + 1  # by letters, as in "B12"
+                index = _index_of(cell["r"][:-row_digits]) if "r" in cell else index + 1  # by letters, as in "B12"
                 if text is not None or has_formula:
                     is_shared = not has_formula and cell.get("t") == "s"  # the text is then an index of `texts`
                     value = texts[int(text or "")] if is_shared else self._parse_value(cell, text, index, has_formula)
@@ -433,14 +418,7 @@ def column_letters(index: int) -> str:
     return letters
 
 
-class _Indices(dict[str, int]):
-    """Index of each column by its letters, computed once."""
-
-    def __missing__(self, letters: str) -> int:
-        index = self[letters] = _index_of(letters)
-        return index
-
-
+@cache  # a sheet has millions of cells
 def _index_of(letters: str) -> int:
     index = 0
     for letter in letters:

@@ -25,21 +25,11 @@ class XlsxRows:
     """The rows of a sheet: the named one, or the only one that has cells.
 
     Empty rows above and directly below the header are skipped. A first column that has no name and counts the rows, as
-    data frames write it, is left out.
+    data frames write it, is left out. `columns` are the names in the first row that has cells, without blanks around
+    them and in Unicode form NFC. `sheet` is the name of the sheet.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Names in the first row that has cells, without blanks around them and in Unicode form NFC.
-    sheet : str
-        Name of the sheet.
-
-    Raises
-    ------
-    Unreadable
-        On construction for an invalid file or header, during iteration for an invalid row.
-    UnknownName
-        If no sheet has the name.
+    Raises `UnknownName` if no sheet has the name, and `Unreadable` on construction for an invalid file or header, and
+    during iteration for an invalid row.
     """
 
     def __init__(self, file: BinaryIO, sheet_name: str | None = None) -> None:
@@ -82,7 +72,7 @@ class XlsxRows:
             for cell in row:
                 if isinstance(cell, str) and (len(cell) > LONGEST_CELL or cell[0] in SUSPICIOUS):  # texts are not empty
                     self._refuse_text(row, line)
-            if row[0] == self.columns[0] and tuple(row) == self.columns:
+            if tuple(row) == self.columns:
                 raise Unreadable("repeats the header; send tables one by one, or join them without it", line=line)
             yield line, row
         self._refuse_merged(last_line)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, func, select
 
-from store.core.columns import now_ms
+from store.core.columns import now_ms, seconds_since
 from store.core.rows import equal
 from store.jobs.job import UNFINISHED
 from store.jobs.tables import jobs
 from store.webhooks.tables import deliveries, outbox
 
 DAY_MS = 86_400_000
-_OLDEST_DUE_JOB = select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
+_next_run_of_due_job = select(func.min(jobs.c.next_run_at)).where(
+    jobs.c.status == "queued", jobs.c.next_run_at <= now_ms()
+)
+_oldest_due_job_s = seconds_since(_next_run_of_due_job.scalar_subquery())
 
 
 @dataclass(frozen=True)
@@ -39,22 +42,21 @@ def backlog(c: Connection) -> Backlog:
     """Read the unfinished jobs and unsent webhooks of all tenants, in two statements."""
     row = c.execute(
         select(
-            _age_s(_OLDEST_DUE_JOB),
-            _age_s(select(func.min(jobs.c.started_at)).where(jobs.c.status == "running")),
+            _oldest_due_job_s,
+            seconds_since(select(func.min(jobs.c.started_at)).where(jobs.c.status == "running").scalar_subquery()),
             select(func.count()).where(jobs.c.status == "running", jobs.c.lease_until <= now_ms()).scalar_subquery(),
             *_webhook_backlog(outbox),
             *_webhook_backlog(deliveries),
         )
     ).one()
     due_s, running_s, expired_count, notice_count, notice_s, delivery_count, delivery_s = row
-    webhook_s = max((age_s for age_s in (notice_s, delivery_s) if age_s is not None), default=None)
     return Backlog(
         jobs=counts_by_status(c),
-        oldest_due_job_seconds=_float_or_none(due_s),
-        oldest_running_job_seconds=_float_or_none(running_s),
+        oldest_due_job_seconds=due_s,
+        oldest_running_job_seconds=running_s,
         expired_leases=expired_count,
         webhook_backlog=notice_count + delivery_count,
-        webhook_oldest_seconds=_float_or_none(webhook_s),
+        webhook_oldest_seconds=max((age_s for age_s in (notice_s, delivery_s) if age_s is not None), default=None),
     )
 
 
@@ -87,20 +89,12 @@ def queue_of(c: Connection, tenant: str) -> Queue:
     """Read the queue statistics that a tenant may see, in two statements."""
     is_leased = and_(jobs.c.status == "running", jobs.c.lease_until > now_ms())
     busy_workers = select(func.count(jobs.c.lease_owner.distinct())).where(is_leased).scalar_subquery()
-    waited_s, worker_count = c.execute(select(_age_s(_OLDEST_DUE_JOB), busy_workers)).one()
-    return Queue(counts_by_status(c, tenant), _float_or_none(waited_s), worker_count)
+    return Queue(counts_by_status(c, tenant), *c.execute(select(_oldest_due_job_s, busy_workers)).one())
 
 
 def _webhook_backlog(table: Table) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
     """Return expressions for the number of waiting rows and the seconds since the oldest was due."""
     is_waiting = table.c.state == "waiting"
     oldest_due = select(func.min(table.c.next_attempt_at)).where(is_waiting, table.c.next_attempt_at <= now_ms())
-    return select(func.count()).select_from(table).where(is_waiting).scalar_subquery(), _age_s(oldest_due)
-
-
-def _age_s(time_query: Select[tuple[Any]]) -> ColumnElement[Any]:
-    return (now_ms() - time_query.scalar_subquery()) / 1000.0
-
-
-def _float_or_none(number: Any) -> float | None:
-    return None if number is None else float(number)  # Postgres returns decimals
+    count = select(func.count()).select_from(table).where(is_waiting).scalar_subquery()
+    return count, seconds_since(oldest_due.scalar_subquery())

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, Integer, ScalarSelect, Select, bindparam, case, func, select
 
-from store.core.columns import now_ms
+from store.core.columns import now_ms, seconds_since
 from store.core.engines import upsert
 from store.core.settings import Settings
 from store.jobs.tables import jobs, workers
@@ -180,8 +180,7 @@ class QueueState:
     def position(self, tenant: str, jobs_ahead: int) -> int:
         """Return the position of a tenant's job with `jobs_ahead` jobs of the tenant before it.
 
-        1 is the next job; `MOST_COUNTED` + 1 is any later position. The turn of a job is the number of its tenant's
-        running jobs plus its number in the tenant's queue.
+        1 is the next job; `MOST_COUNTED` + 1 is any later position.
         """
         running = Counter(job.tenant for job in self.running)
         latest_start = max((job.started_at for job in self.running if job.tenant == tenant), default=0)
@@ -209,7 +208,7 @@ def _due_by_tenant() -> Select[tuple[str, int, int]]:
 
 _WAITING_TENANTS = _due_by_tenant()
 _RUNNING_JOBS = (
-    select(jobs.c.tenant, jobs.c.started_at, (now_ms() - jobs.c.started_at) / 1000.0, jobs.c.asked, jobs.c.expected)
+    select(jobs.c.tenant, jobs.c.started_at, seconds_since(jobs.c.started_at), jobs.c.asked, jobs.c.expected)
     .where(jobs.c.status == "running")
     .limit(MOST_RUNNING)
 )
@@ -217,10 +216,7 @@ _RUNNING_JOBS = (
 
 def state(c: Connection) -> QueueState:
     """Read the running jobs and the waiting tenants, in three statements."""
-    running_jobs = [
-        RunningJob(tenant, started_at, float(elapsed_s), asked_count, expected)
-        for tenant, started_at, elapsed_s, asked_count, expected in c.execute(_RUNNING_JOBS)
-    ]
+    running_jobs = [RunningJob(*row) for row in c.execute(_RUNNING_JOBS)]
     waiting = {row.tenant: (row.due, row.started_at) for row in c.execute(_WAITING_TENANTS)}
     return QueueState(tuple(running_jobs), int(c.execute(select(_all_slots)).scalar_one()), waiting)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, select, update
 
@@ -22,19 +23,9 @@ IN_FLIGHT_S = 120
 """Seconds after which a request without a recorded response counts as lost and can be sent again."""
 
 
-@dataclass(frozen=True)
-class Fresh:
-    """A new request: execute it, then call `complete`."""
-
-
-@dataclass(frozen=True)
-class InFlight:
-    """The same request is being executed: HTTP 409."""
-
-
-@dataclass(frozen=True)
-class Mismatch:
-    """The key was used with another payload: HTTP 422."""
+RequestState = Literal["new", "in-flight", "mismatch"]
+"""State of a request without a recorded response: it is new (execute it, then call `complete`), it is being executed
+(HTTP 409), or its key was used with another payload (HTTP 422)."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +45,8 @@ def begin(
     *,
     kept_h: float = KEPT_H,
     in_flight_s: float = IN_FLIGHT_S,
-) -> Fresh | InFlight | Replay | Mismatch:
-    """Register a request, and return whether to execute it.
+) -> RequestState | Replay:
+    """Register a request, and return its state or the recorded response.
 
     The scope is API key, method and path; equal keys in other scopes are independent. A response is kept for `kept_h`
     hours. After `in_flight_s` seconds, a request without a response counts as lost.
@@ -69,15 +60,15 @@ def begin(
         where=_is_expired(kept_h, in_flight_s),
     )
     if c.execute(insert_or_replace.returning(idempotency.c.key)).one_or_none() is not None:
-        return Fresh()
+        return "new"
     row = c.execute(select(idempotency).where(*_same_key(scope, key))).mappings().one_or_none()
     if row is None:  # the row was deleted (by `purge`) between the two statements
-        return InFlight()
+        return "in-flight"
     if row["payload_digest"] != payload_digest:
-        return Mismatch()
+        return "mismatch"
     if row["status"] is None:
-        return InFlight()
-    return Replay(row["status"], bytes(row["body"]), row["headers"])
+        return "in-flight"
+    return Replay(row["status"], row["body"], row["headers"])
 
 
 def is_known(c: Connection, scope: str, key: str) -> bool:

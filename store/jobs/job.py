@@ -107,6 +107,10 @@ class RequestedWork:
     """Number of probes that the first interim analysis needs; it may grow during the job."""
     key_id: str | None
     """The API key of the request."""
+    author: JsonObject | None = None
+    """A second service that generates the sentences or pictures: its description, and the ``id`` if it is a saved
+    target, which stores its secret.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,10 +119,6 @@ class NewJob(RequestedWork):
 
     deadline_s: int
     """Seconds from now until the job is given up."""
-    author: JsonObject | None = None
-    """A second service that generates the sentences or pictures: its description, and the ``id`` if it is a saved
-    target, which stores its secret.
-    """
     nonce: str = ""
     """Random text in the commitment's digest, if the seed is random; the rating reveals it. Empty if the request gives
     the seed, so that the same request gives the same rating.
@@ -143,7 +143,6 @@ class Job(RequestedWork):
     id: str
     target_url: str | None
     """``target["base_url"]``, for filters."""
-    author: JsonObject | None
     nonce: str | None
     """Random text in the digest `commitment`; empty if the request gave the seed."""
     commitment: str | None
@@ -314,18 +313,8 @@ def request_digest(
 ) -> str:
     """Compute a digest (``sha256:…``) over everything in a request that affects its result.
 
-    Parameters
-    ----------
-    target_id : str or None
-        Id of the saved target, if the request names a saved target.
-    target : mapping
-        Description of the target as in a job: kind, protocol, base_url, settings.
-    experiment : mapping or str
-        The method's full specification, or ``"probe"``.
-    seed : int or None
-        Seed in the request; ``None`` if it gives none, so that a rating with any random seed answers it.
-    author : mapping, optional
-        Description of the service that generates sentences or pictures, as in a job.
+    `target_id`, `target` and `author` are as in a job. `experiment` is the method's full specification, or ``"probe"``.
+    Without a `seed`, a rating with any random seed answers the request.
     """
     target_digest = described_digest(target)
     request: JsonObject = {"tenant": tenant, "target": target_id or target_digest, "described": target_digest}

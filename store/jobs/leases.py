@@ -108,7 +108,7 @@ def claim_next(
 
 
 CLAIM_ATTEMPTS = 3
-"""Number of jobs that `claim_next` tries; a job cannot be claimed if it was cancelled a moment ago."""
+"""Number of jobs that `claim_next` tries."""
 
 CLAIM_LOCK = 0x_A55A_0003
 """Key of the Postgres advisory lock under which workers choose jobs: none twice, and none beyond a share."""

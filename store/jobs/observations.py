@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, or_, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from assay.document import JsonObject
 from assay.model import Observation
 from store.archive.places import unless_archived
 from store.core.columns import read_clock
-from store.core.engines import chunks, insert_into
+from store.core.engines import chunks, replacing_insert
 from store.core.rows import Rows, limit_rows
 from store.jobs.job import Job, update_job
 from store.jobs.leases import Claim, hold
@@ -34,18 +33,15 @@ class LedgerEntry:
     elapsed_ms: int
 
 
-@dataclass(frozen=True)
-class StoredObservation:
-    """A recorded observation; `attempts` and `elapsed_ms` are as in `LedgerEntry`.
+@dataclass(frozen=True, kw_only=True)
+class StoredObservation(LedgerEntry):
+    """A recorded observation.
 
     `seq` is its number within the job, from 1; numbers of deleted failures are missing. `recorded_at` is in
     milliseconds since 1970.
     """
 
     seq: int
-    observation: Observation
-    attempts: int
-    elapsed_ms: int
     recorded_at: int
 
 
@@ -60,12 +56,7 @@ class CounterIncrements:
 
 def recall(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Observation]:
     """Read a job's observations of the probes with these ids (`Probe.unit`); unrecorded probes are left out."""
-    query = select(observations).where(observations.c.job_id == job_id)
-    by_unit: dict[str, Observation] = {}
-    for chunk in chunks(units):
-        for row in c.execute(query.where(observations.c.unit.in_(chunk))).mappings():
-            by_unit[row["unit"]] = observation_in(row)
-    return by_unit
+    return {row["unit"]: observation_in(row) for row in _rows_with(c, job_id, "unit", units)}
 
 
 ROWS_AT_A_TIME = 250
@@ -89,12 +80,7 @@ def page(
 @unless_archived
 def find_by_numbers(c: Connection, job_id: str, numbers: Sequence[int]) -> list[StoredObservation]:
     """Read a job's observations with these numbers, in no order; those that were deleted are left out."""
-    query = select(observations).where(observations.c.job_id == job_id)
-    return [
-        _stored_observation(row)
-        for chunk in chunks(numbers)
-        for row in c.execute(query.where(observations.c.seq.in_(chunk))).mappings()
-    ]
+    return [_stored_observation(row) for row in _rows_with(c, job_id, "seq", numbers)]
 
 
 def newest(c: Connection, job_id: str, limit: int) -> list[StoredObservation]:
@@ -211,7 +197,7 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
 def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) -> CounterIncrements:
     """Insert or replace observations of a job whose row is locked; see `store.jobs.runs.record`."""
     entry_of_unit = {entry.observation.probe.unit: entry for entry in entries}
-    stored_rows = _read_recorded(c, job.id, list(entry_of_unit))
+    stored_rows = {row["unit"]: dict(row) for row in _rows_with(c, job.id, "unit", list(entry_of_unit))}
     now, last_seq = read_clock(c), job.observed
     rows, asked_increment, failed_increment = [], 0, 0
     for unit, entry in entry_of_unit.items():
@@ -223,18 +209,19 @@ def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) ->
         asked_increment += _asked_count(row) - _asked_count(stored_row)
         failed_increment += _failed_count(row) - _failed_count(stored_row)
     if rows:
-        c.execute(_replacing_insert(c), rows)
+        c.execute(replacing_insert(c, observations, REPLACED_COLUMNS), rows)
     return CounterIncrements(new=last_seq - job.observed, probes=asked_increment, failed=failed_increment)
 
 
-def _read_recorded(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    columns = (observations.c.unit, observations.c.seq, observations.c.copied, observations.c.failure)
-    query = select(*columns).where(observations.c.job_id == job_id)
-    return {
-        row["unit"]: dict(row)
-        for chunk in chunks(units)
-        for row in c.execute(query.where(observations.c.unit.in_(chunk))).mappings()
-    }
+REPLACED_COLUMNS = ("ask", "reply", "failure", "copied", "attempts", "elapsed_ms", "fence", "recorded_at")
+"""Columns of an observation that a second one of the same probe replaces."""
+
+
+def _rows_with(c: Connection, job_id: str, column: str, values: Sequence[object]) -> Iterator[RowMapping]:
+    """Yield a job's rows with one of the values in a column."""
+    query = select(observations).where(observations.c.job_id == job_id)
+    for chunk in chunks(values):
+        yield from c.execute(query.where(observations.c[column].in_(chunk))).mappings()
 
 
 def _asked_count(row: Mapping[str, Any] | None) -> int:
@@ -260,19 +247,10 @@ def _row_of_entry(entry: LedgerEntry) -> dict[str, Any]:
 
 
 def _stored_observation(row: RowMapping) -> StoredObservation:
-    return StoredObservation(row["seq"], observation_in(row), row["attempts"], row["elapsed_ms"], row["recorded_at"])
+    facts = {name: row[name] for name in ("seq", "attempts", "elapsed_ms", "recorded_at")}
+    return StoredObservation(observation=observation_in(row), **facts)
 
 
 def observation_in(row: RowMapping | JsonObject) -> Observation:
     """Return the observation in a row, whose `reply` has the value and the failure."""
     return Observation.from_json({"unit": row["unit"], "ask": row["ask"], "copied": row["copied"], **row["reply"]})
-
-
-def _replacing_insert(c: Connection) -> postgresql.Insert | sqlite.Insert:
-    """Return an INSERT that replaces an existing row of the same job and probe."""
-    replaced_columns = ("ask", "reply", "failure", "copied", "attempts", "elapsed_ms", "fence", "recorded_at")
-    statement = insert_into(c, observations)
-    return statement.on_conflict_do_update(
-        index_elements=[observations.c.job_id, observations.c.unit],
-        set_={name: statement.excluded[name] for name in replaced_columns},
-    )

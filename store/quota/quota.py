@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Integer, Table, func, literal,
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from store.core.engines import insert_of, lock_transaction
+from store.core.engines import insert_into, lock_transaction
 from store.core.errors import QuotaExceeded
 from store.quota.tables import stored_bytes
 
@@ -125,6 +125,6 @@ def _json_size(value: object) -> int:
 def _add_to_count(c: Connection, tenant: str, kind: str, size: int, *, own_shard: bool = False) -> None:
     """Add bytes to the tenant's count of a kind or, with `own_shard`, to this connection's own count of it."""
     shard = func.pg_backend_pid() % SHARDS if own_shard and c.dialect.name == "postgresql" else 0
-    statement = insert_of(c.dialect.name, stored_bytes).values(tenant=tenant, kind=kind, bytes=size, shard=shard)
+    statement = insert_into(c, stored_bytes).values(tenant=tenant, kind=kind, bytes=size, shard=shard)
     new_count = {"bytes": stored_bytes.c.bytes + statement.excluded.bytes}
     c.execute(statement.on_conflict_do_update(index_elements=list(stored_bytes.primary_key), set_=new_count))

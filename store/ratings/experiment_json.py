@@ -39,17 +39,16 @@ else:  # at run time, installed plug-ins can add methods to the union
 """A request's experiment, discriminated by its ``method`` field."""
 
 
-@cache
-def _any_method_adapter() -> TypeAdapter[Any]:
-    return TypeAdapter(AnyMethod)
+def _class_of(name: str) -> type[_AnyMethod]:
+    classes = {method_name(method_class): method_class for method_class in every_method()}
+    if name not in classes:
+        raise UnknownName("method", name, classes, field="method")
+    return classes[name]
 
 
 @cache
 def _method_adapter(name: str) -> TypeAdapter[Any]:
-    for method_class in every_method():
-        if method_name(method_class) == name:
-            return TypeAdapter(method_class)
-    raise UnknownName("method", name, (method_name(known_class) for known_class in every_method()), field="method")
+    return TypeAdapter(_class_of(name))
 
 
 def parse_method(specification: Json) -> _AnyMethod:
@@ -57,14 +56,11 @@ def parse_method(specification: Json) -> _AnyMethod:
 
     Raise `SpecificationError` if a field is invalid; the error names the first such field.
     """
-    method_classes = {method_name(method_class): method_class for method_class in every_method()}
-    name = specification.get("method")
-    if name not in method_classes:
-        raise UnknownName("method", str(name), method_classes, field="method")
+    name = str(specification.get("method"))
     try:
-        method: _AnyMethod = _any_method_adapter().validate_python(specification)
+        method: _AnyMethod = _method_adapter(name).validate_python(with_intersection(specification))
     except ValidationError as error:
-        raise _as_specification_error(error, method_classes[str(name)]) from None
+        raise _as_specification_error(error, _class_of(name)) from None
     return method
 
 
@@ -95,7 +91,7 @@ def _as_specification_error(error: ValidationError, method_class: type[_AnyMetho
     cause = first_error.get("ctx", {}).get("error")
     if isinstance(cause, SpecificationError):
         return cause
-    # the location begins with the name of the method; if one part follows, the field is the method's own
-    field_path = ".".join(str(part) for part in first_error["loc"][1:])
-    field_names = [field.name for field in fields(method_class)] if len(first_error["loc"]) == 2 else ()
+    field_path = ".".join(str(part) for part in first_error["loc"])
+    is_own_field = len(first_error["loc"]) == 1  # of the method, not of an object in one of its fields
+    field_names = [field.name for field in fields(method_class)] if is_own_field else ()
     return SpecificationError(f"{field_path}: {plain_message(first_error, field_names)}", field_path or None)

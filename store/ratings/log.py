@@ -19,7 +19,7 @@ from assay.evidence.merkle import Span, consistency_spans, inclusion_spans, leaf
 from store.core.columns import iso, read_clock
 from store.core.engines import lock_transaction
 from store.core.errors import BeyondTheLog
-from store.core.rows import equal
+from store.core.rows import all_rows, equal
 from store.ratings.tables import log_entries, log_nodes
 
 LOG_LOCK = 0x6C6F67
@@ -111,8 +111,7 @@ def head(c: Connection, of_size: int | None = None) -> TreeHead:
 def entries(c: Connection, start: int, limit: int, *, rating_id: str | None = None) -> list[LogEntry]:
     """List entries from position `start`, optionally of one rating."""
     query = select(log_entries).where(log_entries.c.position >= start, *equal(log_entries, rating_id=rating_id))
-    rows = c.execute(query.order_by(log_entries.c.position).limit(limit)).mappings()
-    return [LogEntry(**{**row, "leaf": bytes(row["leaf"])}) for row in rows]
+    return all_rows(c, query.order_by(log_entries.c.position).limit(limit), LogEntry)
 
 
 def inclusion(c: Connection, position: int, of_size: int | None = None) -> Inclusion:
@@ -171,4 +170,4 @@ def _read_nodes(c: Connection, nodes: Iterable[tuple[int, int]]) -> dict[tuple[i
     if not levels_and_places:
         return {}
     query = select(log_nodes).where(tuple_(log_nodes.c.level, log_nodes.c.place).in_(levels_and_places))
-    return {(row.level, row.place): bytes(row.hash) for row in c.execute(query)}
+    return {(row.level, row.place): row.hash for row in c.execute(query)}

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 
 from store.core.columns import CHARACTER_PAIRS, now_ms
-from store.core.engines import RETRY_AFTER_S
 from store.core.errors import StoreUnavailable
 from store.core.rows import equal
 from store.ratings import log, standing
@@ -119,4 +118,4 @@ def changes(c: Connection, part: LogPart, start: int, limit: int) -> list[tuple[
 def _check_size(c: Connection, part: LogPart) -> None:
     """Raise `StoreUnavailable` if this copy of the database has not received the whole part yet."""
     if log.size(c) < part.size:
-        raise StoreUnavailable("conflict", RETRY_AFTER_S["conflict"])
+        raise StoreUnavailable("conflict")

@@ -20,7 +20,16 @@ from assay.rating.document import key_figures
 from store.core.columns import iso, new_id, read_clock
 from store.core.rows import about_target, all_rows, equal, holds, limit_rows, newest_first, one_row, page_of, page_rows
 from store.ratings import standing
-from store.ratings.standing import Description, Requester, Whose, of_address, of_model, rated_model, requester_of
+from store.ratings.standing import (
+    Description,
+    RatingFacts,
+    Requester,
+    Whose,
+    of_address,
+    of_model,
+    rated_model,
+    requester_of,
+)
 from store.ratings.tables import ratings, service_ratings, unsigned_ratings
 from store.targets.domains import canonical_address, owners
 
@@ -52,29 +61,6 @@ class NewRating:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RatingFacts:
-    """The facts in a rating's row that every list shows. Times are milliseconds since 1970.
-
-    `host` is that of the target in the form in which look-ups compare it (`store.targets.domains.host_of`).
-    """
-
-    id: str
-    tenant: str
-    target: JsonObject
-    method: str
-    attribute: str
-    letter: str | None
-    declared: bool
-    visibility: str
-    methodology_version: str
-    created_at: int
-    expires_at: int
-    withdrawn_at: int | None = None
-    host: str | None = None
-    description: Description | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Summary(RatingFacts):
     """A rating's row without its document, for lists.
 
@@ -90,8 +76,10 @@ class Summary(RatingFacts):
 
     @property
     def requested(self) -> JsonObject | None:
-        """The facts about the request at the time of the rating."""
-        return requester_document(self.requester, self.host_proved, self.description)
+        """The facts about the request, as the rating's document has them; ``None`` if they are not known."""
+        if self.requester is None:
+            return None
+        return {"role": self.requester, "host_proved": self.host_proved, "description": self.description}
 
     @property
     def notice(self) -> JsonObject:
@@ -226,15 +214,6 @@ def service_key(target: Mapping[str, Any]) -> str | None:
 def key_of_digest(digest: str) -> str:
     """Return the key of a service whose description has a digest."""
     return digest.removeprefix("sha256:")[:KEY_DIGITS]
-
-
-def requester_document(
-    requester: Requester | None, host_proved: bool | None, description: Description | None
-) -> JsonObject | None:
-    """Return the facts about the request of a rating, as its document has them; ``None`` if they are not known."""
-    if requester is None:
-        return None
-    return {"role": requester, "host_proved": host_proved, "description": description}
 
 
 def find(c: Connection, rating_id: str, tenant: str | None) -> StoredRating | None:

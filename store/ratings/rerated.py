@@ -16,10 +16,10 @@ from assay.rating.rerating import rerate
 from store.archive import places
 from store.core.columns import read_clock
 from store.core.engines import upsert
-from store.core.rows import all_rows
+from store.core.rows import all_rows, one_row
 from store.jobs import observations
 from store.ratings.experiment_json import parse_method
-from store.ratings.ratings import StoredRating, find
+from store.ratings.ratings import StoredRating
 from store.ratings.tables import ratings, rerated
 
 ROWS_A_READ = 500
@@ -81,8 +81,7 @@ def keep(c: Connection, rating_id: str, rating: RatingDocument) -> Rerated:
 
 def any_rating(c: Connection, rating_id: str) -> StoredRating | None:
     """Read a rating of any tenant, for the operator's command line only."""
-    tenant = c.execute(select(ratings.c.tenant).where(ratings.c.id == rating_id)).scalar_one_or_none()
-    return None if tenant is None else find(c, rating_id, tenant)
+    return one_row(c, select(ratings).where(ratings.c.id == rating_id), StoredRating)
 
 
 def of_rating(c: Connection, rating_id: str) -> list[Rerated]:

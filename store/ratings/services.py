@@ -26,8 +26,8 @@ from store.core.engines import chunks
 from store.core.rows import all_rows, equal, holds
 from store.jobs.tables import jobs
 from store.ratings import standing
-from store.ratings.ratings import KEY_DIGITS, RatingFacts, key_of_digest
-from store.ratings.standing import WHOLE, Conditions
+from store.ratings.ratings import KEY_DIGITS, key_of_digest
+from store.ratings.standing import WHOLE, Conditions, RatingFacts
 from store.ratings.tables import ratings, service_ratings, site
 from store.targets.domains import current_owners, owner_of
 
@@ -57,11 +57,15 @@ class ServiceRating(RatingFacts):
 
 
 class NewestRating(NamedTuple):
-    """The columns of a rating by which services are ranked; a tuple, because thousands of rows are read at once."""
+    """The columns of a rating by which services are ranked; a tuple, because thousands of rows are read at once.
+
+    Times are milliseconds since 1970.
+    """
 
     id: str
     name: str | None
     method: str
+    attribute: str
     letter: str | None
     declared: bool
     created_at: int
@@ -69,16 +73,8 @@ class NewestRating(NamedTuple):
     key_figures: JsonObject | None
 
 
-class NewestLetter(NamedTuple):
-    """The newest letter of a service, for lists; `created_at` in milliseconds since 1970."""
-
-    id: str
-    method: str
-    attribute: str
-    letter: str | None
-    declared: bool
-    created_at: int
-
+NEWEST_COLUMNS = (rated.rating_id, *(rated[name] for name in NewestRating._fields[1:]))
+"""Columns of a `NewestRating`, whose `id` is called ``rating_id`` in the table."""
 
 OWN_COLUMNS = ("service", "address", "host", "description", "withdrawn_at", "key_figures")
 """Columns read from `service_ratings`; in `ratings`, large documents precede some of them and slow reading."""
@@ -166,22 +162,20 @@ def newest(
         .where(is_counted, *part, true() if language is None else _is_in_language_alone(language))
         .subquery()
     )
-    columns = (rated.rating_id, *(rated[name] for name in NewestRating._fields[1:]))  # `id` is called `rating_id`
-    query = select(*columns).join(ranked_ratings, ranked_ratings.c.rating_id == rated.rating_id)
+    query = select(*NEWEST_COLUMNS).join(ranked_ratings, ranked_ratings.c.rating_id == rated.rating_id)
     rows = c.execute(query.where(ranked_ratings.c.position == 1, rated.withdrawn_at.is_(None)))
     return [NewestRating._make(row) for row in rows]
 
 
-def newest_letters(c: Connection, tenant: str, digests: Collection[str]) -> dict[str, NewestLetter]:
+def newest_of_services(c: Connection, tenant: str, digests: Collection[str]) -> dict[str, NewestRating]:
     """Return the tenant's newest rating of each service, without withdrawn ones, by the digest of its description."""
     digest_of_key = {key_of_digest(digest): digest for digest in digests}
     newest_first = (rated.created_at.desc(), rated.rating_id.desc())
     position = func.row_number().over(partition_by=rated.service, order_by=newest_first)
-    columns = (rated.rating_id, *(rated[name] for name in NewestLetter._fields[1:]))  # `id` is called `rating_id`
     conditions = (rated.service.in_(digest_of_key), rated.tenant == tenant, rated.withdrawn_at.is_(None))
-    numbered_ratings = select(rated.service, *columns, position.label("position")).where(*conditions).subquery()
+    numbered_ratings = select(rated.service, *NEWEST_COLUMNS, position.label("position")).where(*conditions).subquery()
     rows = c.execute(select(numbered_ratings).where(numbered_ratings.c.position == 1))
-    return {digest_of_key[service]: NewestLetter(*letter) for service, *letter, _ in rows}
+    return {digest_of_key[service]: NewestRating._make(row) for service, *row, _ in rows}
 
 
 def count_by_kind(c: Connection, tenant: str, part: Conditions = WHOLE) -> Counter[str]:

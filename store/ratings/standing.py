@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, case, false, func, literal, or_, select, update
 
+from assay.document import JsonObject
 from assay.model import MODEL_SETTINGS
 from store.core.columns import iso
 from store.core.rows import equal, json_part
@@ -57,20 +58,30 @@ class Standing:
     """Time (ISO 8601) since when the service answers otherwise, if a watch of the rating noticed that."""
 
 
-class _RatingRow(Protocol):
-    """Fields of a rating's row that determine its standing."""
+@dataclass(frozen=True, kw_only=True)
+class RatingFacts:
+    """The facts in a rating's row that every list shows. Times are milliseconds since 1970.
 
-    @property
-    def id(self) -> str: ...
-    @property
-    def tenant(self) -> str: ...
-    @property
-    def host(self) -> str | None: ...
-    @property
-    def description(self) -> str | None: ...
+    `host` is that of the target in the form in which look-ups compare it (`store.targets.domains.host_of`).
+    """
+
+    id: str
+    tenant: str
+    target: JsonObject
+    method: str
+    attribute: str
+    letter: str | None
+    declared: bool
+    visibility: str
+    methodology_version: str
+    created_at: int
+    expires_at: int
+    withdrawn_at: int | None = None
+    host: str | None = None
+    description: Description | None = None
 
 
-def standing(rating: _RatingRow, owner: str | None) -> Standing:
+def standing(rating: RatingFacts, owner: str | None) -> Standing:
     """Return the standing of a rating; `owner` is the tenant with the newest valid proof of its host."""
     requester = requester_of(rating.tenant, owner)
     if rating.host is None:
@@ -80,7 +91,7 @@ def standing(rating: _RatingRow, owner: str | None) -> Standing:
     return Standing(requester, host_proved=owner is not None, for_address=for_address)
 
 
-def standings(c: Connection, rows: Iterable[_RatingRow]) -> dict[str, Standing]:
+def standings(c: Connection, rows: Iterable[RatingFacts]) -> dict[str, Standing]:
     """Return the standings of several ratings by their ids, in two queries."""
     if not (rows := list(rows)):
         return {}

@@ -57,7 +57,7 @@ def lines(c: Connection, origin: str, size: int) -> list[str]:
 def heads(c: Connection) -> dict[str, TreeHead]:
     """Return the latest head of each witnessed log by its origin."""
     query = select(witnessed_logs.c.origin, witnessed_logs.c.size, witnessed_logs.c.root)
-    return {row.origin: TreeHead(row.size, bytes(row.root)) for row in c.execute(query)}
+    return {row.origin: TreeHead(row.size, row.root) for row in c.execute(query)}
 
 
 def witness(c: Connection, origin: str, old_size: int, new_head: TreeHead, proof: Sequence[bytes]) -> int:
@@ -74,7 +74,7 @@ def witness(c: Connection, origin: str, old_size: int, new_head: TreeHead, proof
     # the lock makes the comparison with the latest head and its replacement one step
     of_origin = witnessed_logs.c.origin == origin
     row = c.execute(select(witnessed_logs.c.size, witnessed_logs.c.root).where(of_origin).with_for_update()).one()
-    latest_head = TreeHead(row.size, bytes(row.root))
+    latest_head = TreeHead(row.size, row.root)
     if old_size != latest_head.size or (new_head.size == latest_head.size and new_head.root != latest_head.root):
         raise OtherHead(latest_head.size)
     if not proves_growth(latest_head.size, new_head.size, latest_head.root, new_head.root, proof):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, delete, insert, select
 
 from store.core.columns import SealedSecret, now_ms
+from store.core.rows import one_row
 from store.security.tables import drafts
 
 KEPT_MS = 24 * 3_600_000
@@ -31,8 +32,7 @@ def find(c: Connection, tenant: str, draft_id: str) -> SealedSecret | None:
     """Find a draft of a tenant that has not expired."""
     query = select(drafts.c.ciphertext, drafts.c.nonce, drafts.c.key_id)
     is_valid = (drafts.c.id == draft_id, drafts.c.tenant == tenant, drafts.c.expires_at > now_ms())
-    row = c.execute(query.where(*is_valid)).one_or_none()
-    return None if row is None else SealedSecret(bytes(row.ciphertext), bytes(row.nonce), row.key_id, last4="")
+    return one_row(c, query.where(*is_valid), SealedSecret)
 
 
 def remove(c: Connection, tenant: str, draft_id: str) -> None:

@@ -78,7 +78,7 @@ def verify(c: Connection, plain_key: str) -> ApiKey | None:
         return None
     query = select(api_keys, now_ms().label("now")).where(api_keys.c.short == short_id)
     row = c.execute(query).mappings().one_or_none()
-    if row is None or not hmac.compare_digest(bytes(row["digest"]), _digest(plain_key)):
+    if row is None or not hmac.compare_digest(row["digest"], _digest(plain_key)):
         return None
     if row["revoked_at"] is not None or (row["expires_at"] is not None and row["expires_at"] <= row["now"]):
         return None

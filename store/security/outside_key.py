@@ -45,18 +45,15 @@ REST_S = 15.0
 
 @dataclass(frozen=True)
 class SigningKey:
-    """The current signing key. Its private part is excluded from `repr`."""
+    """The current signing key. Its private part is excluded from `repr`.
+
+    `sign` returns the 64-byte signature of a message (RFC 8032, deterministic). A key outside the database may block
+    for seconds, and raise `SigningUnavailable`.
+    """
 
     id: str
     public_key: bytes
-    _sign: Callable[[bytes], bytes] = field(repr=False, compare=False)
-
-    def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte signature of a message (RFC 8032, deterministic).
-
-        A key outside the database may block for seconds, and raise `SigningUnavailable`.
-        """
-        return self._sign(message)
+    sign: Callable[[bytes], bytes] = field(repr=False, compare=False)
 
 
 def is_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, or_, select, update
 
-from store.core.columns import SealedSecret, now_ms
+from store.core.columns import SealedSecret, now_ms, take_sealed
 from store.core.errors import SecretLost, SecretMoved
 from store.jobs.job import UNFINISHED
 from store.jobs.tables import jobs
@@ -79,7 +79,8 @@ def reseal(c: Connection, vault: Vault, holder_index: int, after: str | None = N
 
 
 def _reseal(vault: Vault, secret_holder: Holder, row: RowMapping) -> SealedSecret:
-    sealed_secret = _sealed_secret(secret_holder, row)
+    sealed_secret = take_sealed(dict(row), secret_holder.prefix)
+    assert sealed_secret is not None  # noqa: S101  by the condition `_has_old_key`
     binding = {"tenant": row.get("tenant", AGENCY), "target": row["id"]}
     if secret_holder.table in (targets, jobs):
         # a target's row has the fields of its description
@@ -95,8 +96,3 @@ def _has_old_key(secret_holder: Holder, vault: Vault) -> ColumnElement[bool]:
         or_(key_id.is_(None), key_id != vault.key_id),
         secret_holder.needed,
     )
-
-
-def _sealed_secret(secret_holder: Holder, row: RowMapping) -> SealedSecret:
-    ciphertext, nonce, key_id = (row[secret_holder.column(name)] for name in SEALED_FIELDS)
-    return SealedSecret(bytes(ciphertext), bytes(nonce), key_id, last4="")

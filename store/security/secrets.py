@@ -56,7 +56,7 @@ class Vault:
     def __init__(
         self, key: bytes, key_id: str, older: Mapping[str, bytes] | None = None, outside: SigningKey | None = None
     ) -> None:
-        self._key_id, self.outside = key_id, outside
+        self.key_id, self.outside = key_id, outside
         keys_by_id = {**(older or {}), key_id: key}
         self._ciphers = {cipher_id: AESGCM(cipher_key) for cipher_id, cipher_key in keys_by_id.items()}
         self._marking_key = hashlib.sha256(b"assay marks\x00" + key).digest()
@@ -71,11 +71,6 @@ class Vault:
         older_by_id = {key_id_of(older_key): older_key for older_key in older_keys}
         return cls(key, key_id_of(key), older=older_by_id, outside=outside_key(settings))
 
-    @property
-    def key_id(self) -> str:
-        """Id of the encryption key."""
-        return self._key_id
-
     def mark(self, text: str) -> str:
         """Return an HMAC-SHA256 of a text in base64url (43 characters); its key derives from the encryption key."""
         mark = hmac.digest(self._marking_key, _encode(text), "sha256")
@@ -85,8 +80,8 @@ class Vault:
         """Encrypt a secret for one field of one row; for a secret sent with a job, `target` is the job's id."""
         nonce = os.urandom(NONCE_BYTES)
         associated_data = _associated_data(tenant, target, field)
-        ciphertext = self._ciphers[self._key_id].encrypt(nonce, _encode(plain_text), associated_data)
-        return SealedSecret(ciphertext, nonce, self._key_id, _visible_tail(plain_text))
+        ciphertext = self._ciphers[self.key_id].encrypt(nonce, _encode(plain_text), associated_data)
+        return SealedSecret(ciphertext, nonce, self.key_id, _visible_tail(plain_text))
 
     def open(self, sealed: SealedSecret, *, tenant: str, target: str, field: str) -> str:
         """Decrypt a secret of one field of one row.

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import Connection, RowMapping, insert, select, update
@@ -38,6 +37,8 @@ LOCK = 0x5369676E
 
 NO_SECRET = {"secret_ciphertext": b"", "secret_nonce": b"", "secret_key_id": "", "secret_last4": ""}
 """Columns of a key whose private part is outside the database."""
+
+NEWEST_FIRST = (signing_keys.c.created_at.desc(), signing_keys.c.id.desc())
 
 
 @dataclass(frozen=True)
@@ -103,15 +104,12 @@ def rotate(c: Connection, vault: Vault) -> SigningKey:
 
 def all_keys(c: Connection) -> list[PublicKey]:
     """List all keys, including retired ones, newest first."""
-    columns = ("id", "public_key", "created_at", "retired_at")
-    query = select(*(signing_keys.c[name] for name in columns))
-    query = query.order_by(signing_keys.c.created_at.desc(), signing_keys.c.id.desc())
-    return all_rows(c, query, _public_key_from_row)
+    query = select(*(signing_keys.c[name] for name in PublicKey.__dataclass_fields__)).order_by(*NEWEST_FIRST)
+    return all_rows(c, query, PublicKey)
 
 
 def _current_key(c: Connection) -> RowMapping | None:
-    newest_first = signing_keys.c.created_at.desc(), signing_keys.c.id.desc()
-    query = select(signing_keys).where(signing_keys.c.retired_at.is_(None)).order_by(*newest_first).limit(1)
+    query = select(signing_keys).where(signing_keys.c.retired_at.is_(None)).order_by(*NEWEST_FIRST).limit(1)
     return c.execute(query).mappings().one_or_none()
 
 
@@ -159,8 +157,4 @@ def _open_key(row: RowMapping, vault: Vault) -> SigningKey:
         )
     private_jwk = json.loads(vault.open(sealed_key, tenant=TENANT, target=row["id"], field=FIELD))
     private_key = Ed25519PrivateKey.from_private_bytes(decode(private_jwk["d"]))
-    return SigningKey(row["id"], bytes(row["public_key"]), private_key.sign)
-
-
-def _public_key_from_row(*, public_key: bytes, **row: Any) -> PublicKey:
-    return PublicKey(public_key=bytes(public_key), **row)
+    return SigningKey(row["id"], row["public_key"], private_key.sign)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Literal
@@ -157,19 +157,6 @@ class Orders:
 
 
 @dataclass(frozen=True)
-class NewSchedule:
-    """Fields of a new schedule."""
-
-    tenant: str
-    name: str
-    orders: Orders
-    recurrence: Recurrence
-    paused: bool
-    key_id: str | None
-    id: str = field(default_factory=lambda: new_id("sch"))
-
-
-@dataclass(frozen=True)
 class StoredSchedule:
     """A schedule's row. Times are milliseconds since 1970; every change increments `version`.
 
@@ -261,13 +248,14 @@ remove = ROWS.remove
 """Remove a schedule and keep its jobs; return false if there is none."""
 
 
-def add(c: Connection, schedule: NewSchedule) -> StoredSchedule:
+def add(
+    c: Connection, tenant: str, name: str, orders: Orders, recurrence: Recurrence, *, paused: bool, key_id: str | None
+) -> StoredSchedule:
     """Add a schedule; its first run is at the first time of its recurrence after now."""
     now = read_clock(c)
-    values = {"id": schedule.id, "tenant": schedule.tenant, "key_id": schedule.key_id, "version": 1}
-    values |= {"created_at": now, "updated_at": now, "next_at": schedule.recurrence.after(now, anchor_ms=now)}
-    values |= _schedule_columns(schedule.name, schedule.orders, schedule.recurrence, paused=schedule.paused)
-    return ROWS.add(c, values)
+    values = {"id": new_id("sch"), "tenant": tenant, "key_id": key_id, "version": 1}
+    values |= {"created_at": now, "updated_at": now, "next_at": recurrence.after(now, anchor_ms=now)}
+    return ROWS.add(c, values | _schedule_columns(name, orders, recurrence, paused=paused))
 
 
 def replace(

@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, case, select, update
 
 from assay.document import JsonObject
 from store.core.columns import now_ms
-from store.core.rows import equal, one_row, page_of
+from store.core.rows import all_rows, equal, one_row, page_of
+from store.webhooks.deliveries import Outcome
 from store.webhooks.tables import deliveries, delivery_attempts, outbox
 
-
-@dataclass(frozen=True)
-class ToWebhook:
-    """Deliveries to a webhook endpoint of a tenant."""
-
-    webhook_id: str
-    tenant: str
+Receiver = Sequence[ColumnElement[bool]]
+"""Conditions of the deliveries to one receiver."""
 
 
-@dataclass(frozen=True)
-class ToCallback:
-    """Deliveries to the ``callback_url`` of a tenant's job."""
-
-    job_id: str
-    tenant: str
+def to_webhook(webhook_id: str, tenant: str) -> Receiver:
+    """Return the conditions of the deliveries to a webhook endpoint of a tenant."""
+    return [deliveries.c.tenant == tenant, deliveries.c.webhook_id == webhook_id]
 
 
-Receiver = ToWebhook | ToCallback
+def to_callback(job_id: str, tenant: str) -> Receiver:
+    """Return the conditions of the deliveries to the ``callback_url`` of a tenant's job."""
+    notices = select(outbox.c.id).where(outbox.c.job_id == job_id)
+    return [deliveries.c.tenant == tenant, deliveries.c.webhook_id.is_(None), deliveries.c.outbox_id.in_(notices)]
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """An attempt of a delivery; `at` is in milliseconds since 1970, `status` is ``None`` without a response."""
+@dataclass(frozen=True, kw_only=True)
+class Attempt(Outcome):
+    """An attempt of a delivery; `at` is in milliseconds since 1970."""
 
     number: int
     at: int
-    elapsed_ms: int
-    status: int | None
-    failure: str | None
-    response: str | None
 
 
 @dataclass(frozen=True)
@@ -68,21 +61,21 @@ _SHOWN_COLUMNS = tuple(deliveries.c[name] for name in Delivery.__dataclass_field
 
 def find(c: Connection, delivery_id: str, receiver: Receiver) -> Delivery | None:
     """Read a delivery to a receiver."""
-    return one_row(c, select(*_SHOWN_COLUMNS).where(deliveries.c.id == delivery_id, *_addressed_to(receiver)), Delivery)
+    return one_row(c, select(*_SHOWN_COLUMNS).where(deliveries.c.id == delivery_id, *receiver), Delivery)
 
 
 def attempts(c: Connection, delivery_id: str) -> list[Attempt]:
     """List the attempts of a delivery, in order."""
     columns = (delivery_attempts.c[name] for name in Attempt.__dataclass_fields__)
     query = select(*columns).where(delivery_attempts.c.delivery_id == delivery_id).order_by(delivery_attempts.c.number)
-    return [Attempt(*row) for row in c.execute(query)]
+    return all_rows(c, query, Attempt)
 
 
 def page(
     c: Connection, receiver: Receiver, *, state: str | None = None, before: tuple[int, str] | None = None, limit: int
 ) -> list[Delivery]:
     """List a receiver's deliveries, newest first, starting after the row ``before = (created_at, id)``."""
-    query = select(*_SHOWN_COLUMNS).where(*_addressed_to(receiver), *equal(deliveries, state=state))
+    query = select(*_SHOWN_COLUMNS).where(*receiver, *equal(deliveries, state=state))
     return page_of(c, query, deliveries, Delivery, before, limit)
 
 
@@ -93,7 +86,7 @@ def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | No
     follows after it.
     """
     is_waiting = deliveries.c.state == "waiting"
-    statement = update(deliveries).where(deliveries.c.id == delivery_id, *_addressed_to(receiver))
+    statement = update(deliveries).where(deliveries.c.id == delivery_id, *receiver)
     statement = statement.values(
         state="waiting",
         url=deliveries.c.url if url is None else url,
@@ -102,13 +95,3 @@ def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | No
         lease_until=case((is_waiting, deliveries.c.lease_until), else_=None),
     )
     return one_row(c, statement.returning(*_SHOWN_COLUMNS), Delivery)
-
-
-def _addressed_to(receiver: Receiver) -> list[ColumnElement[bool]]:
-    of_tenant = deliveries.c.tenant == receiver.tenant
-    match receiver:
-        case ToWebhook(webhook_id):
-            return [of_tenant, deliveries.c.webhook_id == webhook_id]
-        case ToCallback(job_id):
-            notices = select(outbox.c.id).where(outbox.c.job_id == job_id)
-            return [of_tenant, deliveries.c.webhook_id.is_(None), deliveries.c.outbox_id.in_(notices)]

@@ -76,10 +76,9 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
         message = _Message(notice.kind, notice.created_at, notice.data, source, notice.id)
         receivers = _receivers(notice, endpoints)
         rows += [_delivery_row(message, notice.tenant, url, webhook, now) for url, webhook in receivers]
+        outbox.mark_delivered(c, notice.id)
     if rows:
         c.execute(insert_into(c, deliveries).on_conflict_do_nothing(), rows)
-    for notice in notices:
-        outbox.mark_delivered(c, notice.id)  # has no effect on a notice that was given up
     return HandedOver(len(notices), tuple(notice for notice in notices if notice.data is None))
 
 

@@ -31,7 +31,6 @@ class Notice:
     kind: str
     data: JsonObject | None
     callback_url: str | None
-    attempts: int
     created_at: int
 
 
@@ -56,7 +55,7 @@ def due(c: Connection, limit: int = 100) -> list[Notice]:
     """List and lock due notices, oldest first, except those locked by other transactions."""
     rows = c.execute(
         select(
-            *(outbox.c[name] for name in ("id", "job_id", "kind", "attempts", "created_at")),
+            *(outbox.c[name] for name in ("id", "job_id", "kind", "created_at")),
             *(jobs.c.tenant, jobs.c.callback_url),
             # read as text and parsed later, so that an invalid row does not block the others
             type_coerce(outbox.c.payload, Text).label("data"),

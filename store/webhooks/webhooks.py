@@ -109,8 +109,7 @@ def webhook_from(**row: Any) -> Webhook:
     """Build an endpoint from a full row of the table."""
     sealed_secret = take_sealed(row)
     assert sealed_secret is not None  # noqa: S101  the column is never NULL
-    ciphertext, nonce, key_id = (row.pop(f"previous_{name}") for name in ("ciphertext", "nonce", "key_id"))
-    previous_secret = None if ciphertext is None else SealedSecret(bytes(ciphertext), bytes(nonce), key_id, last4="")
+    previous_secret = take_sealed(row, "previous")
     del row["removed_at"]  # no field of `Webhook`
     row["events"] = tuple(row["events"])
     return Webhook(**row, sealed_secret=sealed_secret, previous_secret=previous_secret)
@@ -119,7 +118,7 @@ def webhook_from(**row: Any) -> Webhook:
 ROWS = TenantRows(
     webhooks,
     webhook_from,
-    blank=sealed_columns(SealedSecret(ciphertext=b"", nonce=b"", key_id="", last4=""))
+    blank=sealed_columns(SealedSecret(ciphertext=b"", nonce=b"", key_id=""))
     | dict.fromkeys(("previous_ciphertext", "previous_nonce", "previous_key_id", "previous_until")),
 )
 find, page = ROWS.find, ROWS.page

@@ -445,12 +445,12 @@ async def test_an_unexpected_error_is_answered_without_its_text(app: FastAPI, cl
 
 async def test_an_unreachable_database_is_503_with_retry_after(app: FastAPI, client):
     async def fail():
-        raise StoreUnavailable("full", 7)
+        raise StoreUnavailable("full")
 
     app.add_api_route("/fail", fail)
     answer = await client.get("/fail")
     assert_problem(answer, 503, "store-unavailable")
-    assert answer.headers["Retry-After"] == "7"
+    assert answer.headers["Retry-After"] == "60"
 
 
 async def test_every_problem_is_explained_at_its_url(client):

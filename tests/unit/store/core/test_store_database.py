@@ -252,7 +252,7 @@ def test_async_reads_of_a_locked_file_succeed_while_writes_fail(sqlite_url, a_jo
                 assert await database.read(jobs.counts_by_status) == {}
             refused = await asyncio.gather(*writing, return_exceptions=True)
             other.execute("ROLLBACK")
-        assert {str(error) for error in refused} == {str(StoreUnavailable("locked", 1))}
+        assert {str(error) for error in refused} == {str(StoreUnavailable("locked"))}
         await database.write(jobs.add, a_job())
         await database.close()
 

@@ -74,7 +74,7 @@ def test_counts_equal_the_stored_rows_after_adding_changing_and_removing(databas
         uploads.remove(c, added_upload(c), "acme")
         items.edit(c, corpus.id, "acme", added.items[0].id, NewItem(text="A much longer sentence than before."))
         counted(c)
-        items.remove(c, corpus.id, "acme", added.items[1].id)
+        items.remove(c, corpus.id, "acme", [added.items[1].id])
         items.add(c, corpus.id, "acme", [NewItem(text="Sentence 1 über uns.")])
         counted(c)
         corpora.remove(c, corpus.id, "acme")

@@ -84,12 +84,10 @@ def test_pages_of_corpora_list_each_corpus_once(database, corpus):
     assert (len(seen), set(seen)) == (5, made)
 
 
-def test_name_and_visibility_of_a_corpus_can_change_but_not_its_attribute(database, corpus):
+def test_name_and_visibility_of_a_corpus_can_change(database, corpus):
     made = corpus(rules=RULES)
     with database.write() as c:
         changed = corpora.change(c, made.id, "acme", {"name": "Ward 2", "visibility": "shared"})
-        with pytest.raises(ValueError, match="attribute of a corpus cannot be changed"):
-            corpora.change(c, made.id, "acme", {"attribute": "age"})
     assert (changed.name, changed.visibility, changed.version, changed.rules) == ("Ward 2", "shared", 2, RULES)
 
 
@@ -194,7 +192,7 @@ def test_sentence_cannot_be_edited_into_a_duplicate(database, corpus):
     with pytest.raises(ItemTaken, match=first.id), database.write() as c:
         corpus_items.edit(c, one.id, "acme", second.id, sentence("one."))
     with database.write() as c:
-        assert corpus_items.remove(c, one.id, "acme", first.id)
+        assert corpus_items.remove(c, one.id, "acme", [first.id])
         assert corpus_items.edit(c, one.id, "acme", second.id, sentence("one.")).text == "one."
 
 
@@ -202,9 +200,9 @@ def test_removed_item_can_be_added_again(database, corpus):
     one = corpus()
     (item,) = added(database, one, sentence()).items
     with database.write() as c:
-        assert not corpus_items.remove(c, one.id, "other", item.id)
-        assert corpus_items.remove(c, one.id, "acme", item.id)
-        assert not corpus_items.remove(c, one.id, "acme", item.id)
+        assert not corpus_items.remove(c, one.id, "other", [item.id])
+        assert corpus_items.remove(c, one.id, "acme", [item.id])
+        assert not corpus_items.remove(c, one.id, "acme", [item.id])
         assert corpus_items.find(c, one.id, item.id) is None
         assert corpus_items.edit(c, one.id, "acme", item.id, sentence("Else.")) is None
     kept = added(database, one, sentence(provenance={"by": "another"}))

@@ -1,7 +1,7 @@
 import time
 
 from store.jobs import idempotency
-from store.jobs.idempotency import Fresh, InFlight, Mismatch, Replay
+from store.jobs.idempotency import Replay
 from tests.support.concurrency import run_concurrently
 
 SCOPE = "key_1 POST /v1/jobs"
@@ -9,7 +9,7 @@ SCOPE = "key_1 POST /v1/jobs"
 
 def test_repeated_request_gets_the_recorded_response(database):
     with database.write() as c:
-        assert idempotency.begin(c, SCOPE, "k", "d1") == Fresh()
+        assert idempotency.begin(c, SCOPE, "k", "d1") == "new"
         idempotency.complete(c, SCOPE, "k", 202, b'{"id": 1}', {"Location": "/v1/jobs/1"})
     with database.write() as c:
         assert idempotency.begin(c, SCOPE, "k", "d1") == Replay(202, b'{"id": 1}', {"Location": "/v1/jobs/1"})
@@ -19,16 +19,16 @@ def test_repeated_request_is_reported_as_in_flight_and_another_payload_as_a_mism
     with database.write() as c:
         idempotency.begin(c, SCOPE, "k", "d1")
     with database.write() as c:
-        assert idempotency.begin(c, SCOPE, "k", "d1") == InFlight()
-        assert idempotency.begin(c, SCOPE, "k", "d2") == Mismatch()
+        assert idempotency.begin(c, SCOPE, "k", "d1") == "in-flight"
+        assert idempotency.begin(c, SCOPE, "k", "d2") == "mismatch"
         idempotency.complete(c, SCOPE, "k", 202, b"", {})
-        assert idempotency.begin(c, SCOPE, "k", "d2") == Mismatch()
+        assert idempotency.begin(c, SCOPE, "k", "d2") == "mismatch"
 
 
 def test_same_idempotency_key_in_another_scope_is_a_new_request(database):
     with database.write() as c:
         idempotency.begin(c, SCOPE, "k", "d1")
-        assert idempotency.begin(c, "key_2 POST /v1/jobs", "k", "d1") == Fresh()
+        assert idempotency.begin(c, "key_2 POST /v1/jobs", "k", "d1") == "new"
 
 
 def test_request_without_a_response_can_be_sent_again_after_a_timeout(database):
@@ -36,8 +36,8 @@ def test_request_without_a_response_can_be_sent_again_after_a_timeout(database):
         idempotency.begin(c, SCOPE, "k", "d1")
     time.sleep(0.06)
     with database.write() as c:
-        assert idempotency.begin(c, SCOPE, "k", "d1", in_flight_s=0.05) == Fresh()
-        assert idempotency.begin(c, SCOPE, "k", "d1") == InFlight()
+        assert idempotency.begin(c, SCOPE, "k", "d1", in_flight_s=0.05) == "new"
+        assert idempotency.begin(c, SCOPE, "k", "d1") == "in-flight"
 
 
 def test_expired_response_is_replaced_or_purged(database):
@@ -47,7 +47,7 @@ def test_expired_response_is_replaced_or_purged(database):
         assert idempotency.purge(c) == 0
     time.sleep(0.01)
     with database.write() as c:
-        assert idempotency.begin(c, SCOPE, "k", "d2", kept_h=0.001 / 3600) == Fresh()
+        assert idempotency.begin(c, SCOPE, "k", "d2", kept_h=0.001 / 3600) == "new"
     time.sleep(0.01)
     with database.write() as c:
         assert idempotency.purge(c, kept_h=0.001 / 3600) == 1
@@ -57,8 +57,8 @@ def test_only_one_of_several_concurrent_requests_with_one_idempotency_key_is_exe
     def send(_):
         with database.write() as c:
             outcome = idempotency.begin(c, SCOPE, "k", "d1")
-            if outcome == Fresh():
+            if outcome == "new":
                 idempotency.complete(c, SCOPE, "k", 202, b"once", {})
             return outcome
 
-    assert sorted(map(repr, run_concurrently(5, send))) == [repr(Fresh())] + [repr(Replay(202, b"once", {}))] * 4
+    assert sorted(map(repr, run_concurrently(5, send))) == [repr("new")] + [repr(Replay(202, b"once", {}))] * 4

@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from store.jobs import jobs
 from store.suites import schedules, suites
-from store.suites.schedules import Bounds, NewSchedule, Orders, Recurrence, job_template
+from store.suites.schedules import Bounds, Orders, Recurrence, job_template
 from store.suites.suites import Cell
 from store.suites.tables import schedules as table
 from store.targets import targets
@@ -31,9 +31,9 @@ def scheduled(database, a_job):
     def make(*, orders=None, paused=False, tenant="acme", cron=None, interval_s=None, **special):
         interval_s = 3600 if cron is None and interval_s is None else interval_s
         kept = Orders({"asked": 1}, [job_template(a_job(**({"target": TARGET} | special)))])
-        new = NewSchedule(tenant, "weekly", orders or kept, Recurrence(cron, interval_s), paused, "key_1")
+        orders, recurrence = orders or kept, Recurrence(cron, interval_s)
         with database.write() as c:
-            return schedules.add(c, new)
+            return schedules.add(c, tenant, "weekly", orders, recurrence, paused=paused, key_id="key_1")
 
     return make
 

@@ -16,7 +16,7 @@ from store.ratings import ratings, registry
 from store.ratings.standing import standings
 from store.ratings.tables import service_changes
 from store.suites import schedules
-from store.suites.schedules import Bounds, NewSchedule, Orders, Recurrence, job_template
+from store.suites.schedules import Bounds, Orders, Recurrence, job_template
 from store.suites.sentinels import Watch, add_run, finish, repeat_job, runs_of, watch_job, watched_rating
 from store.suites.tables import sentinel_runs
 from store.targets import targets
@@ -182,7 +182,7 @@ def schedule_of(database, rating_id):
     with database.write() as c:
         template = job_template(repeat_job(c, ratings.find(c, rating_id, "acme"), None))
         orders = Orders({"rating": rating_id, "cases": 40}, [template])
-        return schedules.add(c, NewSchedule("acme", "watch", orders, Recurrence(interval_s=86_400), False, "key_1"))
+        return schedules.add(c, "acme", "watch", orders, Recurrence(interval_s=86_400), paused=False, key_id="key_1")
 
 
 def run(database, schedule):
@@ -256,7 +256,7 @@ def test_an_alarm_whose_new_rating_cannot_be_started_is_kept_until_it_can(databa
     with database.write() as c:
         rating = ratings.find(c, jobs.finish(c, rated, a_rating()), "acme")
         orders = Orders({"rating": rating.id, "cases": 40}, [job_template(repeat_job(c, rating, None))])
-        schedule = schedules.add(c, NewSchedule("acme", "watch", orders, Recurrence(interval_s=86_400), False, None))
+        schedule = schedules.add(c, "acme", "watch", orders, Recurrence(interval_s=86_400), paused=False, key_id=None)
 
     def watched(outcome: float, meanwhile: NewTarget) -> Claim:
         _, ran = run(database, schedule)
@@ -318,8 +318,8 @@ def test_a_due_watch_adds_its_job_or_says_why_not(database, rating_id):
     with database.write() as c:
         template = job_template(repeat_job(c, ratings.find(c, rating_id, "acme"), None))
         orders = Orders({"rating": rating_id, "cases": 20}, [template])
-        new = NewSchedule("acme", "watch", orders, Recurrence(interval_s=86_400), False, "key_1")
-        schedule = schedules.add(c, new)
+        recurrence = Recurrence(interval_s=86_400)
+        schedule = schedules.add(c, "acme", "watch", orders, recurrence, paused=False, key_id="key_1")
         assert schedule.orders.kind == "watch"
         _, ran = schedules.run_now(c, schedule.id, "acme", Bounds(99, 0))
         job = jobs.find(c, ran.made_id, "acme")

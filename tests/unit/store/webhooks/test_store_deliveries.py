@@ -10,7 +10,7 @@ from store.jobs import jobs
 from store.security.secrets import Vault
 from store.webhooks import deliveries, delivery_log, fan_out, outbox, tables, webhooks
 from store.webhooks.deliveries import Next, Outcome
-from store.webhooks.delivery_log import ToCallback, ToWebhook
+from store.webhooks.delivery_log import to_callback, to_webhook
 from store.webhooks.webhooks import NewWebhook
 
 VAULT = Vault(b"v" * 32, "v")
@@ -326,7 +326,7 @@ def test_endpoint_that_answers_410_is_disabled(database, endpoint, cancelled, ta
     assert record(claimed, Outcome(1, 410, "gone", ""), Next(None, gone=True)) == "disabled"
     with database.read() as c:
         row = webhooks.find(c, "whk_1", "acme")
-        assert {one.state for one in delivery_log.page(c, ToWebhook("whk_1", "acme"), limit=9)} == {"given-up"}
+        assert {one.state for one in delivery_log.page(c, to_webhook("whk_1", "acme"), limit=9)} == {"given-up"}
     assert (row.state, row.disabled_why) == ("disabled", "gone")
     cancelled(request_digest="sha256:9")
     assert take() == []
@@ -394,12 +394,12 @@ def test_delivery_is_found_only_under_its_tenant_and_endpoint(database, endpoint
     cancelled()
     mine = next(one for one in take() if one.webhook.id == "whk_1")
     with database.write() as c:
-        assert delivery_log.find(c, mine.id, ToWebhook("whk_1", "acme")).id == mine.id
+        assert delivery_log.find(c, mine.id, to_webhook("whk_1", "acme")).id == mine.id
         for webhook_id, tenant in (("whk_2", "acme"), ("whk_1", "other")):
-            assert delivery_log.find(c, mine.id, ToWebhook(webhook_id, tenant)) is None
-            assert delivery_log.redeliver(c, mine.id, ToWebhook(webhook_id, tenant), "http://x/") is None
-        assert delivery_log.page(c, ToWebhook("whk_1", "other"), limit=9) == []
-        assert delivery_log.page(c, ToWebhook("whk_1", "acme"), state="delivered", limit=9) == []
+            assert delivery_log.find(c, mine.id, to_webhook(webhook_id, tenant)) is None
+            assert delivery_log.redeliver(c, mine.id, to_webhook(webhook_id, tenant), "http://x/") is None
+        assert delivery_log.page(c, to_webhook("whk_1", "other"), limit=9) == []
+        assert delivery_log.page(c, to_webhook("whk_1", "acme"), state="delivered", limit=9) == []
 
 
 def test_delivery_to_a_callback_is_found_only_under_its_tenant_and_job(database, endpoint, cancelled, take, record):
@@ -409,12 +409,12 @@ def test_delivery_to_a_callback_is_found_only_under_its_tenant_and_job(database,
         next(one for one in take() if one.payload["data"]["job_id"] == job.id and one.webhook is None), BAD, Next(None)
     )
     with database.write() as c:
-        (mine,) = delivery_log.page(c, ToCallback(job.id, "acme"), limit=9)
+        (mine,) = delivery_log.page(c, to_callback(job.id, "acme"), limit=9)
         assert (mine.url, mine.webhook_id, mine.state) == ("http://back/", None, "given-up")
-        for receiver in (ToCallback(other.id, "acme"), ToCallback(job.id, "rival"), ToWebhook("whk_1", "acme")):
+        for receiver in (to_callback(other.id, "acme"), to_callback(job.id, "rival"), to_webhook("whk_1", "acme")):
             assert delivery_log.find(c, mine.id, receiver) is None
             assert delivery_log.redeliver(c, mine.id, receiver) is None
-        again = delivery_log.redeliver(c, mine.id, ToCallback(job.id, "acme"))
+        again = delivery_log.redeliver(c, mine.id, to_callback(job.id, "acme"))
     assert (again.id, again.state, again.url) == (mine.id, "waiting", "http://back/")
 
 
@@ -424,7 +424,7 @@ def test_finished_delivery_can_be_sent_again_with_the_same_id(database, endpoint
     (claimed,) = take()
     record(claimed, GOOD)
     with database.write() as c:
-        again = delivery_log.redeliver(c, claimed.id, ToWebhook("whk_1", "acme"), "http://new/")
+        again = delivery_log.redeliver(c, claimed.id, to_webhook("whk_1", "acme"), "http://new/")
     assert (again.state, again.ended_at) == ("waiting", None)
     (second,) = take()
     assert (second.id, second.number, second.url) == (claimed.id, 2, "http://new/")
@@ -435,7 +435,7 @@ def test_redelivery_waits_for_the_running_attempt(database, endpoint, cancelled,
     cancelled()
     (claimed,) = take()
     with database.write() as c:
-        delivery_log.redeliver(c, claimed.id, ToWebhook("whk_1", "acme"), "http://new/")
+        delivery_log.redeliver(c, claimed.id, to_webhook("whk_1", "acme"), "http://new/")
     assert take() == []
 
 

@@ -11,7 +11,7 @@ from store.jobs import jobs
 from store.jobs.jobs import NewJob, reconciler_lock
 from store.ratings import expiry
 from store.suites import schedules
-from store.suites.schedules import NewSchedule, Orders, Recurrence, job_template
+from store.suites.schedules import Orders, Recurrence, job_template
 from store.suites.tables import schedules as table
 from store.webhooks import outbox
 from tests.support.jobs import new_job
@@ -34,9 +34,9 @@ def acme_job() -> NewJob:
 
 
 def schedule(database: Database, *, due: bool = True) -> str:
-    new = NewSchedule("acme", "often", Orders({}, [job_template(acme_job())]), Recurrence(interval_s=3600), False, None)
+    orders, recurrence = Orders({}, [job_template(acme_job())]), Recurrence(interval_s=3600)
     with database.write() as c:
-        made = schedules.add(c, new)
+        made = schedules.add(c, "acme", "often", orders, recurrence, paused=False, key_id=None)
         if due:
             c.execute(update(table).where(table.c.id == made.id).values(next_at=table.c.next_at - 3_600_001))
     return made.id

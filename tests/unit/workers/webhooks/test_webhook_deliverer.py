@@ -27,7 +27,7 @@ from store.jobs import jobs
 from store.security import signing
 from store.security.secrets import Vault
 from store.webhooks import callbacks, deliveries, delivery_log, fan_out, tables, webhooks
-from store.webhooks.delivery_log import ToWebhook
+from store.webhooks.delivery_log import to_webhook
 from store.webhooks.webhooks import NewWebhook
 from tests.support.jobs import new_job
 from workers.engine.worker_context import WorkerContext, WorkMeter
@@ -359,7 +359,7 @@ def test_private_address_is_refused_at_delivery(database, receiver, endpoint, ca
     until(lambda: attempts(database) == 1)
     assert (there.heard, other.heard, states(database)) == ([], [], ["waiting"])
     with database.read() as c:
-        row = delivery_log.page(c, ToWebhook("whk_inside", "acme"), limit=9)[0]
+        row = delivery_log.page(c, to_webhook("whk_inside", "acme"), limit=9)[0]
         (attempt,) = delivery_log.attempts(c, row.id)
     assert attempt.failure.startswith("refused-address: ")
 
@@ -375,7 +375,7 @@ def test_undecryptable_secret_fails_the_delivery_with_advice(database, receiver,
     deliverer()
     until(lambda: attempts(database) == 1)
     with database.read() as c:
-        (attempt,) = delivery_log.attempts(c, delivery_log.page(c, ToWebhook("whk_1", "acme"), limit=1)[0].id)
+        (attempt,) = delivery_log.attempts(c, delivery_log.page(c, to_webhook("whk_1", "acme"), limit=1)[0].id)
     assert (there.heard, "rotate it" in attempt.failure) == ([], True)
 
 
