@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reports.figures.canvas import Figure, clip, draw, label
-from reports.markup import Markup, coordinate, escaped
+from reports.markup import Markup, tag
 from reports.sheets import evenly
 from reports.view import Case, CaseWords, Squares, Table
 
@@ -66,10 +66,6 @@ def _count_filled(cases: Sequence[Case]) -> int:
 
 
 def _draw_square(filled_share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:
-    """Draw a linked square. Its markup is made without `tag`, for speed: a page has hundreds of squares."""
     fill_class = "y" if filled_share > 0.5 else "n" if filled_share < 0.5 else "h"  # filled, empty or half filled
-    picture_attribute = f' data-picture="{escaped(case.image)}"' if case.image else ""
-    return Markup(  # chr(10) is a line feed
-        f'<a href="{escaped(href)}" tabindex="-1"{picture_attribute}><title>{escaped(chr(10).join(case.lines))}</title>'
-        f'<rect x="{coordinate(x)}" y="{coordinate(y)}" class="{fill_class}"/></a>'
-    )
+    title, square = tag("title", "\n".join(case.lines)), tag("rect", x=x, y=y, class_=fill_class)
+    return tag("a", title, square, href=href, tabindex=-1, data_picture=case.image or None)
