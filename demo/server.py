@@ -168,8 +168,6 @@ def _treatment_by(service: Behaviour) -> Treatment:
 
 
 def _endpoint_of(interface: Interface, predictors: Mapping[str, Predictor]) -> Callable[[Request], Awaitable[Response]]:
-    """Make the endpoint of an interface for the services that predict."""
-
     async def answer(request: Request) -> Response:
         name = request.path_params["name"]
         service = predictors[name] if name in predictors else predictor(name)

@@ -163,7 +163,6 @@ def _other_parts_sentence(reason: ReasonView, rating: RatingView) -> str:
 
 
 def _listing(titles: Sequence[str]) -> str:
-    """List titles, or the first of many and how many more there are."""
     if len(titles) > MOST_TITLES:
         titles = [*titles[: MOST_TITLES - 1], f"{len(titles) - MOST_TITLES + 1} more"]
     return listed(titles)

@@ -428,7 +428,6 @@ def _reason_view(reason: ReasonDocument, report: MethodReport, component_name: s
 
 
 def _service_label(service: ServiceDocument) -> str | None:
-    """Return the name and the address of a service, as far as they are known."""
     return f"{service.name} ({service.url})" if service.name and service.url else service.name or service.url
 
 

@@ -285,7 +285,6 @@ def ollama_generate(predictor: Predictor, body: Json) -> JsonObject:
 
 
 def _ollama_answer(predictor: Predictor, body: Json, prompt: str) -> tuple[str, JsonObject]:
-    """Return an answer in Ollama's format."""
     model = _require_protocol(predictor, "ollama")
     name, options = model_name(body), body.get("options") or {}
     _refuse_stream(body, default=True)

@@ -115,7 +115,6 @@ def requested_terms(prompt: str) -> tuple[str, ...]:
 
 
 def _with_article(group: str) -> str:
-    """Return a term with "the" before a common noun."""
     return group if group[:1].isupper() or group.lower() in PRONOUNS else f"the {group}"
 
 

@@ -72,7 +72,6 @@ def surroundings() -> frozenset[str]:
 
 
 def _gender_words() -> tuple[set[str], set[str]]:
-    """Return the words that name women, and those that name men."""
     persons = people(attribute("gender"))
     of_women, of_men = ({word for person in persons[side] for word in words_of(person)} for side in ("she", "he"))
     return of_women, of_men

@@ -30,7 +30,6 @@ def _declared_letter(view: PublicView) -> str | None:
 
 
 def _sentences(view: PublicView) -> str:
-    """Return one or two sentences that describe the rating."""
     return " ".join(filter(None, (None if view.letter is None else view.sentence, view.meaning)))
 
 

@@ -83,7 +83,6 @@ def _free_space(index: int, point: Place, numbers: Sequence[Place], other_paths:
 
 
 def _draw_number(number: int, position: Place, series: Series) -> list[Markup]:
-    """Draw the number of a curve in a circle on it."""
     x, y = position
     circle = tag("circle", cx=x, cy=y, r=RADIUS, class_=f"seat k{series.kind_index}")
     return [circle, label(x, y + 3.5, str(number), "m n10")]
@@ -144,7 +143,6 @@ def _draw_panel(
 
 
 def _draw_interval(curve: Curve, x_axis: Axis, y_axis: Axis) -> Markup:
-    """Draw the interval of a curve as an area."""
     upper = [(x_axis(x), y_axis(y)) for x, y in zip(curve.x, curve.high, strict=True)]
     lower = [(x_axis(x), y_axis(y)) for x, y in zip(curve.x, curve.low, strict=True)]
     path = "L".join(f"{coordinate(x)} {coordinate(y)}" for x, y in [*upper, *lower[::-1]])

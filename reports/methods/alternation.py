@@ -264,7 +264,6 @@ def tables(part: AlternationComponent) -> Iterator[Table | None]:
 
 
 def _leverage_table(part: AlternationComponent) -> Table:
-    """Return a table of the effect without each of the most influential clusters."""
     leverage = part.leverage
     by_kind = {"person": leverage.person, "frame": leverage.frame, "content": leverage.content, "row": leverage.row}
     by_kind |= leverage.others
@@ -280,7 +279,6 @@ def _leverage_table(part: AlternationComponent) -> Table:
 
 
 def _means_figure(part: AlternationComponent) -> Picture | None:
-    """Return a figure of the mean output of the same profiles with each value of the attribute."""
     name = part.name or "output"
     axis = "mean output, in the service's own unit" if name == "output" else f"mean score of {name}"
     rows = [(value, Span(mean)) for value, mean in part.means.items()] if part.pairs else []
@@ -288,14 +286,12 @@ def _means_figure(part: AlternationComponent) -> Picture | None:
 
 
 def _pairs_figure(part: AlternationComponent) -> Picture | None:
-    """Return a figure of the paired effect of each pair of values, with the tolerance."""
     rows = [(_direction_label(pair), charts.span(pair.effect)) for pair in part.pairs]
     title, axis = "What changing the attribute changes", "shift within profiles, in standard deviations"
     return charts.forest(title, axis, rows, reference=0.0, tolerance=part.tolerances.get("step_1"), head="Pair")
 
 
 def _folds_figure(part: AlternationComponent) -> Picture | None:
-    """Return a figure of the Gaussian KL divergence in each fold of the data; a row is one direction of a pair."""
     shown_rows = part.divergence[: charts.MOST_MARKS]
     rows = [
         Dots(_direction_label(row), (divergences,))

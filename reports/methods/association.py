@@ -65,7 +65,6 @@ def tables(part: AssociationComponent) -> Iterator[Table | None]:
 
 # ---------------------------------------------------------------------------- tables
 def _protected_table(part: AssociationComponent) -> Table:
-    """Return a table of the mean distances of each protected word by connection."""
     rows = part.protected[:MOST_ROWS]
     names = list(dict.fromkeys(name for row in rows for name in row.connections))
     columns = [
@@ -113,13 +112,11 @@ class _Classical:
 
 # ---------------------------------------------------------------------------- figures
 def _connections_figure(part: AssociationComponent) -> Picture | None:
-    """Return a figure of the mean distance of each connection with its interval."""
     rows = [(row.connection or "connection", charts.span(row.interval)) for row in part.connections]
     return charts.forest("Mean distance by connection, with 89 % HPDIs", "cosine distance", rows, head="Connection")
 
 
 def _words_figure(part: AssociationComponent) -> Picture | None:
-    """Return a figure of each protected word's distances to stereotypes of its own group and of other groups."""
     no_interval = ConnectionDocument()
     all_marks = [
         Mark(
@@ -137,7 +134,6 @@ def _words_figure(part: AssociationComponent) -> Picture | None:
 
 
 def _densities_figure(part: AssociationComponent) -> Picture | None:
-    """Return a figure of the observed and the predicted densities of the distances."""
     grid, index_of_connection = part.predictive.grid, {"associated": 0, "different": 1}
     series: list[Series] = []
     for row in part.predictive.connections:
@@ -156,7 +152,6 @@ def _densities_figure(part: AssociationComponent) -> Picture | None:
 
 
 def _distances_figure(part: AssociationComponent) -> Picture | None:
-    """Return a figure of the single distances of each protected word, for at most `charts.MOST_WORDS` of them."""
     rows, table_rows = [], []
     for word, by_connection in evenly(list(part.raw.items()), charts.MOST_WORDS):
         own_distances, other_distances = by_connection.get("associated", {}), by_connection.get("different", {})
@@ -171,7 +166,6 @@ def _distances_figure(part: AssociationComponent) -> Picture | None:
 
 
 def _nearest_words(distances: Shares) -> str:
-    """Return a list of words with their distances as text, the nearest first."""
     nearest_first = sorted(distances.items(), key=lambda entry: entry[1])
     remainder = f" and {len(nearest_first) - NAMED} more" if len(nearest_first) > NAMED else ""
     texts = [f"{word} {distance:.2f}" for word, distance in nearest_first[:NAMED]]

@@ -166,7 +166,6 @@ def _even_ranks(count: int, maximum: int) -> list[int]:
 
 
 def _points_figure(part: ForcedChoiceComponent) -> Picture | None:
-    """Return a figure of the point of subjective equality of each word."""
     rows = [(_name(row), charts.span(row.pse)) for row in _extreme_words(part.words)]
     title = "Points of subjective equality" + shown_suffix(rows, part.words, ": the {} farthest of {} words")
     side, other_side = sides(part)
@@ -176,7 +175,6 @@ def _points_figure(part: ForcedChoiceComponent) -> Picture | None:
 
 
 def _jnds_figure(part: ForcedChoiceComponent) -> Picture | None:
-    """Return a figure of the just noticeable difference of each word."""
     rows = [(_name(row), None if row.jnd is None else Span(row.jnd)) for row in _extreme_words(part.words)]
     title = "Just noticeable differences" + shown_suffix(rows, part.words, ": the {} farthest of {} words")
     return charts.forest(title, "sd, in shares of the mixture", rows, head="Word")
@@ -191,7 +189,6 @@ def _name(row: WordDocument) -> str:
 
 
 def _shares_figure(part: ForcedChoiceComponent) -> Picture | None:
-    """Return a scatter plot of points of subjective equality against the words' declared shares."""
     points = [
         Point(_name(row), row.share, row.place) for row in part.words if row.share is not None and row.place is not None
     ]

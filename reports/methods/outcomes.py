@@ -143,7 +143,6 @@ def _calibration_table(part: OutcomesComponent) -> Table | None:
 
 
 def _funnel_figure(part: OutcomesComponent) -> Forest | None:
-    """Return a figure of the pass rate of each group at each step of a process."""
     marks = []
     for step in part.funnel.steps:
         rows = [(row.group, charts.span(row.rate)) for row in step.groups if row.excluded is None]
@@ -156,7 +155,6 @@ def _funnel_figure(part: OutcomesComponent) -> Forest | None:
 
 
 def _steps_table(part: OutcomesComponent) -> Table | None:
-    """Return a table of the steps of a process: people who reached and passed each, and ratios to the reference."""
     gaps = {gap.group: gap for gap in part.funnel.gaps}
     rows = [
         (str(step.step), step, row)
@@ -199,7 +197,6 @@ def _step_note(step: StepDocument, row: GroupOutcome, funnel: FunnelDocument) ->
 
 
 def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
-    """Return a figure with stacked panels of selection rates, impact ratio and error rate gaps by threshold."""
     chart, rows = part.threshold_map, part.threshold_map.thresholds
     if not rows:
         return None

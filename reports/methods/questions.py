@@ -82,7 +82,6 @@ def figures(part: QuestionsComponent) -> Iterator[Picture | None]:
 
 
 def _contexts_table(part: QuestionsComponent) -> Table | None:
-    """Return a table of counts and scores in ambiguous and in disambiguated contexts."""
     if not part.contexts:
         return None
     rows = [

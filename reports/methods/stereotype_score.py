@@ -78,7 +78,6 @@ def figures(part: StereotypeComponent) -> Iterator[Picture | None]:
 
 
 def _pairs_figure(part: StereotypeComponent) -> Picture | None:
-    """Return a figure of the scores of each pair of group terms, with neutral attributes and with stereotypes."""
     rows = [
         (f"{pair.first} / {pair.second}", pair.neutral, pair.stereotyped)
         for pair in part.group_pairs

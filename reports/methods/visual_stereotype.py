@@ -72,7 +72,6 @@ def figures(part: PictureComponent) -> Iterator[Picture | None]:
 
 
 def _answers_table(part: PictureComponent) -> Table:
-    """Return a table of the labels named in the answers, and of answers that changed with the order of labels."""
     titles = {"first": "the first label", "second": "the second", "alike": "both as probable", "both": "both labels"}
     titles |= {"neither": "neither label", "with-the-order": "another one in another order"}
     rows = [(title, cells.number(part.named[key])) for key, title in titles.items() if key in part.named]

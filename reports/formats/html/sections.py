@@ -62,7 +62,6 @@ def heading_section(rating: RatingView) -> Markup:
 
 
 def _facts_strip(rating: RatingView) -> Markup:
-    """Write the strip of facts: certainty, methodology, end of validity, id and address of the rating."""
     certainty, expires_at = rating.verdict.certainty, rating.document.expires_at
     facts = (
         ("chance that the letter is right", "–" if certainty is None else chance(certainty)),
