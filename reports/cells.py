@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from assay.document import NO_EFFECT, Absent, EffectDocument
 
@@ -51,6 +51,11 @@ def column(name: str, values: Sequence[Value]) -> tuple[str, ...]:
     if name == "p" or name.endswith("_p"):
         return p_values(values)
     return texts(values) if any(isinstance(value, str | bool) for value in values) else numbers(values)
+
+
+def filled(columns: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    """Return the columns, by head, that have any value."""
+    return {head: column for head, column in columns.items() if set(column) != {ABSENT}}
 
 
 def texts(values: Sequence[Value]) -> tuple[str, ...]:

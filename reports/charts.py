@@ -50,13 +50,12 @@ def forest(
 
 def forest_table(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -> Table:
     """Return the numbers of a forest plot as a table; `head` is the title of the column of names."""
-    columns = []
-    for kind_index in range(max(1, len(kinds))):  # without kinds, each mark has one span
+    columns = {head: tuple(mark.label for mark in marks)}
+    for kind_index, kind in enumerate(kinds or ("Estimate",)):  # without kinds, each mark has one span
         spans = [mark.spans[kind_index] for mark in marks]
         effects = [None if span is None else EffectDocument(span.estimate, span.low, span.high) for span in spans]
-        columns.append(cells.intervals(effects))
-    rows = tuple((mark.label, *(column[row_index] for column in columns)) for row_index, mark in enumerate(marks))
-    return Table(title, (head, *(kinds or ("Estimate",))), rows)
+        columns[kind] = cells.intervals(effects)
+    return Table.of_columns(title, columns)
 
 
 def curve_table(title: str, head: str, x: tuple[float, ...], series: Sequence[Series]) -> Table:

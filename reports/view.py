@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -55,6 +55,11 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     heat: tuple[tuple[float | None, ...], ...] | None = None
+
+    @classmethod
+    def of_columns(cls, title: str, columns: Mapping[str, Sequence[str]]) -> Table:
+        """Return a table from the cells of each column by its head."""
+        return cls(title, tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
     @cached_property
     def numeric(self) -> tuple[bool, ...]:

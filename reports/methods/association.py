@@ -67,14 +67,13 @@ def tables(part: AssociationComponent) -> Iterator[Table | None]:
 def _protected_table(part: AssociationComponent) -> Table:
     rows = part.protected[:MOST_ROWS]
     names = list(dict.fromkeys(name for row in rows for name in row.connections))
-    columns = [
-        cells.intervals([row.connections[name].interval if name in row.connections else None for row in rows])
+    columns = {"Word": cells.texts([row.word for row in rows]), "Group": cells.texts([row.group for row in rows])}
+    columns |= {
+        name: cells.intervals([row.connections[name].interval if name in row.connections else None for row in rows])
         for name in names
-    ]
-    words = [(row.word or cells.ABSENT, row.group or cells.ABSENT) for row in rows]
-    table_rows = tuple((*word, *(column[index] for column in columns)) for index, word in enumerate(words))
+    }
     title = "Mean distances of each protected word, with 89 % HPDIs" + shown_suffix(rows, part.protected)
-    return Table(title, ("Word", "Group", *names), table_rows)
+    return Table.of_columns(title, columns)
 
 
 def _distance_measures(part: AssociationComponent) -> Iterator[tuple[str, str]]:
