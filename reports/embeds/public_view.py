@@ -12,36 +12,11 @@ from enum import StrEnum
 from functools import cached_property
 from urllib.parse import quote
 
-from assay.document import Json, JsonObject, RatingDocument, read_rating
+from assay.document import Json, RatingDocument
 from assay.explain import TOO_FEW, TOO_FEW_CODE, letter_words, request_in_words
-from assay.methods import rating_of
 from assay.model import MODEL_SETTINGS, Letter
-from reports.because import because
-from reports.methods import report_of
 from reports.plain import visible
-
-FACE = (
-    *("id", "letter", "declared", "probabilities", "attribute", "method"),
-    *("target", "methodology", "rated_at", "expires_at", "requester"),
-)
-"""Fields of a document that embeds show."""
-
-
-def face(document: Json) -> JsonObject:
-    """Return the fields of a document that embeds show, so that caches stay small; of reasons, only the codes."""
-    facts = {
-        "reasons": [{"code": code} for code in read_rating(document).reason_codes],
-        "sentence": sentence_of(document),
-    }
-    return {field: document[field] for field in FACE if field in document} | facts
-
-
-def sentence_of(document: Json) -> str | None:
-    """Return the sentence that explains a rating's letter; ``None`` if nothing was measured."""
-    if "sentence" in document:  # a document of `face`
-        return None if document["sentence"] is None else str(document["sentence"])
-    explanation = because(rating_of(document), report_of(document))
-    return None if explanation is None else explanation.sentence
+from reports.reading import RatingView, read
 
 
 class State(StrEnum):
@@ -80,15 +55,19 @@ class PublicView:
     """Time (ISO 8601) since when the service answers otherwise than it was rated; ``None`` if no watch noticed that."""
 
     @cached_property
+    def view(self) -> RatingView:
+        """The parsed document with its texts for reports; empty if there is no rating."""
+        return read(self.document or {})
+
+    @property
     def rating(self) -> RatingDocument:
         """The parsed document; empty if there is no rating."""
-        return read_rating(self.document or {}, text=visible)
+        return self.view.document
 
-    @cached_property
+    @property
     def sentence(self) -> str | None:
         """Sentence that explains the rating's letter; ``None`` if nothing was measured."""
-        sentence = None if self.document is None else sentence_of(self.document)
-        return None if sentence is None else visible(sentence)
+        return None if self.view.because is None else self.view.because.sentence
 
     # ------------------------------------------------------------------------ result
     @property
@@ -117,7 +96,7 @@ class PublicView:
     @property
     def meaning(self) -> str:
         """Sentence on what the letter means for the service, or that there is no valid letter."""
-        meanings = report_of(self.document or {}).letters
+        meanings = self.view.report.letters
         return letter_words(self.letter, self.declared, self.rating.reason_codes, meanings).meaning
 
     @property
@@ -151,7 +130,7 @@ class PublicView:
     @property
     def target(self) -> str:
         """Name of the service."""
-        return self.rating.target.name or self.rating.target.url or "unnamed service"
+        return self.view.target
 
     @property
     def model(self) -> str | None:
