@@ -29,11 +29,6 @@ VERIFY = (
 MOST_TITLES = 8
 """Maximum number of components (parts) that a sentence names."""
 
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
-
 FIRST_REASONS = 2
 """Number of reasons shown under the letter if no effect was measured; further below, a report lists all."""
 
@@ -112,10 +107,9 @@ def subject(rating: RatingView) -> str:
 def day(timestamp: str) -> str:
     """Format an ISO 8601 time as a date, such as "20 November 2026"; return any other text unchanged."""
     try:
-        rating_date = date.fromisoformat(timestamp[:10])
+        return f"{date.fromisoformat(timestamp[:10]):%-d %B %Y}"
     except ValueError:
         return timestamp
-    return f"{rating_date.day} {MONTHS[rating_date.month - 1]} {rating_date.year}"
 
 
 RULE_DIFFERS = "published-rule-differs"

@@ -146,18 +146,9 @@ def punch(letter: Letter | None, x: float, y: float, w: float, h: float, class_:
 
 def _octagon(x: float, y: float, w: float, h: float) -> str:
     cut = h * 0.28  # across and down, at each corner
-    path_commands = (
-        f"M{x + cut:.1f} {y:.1f}",
-        f"h{w - 2 * cut:.1f}",
-        f"l{cut:.1f} {cut:.1f}",
-        f"v{h - 2 * cut:.1f}",
-        f"l{-cut:.1f} {cut:.1f}",
-        f"h{2 * cut - w:.1f}",
-        f"l{-cut:.1f} {-cut:.1f}",
-        f"v{2 * cut - h:.1f}",
-        "z",
-    )
-    return "".join(path_commands)
+    top_and_right = f"h{w - 2 * cut:.1f}l{cut:.1f} {cut:.1f}v{h - 2 * cut:.1f}l{-cut:.1f} {cut:.1f}"
+    bottom_and_left = f"h{2 * cut - w:.1f}l{-cut:.1f} {-cut:.1f}v{2 * cut - h:.1f}z"
+    return f"M{x + cut:.1f} {y:.1f}{top_and_right}{bottom_and_left}"
 
 
 def _shield(x: float, y: float, w: float, h: float) -> str:
