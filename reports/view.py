@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from assay.document import Shares
 from assay.explain import headline
@@ -214,27 +213,19 @@ class Scatter:
 
 
 @dataclass(frozen=True)
-class CaseWords:
-    """Lines of text that describe a case, its name first; `search` is a text that finds its recorded question.
-
-    `image` is the digest of its picture; empty for sentences.
-    """
-
-    lines: tuple[str, ...]
-    search: str
-    image: str = ""
-
-
-class Case(NamedTuple):
-    """A case behind a square: a pair of sentences, or a picture.
-
-    `share` is the filled share of the square, in [0, 1]; `group` is the group that the stereotype is about. `write`
-    returns the case in words; it is called only for the few hundred cases, of thousands, that a page shows.
-    """
+class Case:
+    """A case behind a square: a pair of sentences, or a picture."""
 
     share: float
+    """Filled share of the square, in [0, 1]."""
     group: str
-    write: Callable[[], CaseWords]
+    """Group that the stereotype is about."""
+    lines: tuple[str, ...]
+    """Description of the case; its name is the first line."""
+    search: str
+    """Text that finds the recorded question of the case."""
+    image: str = ""
+    """Digest of its picture; empty for sentences."""
 
 
 @dataclass(frozen=True)
@@ -249,14 +240,10 @@ class Squares:
     hollow: str
     """Meaning of an empty square."""
     table: Table
-    make_cases: Callable[[], tuple[tuple[str, tuple[Case, ...]], ...]] = tuple
+    cases: tuple[tuple[str, tuple[Case, ...]], ...] = ()
+    """(Name, cases) pairs, for pages on which each case can be read."""
     step: int | None = None
     """Number of the step (1 or 2) to which the cases belong; ``None`` if to neither."""
-
-    @cached_property
-    def cases(self) -> tuple[tuple[str, tuple[Case, ...]], ...]:
-        """(Name, cases) pairs, for pages on which each case can be read."""
-        return self.make_cases()
 
 
 Picture = Forest | Strip | Lines | Panels | Scatter | Squares
