@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -162,31 +162,26 @@ def _listing(titles: Sequence[str]) -> str:
     return listed(titles)
 
 
-COMPONENT_TABLES: Mapping[str, Callable[[Component], Sequence[Table]]] = {
-    "effects": lambda component: (tables.effects(component),),
-    "hidden": lambda component: (tables.hidden(component),),
-    "method": lambda component: component.sheets,
-    "transitions": lambda component: (tables.transitions(component),),
-    "rates": lambda component: (tables.rates(component),),
-    "blocks": lambda component: (tables.blocks(component),),
-    "looks": lambda component: (tables.looks(component),),
-    "sensitivity": lambda component: (tables.sensitivity(component),),
-    "replies": lambda component: (tables.replies(component),),
-    "published": lambda component: (
-        (tables.published(component.published, component.verdict),) if component.published else ()
-    ),
-    "analyses": lambda component: (tables.analyses(component),),
-}
-"""Functions that make the tables of a component, by name, in the order of the report."""
-
 DRAWN = frozenset({"effects", "transitions", "blocks"})
 """Names of the tables that formats with figures show below a figure."""
 
 
 def component_tables(component: Component, omit: Collection[str] = ()) -> list[Table]:
-    """Return every table of a component that is not empty, except for those of `COMPONENT_TABLES` named in `omit`."""
-    makers = (make for name, make in COMPONENT_TABLES.items() if name not in omit)
-    return [table for make in makers for table in make(component) if table.rows]
+    """Return every table of a component that is not empty, except for those named in `omit`."""
+    by_name = {
+        "effects": (tables.effects(component),),
+        "hidden": (tables.hidden(component),),
+        "method": component.sheets,
+        "transitions": (tables.transitions(component),),
+        "rates": (tables.rates(component),),
+        "blocks": (tables.blocks(component),),
+        "looks": (tables.looks(component),),
+        "sensitivity": (tables.sensitivity(component),),
+        "replies": (tables.replies(component),),
+        "published": (tables.published(component.published, component.verdict),) if component.published else (),
+        "analyses": (tables.analyses(component),),
+    }
+    return [table for name, named_tables in by_name.items() if name not in omit for table in named_tables if table.rows]
 
 
 def rating_tables(rating: RatingView) -> list[Table]:
@@ -201,12 +196,12 @@ def rating_tables(rating: RatingView) -> list[Table]:
 
 def provenance_tables(rating: RatingView) -> list[Table]:
     """Return the tables of the record, the service and the experiment."""
-    candidates = (
-        tables.facts("Record", rating.provenance),
-        tables.facts("Service", facts_of(rating.document.target.json)),
-        tables.facts("Experiment", facts_of(rating.document.experiment)),
-    )
-    return [table for table in candidates if table.rows]
+    facts_by_title = {
+        "Record": rating.provenance,
+        "Service": facts_of(rating.document.target.json),
+        "Experiment": facts_of(rating.document.experiment),
+    }
+    return [Table(title, ("Fact", "Value"), tuple(facts.items())) for title, facts in facts_by_title.items() if facts]
 
 
 def aggregation_sentence(rating: RatingView) -> str | None:

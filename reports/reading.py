@@ -433,11 +433,8 @@ def _service_label(service: ServiceDocument) -> str | None:
 
 def facts_of(json_object: Json) -> Mapping[str, str]:
     """Convert a JSON object of any shape to texts by key; empty values are left out."""
-    return dict(_labelled_texts(json_object))
-
-
-def _labelled_texts(json_object: Json) -> Iterator[tuple[str, str]]:
-    return ((visible(str(key)), text) for key, value in json_object.items() if (text := _value_text(value)) is not None)
+    texts = ((visible(str(key)), _value_text(value)) for key, value in json_object.items())
+    return {key: text for key, text in texts if text is not None}
 
 
 def _leaf_lines(json_object: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -457,7 +454,7 @@ def _value_text(value: object) -> str | None:
     if isinstance(value, float):
         return f"{value:g}" if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return _abridge("; ", (f"{key}: {text}" for key, text in _labelled_texts(value)), len(value))
+        return _abridge("; ", (f"{key}: {text}" for key, text in facts_of(value).items()), len(value))
     if isinstance(value, list | tuple):
         if len(value) > MOST_NUMBERS and all(type(element) in {int, float} for element in value):
             return f"{len(value):,} numbers"

@@ -309,7 +309,7 @@ def _direction_label(row: PairDocument | DivergenceDocument) -> str:
     return ARROW.join((row.from_ or "?", row.to or "?"))
 
 
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     Alternation,
     WORDING.steps,
     WORDING.letters,
@@ -322,4 +322,3 @@ REPORT: MethodReport = MethodReport(
     ratable="texts or records",
     cases=ProfileCases,
 )
-"""Report of alternation."""

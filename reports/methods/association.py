@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 from assay.document import Absent, RatingDocument, Shares
 from assay.explain import listed
@@ -58,7 +58,7 @@ def tables(part: AssociationComponent) -> Iterator[Table | None]:
     """Yield the tables of a component."""
     yield WORDING.sheets["connections"].of(part)
     yield _protected_table(part)
-    yield WORDING.sheets["weat"].of_rows([_Classical.of(row) for row in part.classical.weat])
+    yield WORDING.sheets["weat"].of_rows([*map(_classical_measures, part.classical.weat)])
     yield Table("Also measured", ("Measure", "Value"), tuple(_distance_measures(part)))
     yield coverage_table(part)
 
@@ -85,28 +85,14 @@ def _distance_measures(part: AssociationComponent) -> Iterator[tuple[str, str]]:
             yield f"Distances within their {mass} predictive interval", f"{share * 100:.0f} %"
 
 
-@dataclass(frozen=True)
-class _Classical:
-    """A row of the table of classical measures."""
-
-    groups: str
-    weat: float | Absent
-    p: float | None
-    rnd: float | Absent
-    ect: float | Absent
-    ripa: float | Absent
-    rnsb: float | Absent
-    direct_bias: float | Absent
-
-    @classmethod
-    def of(cls, row: WeatDocument) -> _Classical:
-        """Return the measures of a comparison in the order of the table; each that is missing with its reason."""
-        other_measures = [row.beside.get(name, MeasureDocument()) for name in MEASURES]
-        values_and_reasons = [(row.effect_size_ddof1, row.why)]
-        values_and_reasons += [(measure.value, measure.why) for measure in other_measures]
-        # the fields of `_Classical` are in the order of `MEASURES`
-        weat, *measures = (Absent(reason) if value is None else value for value, reason in values_and_reasons)
-        return cls(" and ".join(row.targets), weat, row.p_one_sided, *measures)
+def _classical_measures(row: WeatDocument) -> SimpleNamespace:
+    """Return the measures of a comparison, by the names in the sheet; each that is missing with its reason."""
+    measures = {"weat": MeasureDocument(row.effect_size_ddof1, row.why)}
+    measures |= {name: row.beside.get(name, MeasureDocument()) for name in MEASURES}
+    values = {
+        name: Absent(measure.why) if measure.value is None else measure.value for name, measure in measures.items()
+    }
+    return SimpleNamespace(groups=" and ".join(row.targets), p=row.p_one_sided, **values)
 
 
 # ---------------------------------------------------------------------------- figures
@@ -196,7 +182,7 @@ def advice(document: RatingDocument, part: AssociationComponent) -> str | None:
 
 DISTANCE = Unit(amount, " in distance")
 
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     Association,
     WORDING.steps,
     WORDING.letters,
@@ -211,4 +197,3 @@ REPORT: MethodReport = MethodReport(
     cases=WordCases,
     advice=advice,
 )
-"""Report of association."""

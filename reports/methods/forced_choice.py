@@ -208,7 +208,7 @@ def _shares_figure(part: ForcedChoiceComponent) -> Picture | None:
 figures = in_order(_curves_figure, _points_figure, _jnds_figure, _shares_figure)
 """Function that makes the figures of a component."""
 
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     ForcedChoice,
     WORDING.steps,
     WORDING.letters,
@@ -222,4 +222,3 @@ REPORT: MethodReport = MethodReport(
     ratable="words",
     cases=WordCases,
 )
-"""Report of forced choice."""

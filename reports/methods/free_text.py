@@ -116,7 +116,7 @@ def title_of(name: str) -> str:
     return TITLES.get(name, name)
 
 
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     FreeText,
     WORDING.steps,
     WORDING.letters,
@@ -137,4 +137,3 @@ REPORT: MethodReport = MethodReport(
     ratable="prompts",
     cases=WrittenCases,
 )
-"""Report of free text."""

@@ -267,7 +267,7 @@ def _thresholds_in_words(threshold_map: ThresholdMap) -> str:
     return words if ratio is None else f"{words} At the chosen threshold, {threshold_map.chosen:g}, it is {ratio:.2f}."
 
 
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     Outcomes,
     WORDING.steps,
     WORDING.letters,
@@ -279,4 +279,3 @@ REPORT: MethodReport = MethodReport(
     counted=lambda _: "People",
     decided=counts_in_words,
 )
-"""Report of outcomes."""

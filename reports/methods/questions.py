@@ -107,7 +107,7 @@ def room(document: RatingDocument, part: QuestionsComponent) -> Room | None:  # 
     return None if document.experiment.get("questions") else Room(None, "most_turns", "questions")
 
 
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     GroupQuestions,
     WORDING.steps,
     WORDING.letters,
@@ -119,4 +119,3 @@ REPORT: MethodReport = MethodReport(
     ratable="questions",
     cases=QuestionCases,
 )
-"""Report of questions."""

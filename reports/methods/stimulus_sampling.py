@@ -114,7 +114,7 @@ def _projection_figure(part: SamplingComponent) -> Picture | None:
     return Scatter(title, "first component", "second component", tuple(points), table, kinds=kinds)
 
 
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     StimulusSampling,
     WORDING.steps,
     WORDING.letters,
@@ -126,4 +126,3 @@ REPORT: MethodReport = MethodReport(
     ratable="texts",
     cases=ProfileCases,
 )
-"""Report of stimulus sampling."""

@@ -137,7 +137,6 @@ ROUND_TRIP = MethodReport(
     number=OFF_BALANCE,
     cases=RoundTripCases,
 )
-"""Report of round-trip."""
 ONE_HOP = MethodReport(
     OneHop,
     letters=Wording.read("one-hop").letters,
@@ -148,4 +147,3 @@ ONE_HOP = MethodReport(
     number=OFF_BALANCE,
     cases=OneHopCases,
 )
-"""Report of one-hop."""
