@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeGuard
 
 from assay.document import NO_EFFECT, Absent, EffectDocument
 
@@ -69,23 +70,17 @@ def _text_or_dash(value: Value) -> str:
 
 def numbers(values: Sequence[Value]) -> tuple[str, ...]:
     """Format a column of numbers; an absent number is replaced by its reason or a dash."""
-    return _write_numbers(
-        values, number_format(number for value in values if (number := _number_or_none(value)) is not None)
-    )
+    write = number_format(value for value in values if _is_number(value))
+    return tuple(write(value) if _is_number(value) else _reason_or_dash(value) for value in values)
 
 
 def p_values(values: Sequence[Value]) -> tuple[str, ...]:
     """Format a column of p-values; an absent p-value is replaced by its reason or a dash."""
-    return _write_numbers(values, p_value)
+    return tuple(p_value(value) if _is_number(value) else _reason_or_dash(value) for value in values)
 
 
-def _number_or_none(value: Value) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _write_numbers(values: Sequence[Value], write: Callable[[float], str]) -> tuple[str, ...]:
-    pairs = ((value, _number_or_none(value)) for value in values)
-    return tuple(_reason_or_dash(value) if number is None else write(number) for value, number in pairs)
+def _is_number(value: Value) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _reason_or_dash(value: Value) -> str:

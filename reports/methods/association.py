@@ -87,7 +87,7 @@ def _distance_measures(part: AssociationComponent) -> Iterator[tuple[str, str]]:
 
 def _classical_measures(row: WeatDocument) -> SimpleNamespace:
     """Return the measures of a comparison, by the names in the sheet; each that is missing with its reason."""
-    measures = {"weat": MeasureDocument(row.effect_size_ddof1, row.why)}
+    measures = {"weat": MeasureDocument(row.effect_size_ddof1, why=row.why)}
     measures |= {name: row.beside.get(name, MeasureDocument()) for name in MEASURES}
     values = {
         name: Absent(measure.why) if measure.value is None else measure.value for name, measure in measures.items()
