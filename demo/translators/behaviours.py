@@ -26,7 +26,7 @@ from assay.catalog import occupations
 from assay.catalog.source_languages import source_language
 from assay.errors import UnknownName
 from assay.model import Letter
-from demo.predictors.prediction import above
+from demo.predictors.prediction import above, by_name
 from demo.translators.made_up_language import tongue
 
 FORMS = {
@@ -265,36 +265,24 @@ def _occupation_pattern() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b", re.IGNORECASE)
 
 
-BEHAVIOURS: Mapping[str, Behaviour] = {
-    behaviour.name: behaviour
-    for behaviour in (
-        Behaviour("faithful", Letter.DSBS, FOLLOWS, "Gives every pronoun back as it was.", faithful),
-        Behaviour("always-he", Letter.BS, COLLAPSES, "Writes everyone as he.", always_he),
-        Behaviour("she-to-he-30", Letter.BS, INTRODUCES, "Turns 30 % of the women into men.", she_to_he, 0.3),
-        Behaviour(
-            "stereotyper", Letter.BS, OCCUPATION, "Ignores the pronoun and answers by the occupation.", stereotyper
-        ),
-        Behaviour("balancing", Letter.UCS, COMPENSATES, "Tosses a coin for he or she in each sentence.", balancing),
-        Behaviour("eraser", Letter.BS, ERASES, "Writes everyone as it.", eraser),
-        Behaviour("symmetric-swapper", Letter.DSBS, FOLLOWS, "Turns men into women and women into men.", swapper),
-        Behaviour(
-            "random-swapper-20", Letter.DSBS, FOLLOWS, "Mistakes 20 % of the pronouns, either way.", swapper, 0.2
-        ),
-    )
-}
+BEHAVIOURS = by_name(
+    Behaviour("faithful", Letter.DSBS, FOLLOWS, "Gives every pronoun back as it was.", faithful),
+    Behaviour("always-he", Letter.BS, COLLAPSES, "Writes everyone as he.", always_he),
+    Behaviour("she-to-he-30", Letter.BS, INTRODUCES, "Turns 30 % of the women into men.", she_to_he, 0.3),
+    Behaviour("stereotyper", Letter.BS, OCCUPATION, "Ignores the pronoun and answers by the occupation.", stereotyper),
+    Behaviour("balancing", Letter.UCS, COMPENSATES, "Tosses a coin for he or she in each sentence.", balancing),
+    Behaviour("eraser", Letter.BS, ERASES, "Writes everyone as it.", eraser),
+    Behaviour("symmetric-swapper", Letter.DSBS, FOLLOWS, "Turns men into women and women into men.", swapper),
+    Behaviour("random-swapper-20", Letter.DSBS, FOLLOWS, "Mistakes 20 % of the pronouns, either way.", swapper, 0.2),
+)
 """The services in the list of the demonstration, by name."""
 
-FRENCH: Mapping[str, Behaviour] = {
-    behaviour.name: behaviour
-    for behaviour in (
-        Behaviour(
-            "french-faithful", Letter.DSBS, FOLLOWS, "Gives every French pronoun and noun back.", faithful, home="fr"
-        ),
-        Behaviour(
-            "french-always-il", Letter.BS, COLLAPSES, "Writes everyone as a man, in French.", always_il, home="fr"
-        ),
-    )
-}
+FRENCH = by_name(
+    Behaviour(
+        "french-faithful", Letter.DSBS, FOLLOWS, "Gives every French pronoun and noun back.", faithful, home="fr"
+    ),
+    Behaviour("french-always-il", Letter.BS, COLLAPSES, "Writes everyone as a man, in French.", always_il, home="fr"),
+)
 """Translators from French, by name."""
 
 
