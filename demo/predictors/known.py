@@ -93,15 +93,18 @@ HELPERS: Mapping[str, Predictor] = by_name(
 """Other services by name: faulty language models, writers, authors, and a ranker that follows the position."""
 
 
+SERVICES: Mapping[str, Predictor] = {**PREDICTORS, **VIEWERS, **SCREENERS, **ANSWERERS, **HELPERS}
+"""All services by name."""
+
+
 @lru_cache(1000)
 def predictor(name: str) -> Predictor:
     """Return a service by its name; names of `FAMILIES` may end in any whole amount: ``"biased-wage-45"``.
 
     Raise `UnknownName` if no service has this name.
     """
-    for services in (PREDICTORS, VIEWERS, SCREENERS, ANSWERERS, HELPERS):
-        if name in services:
-            return services[name]
+    if name in SERVICES:
+        return SERVICES[name]
     match = _NUMBERED.fullmatch(name)
     family = _family_named(match["family"]) if match else None
     if match is None or family is None or int(match["amount"]) > family.most:

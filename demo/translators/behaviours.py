@@ -194,7 +194,7 @@ def balancing(sentence: str, share: float) -> str:  # noqa: ARG001
 
 def eraser(sentence: str, share: float) -> str:  # noqa: ARG001
     """Write "it" for every person."""
-    return rewrite(sentence, lambda _: "it")
+    return without(sentence)
 
 
 def swapper(sentence: str, share: float) -> str:

@@ -8,7 +8,6 @@ Each service has its own state (counts), which is new in every application.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 from assay.model import Letter
 from demo.interfaces.libretranslate import Order, error_response
 from demo.predictors.prediction import by_name
-from demo.translators.behaviours import BEHAVIOURS
+from demo.translators.behaviours import BEHAVIOURS, chance
 
 Treatment = Callable[[Request, Order], Awaitable[Response]]
 """Function that answers an order."""
@@ -80,9 +79,8 @@ def slow(tuning: Tuning) -> Treatment:
     """Return a treatment that answers after a delay of `slow_s` seconds that depends on the texts only."""
 
     async def treat(_: Request, order: Order) -> Response:
-        digest = hashlib.blake2b("/".join(order.texts).encode(), digest_size=4).digest()
         shortest, longest = tuning.slow_s
-        await asyncio.sleep(shortest + (longest - shortest) * int.from_bytes(digest) / 2**32)
+        await asyncio.sleep(shortest + (longest - shortest) * chance("slow", "/".join(order.texts)))
         return order.response(translate_faithfully(order))
 
     return treat
