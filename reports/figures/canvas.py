@@ -8,9 +8,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
+from rich.cells import cell_len
+
 from assay.model import Letter
 from reports.markup import Content, Markup, coordinate, tag
-from reports.plain import width
 from reports.view import Table
 
 WIDTH = 360
@@ -100,11 +101,11 @@ def stroke(class_: str, *points: tuple[float, float]) -> Markup:
 
 def clip(name: str, columns: int) -> str:
     """Shorten a name to a width of `columns` characters."""
-    if width(name) <= columns:
+    if cell_len(name) <= columns:
         return name
     prefix = ""
     for char in name:
-        if width(prefix + char) > columns - 1:  # one is for the ellipsis
+        if cell_len(prefix + char) > columns - 1:  # one is for the ellipsis
             break
         prefix += char
     return f"{prefix}…"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from rich.cells import cell_len as width
 
 from assay.document import ReasonDocument
 from assay.model import Letter
 from reports import tables
 from reports.methods import report_of
-from reports.plain import visible, width
+from reports.plain import visible
 from reports.reading import _reason_view, facts_of
 from tests.support.reports import read
 

@@ -7,6 +7,7 @@ from itertools import combinations
 from xml.etree import ElementTree as ET
 
 import pytest
+from rich.cells import cell_len as width
 
 from assay.experiment import run
 from assay.methods import Alternation, Association, ForcedChoice, StereotypeScore
@@ -15,7 +16,6 @@ from assay.model import Failure, Reply, Write
 from reports import figures
 from reports.figures.canvas import WIDTH
 from reports.formats import FORMATS
-from reports.plain import width
 from reports.view import BALANCED
 from tests.support.reports import document_of, read, render
 from tests.support.simulated.choosers import choice_service, observer_service
