@@ -10,7 +10,7 @@ from assay.explain import listed
 from reports import tables
 from reports.plain import visible
 from reports.reading import Component, RatingView, ReplyDocument, facts_of
-from reports.view import ReasonView, Table, Withdrawal
+from reports.view import ReasonView, Table
 
 VERIFY = (
     "The rating follows from the recorded questions and answers alone, and anyone who holds them can check it.",
@@ -56,17 +56,13 @@ def answer_sentence(reply: ReplyDocument) -> str:
 def warning(rating: RatingView) -> str | None:
     """Return the warning that a rating was withdrawn or has expired, or ``None``."""
     if rating.withdrawal is not None:
-        return _withdrawal_sentence(rating.withdrawal)
+        date_phrase = f" on {day(rating.withdrawal.at)}" if rating.withdrawal.at else ""
+        reason = f" Reason: {rating.withdrawal.reason}" if rating.withdrawal.reason else ""
+        return f"This rating was withdrawn{date_phrase}. Do not rely on it.{reason}"
     if rating.circumstances.expired:
         date_phrase = f" on {day(rating.document.expires_at)}" if rating.document.expires_at else ""
         return f"This rating expired{date_phrase}. It says how the service was then."
     return None
-
-
-def _withdrawal_sentence(withdrawal: Withdrawal) -> str:
-    date_phrase = f" on {day(withdrawal.at)}" if withdrawal.at else ""
-    reason = f" Reason: {withdrawal.reason}" if withdrawal.reason else ""
-    return f"This rating was withdrawn{date_phrase}. Do not rely on it.{reason}"
 
 
 def commands(rating: RatingView) -> list[str]:

@@ -235,19 +235,19 @@ def looks(component: Component) -> Table:
 def sensitivity(component: Component) -> Table:
     """Return a table of the probabilities of the letters under other tolerances."""
     rows = []
-    for delta in sorted(component.sensitivity, key=_tolerance_key):
+    for delta in sorted(component.sensitivity, key=lambda text: (tolerance_of(text), text)):
         verdict = component.sensitivity[delta]
         rows.append((delta, *map(decimal, verdict.shares()), verdict.letter.value if verdict.letter else NOT_MEASURED))
     columns = ("Tolerance", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest")
     return Table("If another tolerance had been declared", columns, tuple(rows))
 
 
-def _tolerance_key(tolerance: str) -> tuple[float, str]:
-    """Return the sort key of a tolerance; texts that are not numbers come last."""
+def tolerance_of(text: str) -> float:
+    """Return the tolerance that a text names; infinity for a text that is no number."""
     try:
-        return float(tolerance), tolerance
+        return float(text)
     except ValueError:
-        return math.inf, tolerance
+        return math.inf
 
 
 def replies(component: Component) -> Table:

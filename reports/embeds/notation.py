@@ -36,9 +36,6 @@ class _Dumper(yaml.SafeDumper):
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
         super().increase_indent(flow)
 
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
-        return True
-
     def represent_quoted(self, text: str) -> yaml.ScalarNode:
         return self.represent_scalar(_STRING_TAG, _HALF_PAIR.sub("\ufffd", text), style='"')
 

@@ -105,14 +105,11 @@ def _choice_measures(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
     ):
         if correlation.r is not None and correlation.p is not None and correlation.n is not None:
             ends = "" if correlation.low is None else f" ({correlation.low:.2f} to {correlation.high:.2f})"
-            yield title, f"r = {correlation.r:.2f}{ends}, {correlation.n:.0f} words, p {_write_p(correlation.p)}"
+            p_text = cells.p_value(correlation.p)
+            equals_sign = "" if p_text.startswith("<") else "= "
+            yield title, f"r = {correlation.r:.2f}{ends}, {correlation.n:.0f} words, p {equals_sign}{p_text}"
     if (line := cells.interval(part.slope)) is not None:
         yield "Slope of PSE on declared share", line
-
-
-def _write_p(p: float) -> str:
-    text = cells.p_value(p)
-    return text if text.startswith("<") else f"= {text}"
 
 
 # ---------------------------------------------------------------------------- figures
