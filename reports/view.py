@@ -124,40 +124,32 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class Series:
-    """A curve over the common horizontal axis of `Lines`, and the points to which it was fitted, if known."""
+class Curve:
+    """A curve through points, with its interval and the points to which it was fitted, if they are known."""
 
     label: str
+    x: tuple[float, ...]
     y: tuple[float, ...]
     kind_index: int = 0
     """Number of the curve's kind; curves of a kind share a colour."""
     dashed: bool = False
     """Whether the curve is dashed, because the other curves are compared with it."""
     points: tuple[tuple[float, float], ...] = ()
+    low: tuple[float, ...] = ()
+    """Lower end of the interval at each `x`; empty without an interval."""
+    high: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Curves over one axis; `up` names the vertical axis, and `top` is its end, if it is fixed."""
+    """Curves through points of the same `x`; `up` names the vertical axis, and `top` is its end, if it is fixed."""
 
     title: str
     axis: str
-    x: tuple[float, ...]
-    series: tuple[Series, ...]
+    curves: tuple[Curve, ...]
     table: Table
     up: str
     top: float | None = None
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A curve of a panel: its name and its points; `low` and `high` are the ends of its interval at each of them."""
-
-    label: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    low: tuple[float, ...] = ()
-    high: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -197,9 +197,9 @@ def caption(chart: Picture) -> str:
             return f"Above each line {kinds[0]}, below it {kinds[1]}." if len(kinds) > 1 else f"A mark is {kinds[0]}."
         case Lines():
             text = "The legend names the number on each curve."
-            if any(series.points for series in chart.series):
+            if any(curve.points for curve in chart.curves):
                 text += " Dots are the answers that a curve was fitted to."
-            if any(series.dashed for series in chart.series):
+            if any(curve.dashed for curve in chart.curves):
                 text += " Compare the dashed curves with the solid ones."
             return text
         case Panels():

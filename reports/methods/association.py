@@ -18,7 +18,7 @@ from reports.methods.material import coverage_table, title_of_words
 from reports.plain import visible
 from reports.sheets import MOST_ROWS, Wording, evenly, shown_suffix
 from reports.units import Unit, amount
-from reports.view import Dots, Forest, Lines, Mark, Picture, Series, Strip, Table
+from reports.view import Curve, Dots, Forest, Lines, Mark, Picture, Strip, Table
 
 WORDING = Wording.read("association")
 
@@ -120,20 +120,19 @@ def _words_figure(part: AssociationComponent) -> Picture | None:
 
 def _densities_figure(part: AssociationComponent) -> Picture | None:
     grid, index_of_connection = part.predictive.grid, {"associated": 0, "different": 1}
-    series: list[Series] = []
+    curves: list[Curve] = []
     for row in part.predictive.connections:
         if (kind_index := index_of_connection.get(row.connection or "")) is None:
             continue
         for name, densities in (("observed", row.observed), ("predicted", row.predicted)):
             if len(densities) == len(grid):
                 label = f"{(OWN, OTHERS)[kind_index]}, {name}"
-                series.append(Series(label, densities, kind_index, dashed=name == "predicted"))
-    if len(grid) < 2 or not series:
+                curves.append(Curve(label, grid, densities, kind_index, dashed=name == "predicted"))
+    if len(grid) < 2 or not curves:
         return None
     title = "Densities of the distances: observed, and predicted (dashed)"
-    return Lines(
-        title, "cosine distance", grid, tuple(series), charts.curve_table(title, "Density at", grid, series), "density"
-    )
+    table = charts.curve_table(title, "Density at", curves)
+    return Lines(title, "cosine distance", tuple(curves), table, "density")
 
 
 def _distances_figure(part: AssociationComponent) -> Picture | None:

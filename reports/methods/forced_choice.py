@@ -15,7 +15,7 @@ from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import coverage_table, sides, title_of_words
 from reports.sheets import MOST_ROWS, Wording, shown_suffix
 from reports.units import HUNDREDTHS, of_hundred
-from reports.view import Lines, Picture, Point, Scatter, Series, Span, Table
+from reports.view import Curve, Lines, Picture, Point, Scatter, Span, Table
 
 WORDING = Wording.read("forced-choice")
 
@@ -118,23 +118,23 @@ def _curves_figure(part: ForcedChoiceComponent) -> Picture | None:
     rows, levels = _evenly_ranked_words(part.words), part.levels
     if any(row.trials for row in rows):
         levels = tuple(step / 50 for step in range(51))  # words have levels of their own: evaluate fits from 0 to 1
-    series = tuple(curve for row in rows if (curve := _word_curve(row, levels)) is not None)
-    if len(levels) < 2 or not series:
+    curves = tuple(curve for row in rows if (curve := _word_curve(row, levels)) is not None)
+    if len(levels) < 2 or not curves:
         return None
     side, other_side = sides(part)
     title = f"Psychometric curves: how often “{other_side}” is chosen"
-    table = charts.curve_table(title, "Word", levels, series)
+    table = charts.curve_table(title, "Word", curves)
     axis = f"share of {other_side} in the mixture with {side}"
-    return Lines(title, axis, levels, series, table, f"share that chose {other_side}", top=1.0)
+    return Lines(title, axis, curves, table, f"share that chose {other_side}", top=1.0)
 
 
-def _word_curve(row: WordDocument, levels: tuple[float, ...]) -> Series | None:
+def _word_curve(row: WordDocument, levels: tuple[float, ...]) -> Curve | None:
     is_control = row.role == "control"
     if row.curve and len(row.curve) == len(levels):
-        return Series(_name(row), row.curve, int(is_control), dashed=is_control)
-    curve = _fitted_curve(row, levels)
+        return Curve(_name(row), levels, row.curve, int(is_control), dashed=is_control)
+    shares = _fitted_curve(row, levels)
     points = tuple((level, chosen_second / trials) for level, chosen_second, trials in row.trials if trials > 0)
-    return None if curve is None else Series(_name(row), curve, int(is_control), dashed=is_control, points=points)
+    return None if shares is None else Curve(_name(row), levels, shares, int(is_control), is_control, points)
 
 
 def _fitted_curve(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, ...] | None:

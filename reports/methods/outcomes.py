@@ -249,8 +249,8 @@ def _gap_curve(name: str, rows: Sequence[ThresholdDocument], field: str) -> Curv
         name,
         tuple(threshold for threshold, _ in spans),
         tuple(span.estimate for _, span in spans),
-        tuple(span.estimate if span.low is None else span.low for _, span in spans),
-        tuple(min(1.0, span.estimate if span.high is None else span.high) for _, span in spans),  # the axis ends at 1
+        low=tuple(span.estimate if span.low is None else span.low for _, span in spans),
+        high=tuple(min(1.0, span.estimate if span.high is None else span.high) for _, span in spans),  # the axis's end
     )
 
 
