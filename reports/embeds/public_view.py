@@ -12,11 +12,13 @@ from enum import StrEnum
 from functools import cached_property
 from urllib.parse import quote
 
-from assay.document import Json, RatingDocument
+from assay.document import Json, RatingDocument, read_rating
 from assay.explain import TOO_FEW, TOO_FEW_CODE, letter_words, request_in_words
+from assay.methods import rating_of
 from assay.model import MODEL_SETTINGS, Letter
+from reports.because import because
+from reports.methods import report_of
 from reports.plain import visible
-from reports.reading import RatingView, read
 
 
 class State(StrEnum):
@@ -55,19 +57,16 @@ class PublicView:
     """Time (ISO 8601) since when the service answers otherwise than it was rated; ``None`` if no watch noticed that."""
 
     @cached_property
-    def view(self) -> RatingView:
-        """The parsed document with its texts for reports; empty if there is no rating."""
-        return read(self.document or {})
-
-    @property
     def rating(self) -> RatingDocument:
-        """The parsed document; empty if there is no rating."""
-        return self.view.document
+        """The parsed document without the method's own fields; empty if there is no rating."""
+        return read_rating(self.document or {}, text=visible)
 
-    @property
+    @cached_property
     def sentence(self) -> str | None:
         """Sentence that explains the rating's letter; ``None`` if nothing was measured."""
-        return None if self.view.because is None else self.view.because.sentence
+        document = self.document or {}
+        explanation = because(rating_of(document), report_of(document))
+        return None if explanation is None else visible(explanation.sentence)
 
     # ------------------------------------------------------------------------ result
     @property
@@ -96,7 +95,7 @@ class PublicView:
     @property
     def meaning(self) -> str:
         """Sentence on what the letter means for the service, or that there is no valid letter."""
-        meanings = self.view.report.letters
+        meanings = report_of(self.document or {}).letters
         return letter_words(self.letter, self.declared, self.rating.reason_codes, meanings).meaning
 
     @property
@@ -130,7 +129,7 @@ class PublicView:
     @property
     def target(self) -> str:
         """Name of the service."""
-        return self.view.target
+        return self.rating.target.name or self.rating.target.url or "unnamed service"
 
     @property
     def model(self) -> str | None:
