@@ -20,6 +20,8 @@ def visible(text: str) -> str:
     Marks that honest Arabic, Hebrew or Persian needs (LRM, RLM, ZWNJ, ZWJ) stay. Blanks and line
     ends become single spaces, so that a name cannot break a table or a heading.
     """
+    if text.isprintable() and "  " not in text:
+        return text.strip()  # a printable text has no invisible characters and no line ends
     return escape_hidden(_BLANK.sub(" ", text)).strip()
 
 
