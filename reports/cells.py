@@ -84,7 +84,6 @@ def _is_number(value: Value) -> TypeGuard[float]:
 
 
 def _reason_or_dash(value: Value) -> str:
-    """Return the reason why a number is absent, or a dash if it is not known."""
     return (value.why if isinstance(value, Absent | EffectDocument) else None) or ABSENT
 
 

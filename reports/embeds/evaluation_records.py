@@ -79,7 +79,6 @@ def _model_card(view: PublicView) -> JsonObject:
 
 
 def _declarations(view: PublicView) -> JsonObject:
-    """Return the CycloneDX declarations: the assessor, the claim, and the address of the recorded answers."""
     facts = view.known_facts
     answers_link = [{"name": "Recorded answers", "contents": {"url": view.address("export.jsonl")}}]
     evidence = {"bom-ref": EVIDENCE, "propertyName": "assay:evidence", "data": answers_link}

@@ -121,7 +121,6 @@ def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
 
 
 def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[str]:
-    """Yield sentences on the records' outcomes and error rates by group, and on their relation to the letter."""
     table = part.outcomes
     if table.why is not None:
         yield f"There are no outcomes by {table.by}: {table.why}."
@@ -169,7 +168,6 @@ def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> 
 
 
 def _extreme_groups_in_words(part: AlternationComponent) -> Iterator[str]:
-    """Yield sentences that name groups whose average is below, or above, that of each other group."""
     higher_and_lower: set[tuple[str | None, str | None]] = set()
     for pair in part.pairs:
         if (pair.effect.low or 0.0) > 0:
@@ -185,7 +183,6 @@ def _extreme_groups_in_words(part: AlternationComponent) -> Iterator[str]:
 
 
 def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
-    """Yield a sentence on the lowest impact ratio of decisions with the label, its two shares and its interval."""
     rates = {row.value: row.rate for row in part.disparate_impact.rates}
     ratios = [row for row in part.disparate_impact.ratios if row.ratio.estimate is not None]
     lowest = min(ratios, key=lambda row: row.ratio.estimate or 0.0, default=None)

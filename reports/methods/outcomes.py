@@ -255,7 +255,6 @@ def _gap_curve(name: str, rows: Sequence[ThresholdDocument], field: str) -> Curv
 
 
 def _thresholds_in_words(threshold_map: ThresholdMap) -> str:
-    """Describe the threshold map: number of thresholds, where the impact ratio is below .8, the chosen threshold."""
     ratios = [(row.threshold, row.ratio.estimate) for row in threshold_map.thresholds if row.ratio.estimate is not None]
     low_thresholds = [threshold for threshold, ratio in ratios if threshold is not None and ratio < FOUR_FIFTHS]
     lowest = f", the lowest of them {min(low_thresholds):.6g}" if low_thresholds else ""
