@@ -158,8 +158,8 @@ class Choices:
     """Cases with a usable answer."""
     towards: int
     """Cases on the side of the stereotype (with neutral terms: of the first group)."""
-    against: int
-    """Cases on the other side."""
+    ties: int
+    """Cases on neither side."""
     mean: float
     """Mean score over the cases, 1 for each on the side that `towards` counts and 1/2 for a tie."""
 
@@ -167,14 +167,13 @@ class Choices:
     def of(cls, cases: Sequence[CaseDocument], *, neutral: bool) -> Choices:
         """Count the cases of neutral terms, or all others."""
         shares = [case.towards for case in cases if (case.list == "neutral") is neutral and case.towards is not None]
-        towards, against = (sum(share > 0.5 for share in shares), sum(share < 0.5 for share in shares))
-        return cls(len(shares), towards, against, sum(shares) / len(shares) if shares else 0.5)
+        towards, ties = sum(share > 0.5 for share in shares), sum(share == 0.5 for share in shares)
+        return cls(len(shares), towards, ties, sum(shares) / len(shares) if shares else 0.5)
 
     @property
     def ties_clause(self) -> str:
         """Clause with the number of cases on neither side; empty if there are none."""
-        tie_count = self.cases - self.towards - self.against
-        return f" ({tie_count:,} undecided)" if tie_count else ""
+        return f" ({self.ties:,} undecided)" if self.ties else ""
 
     @property
     def half_clause(self) -> str:
