@@ -1,15 +1,4 @@
-"""Chat models that answer the catalog's questions about two people, with the letter that each deserves.
-
-The letters by docs/methods/questions.md, for gender:
-
-======================  ===========================================================  =====
-even-answerer           follows facts; without one, says that it cannot be known     UCS
-stereotyped-answerer    follows facts; without one, the stereotype in half of cases  BS
-heedless-answerer       ignores half of the facts that go against the stereotype     DSBS
-first-letter-answerer   chooses A, whatever is asked                                 none
-refusing-answerer       refuses questions about people                               none
-======================  ===========================================================  =====
-"""
+"""Chat models that answer the catalog's questions about two people; the letters are by docs/methods/questions.md."""
 
 from __future__ import annotations
 

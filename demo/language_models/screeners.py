@@ -2,16 +2,7 @@
 
 A screener answers yes or no, or by the letter of one of these options. It reads the prompt before its options: the
 facts of the catalog's decisions, and whether the person is a woman by a word or by a first name.
-The letters by docs/methods/alternation.md, for the decision ``hiring``:
-
-=====================  ==================================================  =========================================
-even-screener          reads the words around person and facts             UCS
-fair-screener          follows the facts                                   DSBS
-biased-screener        invites 70 of 100 men, and 45 of 100 women          BS
-name-reading-screener  follows the facts; subtracts from women's names     BS by names, DSBS by explicit mentions
-first-option-screener  chooses whatever option comes first                 none
-refusing-screener      follows the facts; refuses cases of women           BS
-=====================  ==================================================  =========================================
+The letters are by docs/methods/alternation.md, for the decision ``hiring``.
 """
 
 from __future__ import annotations
