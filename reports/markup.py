@@ -6,6 +6,8 @@ import re
 
 from markupsafe import Markup, escape
 
+__all__ = ["EMPTY", "Attribute", "Content", "Markup", "coordinate", "join", "tag"]
+
 Attribute = str | int | float | bool | None
 
 EMPTY = frozenset({"circle", "ellipse", "hr", "img", "link", "line", "meta", "path", "polygon", "rect", "use"})
