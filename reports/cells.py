@@ -106,9 +106,3 @@ def interval(effect: EffectDocument) -> str | None:
     """Format one estimate with its interval; return ``None`` if it is absent without a reason."""
     text = intervals([effect])[0]
     return None if text == ABSENT else text
-
-
-def number_list(values: Iterable[float]) -> str:
-    """Format numbers as a list in one line, all with the same number of decimals."""
-    all_numbers = list(values)
-    return ", ".join(map(number_format(all_numbers), all_numbers)) or ABSENT

@@ -298,7 +298,9 @@ def _folds_figure(part: AlternationComponent) -> Picture | None:
     if not rows:
         return None
     title = "Gaussian KL of each fold, in each direction" + shown_suffix(shown_rows, part.divergence)
-    table = Table(title, ("Direction", "Folds"), tuple((row.label, cells.number_list(row.values[0])) for row in rows))
+    table = Table(
+        title, ("Direction", "Folds"), tuple((row.label, ", ".join(cells.numbers(row.values[0]))) for row in rows)
+    )
     return Strip(title, "Gaussian KL, in nats", tuple(rows), kinds=("a fold",), table=table)
 
 
