@@ -190,18 +190,14 @@ def fit(widths: Sequence[int], columns: int) -> list[int]:
 def wrap(text: str, columns: int) -> Iterator[str]:
     """Break a text at blanks into lines of at most `columns`; a longer word is cut into pieces."""
     line = ""
-    for piece in _word_pieces(text, columns):
+    pieces = (piece for word in _WORD.findall(text) for piece in chop_cells(word, columns) if piece)
+    for piece in pieces:
         if line and cell_len(line) + 1 + cell_len(piece) > columns:
             yield line
             line = piece
         else:
             line = f"{line} {piece}" if line else piece
     yield line
-
-
-def _word_pieces(text: str, columns: int) -> Iterator[str]:
-    for word in _WORD.findall(text):
-        yield from filter(None, chop_cells(word, columns))
 
 
 def _row_lines(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:

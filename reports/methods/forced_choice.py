@@ -23,11 +23,6 @@ CURVES = 6
 """Maximum number of curves of concepts in a figure; the curve of one control word is added."""
 
 
-def counted_noun(part: ForcedChoiceComponent) -> str:
-    """Return the plural noun for the items that a component counts: words of an embedder, answers of an observer."""
-    return "Answers" if part.dimensions is None else "Words"
-
-
 def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[str]:
     """Yield sentences on the position of words between the two sides, and on the tested material."""
     side, other_side = sides(part)
@@ -52,11 +47,6 @@ def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[
 def _mixture(level: float) -> str:
     """Format a PSE as a share of the mixture of cues; a PSE can be below 0 or above 1."""
     return "more than all" if level > 1 else "less than none" if level < 0 else f"an estimated {100 * level:.0f} %"
-
-
-def room(document: RatingDocument, part: ForcedChoiceComponent) -> Room | None:  # noqa: ARG001
-    """Return room for 0 further questions: all words were asked about, and only more words make effects certain."""
-    return Room(0, "", "trials" if document.experiment.get("trials") else "words")
 
 
 def tables(part: ForcedChoiceComponent) -> Iterator[Table | None]:
@@ -212,9 +202,10 @@ REPORT = MethodReport(
     in_words,
     tables,
     figures,
-    room,
+    # all words were asked about, and only more words make effects certain
+    lambda document, _part: Room(0, "", "trials" if document.experiment.get("trials") else "words"),
     title_of_words,
-    counted_noun,
+    lambda part: "Answers" if part.dimensions is None else "Words",  # answers of an observer, words of an embedder
     unit=of_hundred,
     ratable="words",
     cases=WordCases,

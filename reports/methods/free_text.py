@@ -111,11 +111,6 @@ def _judge_table(part: FreeTextComponent) -> Table | None:
     return Table("The judge", ("Judge", "Number"), rows)
 
 
-def title_of(name: str) -> str:
-    """Return the title of a component for people by its name."""
-    return TITLES.get(name, name)
-
-
 REPORT = MethodReport(
     FreeText,
     WORDING.steps,
@@ -131,7 +126,7 @@ REPORT = MethodReport(
     ),
     figures,
     partial(profiles_room, field="most_prompts"),
-    title_of,
+    lambda name: TITLES.get(name, name),
     lambda _: "Texts",
     _unit,
     ratable="prompts",

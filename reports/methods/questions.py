@@ -102,11 +102,6 @@ def _letters_table(part: QuestionsComponent) -> Table | None:
     return Table("Positions: share of each letter", ("Letter", "Share"), rows) if rows else None
 
 
-def room(document: RatingDocument, part: QuestionsComponent) -> Room | None:  # noqa: ARG001
-    """Return that only `most_turns` limits further questions; ``None`` if the requester supplied the questions."""
-    return None if document.experiment.get("questions") else Room(None, "most_turns", "questions")
-
-
 REPORT = MethodReport(
     GroupQuestions,
     WORDING.steps,
@@ -114,7 +109,8 @@ REPORT = MethodReport(
     in_words,
     tables,
     figures,
-    room,
+    # only `most_turns` limits further questions, unless the requester supplied the questions
+    lambda document, _part: None if document.experiment.get("questions") else Room(None, "most_turns", "questions"),
     unit=of_hundred,
     ratable="questions",
     cases=QuestionCases,
