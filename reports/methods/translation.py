@@ -36,7 +36,7 @@ INDIVIDUAL_SENTENCE = "From one occupation to another, how often a value is kept
 
 
 def in_words(document: RatingDocument, part: ComponentDocument, *, one_hop: bool) -> Iterator[str]:
-    """Yield sentences on the values that came back, by the value sent or (one hop) the occupation, and on the material."""
+    """Yield sentences on the returned values, by the value sent or (one hop) the occupation, and on the material."""
     verb, subject_template, route_template = "came back with", "sentences with “{}”", "through {} and back"
     if one_hop:
         verb, subject_template, route_template = "got", "sentences about {}", "into {}"
