@@ -47,7 +47,6 @@ from reports.view import (
     Table,
     Verdict,
     Withdrawal,
-    effect_titles,
     letter_probabilities,
     residuals_last,
 )
@@ -283,7 +282,8 @@ class Component:
     @cached_property
     def effects(self) -> tuple[Effect, ...]:
         """The effects, those of the two steps first."""
-        titles, part = effect_titles(self.report.steps), self.part
+        part, (step_1, step_2) = self.part, self.report.steps
+        titles = {"step_1": f"Step 1: {step_1}", "step_2": f"Step 2: {step_2}", "content": "Answering by content"}
         names = dict.fromkeys([*(name for name in titles if name in part.effects), *part.effects])
         return tuple(
             _effect(name, titles.get(name, name), part.effects[name] or NO_EFFECT, part.tolerances.get(name))

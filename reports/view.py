@@ -21,11 +21,6 @@ BALANCED: Steps = ("balanced input", "one-sided input")
 """Default names of the input in the two steps, for a method without its own names."""
 
 
-def effect_titles(steps: Steps) -> Mapping[str, str]:
-    """Return titles of the effects of a two-step method by name; effects with other names have no title."""
-    return {"step_1": f"Step 1: {steps[0]}", "step_2": f"Step 2: {steps[1]}", "content": "Answering by content"}
-
-
 NOT_MEASURED = "not measured"
 """Text that replaces a number that does not exist."""
 
