@@ -20,7 +20,6 @@ Steps = tuple[str, str]
 BALANCED: Steps = ("balanced input", "one-sided input")
 """Default names of the input in the two steps, for a method without its own names."""
 
-
 NOT_MEASURED = "not measured"
 """Text that replaces a number that does not exist."""
 
