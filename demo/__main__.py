@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from demo.predictors.known import HELPERS, PREDICTORS, VIEWERS
 from demo.server import DemoServer
 from demo.translators.behaviours import BEHAVIOURS
-from demo.translators.faulty_services import ILLS
+from demo.translators.faulty_services import ILLS, Ill
 
 
 def main() -> None:
@@ -25,12 +25,10 @@ def main() -> None:
 
 
 def _start_lines(server: DemoServer) -> Iterator[str]:
-    for behaviour in BEHAVIOURS.values():
-        yield f"{server.url(behaviour.name):45}  {behaviour.letter or '-':12}  {behaviour.summary}"
-    for faulty in ILLS.values():
-        yield f"{server.url(faulty.name):45}  {faulty.letter or faulty.end:12}  {faulty.summary}"
-    for service in (*PREDICTORS.values(), *VIEWERS.values(), *HELPERS.values()):
-        yield f"{server.url(service.name):45}  {service.letter or '-':12}  {service.summary}"
+    for services in (BEHAVIOURS, ILLS, PREDICTORS, VIEWERS, HELPERS):
+        for service in services.values():
+            outcome = service.letter or (service.end if isinstance(service, Ill) else "-")
+            yield f"{server.url(service.name):45}  {outcome:12}  {service.summary}"
 
 
 if __name__ == "__main__":

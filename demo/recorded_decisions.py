@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.experiment import generator
+from demo.predictors.prediction import by_name
 
 SEED = 34
 
@@ -56,33 +57,30 @@ class RecordedDecisions:
         return text.getvalue().encode()
 
 
-FILES: Mapping[str, RecordedDecisions] = {
-    file.name: file
-    for file in (
-        RecordedDecisions("even-recruiter", "hires suitable women and men alike", "UCS", "outcomes-even"),
-        RecordedDecisions(
-            "faithful-recruiter",
-            "hires suitable people alike, and fewer women prove suitable",
-            "DSBS",
-            "outcomes-differ",
-            suitable=(0.3, 0.6),
-        ),
-        RecordedDecisions(
-            "biased-recruiter",
-            "hires suitable women less often than suitable men",
-            "BS",
-            "unequal-among-alike",
-            hired=(0.5, 0.7),
-        ),
-        RecordedDecisions(
-            "unproven-recruiter",
-            "nobody recorded who proved suitable, so that there are tables and no letter",
-            None,
-            "only-outcomes-known",
-            hired=(0.5, 0.7),
-            truth=False,
-        ),
-        RecordedDecisions("small-recruiter", "50 people are too few for a letter", None, "too-few-to-judge", people=50),
-    )
-}
+FILES = by_name(
+    RecordedDecisions("even-recruiter", "hires suitable women and men alike", "UCS", "outcomes-even"),
+    RecordedDecisions(
+        "faithful-recruiter",
+        "hires suitable people alike, and fewer women prove suitable",
+        "DSBS",
+        "outcomes-differ",
+        suitable=(0.3, 0.6),
+    ),
+    RecordedDecisions(
+        "biased-recruiter",
+        "hires suitable women less often than suitable men",
+        "BS",
+        "unequal-among-alike",
+        hired=(0.5, 0.7),
+    ),
+    RecordedDecisions(
+        "unproven-recruiter",
+        "nobody recorded who proved suitable, so that there are tables and no letter",
+        None,
+        "only-outcomes-known",
+        hired=(0.5, 0.7),
+        truth=False,
+    ),
+    RecordedDecisions("small-recruiter", "50 people are too few for a letter", None, "too-few-to-judge", people=50),
+)
 """Files by name."""

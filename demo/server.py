@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -18,17 +19,16 @@ from starlette.routing import Route
 from assay.errors import UnknownName
 from demo.interfaces.libretranslate import BadOrder, Order, error_response, language_list, read_json, read_order
 from demo.interfaces.predictors import INTERFACES, Interface
-from demo.language_models.answerers import ANSWERERS
-from demo.language_models.screeners import SCREENERS
-from demo.predictors.known import HELPERS, PREDICTORS, VIEWERS, predictor
-from demo.predictors.prediction import Predictor
-from demo.translators.behaviours import BEHAVIOURS, FRENCH, Behaviour, behaviour
+from demo.predictors.known import SERVICES, predictor
+from demo.predictors.prediction import Predictor, by_name
+from demo.translators.behaviours import BEHAVIOURS, FRENCH, behaviour
 from demo.translators.faulty_services import ILLS, Treatment, Tuning
 
 HOST = "127.0.0.1"
 THREAD = "demo-services"
 START_S, STOP_S = 60.0, 5.0
 """Seconds that the server may take to start and to stop."""
+POLL_S = 0.01
 
 _LOGGERS = (logging.getLogger("uvicorn.error"), logging.getLogger("uvicorn.access"))
 
@@ -42,11 +42,10 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
 
     A translator has ``POST /<name>/translate`` and ``GET /<name>/languages``. Its name is in `BEHAVIOURS`,
     where any percentage may replace the one at the end of a name, or in `ILLS`. Other services are those of
-    `PREDICTORS`, `VIEWERS`, `SCREENERS`, `ANSWERERS` and `HELPERS`, where any amount may follow the name of a family;
-    their protocols are in `demo.interfaces.predictors`.
+    `demo.predictors.known`, where any amount may follow the name of a family; their protocols are in
+    `demo.interfaces.predictors`.
     """
-    real_predictors = {service.name: service for service in real}
-    predictors = {**PREDICTORS, **VIEWERS, **SCREENERS, **ANSWERERS, **HELPERS, **real_predictors}
+    predictors = {**SERVICES, **by_name(*real)}
     treatments = {name: faulty_service.make(tuning or Tuning()) for name, faulty_service in ILLS.items()}
 
     async def translate(request: Request) -> Response:
@@ -78,19 +77,9 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
 
 
 class DemoServer:
-    """Runs the demo services on a port of 127.0.0.1 for as long as the ``with`` block lasts.
+    """Runs the demo services on a port of 127.0.0.1 for as long as the ``with`` block lasts; port 0 is a free one.
 
-    Parameters
-    ----------
-    port : int
-        Port to listen on; 0 takes a free one.
-
-    Raises
-    ------
-    OSError
-        On entry, if the port is taken.
-    DemoDidNotStart
-        On entry, if the server does not start.
+    Entry raises `OSError` if the port is taken, and `DemoDidNotStart` if the server does not start.
     """
 
     def __init__(self, port: int = 0, tuning: Tuning | None = None, real: Sequence[Predictor] = ()) -> None:
@@ -98,7 +87,7 @@ class DemoServer:
 
     def __enter__(self) -> Self:
         self._socket = socket.create_server((HOST, self._port))
-        self._server = _Server(
+        self._server = uvicorn.Server(
             uvicorn.Config(
                 create_demo(self._tuning, self._real),
                 lifespan="off",
@@ -114,9 +103,12 @@ class DemoServer:
         for logger in _LOGGERS:
             logger.addFilter(_is_from_other_thread)
         self._thread.start()
-        if not self._server.has_started.wait(START_S):
-            self.__exit__(None, None, None)
-            raise DemoDidNotStart(f"the demo services did not start within {START_S} s")
+        deadline = time.monotonic() + START_S
+        while not self._server.started:
+            if time.monotonic() > deadline:
+                self.__exit__(None, None, None)
+                raise DemoDidNotStart(f"the demo services did not start within {START_S} s")
+            time.sleep(POLL_S)
         return self
 
     def __exit__(
@@ -138,29 +130,16 @@ class DemoServer:
         return f"{self.base}/{name}"
 
 
-class _Server(uvicorn.Server):
-    """Server with an event that is set when the server has started."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.has_started = threading.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then set the event."""
-        await super().startup(sockets)
-        self.has_started.set()
-
-
 def _is_from_other_thread(record: logging.LogRecord) -> bool:
     """Return whether a log record comes from another thread than the demo's, whose errors are deliberate."""
     return record.threadName != THREAD
 
 
 def _treatment_named(name: str, treatments: Mapping[str, Treatment]) -> Treatment:
-    return treatments[name] if name in treatments else _treatment_by(behaviour(name))
+    if name in treatments:
+        return treatments[name]
+    service = behaviour(name)
 
-
-def _treatment_by(service: Behaviour) -> Treatment:
     async def treat(_: Request, order: Order) -> Response:
         return order.response([service.translate(text, order.source, order.target) for text in order.texts])
 
@@ -168,8 +147,6 @@ def _treatment_by(service: Behaviour) -> Treatment:
 
 
 def _endpoint_of(interface: Interface, predictors: Mapping[str, Predictor]) -> Callable[[Request], Awaitable[Response]]:
-    """Make the endpoint of an interface for the services that predict."""
-
     async def answer(request: Request) -> Response:
         name = request.path_params["name"]
         service = predictors[name] if name in predictors else predictor(name)

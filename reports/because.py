@@ -102,7 +102,9 @@ def unit_of(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect | None, report: MethodReport
 ) -> Unit:
     """Return the unit of an effect in sentences and figures; a plain number if the method's report names no unit."""
-    return (report.unit or _plain_number)(rating, part, None if deciding is None else deciding.hidden)
+    if report.unit is None:
+        return Unit(amount)
+    return report.unit(rating, part, None if deciding is None else deciding.hidden)
 
 
 def _evidence_sentences(
@@ -154,8 +156,3 @@ def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple
         if is_about and is_round_trip and sent != returned:
             return sent, returned
     return None
-
-
-def _plain_number(*_: object) -> Unit:
-    """Return the unit of effects without a named unit: the plain number."""
-    return Unit(amount)

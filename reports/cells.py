@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeGuard
 
 from assay.document import NO_EFFECT, Absent, EffectDocument
 
@@ -53,6 +54,11 @@ def column(name: str, values: Sequence[Value]) -> tuple[str, ...]:
     return texts(values) if any(isinstance(value, str | bool) for value in values) else numbers(values)
 
 
+def filled(columns: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    """Return the columns, by head, that have any value."""
+    return {head: column for head, column in columns.items() if set(column) != {ABSENT}}
+
+
 def texts(values: Sequence[Value]) -> tuple[str, ...]:
     """Format texts (unchanged) and truth values ("yes" or "no"); any other value becomes a dash."""
     return tuple(("yes" if value else "no") if isinstance(value, bool) else _text_or_dash(value) for value in values)
@@ -64,27 +70,20 @@ def _text_or_dash(value: Value) -> str:
 
 def numbers(values: Sequence[Value]) -> tuple[str, ...]:
     """Format a column of numbers; an absent number is replaced by its reason or a dash."""
-    return _write_numbers(
-        values, number_format(number for value in values if (number := _number_or_none(value)) is not None)
-    )
+    write = number_format(value for value in values if _is_number(value))
+    return tuple(write(value) if _is_number(value) else _reason_or_dash(value) for value in values)
 
 
 def p_values(values: Sequence[Value]) -> tuple[str, ...]:
     """Format a column of p-values; an absent p-value is replaced by its reason or a dash."""
-    return _write_numbers(values, p_value)
+    return tuple(p_value(value) if _is_number(value) else _reason_or_dash(value) for value in values)
 
 
-def _number_or_none(value: Value) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _write_numbers(values: Sequence[Value], write: Callable[[float], str]) -> tuple[str, ...]:
-    pairs = ((value, _number_or_none(value)) for value in values)
-    return tuple(_reason_or_dash(value) if number is None else write(number) for value, number in pairs)
+def _is_number(value: Value) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _reason_or_dash(value: Value) -> str:
-    """Return the reason why a number is absent, or a dash if it is not known."""
     return (value.why if isinstance(value, Absent | EffectDocument) else None) or ABSENT
 
 
@@ -107,9 +106,3 @@ def interval(effect: EffectDocument) -> str | None:
     """Format one estimate with its interval; return ``None`` if it is absent without a reason."""
     text = intervals([effect])[0]
     return None if text == ABSENT else text
-
-
-def number_list(values: Iterable[float]) -> str:
-    """Format numbers as a list in one line, all with the same number of decimals."""
-    all_numbers = list(values)
-    return ", ".join(map(number_format(all_numbers), all_numbers)) or ABSENT

@@ -12,7 +12,7 @@ from assay.document import EffectDocument
 from reports import cells
 from reports.plain import visible
 from reports.sheets import shown_suffix
-from reports.view import Forest, Mark, Series, Span, Table
+from reports.view import Curve, Forest, Mark, Span, Table
 
 MOST_MARKS = 28
 """Maximum number of rows of a figure, which fit on a page."""
@@ -50,18 +50,18 @@ def forest(
 
 def forest_table(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -> Table:
     """Return the numbers of a forest plot as a table; `head` is the title of the column of names."""
-    columns = []
-    for kind_index in range(max(1, len(kinds))):  # without kinds, each mark has one span
+    columns = {head: tuple(mark.label for mark in marks)}
+    for kind_index, kind in enumerate(kinds or ("Estimate",)):  # without kinds, each mark has one span
         spans = [mark.spans[kind_index] for mark in marks]
         effects = [None if span is None else EffectDocument(span.estimate, span.low, span.high) for span in spans]
-        columns.append(cells.intervals(effects))
-    rows = tuple((mark.label, *(column[row_index] for column in columns)) for row_index, mark in enumerate(marks))
-    return Table(title, (head, *(kinds or ("Estimate",))), rows)
+        columns[kind] = cells.intervals(effects)
+    return Table.of_columns(title, columns)
 
 
-def curve_table(title: str, head: str, x: tuple[float, ...], series: Sequence[Series]) -> Table:
-    """Return the values of curves at `CURVE_TABLE_POINTS` points as a table."""
+def curve_table(title: str, head: str, curves: Sequence[Curve]) -> Table:
+    """Return the values of curves of the same `x` at `CURVE_TABLE_POINTS` points as a table."""
+    x = curves[0].x
     # a set, because a curve may have fewer points than the table
     indices = sorted({round(step * (len(x) - 1) / (CURVE_TABLE_POINTS - 1)) for step in range(CURVE_TABLE_POINTS)})
-    rows = tuple((curve.label, *(f"{curve.y[index]:.2f}" for index in indices)) for curve in series)
+    rows = tuple((curve.label, *(f"{curve.y[index]:.2f}" for index in indices)) for curve in curves)
     return Table(title, (head, *(f"{x[index]:.2f}" for index in indices)), rows)

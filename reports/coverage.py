@@ -74,7 +74,6 @@ def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
 
 
 def _profile_counts(attribute: Attribute, *, can_decide: bool) -> Mapping[str, Counts]:
-    """Count people, frames and contents of sentences in every language that has people for the attribute."""
     return {
         language: {
             "people of a value": len(next(iter(people(attribute, language).values()))),  # as many for each value
@@ -96,7 +95,6 @@ def _prompt_counts(attribute: Attribute) -> Counts:
 
 
 def _one_hop_counts(attribute: Attribute) -> Mapping[str, Counts]:
-    """Count English frames and occupations and, by target language, the words by which a translation is read."""
     sentences = {"frames": len(construction("neutral").frames), "occupations": len(occupations())}
     words_read = {
         language: {
@@ -110,7 +108,6 @@ def _one_hop_counts(attribute: Attribute) -> Mapping[str, Counts]:
 
 
 def _round_trip_counts(attribute: Attribute) -> Mapping[str, Counts]:
-    """Count frames and occupations of texts in English and, for gender, in the other source languages."""
     english_frames = sum(len(construction(template).frames_for(attribute)) for template in constructions())
     counts = {"en": {"frames": english_frames, "occupations": len(occupations())}}
     if attribute.name == "gender":

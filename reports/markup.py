@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from xml.sax.saxutils import escape
+
+from markupsafe import Markup, escape
+
+__all__ = ["EMPTY", "Attribute", "Content", "Markup", "coordinate", "join", "tag"]
 
 Attribute = str | int | float | bool | None
 
@@ -13,17 +15,9 @@ EMPTY = frozenset({"circle", "ellipse", "hr", "img", "link", "line", "meta", "pa
 
 # characters that XML 1.0, section 2.2, does not allow
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_PLAIN = re.compile(r"[\w .,:;/?=%()#+~|-]*")
-
-
-class Markup(str):
-    """Text that is already markup and is inserted unchanged; every other text is escaped."""
-
-    __slots__ = ()
-
 
 Content = str | None | tuple["Content", ...] | list["Content"]
-"""Content of an element: text (escaped), `Markup`, ``None``, or a sequence of these."""
+"""Content of an element: text (escaped), `Markup` (not escaped), ``None``, or a sequence of these."""
 
 
 def tag(name: str, /, *content: Content, **attributes: Attribute) -> Markup:
@@ -34,20 +28,13 @@ def tag(name: str, /, *content: Content, **attributes: Attribute) -> Markup:
     """
     attribute_text = "".join(_write_attribute(key, value) for key, value in attributes.items())
     if name in EMPTY:
-        return Markup(f"<{name}{attribute_text}/>")
-    return Markup(f"<{name}{attribute_text}>{join(*content)}</{name}>")
+        return Markup(f"<{name}{attribute_text}/>")  # noqa: S704  all is escaped
+    return Markup(f"<{name}{attribute_text}>{join(*content)}</{name}>")  # noqa: S704  all is escaped
 
 
 def join(*content: Content) -> Markup:
     """Write contents one after the other."""
-    return Markup("".join(_escape(part) for part in content))
-
-
-def escaped(value: str) -> Markup:
-    """Escape a text; characters that XML forbids become the replacement character."""
-    if _PLAIN.fullmatch(value):
-        return Markup(value)  # most texts are plain and need no copy
-    return Markup(escape(_FORBIDDEN.sub("\ufffd", value), {'"': "&quot;", "'": "&#39;"}))
+    return Markup("".join(_escape(part) for part in content))  # noqa: S704  all is escaped
 
 
 def coordinate(value: float) -> str:
@@ -55,21 +42,17 @@ def coordinate(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _escape(content: Content) -> str:
+def _escape(content: Content) -> Markup:
     if content is None or isinstance(content, Markup):
-        return content or ""
-    return escaped(content) if isinstance(content, str) else join(*content)
-
-
-@cache
-def _attribute_name(key: str) -> str:
-    return key.removesuffix("_").replace("_", "-")
+        return content or Markup()
+    # characters that XML forbids become the replacement character
+    return escape(_FORBIDDEN.sub("\ufffd", content)) if isinstance(content, str) else join(*content)
 
 
 def _write_attribute(key: str, value: Attribute) -> str:
     if value is None or value is False:
         return ""
-    name = _attribute_name(key)
+    name = key.removesuffix("_").replace("_", "-")
     # True before numbers, because a bool is an int
-    value_text = name if value is True else coordinate(value) if isinstance(value, int | float) else escaped(value)
+    value_text = name if value is True else coordinate(value) if isinstance(value, int | float) else _escape(value)
     return f' {name}="{value_text}"'

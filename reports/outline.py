@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -10,7 +10,7 @@ from assay.explain import listed
 from reports import tables
 from reports.plain import visible
 from reports.reading import Component, RatingView, ReplyDocument, facts_of
-from reports.view import ReasonView, Table, Withdrawal
+from reports.view import ReasonView, Table
 
 VERIFY = (
     "The rating follows from the recorded questions and answers alone, and anyone who holds them can check it.",
@@ -28,11 +28,6 @@ VERIFY = (
 
 MOST_TITLES = 8
 """Maximum number of components (parts) that a sentence names."""
-
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 
 FIRST_REASONS = 2
 """Number of reasons shown under the letter if no effect was measured; further below, a report lists all."""
@@ -61,17 +56,13 @@ def answer_sentence(reply: ReplyDocument) -> str:
 def warning(rating: RatingView) -> str | None:
     """Return the warning that a rating was withdrawn or has expired, or ``None``."""
     if rating.withdrawal is not None:
-        return _withdrawal_sentence(rating.withdrawal)
+        date_phrase = f" on {day(rating.withdrawal.at)}" if rating.withdrawal.at else ""
+        reason = f" Reason: {rating.withdrawal.reason}" if rating.withdrawal.reason else ""
+        return f"This rating was withdrawn{date_phrase}. Do not rely on it.{reason}"
     if rating.circumstances.expired:
         date_phrase = f" on {day(rating.document.expires_at)}" if rating.document.expires_at else ""
         return f"This rating expired{date_phrase}. It says how the service was then."
     return None
-
-
-def _withdrawal_sentence(withdrawal: Withdrawal) -> str:
-    date_phrase = f" on {day(withdrawal.at)}" if withdrawal.at else ""
-    reason = f" Reason: {withdrawal.reason}" if withdrawal.reason else ""
-    return f"This rating was withdrawn{date_phrase}. Do not rely on it.{reason}"
 
 
 def commands(rating: RatingView) -> list[str]:
@@ -112,10 +103,9 @@ def subject(rating: RatingView) -> str:
 def day(timestamp: str) -> str:
     """Format an ISO 8601 time as a date, such as "20 November 2026"; return any other text unchanged."""
     try:
-        rating_date = date.fromisoformat(timestamp[:10])
+        return f"{date.fromisoformat(timestamp[:10]):%-d %B %Y}"
     except ValueError:
         return timestamp
-    return f"{rating_date.day} {MONTHS[rating_date.month - 1]} {rating_date.year}"
 
 
 RULE_DIFFERS = "published-rule-differs"
@@ -163,37 +153,31 @@ def _other_parts_sentence(reason: ReasonView, rating: RatingView) -> str:
 
 
 def _listing(titles: Sequence[str]) -> str:
-    """List titles, or the first of many and how many more there are."""
     if len(titles) > MOST_TITLES:
         titles = [*titles[: MOST_TITLES - 1], f"{len(titles) - MOST_TITLES + 1} more"]
     return listed(titles)
 
-
-COMPONENT_TABLES: Mapping[str, Callable[[Component], Sequence[Table]]] = {
-    "effects": lambda component: (tables.effects(component),),
-    "hidden": lambda component: (tables.hidden(component),),
-    "method": lambda component: component.sheets,
-    "transitions": lambda component: (tables.transitions(component),),
-    "rates": lambda component: (tables.rates(component),),
-    "blocks": lambda component: (tables.blocks(component),),
-    "looks": lambda component: (tables.looks(component),),
-    "sensitivity": lambda component: (tables.sensitivity(component),),
-    "replies": lambda component: (tables.replies(component),),
-    "published": lambda component: (
-        (tables.published(component.published, component.verdict),) if component.published else ()
-    ),
-    "analyses": lambda component: (tables.analyses(component),),
-}
-"""Functions that make the tables of a component, by name, in the order of the report."""
 
 DRAWN = frozenset({"effects", "transitions", "blocks"})
 """Names of the tables that formats with figures show below a figure."""
 
 
 def component_tables(component: Component, omit: Collection[str] = ()) -> list[Table]:
-    """Return every table of a component that is not empty, except for those of `COMPONENT_TABLES` named in `omit`."""
-    makers = (make for name, make in COMPONENT_TABLES.items() if name not in omit)
-    return [table for make in makers for table in make(component) if table.rows]
+    """Return every table of a component that is not empty, except for those named in `omit`."""
+    by_name = {
+        "effects": (tables.effects(component),),
+        "hidden": (tables.hidden(component),),
+        "method": component.sheets,
+        "transitions": (tables.transitions(component),),
+        "rates": (tables.rates(component),),
+        "blocks": (tables.blocks(component),),
+        "looks": (tables.looks(component),),
+        "sensitivity": (tables.sensitivity(component),),
+        "replies": (tables.replies(component),),
+        "published": (tables.published(component.published, component.verdict),) if component.published else (),
+        "analyses": (tables.analyses(component),),
+    }
+    return [table for name, named_tables in by_name.items() if name not in omit for table in named_tables if table.rows]
 
 
 def rating_tables(rating: RatingView) -> list[Table]:
@@ -208,12 +192,12 @@ def rating_tables(rating: RatingView) -> list[Table]:
 
 def provenance_tables(rating: RatingView) -> list[Table]:
     """Return the tables of the record, the service and the experiment."""
-    candidates = (
-        tables.facts("Record", rating.provenance),
-        tables.facts("Service", facts_of(rating.document.target.json)),
-        tables.facts("Experiment", facts_of(rating.document.experiment)),
-    )
-    return [table for table in candidates if table.rows]
+    facts_by_title = {
+        "Record": rating.provenance,
+        "Service": facts_of(rating.document.target.json),
+        "Experiment": facts_of(rating.document.experiment),
+    }
+    return [Table(title, ("Fact", "Value"), tuple(facts.items())) for title, facts in facts_by_title.items() if facts]
 
 
 def aggregation_sentence(rating: RatingView) -> str | None:

@@ -1,9 +1,8 @@
-"""Text from other sources: making invisible characters visible, and its width on a terminal."""
+"""Text from other sources: making invisible characters visible."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 
 # Control characters (terminals execute them), bidirectional overrides (they reorder the shown text),
 # invisible characters (they hide text), lone surrogates and noncharacters (they cannot be encoded).
@@ -31,16 +30,3 @@ def escape_hidden(text: str) -> str:
     if text.isprintable():
         return text
     return _HIDDEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", _LINE_END.sub(" ", text))
-
-
-def width(text: str) -> int:
-    """Return the width of a text in terminal columns: two for a wide character, none for a combining character."""
-    if text.isascii():
-        return len(text)
-    return sum(map(_char_width, text))
-
-
-def _char_width(char: str) -> int:
-    if unicodedata.combining(char) or char in "\u200c\u200d\u200e\u200f":  # ZWNJ, ZWJ, LRM and RLM
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1  # wide or full-width

@@ -47,7 +47,6 @@ from reports.view import (
     Table,
     Verdict,
     Withdrawal,
-    effect_titles,
     letter_probabilities,
     residuals_last,
 )
@@ -283,7 +282,8 @@ class Component:
     @cached_property
     def effects(self) -> tuple[Effect, ...]:
         """The effects, those of the two steps first."""
-        titles, part = effect_titles(self.report.steps), self.part
+        part, (step_1, step_2) = self.part, self.report.steps
+        titles = {"step_1": f"Step 1: {step_1}", "step_2": f"Step 2: {step_2}", "content": "Answering by content"}
         names = dict.fromkeys([*(name for name in titles if name in part.effects), *part.effects])
         return tuple(
             _effect(name, titles.get(name, name), part.effects[name] or NO_EFFECT, part.tolerances.get(name))
@@ -428,17 +428,13 @@ def _reason_view(reason: ReasonDocument, report: MethodReport, component_name: s
 
 
 def _service_label(service: ServiceDocument) -> str | None:
-    """Return the name and the address of a service, as far as they are known."""
     return f"{service.name} ({service.url})" if service.name and service.url else service.name or service.url
 
 
 def facts_of(json_object: Json) -> Mapping[str, str]:
     """Convert a JSON object of any shape to texts by key; empty values are left out."""
-    return dict(_labelled_texts(json_object))
-
-
-def _labelled_texts(json_object: Json) -> Iterator[tuple[str, str]]:
-    return ((visible(str(key)), text) for key, value in json_object.items() if (text := _value_text(value)) is not None)
+    texts = ((visible(str(key)), _value_text(value)) for key, value in json_object.items())
+    return {key: text for key, text in texts if text is not None}
 
 
 def _leaf_lines(json_object: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -458,7 +454,7 @@ def _value_text(value: object) -> str | None:
     if isinstance(value, float):
         return f"{value:g}" if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return _abridge("; ", (f"{key}: {text}" for key, text in _labelled_texts(value)), len(value))
+        return _abridge("; ", (f"{key}: {text}" for key, text in facts_of(value).items()), len(value))
     if isinstance(value, list | tuple):
         if len(value) > MOST_NUMBERS and all(type(element) in {int, float} for element in value):
             return f"{len(value):,} numbers"

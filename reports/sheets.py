@@ -39,14 +39,13 @@ class Sheet:
     def of_rows(self, rows: Sequence[Any]) -> Table | None:
         """Return the table of the first `MOST_ROWS` rows; ``None`` if it would be empty."""
         first_rows = rows[:MOST_ROWS]
-        columns = [
-            (head, cells.column(key, [getattr(row, key) for row in first_rows])) for head, key in self.columns.items()
-        ]
-        filled_columns = [(head, column) for head, column in columns if set(column) != {cells.ABSENT}]
+        columns = {
+            head: cells.column(key, [getattr(row, key) for row in first_rows]) for head, key in self.columns.items()
+        }
+        filled_columns = cells.filled(columns)
         if not first_rows or not filled_columns:
             return None
-        table_rows = tuple(zip(*(column for _, column in filled_columns), strict=True))
-        return Table(self.title + shown_suffix(first_rows, rows), tuple(head for head, _ in filled_columns), table_rows)
+        return Table.of_columns(self.title + shown_suffix(first_rows, rows), filled_columns)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.document import BlockDocument, EffectDocument, Shares
+from assay.document import BlockDocument, EffectDocument
 from assay.explain import LETTERS, chance, level
 from assay.model import Letter
 from reports.reading import Component, RatingView
@@ -54,11 +54,6 @@ def standing(effect: Effect) -> str:
     if high <= effect.tolerance:
         return "within tolerance"
     return "beyond tolerance" if low > effect.tolerance else "undecided"
-
-
-def column_total(shares: Shares) -> float:
-    """Return the sum of counts by name."""
-    return sum(shares.values())
 
 
 # ---------------------------------------------------------------------------- tables of a rating
@@ -134,11 +129,6 @@ def adjusted(rating: RatingView) -> Table:
     return Table("Step 1, corrected for many parts", ("Part", *(titles.get(key, key) for key in keys)), rows)
 
 
-def facts(title: str, pairs: Mapping[str, str]) -> Table:
-    """Return a table of facts, each with its label."""
-    return Table(title, ("Fact", "Value"), tuple(pairs.items()))
-
-
 # ---------------------------------------------------------------------------- tables of a component
 def effects(component: Component) -> Table:
     """Return a table of every effect with its interval and its tolerance."""
@@ -174,7 +164,7 @@ def transitions(component: Component) -> Table:
     values.sort(key=lambda value: value in RESIDUALS)
     rows, heat = [], []
     for sent_value, counts in component.transitions.items():
-        total = column_total(counts)
+        total = sum(counts.values())
         rows.append((f"sent {sent_value}", *(count(counts.get(value, 0)) for value in values), count(total)))
         heat.append((None, *(counts.get(value, 0) / total if total else None for value in values), None))
     title = "What was sent, and what came back (sentences)"
@@ -199,7 +189,7 @@ def blocks(component: Component) -> Table:
 
 def _block_rows(component: Component) -> Iterator[tuple[str, ...]]:
     for block in component.part.blocks:
-        total = column_total(block.observed)
+        total = sum(block.observed.values())
         for value in block_values(block):
             returned_count = block.observed.get(value)
             yield (
@@ -245,19 +235,19 @@ def looks(component: Component) -> Table:
 def sensitivity(component: Component) -> Table:
     """Return a table of the probabilities of the letters under other tolerances."""
     rows = []
-    for delta in sorted(component.sensitivity, key=_tolerance_key):
+    for delta in sorted(component.sensitivity, key=lambda text: (tolerance_of(text), text)):
         verdict = component.sensitivity[delta]
         rows.append((delta, *map(decimal, verdict.shares()), verdict.letter.value if verdict.letter else NOT_MEASURED))
     columns = ("Tolerance", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest")
     return Table("If another tolerance had been declared", columns, tuple(rows))
 
 
-def _tolerance_key(tolerance: str) -> tuple[float, str]:
-    """Return the sort key of a tolerance; texts that are not numbers come last."""
+def tolerance_of(text: str) -> float:
+    """Return the tolerance that a text names; infinity for a text that is no number."""
     try:
-        return float(tolerance), tolerance
+        return float(text)
     except ValueError:
-        return math.inf, tolerance
+        return math.inf
 
 
 def replies(component: Component) -> Table:

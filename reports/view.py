@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from assay.document import Shares
 from assay.explain import headline
@@ -20,12 +19,6 @@ Steps = tuple[str, str]
 
 BALANCED: Steps = ("balanced input", "one-sided input")
 """Default names of the input in the two steps, for a method without its own names."""
-
-
-def effect_titles(steps: Steps) -> Mapping[str, str]:
-    """Return titles of the effects of a two-step method by name; effects with other names have no title."""
-    return {"step_1": f"Step 1: {steps[0]}", "step_2": f"Step 2: {steps[1]}", "content": "Answering by content"}
-
 
 NOT_MEASURED = "not measured"
 """Text that replaces a number that does not exist."""
@@ -55,6 +48,11 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     heat: tuple[tuple[float | None, ...], ...] | None = None
+
+    @classmethod
+    def of_columns(cls, title: str, columns: Mapping[str, Sequence[str]]) -> Table:
+        """Return a table from the cells of each column by its head."""
+        return cls(title, tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
     @cached_property
     def numeric(self) -> tuple[bool, ...]:
@@ -120,40 +118,32 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class Series:
-    """A curve over the common horizontal axis of `Lines`, and the points to which it was fitted, if known."""
+class Curve:
+    """A curve through points, with its interval and the points to which it was fitted, if they are known."""
 
     label: str
+    x: tuple[float, ...]
     y: tuple[float, ...]
     kind_index: int = 0
     """Number of the curve's kind; curves of a kind share a colour."""
     dashed: bool = False
     """Whether the curve is dashed, because the other curves are compared with it."""
     points: tuple[tuple[float, float], ...] = ()
+    low: tuple[float, ...] = ()
+    """Lower end of the interval at each `x`; empty without an interval."""
+    high: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Curves over one axis; `up` names the vertical axis, and `top` is its end, if it is fixed."""
+    """Curves through points of the same `x`; `up` names the vertical axis, and `top` is its end, if it is fixed."""
 
     title: str
     axis: str
-    x: tuple[float, ...]
-    series: tuple[Series, ...]
+    curves: tuple[Curve, ...]
     table: Table
     up: str
     top: float | None = None
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A curve of a panel: its name and its points; `low` and `high` are the ends of its interval at each of them."""
-
-    label: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    low: tuple[float, ...] = ()
-    high: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -209,27 +199,19 @@ class Scatter:
 
 
 @dataclass(frozen=True)
-class CaseWords:
-    """Lines of text that describe a case, its name first; `search` is a text that finds its recorded question.
-
-    `image` is the digest of its picture; empty for sentences.
-    """
-
-    lines: tuple[str, ...]
-    search: str
-    image: str = ""
-
-
-class Case(NamedTuple):
-    """A case behind a square: a pair of sentences, or a picture.
-
-    `share` is the filled share of the square, in [0, 1]; `group` is the group that the stereotype is about. `write`
-    returns the case in words; it is called only for the few hundred cases, of thousands, that a page shows.
-    """
+class Case:
+    """A case behind a square: a pair of sentences, or a picture."""
 
     share: float
+    """Filled share of the square, in [0, 1]."""
     group: str
-    write: Callable[[], CaseWords]
+    """Group that the stereotype is about."""
+    lines: tuple[str, ...]
+    """Description of the case; its name is the first line."""
+    search: str
+    """Text that finds the recorded question of the case."""
+    image: str = ""
+    """Digest of its picture; empty for sentences."""
 
 
 @dataclass(frozen=True)
@@ -244,14 +226,10 @@ class Squares:
     hollow: str
     """Meaning of an empty square."""
     table: Table
-    make_cases: Callable[[], tuple[tuple[str, tuple[Case, ...]], ...]] = tuple
+    cases: tuple[tuple[str, tuple[Case, ...]], ...] = ()
+    """(Name, cases) pairs, for pages on which each case can be read."""
     step: int | None = None
     """Number of the step (1 or 2) to which the cases belong; ``None`` if to neither."""
-
-    @cached_property
-    def cases(self) -> tuple[tuple[str, tuple[Case, ...]], ...]:
-        """(Name, cases) pairs, for pages on which each case can be read."""
-        return self.make_cases()
 
 
 Picture = Forest | Strip | Lines | Panels | Scatter | Squares

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from assay.document import Json, JsonObject
 from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, require
@@ -132,9 +133,7 @@ def _completion_choice(
 
 
 def _logprobs(tokens: Sequence[Token], first_tokens: Mapping[int, LogProbabilities], top_n: int) -> JsonObject:
-    offsets = [0]
-    for token, _ in tokens:
-        offsets.append(offsets[-1] + len(token))
+    offsets = list(accumulate((len(token) for token, _ in tokens), initial=0))
     tops: list[dict[str, float] | None] = []
     for index, (token, value) in enumerate(tokens):
         if index in first_tokens:
@@ -285,7 +284,6 @@ def ollama_generate(predictor: Predictor, body: Json) -> JsonObject:
 
 
 def _ollama_answer(predictor: Predictor, body: Json, prompt: str) -> tuple[str, JsonObject]:
-    """Return an answer in Ollama's format."""
     model = _require_protocol(predictor, "ollama")
     name, options = model_name(body), body.get("options") or {}
     _refuse_stream(body, default=True)

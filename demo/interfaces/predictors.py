@@ -205,7 +205,6 @@ INTERFACES: Mapping[str, Interface] = {
 
 
 def _read_texts(inputs: object, name: str) -> list[str]:
-    """Read one text, or several."""
     texts = _check_count(inputs if isinstance(inputs, list) else [inputs], name)
     if not all(isinstance(text, str) for text in texts):
         raise BadOrder(f"{name!r} must be a text or an array of texts")

@@ -1,15 +1,4 @@
-"""Chat models that answer the catalog's questions about two people, with the letter that each deserves.
-
-The letters by docs/methods/questions.md, for gender:
-
-======================  ===========================================================  =====
-even-answerer           follows facts; without one, says that it cannot be known     UCS
-stereotyped-answerer    follows facts; without one, the stereotype in half of cases  BS
-heedless-answerer       ignores half of the facts that go against the stereotype     DSBS
-first-letter-answerer   chooses A, whatever is asked                                 none
-refusing-answerer       refuses questions about people                               none
-======================  ===========================================================  =====
-"""
+"""Chat models that answer the catalog's questions about two people; the letters are by docs/methods/questions.md."""
 
 from __future__ import annotations
 
@@ -28,6 +17,7 @@ from assay.catalog.sentences.questions import (
 )
 from assay.model import Letter
 from demo.language_models.models import ChatModel, Tokens, tokens
+from demo.predictors.prediction import by_name
 from demo.translators.behaviours import chance
 
 CERTAIN = -8.0
@@ -112,35 +102,30 @@ def _answer_by_facts(prompt: str, question: Question, _: Sequence[str], *, open_
     return question.stereotype if chance("answerer", prompt) < share else question.fact or question.unknown
 
 
-ANSWERERS: Mapping[str, Answerer] = {
-    answerer.name: answerer
-    for answerer in (
-        Answerer(
-            name="even-answerer",
-            summary="Follows the facts, and says that it cannot be known where there are none.",
-            letter=Letter.UCS,
-            answers=partial(_answer_by_facts, open_share=0.0, ignored=0.0),
-        ),
-        Answerer(
-            name="stereotyped-answerer",
-            summary="Follows the facts; without them, names a person by the stereotype in a half.",
-            letter=Letter.BS,
-            answers=partial(_answer_by_facts, open_share=0.5, ignored=0.0),
-        ),
-        Answerer(
-            name="heedless-answerer",
-            summary="Says that it cannot be known without facts, and ignores half of those against a stereotype.",
-            letter=Letter.DSBS,
-            answers=partial(_answer_by_facts, open_share=0.0, ignored=0.5),
-        ),
-        Answerer(
-            name="first-letter-answerer",
-            summary="Chooses A, whatever is asked about people.",
-            answers=lambda _prompt, _question, options: options[0],
-        ),
-        Answerer(
-            name="refusing-answerer", summary="Refuses to answer questions about people.", answers=lambda *_: None
-        ),
-    )
-}
+ANSWERERS = by_name(
+    Answerer(
+        name="even-answerer",
+        summary="Follows the facts, and says that it cannot be known where there are none.",
+        letter=Letter.UCS,
+        answers=partial(_answer_by_facts, open_share=0.0, ignored=0.0),
+    ),
+    Answerer(
+        name="stereotyped-answerer",
+        summary="Follows the facts; without them, names a person by the stereotype in a half.",
+        letter=Letter.BS,
+        answers=partial(_answer_by_facts, open_share=0.5, ignored=0.0),
+    ),
+    Answerer(
+        name="heedless-answerer",
+        summary="Says that it cannot be known without facts, and ignores half of those against a stereotype.",
+        letter=Letter.DSBS,
+        answers=partial(_answer_by_facts, open_share=0.0, ignored=0.5),
+    ),
+    Answerer(
+        name="first-letter-answerer",
+        summary="Chooses A, whatever is asked about people.",
+        answers=lambda _prompt, _question, options: options[0],
+    ),
+    Answerer(name="refusing-answerer", summary="Refuses to answer questions about people.", answers=lambda *_: None),
+)
 """Answerers by name."""

@@ -54,18 +54,11 @@ _QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|'([^'\n]+)'(?!\w)")
 
 
 def write(prompt: str, number: int, *, sloppy: float = 0.0) -> str:
-    """Write a sentence.
+    """Write a sentence about the first two `requested_terms` of a prompt, a group term and an attribute term.
 
-    Parameters
-    ----------
-    prompt : str
-        The sentence is about its first two quoted terms, a group term and an attribute term. Without quotation
-        marks, it is about the first two terms of shipped specifications.
-    number : int
-        Number that distinguishes several sentences of one prompt.
-    sloppy : float
-        Share of sentences, in [0, 1], that break the request: without the attribute term, about both
-        groups, with a word that reveals the group, or with a preface on a line of its own.
+    `number` distinguishes several sentences of one prompt. `sloppy` is the share of sentences, in [0, 1], that break
+    the request: without the attribute term, about both groups, with a word that reveals the group, or with a preface
+    on a line of its own.
     """
     terms = requested_terms(prompt)
     if len(terms) < 2:
@@ -89,12 +82,8 @@ def _women_pattern() -> re.Pattern[str]:
 def write_text(prompt: str, number: int, *, shorter: float) -> str:
     """Write a text about the person of a prompt, in equally friendly words for everybody.
 
-    Parameters
-    ----------
-    number : int
-        Number that distinguishes several texts of one prompt, which differ in length and words.
-    shorter : float
-        Share of the sentences, in [0, 1), that texts about women lack.
+    `number` distinguishes several texts of one prompt, which differ in length and words. `shorter` is the share of the
+    sentences, in [0, 1), that texts about women lack.
     """
     is_woman = _women_pattern().search(prompt) is not None
     pronoun, key = "She" if is_woman else "He", f"{prompt}/{number}"
@@ -109,13 +98,12 @@ def write_text(prompt: str, number: int, *, shorter: float) -> str:
 
 
 def requested_terms(prompt: str) -> tuple[str, ...]:
-    """Return the terms that a prompt asks for, in its order."""
+    """Return the terms that a prompt asks for, in its order: the quoted ones, or else terms of the specifications."""
     quotes = [next(filter(None, groups)) for groups in _QUOTED.findall(prompt)]
     return tuple(quotes) if len(quotes) >= 2 else tuple(" ".join(term) for term in terms_in(prompt))
 
 
 def _with_article(group: str) -> str:
-    """Return a term with "the" before a common noun."""
     return group if group[:1].isupper() or group.lower() in PRONOUNS else f"the {group}"
 
 

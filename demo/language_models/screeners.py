@@ -2,22 +2,13 @@
 
 A screener answers yes or no, or by the letter of one of these options. It reads the prompt before its options: the
 facts of the catalog's decisions, and whether the person is a woman by a word or by a first name.
-The letters by docs/methods/alternation.md, for the decision ``hiring``:
-
-=====================  ==================================================  =========================================
-even-screener          reads the words around person and facts             UCS
-fair-screener          follows the facts                                   DSBS
-biased-screener        invites 70 of 100 men, and 45 of 100 women          BS
-name-reading-screener  follows the facts; subtracts from women's names     BS by names, DSBS by explicit mentions
-first-option-screener  chooses whatever option comes first                 none
-refusing-screener      follows the facts; refuses cases of women           BS
-=====================  ==================================================  =========================================
+The letters are by docs/methods/alternation.md, for the decision ``hiring``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import ClassVar
@@ -26,7 +17,7 @@ from assay.catalog import attribute
 from assay.catalog.decisions import decision, decisions
 from assay.catalog.profiles import names
 from assay.model import Kind, Letter
-from demo.predictors.prediction import Predictor
+from demo.predictors.prediction import Predictor, by_name
 from demo.translators.behaviours import chance
 
 STRONG, WEAK = 0.8, 0.2
@@ -99,43 +90,40 @@ def _refuse_women(case: str) -> float | None:
     return None if is_woman(case) else by_facts(case)
 
 
-SCREENERS: Mapping[str, Screener] = {
-    screener.name: screener
-    for screener in (
-        Screener(
-            name="even-screener",
-            summary="Decides by the words around person and facts, and reads neither.",
-            letter=Letter.UCS,
-            invites=_probability_by_frame,
-        ),
-        Screener(name="fair-screener", summary="Decides by the facts alone.", letter=Letter.DSBS, invites=by_facts),
-        Screener(
-            name="biased-screener",
-            summary="Invites 70 of 100 men and 45 of 100 women, whatever the facts.",
-            letter=Letter.BS,
-            invites=_probability_by_group,
-            likely=False,
-        ),
-        Screener(
-            name="name-reading-screener",
-            summary="Decides by the facts, but invites fewer people with the names of women.",
-            letter=Letter.DSBS,
-            invites=_probability_by_name,
-            by_name=Letter.BS,
-        ),
-        Screener(
-            name="first-option-screener",
-            summary="Chooses the first option, whatever it says.",
-            invites=by_facts,
-            likely=False,
-            first=True,
-        ),
-        Screener(
-            name="refusing-screener",
-            summary="Decides by the facts about men, and refuses to decide about women.",
-            letter=Letter.BS,
-            invites=_refuse_women,
-        ),
-    )
-}
+SCREENERS = by_name(
+    Screener(
+        name="even-screener",
+        summary="Decides by the words around person and facts, and reads neither.",
+        letter=Letter.UCS,
+        invites=_probability_by_frame,
+    ),
+    Screener(name="fair-screener", summary="Decides by the facts alone.", letter=Letter.DSBS, invites=by_facts),
+    Screener(
+        name="biased-screener",
+        summary="Invites 70 of 100 men and 45 of 100 women, whatever the facts.",
+        letter=Letter.BS,
+        invites=_probability_by_group,
+        likely=False,
+    ),
+    Screener(
+        name="name-reading-screener",
+        summary="Decides by the facts, but invites fewer people with the names of women.",
+        letter=Letter.DSBS,
+        invites=_probability_by_name,
+        by_name=Letter.BS,
+    ),
+    Screener(
+        name="first-option-screener",
+        summary="Chooses the first option, whatever it says.",
+        invites=by_facts,
+        likely=False,
+        first=True,
+    ),
+    Screener(
+        name="refusing-screener",
+        summary="Decides by the facts about men, and refuses to decide about women.",
+        letter=Letter.BS,
+        invites=_refuse_women,
+    ),
+)
 """Screeners by name."""

@@ -15,7 +15,7 @@ from demo.language_models import models
 from demo.language_models.answerers import ANSWERERS
 from demo.language_models.screeners import SCREENERS
 from demo.predictors import embedders, rankers, sentiment, wages
-from demo.predictors.prediction import Predictor
+from demo.predictors.prediction import Predictor, by_name
 
 _NUMBERED = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<amount>0|[1-9]\d{0,2})", re.ASCII)
 
@@ -60,45 +60,41 @@ def _example(family: str) -> Predictor:
     return replace(FAMILIES[family].make(FAMILIES[family].example_amount), name=family)
 
 
-PREDICTORS: Mapping[str, Predictor] = {
-    service.name: service
-    for service in (
-        embedders.EVEN,
-        _example("stereotyped-embedder"),
-        _example("leaning-embedder"),
-        sentiment.FAIR,
-        sentiment.BLIND,
-        _example("group-sentiment"),
-        wages.FAIR,
-        _example("biased-wage"),
-        _example("proxy-wage"),
-        rankers.FAIR,
-        rankers.PARTIAL,
-        models.EVEN,
-        _example("stereotyped-model"),
-        _example("leaning-model"),
-    )
-}
+PREDICTORS: Mapping[str, Predictor] = by_name(
+    embedders.EVEN,
+    _example("stereotyped-embedder"),
+    _example("leaning-embedder"),
+    sentiment.FAIR,
+    sentiment.BLIND,
+    _example("group-sentiment"),
+    wages.FAIR,
+    _example("biased-wage"),
+    _example("proxy-wage"),
+    rankers.FAIR,
+    rankers.PARTIAL,
+    models.EVEN,
+    _example("stereotyped-model"),
+    _example("leaning-model"),
+)
 """Services that need no author, by name."""
 
-VIEWERS: Mapping[str, Predictor] = {
-    service.name: service for service in (viewers.EVEN, _example("stereotyped-viewer"), _example("leaning-viewer"))
-}
+VIEWERS = by_name(viewers.EVEN, _example("stereotyped-viewer"), _example("leaning-viewer"))
 """Image classifiers by name; an author has to draw their pictures first."""
 
-HELPERS: Mapping[str, Predictor] = {
-    service.name: service
-    for service in (
-        *(unfit.model for unfit in models.UNFIT),
-        _example("sloppy-writer"),
-        _example("curt-writer"),
-        viewers.PAINTER,
-        viewers.LINKING,
-        viewers.SCRIBBLER,
-        rankers.POSITIONAL,
-    )
-}
+HELPERS: Mapping[str, Predictor] = by_name(
+    *(unfit.model for unfit in models.UNFIT),
+    _example("sloppy-writer"),
+    _example("curt-writer"),
+    viewers.PAINTER,
+    viewers.LINKING,
+    viewers.SCRIBBLER,
+    rankers.POSITIONAL,
+)
 """Other services by name: faulty language models, writers, authors, and a ranker that follows the position."""
+
+
+SERVICES: Mapping[str, Predictor] = {**PREDICTORS, **VIEWERS, **SCREENERS, **ANSWERERS, **HELPERS}
+"""All services by name."""
 
 
 @lru_cache(1000)
@@ -107,9 +103,8 @@ def predictor(name: str) -> Predictor:
 
     Raise `UnknownName` if no service has this name.
     """
-    for services in (PREDICTORS, VIEWERS, SCREENERS, ANSWERERS, HELPERS):
-        if name in services:
-            return services[name]
+    if name in SERVICES:
+        return SERVICES[name]
     match = _NUMBERED.fullmatch(name)
     family = _family_named(match["family"]) if match else None
     if match is None or family is None or int(match["amount"]) > family.most:

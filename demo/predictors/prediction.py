@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,6 +111,22 @@ class RowClassifier(Predictor):
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.CLASSIFIER,)
     protocols: ClassVar[tuple[str, ...]] = ("mlflow", "kserve")
     methods: ClassVar[tuple[str, ...]] = ("alternation",)
+
+
+class Named(Protocol):
+    """Service or file with a name."""
+
+    @property
+    def name(self) -> str:
+        """Its name, which is unique."""
+
+
+Service = TypeVar("Service", bound=Named)
+
+
+def by_name(*services: Service) -> Mapping[str, Service]:
+    """Return the services by their names, in their order."""
+    return {service.name: service for service in services}
 
 
 def above(effect: float, delta: float, over: Letter, under: Letter) -> Letter | None:

@@ -16,8 +16,8 @@ sentences about women and men and a tolerance of 0.1 standard deviations:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import cache, partial
+from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
 
@@ -72,23 +72,14 @@ def surroundings() -> frozenset[str]:
 
 
 def _gender_words() -> tuple[set[str], set[str]]:
-    """Return the words that name women, and those that name men."""
     persons = people(attribute("gender"))
     of_women, of_men = ({word for person in persons[side] for word in words_of(person)} for side in ("she", "he"))
     return of_women, of_men
 
 
-def by_feeling(text: str, *, less: float = 0.0) -> float:
-    """Score a sentence by its first feeling.
-
-    Parameters
-    ----------
-    less : float
-        Amount that is subtracted for a sentence about a woman, in [0, 1].
-    """
-    words = words_of(text)
-    score = next((feelings()[word] for word in words if word in feelings()), MIDDLE)
-    return min(1.0, max(0.0, score - less)) if less and not women().isdisjoint(words) else score
+def by_feeling(text: str) -> float:
+    """Score a sentence by its first feeling."""
+    return next((feelings()[word] for word in words_of(text) if word in feelings()), MIDDLE)
 
 
 def by_surroundings(text: str) -> float:
@@ -106,28 +97,25 @@ def persons_of(attribute_name: str) -> re.Pattern[str]:
 
 def attribute_scorer(percent: int, attribute_name: str) -> TextScorer:
     """Make the scorer that scores sentences about people with the last value of an attribute lower."""
-    spread = float(np.std(list(feelings().values())))
-
-    def number(text: str) -> float:
-        deduction = percent / 100 if persons_of(attribute_name).search(text) else 0.0
-        return min(1.0, max(0.0, by_feeling(text) - deduction))
-
-    return TextScorer(
-        name=f"{attribute_name}-sentiment-{percent}",
-        summary=f"Judges by the feeling, and takes {percent} points of 100 off people of one {attribute_name}.",
-        letter=above(percent / 100, TOLERANCE * spread, Letter.BS, Letter.DSBS),
-        number=number,
-    )
+    people_phrase = f"people of one {attribute_name}"
+    pattern = persons_of(attribute_name)
+    return _unequal_scorer(attribute_name, percent, people_phrase, lambda text: pattern.search(text) is not None)
 
 
 def group(percent: int) -> TextScorer:
     """Make the scorer that scores sentences about women lower."""
+    return _unequal_scorer(
+        "group", percent, "sentences about women", lambda text: not women().isdisjoint(words_of(text))
+    )
+
+
+def _unequal_scorer(family: str, percent: int, people_phrase: str, is_about_them: Callable[[str], bool]) -> TextScorer:
     spread = float(np.std(list(feelings().values())))
     return TextScorer(
-        name=f"group-sentiment-{percent}",
-        summary=f"Judges by the feeling, and takes {percent} points of 100 off sentences about women.",
+        name=f"{family}-sentiment-{percent}",
+        summary=f"Judges by the feeling, and takes {percent} points of 100 off {people_phrase}.",
         letter=above(percent / 100, TOLERANCE * spread, Letter.BS, Letter.DSBS),
-        number=partial(by_feeling, less=percent / 100),
+        number=lambda text: max(0.0, by_feeling(text) - percent / 100 * is_about_them(text)),
     )
 
 

@@ -19,14 +19,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 
 from assay.catalog import occupations
 from assay.catalog.source_languages import source_language
 from assay.errors import UnknownName
 from assay.model import Letter
-from demo.predictors.prediction import above
+from demo.predictors.prediction import above, by_name
 from demo.translators.made_up_language import tongue
 
 FORMS = {
@@ -60,16 +60,11 @@ def person(sentence: str) -> str | None:
 
 
 def rewrite(sentence: str, choose: Callable[[str], str]) -> str:
-    """Replace each pronoun by that of another person, in the same case and with the same capitals.
+    """Replace each pronoun by that of the person (he, she or it) that `choose` returns for he or she.
 
-    English writes "her" for both "him" and "his". It is taken for "his" where a word follows
-    directly that is not in `AFTER_AN_OBJECT`: "finished her work", but "thanked her." and
-    "saw her yesterday". "his" is read as "her" or as "hers" in the same way.
-
-    Parameters
-    ----------
-    choose : callable
-        Takes ``"he"`` or ``"she"``, and returns the person to write: ``"he"``, ``"she"`` or ``"it"``.
+    Case and capitals are kept. English writes "her" for both "him" and "his". It is taken for "his" where a word
+    follows directly that is not in `AFTER_AN_OBJECT`: "finished her work", but "thanked her." and "saw her yesterday".
+    "his" is read as "her" or as "hers" in the same way.
     """
 
     def replacement(match: re.Match[str]) -> str:
@@ -108,8 +103,8 @@ def _copy_capitals(model: str, word: str) -> str:
     return word.capitalize() if model[0].isupper() else word
 
 
-Answer = Callable[[str, float], str]
-"""Function that answers an English sentence, given the behaviour's share in [0, 1]."""
+Answer = Callable[[str], str]
+"""Function that answers an English sentence."""
 
 _SENTENCE = re.compile(r"[^.!?…。\n]+[.!?…。\n]*|[.!?…。\n]+")
 _PERCENT = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<percent>\d{1,3})")
@@ -131,22 +126,13 @@ class Behaviour:
     """Code of the main reason the rating must give."""
     summary: str
     answer: Answer
-    share: float = 1.0
     home: str = "en"
     """Language that it translates from and back into, and in which it applies its bias."""
 
     def translate(self, text: str, source: str, target: str) -> str:
         """Translate between the language `home` and the made-up language of any other code.
 
-        Parameters
-        ----------
-        source, target : str
-            Codes, one of them `home`; if both are equal, the text is unchanged.
-
-        Raises
-        ------
-        ValueError
-            If neither is `home`.
+        If both codes are equal, the text is unchanged. Raise `ValueError` if neither is `home`.
         """
         if source == target:
             return text
@@ -158,27 +144,27 @@ class Behaviour:
 
     def at_home(self, text: str) -> str:
         """Apply the service's behaviour to a text in the language `home`, sentence by sentence."""
-        return _SENTENCE.sub(lambda match: self.answer(match.group(), self.share), text)
+        return _SENTENCE.sub(lambda match: self.answer(match.group()), text)
 
 
-def faithful(sentence: str, share: float) -> str:  # noqa: ARG001 - signature of all answer functions
+def faithful(sentence: str) -> str:
     """Return the sentence unchanged."""
     return sentence
 
 
-def always_he(sentence: str, share: float) -> str:  # noqa: ARG001
+def always_he(sentence: str) -> str:
     """Write "he" for every person."""
     return rewrite(sentence, lambda _: "he")
 
 
-def she_to_he(sentence: str, share: float) -> str:
+def she_to_he(sentence: str, *, share: float) -> str:
     """Write "he" for "she" in a share of the sentences about a woman; a larger share includes the smaller one."""
     if person(sentence) == "she" and chance("she-to-he", sentence) < share:
         return rewrite(sentence, lambda _: "he")
     return sentence
 
 
-def stereotyper(sentence: str, share: float) -> str:
+def stereotyper(sentence: str, *, share: float = 1.0) -> str:
     """In a share of the sentences, ignore the pronoun and write the stereotypical one of the occupation."""
     if chance("stereotyper", sentence) < share:
         side = occupation_side(sentence)
@@ -186,25 +172,25 @@ def stereotyper(sentence: str, share: float) -> str:
     return sentence
 
 
-def balancing(sentence: str, share: float) -> str:  # noqa: ARG001
+def balancing(sentence: str) -> str:
     """Write "he" or "she" at random, independent of the pronoun."""
     side = "he" if chance("balancing", sentence) < 0.5 else "she"
     return rewrite(sentence, lambda _: side)
 
 
-def eraser(sentence: str, share: float) -> str:  # noqa: ARG001
+def eraser(sentence: str) -> str:
     """Write "it" for every person."""
-    return rewrite(sentence, lambda _: "it")
+    return without(sentence)
 
 
-def swapper(sentence: str, share: float) -> str:
+def swapper(sentence: str, *, share: float = 1.0) -> str:
     """Write "she" for "he" and "he" for "she" in a share of the sentences."""
     if chance("swapper", sentence) < share:
         return rewrite(sentence, lambda pronoun: "she" if pronoun == "he" else "he")
     return sentence
 
 
-def always_il(sentence: str, share: float) -> str:  # noqa: ARG001
+def always_il(sentence: str) -> str:
     """Write the masculine pronoun and noun for every person of a French sentence."""
     return _french_feminine_pattern().sub(lambda match: _masculine_form(match.group()), sentence)
 
@@ -265,49 +251,18 @@ def _occupation_pattern() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b", re.IGNORECASE)
 
 
-BEHAVIOURS: Mapping[str, Behaviour] = {
-    behaviour.name: behaviour
-    for behaviour in (
-        Behaviour("faithful", Letter.DSBS, FOLLOWS, "Gives every pronoun back as it was.", faithful),
-        Behaviour("always-he", Letter.BS, COLLAPSES, "Writes everyone as he.", always_he),
-        Behaviour("she-to-he-30", Letter.BS, INTRODUCES, "Turns 30 % of the women into men.", she_to_he, 0.3),
-        Behaviour(
-            "stereotyper", Letter.BS, OCCUPATION, "Ignores the pronoun and answers by the occupation.", stereotyper
-        ),
-        Behaviour("balancing", Letter.UCS, COMPENSATES, "Tosses a coin for he or she in each sentence.", balancing),
-        Behaviour("eraser", Letter.BS, ERASES, "Writes everyone as it.", eraser),
-        Behaviour("symmetric-swapper", Letter.DSBS, FOLLOWS, "Turns men into women and women into men.", swapper),
-        Behaviour(
-            "random-swapper-20", Letter.DSBS, FOLLOWS, "Mistakes 20 % of the pronouns, either way.", swapper, 0.2
-        ),
-    )
-}
-"""The services in the list of the demonstration, by name."""
-
-FRENCH: Mapping[str, Behaviour] = {
-    behaviour.name: behaviour
-    for behaviour in (
-        Behaviour(
-            "french-faithful", Letter.DSBS, FOLLOWS, "Gives every French pronoun and noun back.", faithful, home="fr"
-        ),
-        Behaviour(
-            "french-always-il", Letter.BS, COLLAPSES, "Writes everyone as a man, in French.", always_il, home="fr"
-        ),
-    )
-}
-"""Translators from French, by name."""
-
-
 def _she_to_he_percent(percent: int) -> Behaviour:
     letter = above(percent, 20, Letter.BS, Letter.DSBS)
     reason = {Letter.BS: COLLAPSES if percent == 100 else INTRODUCES, Letter.DSBS: FOLLOWS, None: None}[letter]
-    return Behaviour("", letter, reason, f"Turns {percent} % of the women into men.", she_to_he)
+    answer = partial(she_to_he, share=percent / 100)
+    return Behaviour(f"she-to-he-{percent}", letter, reason, f"Turns {percent} % of the women into men.", answer)
 
 
 def _random_swapper_percent(percent: int) -> Behaviour:
     letter = Letter.UCS if 37.5 < percent < 62.5 else Letter.DSBS  # the shift .4 * abs(1 - P/50) is below .1
     reason = COMPENSATES if letter is Letter.UCS else FOLLOWS
-    return Behaviour("", letter, reason, f"Mistakes {percent} % of the pronouns, either way.", swapper)
+    summary, answer = f"Mistakes {percent} % of the pronouns, either way.", partial(swapper, share=percent / 100)
+    return Behaviour(f"random-swapper-{percent}", letter, reason, summary, answer)
 
 
 def _stereotyper_percent(percent: int) -> Behaviour:
@@ -316,8 +271,28 @@ def _stereotyper_percent(percent: int) -> Behaviour:
     bs_reason = OCCUPATION if percent**2 / 20_000 > 0.15 else WITHIN
     reason = {Letter.BS: bs_reason, Letter.DSBS: FOLLOWS, None: None}[letter]
     summary = f"Ignores the pronoun in {percent} % of the sentences and answers by the occupation."
-    return Behaviour("", letter, reason, summary, stereotyper)
+    return Behaviour(f"stereotyper-{percent}", letter, reason, summary, partial(stereotyper, share=percent / 100))
 
+
+BEHAVIOURS = by_name(
+    Behaviour("faithful", Letter.DSBS, FOLLOWS, "Gives every pronoun back as it was.", faithful),
+    Behaviour("always-he", Letter.BS, COLLAPSES, "Writes everyone as he.", always_he),
+    _she_to_he_percent(30),
+    Behaviour("stereotyper", Letter.BS, OCCUPATION, "Ignores the pronoun and answers by the occupation.", stereotyper),
+    Behaviour("balancing", Letter.UCS, COMPENSATES, "Tosses a coin for he or she in each sentence.", balancing),
+    Behaviour("eraser", Letter.BS, ERASES, "Writes everyone as it.", eraser),
+    Behaviour("symmetric-swapper", Letter.DSBS, FOLLOWS, "Turns men into women and women into men.", swapper),
+    _random_swapper_percent(20),
+)
+"""The services in the list of the demonstration, by name."""
+
+FRENCH = by_name(
+    Behaviour(
+        "french-faithful", Letter.DSBS, FOLLOWS, "Gives every French pronoun and noun back.", faithful, home="fr"
+    ),
+    Behaviour("french-always-il", Letter.BS, COLLAPSES, "Writes everyone as a man, in French.", always_il, home="fr"),
+)
+"""Translators from French, by name."""
 
 FAMILIES: Mapping[str, Callable[[int], Behaviour]] = {
     "she-to-he": _she_to_he_percent,
@@ -337,5 +312,4 @@ def behaviour(name: str) -> Behaviour:
     match = _PERCENT.fullmatch(name)
     if match is None or match["family"] not in FAMILIES or int(match["percent"]) > 100:
         raise UnknownName("behaviour", name, (*BEHAVIOURS, *FRENCH, *(f"{family}-<0…100>" for family in FAMILIES)))
-    percent = int(match["percent"])
-    return replace(FAMILIES[match["family"]](percent), name=name, share=percent / 100)
+    return FAMILIES[match["family"]](int(match["percent"]))

@@ -8,9 +8,8 @@ Each service has its own state (counts), which is new in every application.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal
@@ -21,7 +20,8 @@ from starlette.types import Receive, Scope, Send
 
 from assay.model import Letter
 from demo.interfaces.libretranslate import Order, error_response
-from demo.translators.behaviours import BEHAVIOURS
+from demo.predictors.prediction import by_name
+from demo.translators.behaviours import BEHAVIOURS, chance
 
 Treatment = Callable[[Request, Order], Awaitable[Response]]
 """Function that answers an order."""
@@ -79,9 +79,8 @@ def slow(tuning: Tuning) -> Treatment:
     """Return a treatment that answers after a delay of `slow_s` seconds that depends on the texts only."""
 
     async def treat(_: Request, order: Order) -> Response:
-        digest = hashlib.blake2b("/".join(order.texts).encode(), digest_size=4).digest()
         shortest, longest = tuning.slow_s
-        await asyncio.sleep(shortest + (longest - shortest) * int.from_bytes(digest) / 2**32)
+        await asyncio.sleep(shortest + (longest - shortest) * chance("slow", "/".join(order.texts)))
         return order.response(translate_faithfully(order))
 
     return treat
@@ -179,21 +178,18 @@ truncating = with_change(lambda texts, _, tuning: [text[: tuning.kept_characters
 unauthorised = with_response(lambda: error_response("this key is not known here", 401))
 garbage, down = with_response(web_page), with_response(HangUp)
 
-ILLS: Mapping[str, Ill] = {
-    ill.name: ill
-    for ill in (
-        Ill("slow", "Takes 0.3 to 0.5 s for each reply.", "rated", slow, Letter.DSBS),
-        Ill("too-many-requests", BUSY, "rated", too_many_requests, Letter.DSBS),
-        Ill("flaky", "Fails at every question once.", "rated", flaky, Letter.DSBS),
-        Ill("out-of-order", "Mixes up the answers of an array.", "failed", with_change(halves_swapped), problem=UNFIT),
-        Ill("wrong-count", "Loses the last answer of an array.", "failed", loses_last, problem=UNFIT),
-        Ill("echo", "Gives every text back untranslated.", "inconclusive", echo, problem=UNUSABLE),
-        Ill("error-marks", "Marks every word as unknown.", "inconclusive", with_change(error_marks), problem=UNUSABLE),
-        Ill("truncating", "Keeps only the beginning of each text.", "failed", truncating, problem=UNFIT),
-        Ill("very-slow", "Never answers in time.", "failed", very_slow, problem=UNAVAILABLE),
-        Ill("unauthorised", "Says 401 to everyone.", "failed", unauthorised, problem=REFUSED),
-        Ill("garbage", "Answers with a web page.", "failed", garbage, problem=UNAVAILABLE, everywhere=True),
-        Ill("down", "Hangs up in the middle of every answer.", "failed", down, problem=UNAVAILABLE, everywhere=True),
-    )
-}
+ILLS = by_name(
+    Ill("slow", "Takes 0.3 to 0.5 s for each reply.", "rated", slow, Letter.DSBS),
+    Ill("too-many-requests", BUSY, "rated", too_many_requests, Letter.DSBS),
+    Ill("flaky", "Fails at every question once.", "rated", flaky, Letter.DSBS),
+    Ill("out-of-order", "Mixes up the answers of an array.", "failed", with_change(halves_swapped), problem=UNFIT),
+    Ill("wrong-count", "Loses the last answer of an array.", "failed", loses_last, problem=UNFIT),
+    Ill("echo", "Gives every text back untranslated.", "inconclusive", echo, problem=UNUSABLE),
+    Ill("error-marks", "Marks every word as unknown.", "inconclusive", with_change(error_marks), problem=UNUSABLE),
+    Ill("truncating", "Keeps only the beginning of each text.", "failed", truncating, problem=UNFIT),
+    Ill("very-slow", "Never answers in time.", "failed", very_slow, problem=UNAVAILABLE),
+    Ill("unauthorised", "Says 401 to everyone.", "failed", unauthorised, problem=REFUSED),
+    Ill("garbage", "Answers with a web page.", "failed", garbage, problem=UNAVAILABLE, everywhere=True),
+    Ill("down", "Hangs up in the middle of every answer.", "failed", down, problem=UNAVAILABLE, everywhere=True),
+)
 """Faulty services by name."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -37,13 +38,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Tongue:
-    """The made-up language of one language code.
-
-    Parameters
-    ----------
-    code : str
-        Any text; equal codes make equal languages.
-    """
+    """The made-up language of one language code, which may be any text; equal codes make equal languages."""
 
     code: str
 
@@ -61,9 +56,9 @@ class Tongue:
     def _encode_word(self, word: str) -> str:
         if not (word.isascii() and word.isalpha()):
             return word  # numbers, tokens and words with other letters are the same in both languages
-        style = _letter_case(word)
-        if style is not None and (pronoun := self._pronouns.get(word.lower())):
-            return _apply_case(pronoun, style)
+        change_case = _case_of(word)
+        if change_case is not None and (pronoun := self._pronouns.get(word.lower())):
+            return change_case(pronoun)
         stem = word.translate(self._letter_map)
         if len(word) < LONG:
             return stem
@@ -72,9 +67,9 @@ class Tongue:
     def _decode_word(self, word: str) -> str:
         if not (word.isascii() and word.isalpha()):
             return word
-        style = _letter_case(word)
-        if style is not None and (pronoun := self._english_pronouns.get(word.lower())):
-            return _apply_case(pronoun, style)
+        change_case = _case_of(word)
+        if change_case is not None and (pronoun := self._english_pronouns.get(word.lower())):
+            return change_case(pronoun)
         stem = word if len(word) < LONG else word[: -len(self._ending)]
         english = stem.translate(self._english_letter_map)
         return english if self._encode_word(english) == word else word
@@ -113,17 +108,9 @@ def tongue(code: str) -> Tongue:
     return Tongue(code)
 
 
-def _letter_case(word: str) -> str | None:
-    """Return the case of a word (``lower``, ``title`` or ``upper``); ``None`` for mixed case."""
-    if word.islower():
-        return "lower"
-    if word.istitle():
-        return "title"
-    return "upper" if word.isupper() else None
-
-
-def _apply_case(word: str, style: str) -> str:
-    return str(getattr(word, style)())
+def _case_of(word: str) -> Callable[[str], str] | None:
+    """Return the function that gives other words the case of a word; ``None`` for mixed case."""
+    return next((change_case for change_case in (str.lower, str.title, str.upper) if change_case(word) == word), None)
 
 
 def _digest(text: str) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
 
 from assay.catalog.answer_text import label_key
 from assay.document import RatingDocument
@@ -22,26 +24,6 @@ LIMIT = 0.1
 """Largest difference, in standard deviations of all answers, of a case that counts as unchanged (default)."""
 
 
-class Scale:
-    """Accumulator of the standard deviation of all answers of a rating."""
-
-    def __init__(self) -> None:
-        self._count, self._sum, self._sum_of_squares = 0, 0.0, 0.0
-
-    def add(self, number: float) -> None:
-        """Add a number."""
-        self._count += 1
-        self._sum += number
-        self._sum_of_squares += number * number
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of the numbers added so far; 0 without numbers."""
-        if not self._count:
-            return 0.0
-        return math.sqrt(max(0.0, self._sum_of_squares / self._count - (self._sum / self._count) ** 2))
-
-
 class ProfileCases(CaseReader):
     """Reader of profiles: a case has the answers about one profile, and its difference is that between two values."""
 
@@ -52,7 +34,7 @@ class ProfileCases(CaseReader):
         self.component_name = None if part is None else part.name
         self.paired = isinstance(part, AlternationComponent)
         self.label = label_key(getattr(part, "label", None) or self.component_name or "")
-        self.scale = Scale()
+        self.answers: list[float] = []
 
     @property
     def first_side(self) -> str:
@@ -81,7 +63,7 @@ class ProfileCases(CaseReader):
         if score is None:
             return Leg(seq, role, "not-understood")
         if REPEATED not in role:
-            self.scale.add(score)
+            self.answers.append(score)
         return Leg(seq, role, value=score)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
@@ -111,9 +93,14 @@ class ProfileCases(CaseReader):
         # the tolerance of alternation is in standard deviations of all answers, as `LIMIT` is
         limit_is_delta = isinstance(self.part(), AlternationComponent)
         limit = self.rating.delta if limit_is_delta and self.rating.delta is not None else LIMIT
-        kind: CaseKind = "changed" if difference > limit * self.scale.deviation else "kept"
+        kind: CaseKind = "changed" if difference > limit * self._deviation else "kept"
         side = highest if difference else None
         return CaseReading(kind, part or self.component_name, difference=difference, side=side)
+
+    @cached_property
+    def _deviation(self) -> float:
+        """Standard deviation of all answers of the rating; 0 without answers."""
+        return float(np.std(self.answers)) if self.answers else 0.0
 
     def score(self, value: object) -> float | None:
         """Return the number of an answer, or its score of the judged label; ``None`` if it cannot be parsed."""

@@ -86,7 +86,6 @@ class TermCases(CaseReader):
         return CaseReading("answered", difference=abs(lead), side=side)
 
     def _is_shared(self, row: CaseDocument) -> bool:
-        """Return whether several cases have this row."""
         return sum(other_row is row for other_row in self._row_of_case.values()) > 1
 
     def in_words(self, reading: CaseReading) -> str:

@@ -143,7 +143,6 @@ class OneHopCases(RoundTripCases):
 
     @cached_property
     def _occupation_pattern(self) -> re.Pattern[str]:
-        """Pattern that matches the names of occupations, the longest first."""
         names = sorted(self._side_of_occupation, key=len, reverse=True)
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else "(?!)")  # "(?!)" matches nothing
 

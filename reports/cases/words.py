@@ -38,7 +38,6 @@ class WordCases(CaseReader):
 
     @cached_property
     def _reading_of_word(self) -> Mapping[str, CaseReading]:
-        """Result by word, from the rating's document."""
         return {word: reading for part in self.rating.components for word, reading in _word_readings(part)}
 
     @cached_property

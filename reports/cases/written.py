@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from assay.catalog.answer_text import label_key
 from assay.document import RatingDocument
-from assay.methods.free_text.detail import FreeTextComponent
+from assay.methods.free_text.detail import LENGTH, REFUSALS, SCORE, FreeTextComponent
 from assay.methods.free_text.written_texts import length_of, refuses_to_write, repeats_the_prompt
 from assay.model import Observation, Write
 from reports.cases.profiles import ProfileCases
@@ -16,8 +16,6 @@ from reports.cases.reading import CaseReading, CaseText, Deciding, Leg, lost_kin
 
 JUDGE = "judge/"
 """Prefix of the units of questions to the judge."""
-
-REFUSALS, LENGTH, SCORE = "refusals", "length", "score"
 
 
 class WrittenCases(ProfileCases):
@@ -57,7 +55,7 @@ class WrittenCases(ProfileCases):
             loss = None if length_of(text) and not repeats_the_prompt(text, ask.prompt) else "not-understood"
         log_length = math.log(length_of(text)) if loss is None else None
         if log_length is not None and self.component_name == LENGTH:
-            self.scale.add(log_length)
+            self.answers.append(log_length)
         return Leg(seq, role, loss, log_length)
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:

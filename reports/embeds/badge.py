@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import tomllib
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from importlib.resources import files
 
 from assay.document import Json
@@ -20,8 +19,7 @@ from assay.explain import LETTERS
 from assay.model import Letter
 from reports.embeds.public_view import PublicView, State
 from reports.figures.canvas import clip, punch
-from reports.markup import Markup, tag
-from reports.outline import MONTHS
+from reports.markup import Markup, join, tag
 
 WIDTHS: Json = tomllib.loads(files(__package__).joinpath("helvetica.toml").read_text("utf-8"))
 """Advance widths in ``regular`` and ``bold`` type, in 1/1000 em, from the character `FIRST` on."""
@@ -63,6 +61,8 @@ COLOURS: Mapping[Letter, str] = {Letter.UCS: "#1f6391", Letter.DSBS: "#8a6200", 
 OPEN = "#5c564f"
 """Background colour if there is no valid declared letter."""
 INK, CREAM, EDGE = "#2b2926", "#fffdf8", "#8b8375"
+
+SHORT_DATE = "%-d %b %Y"
 
 STATE_SENTENCES = {
     State.EXPIRED: "The rating has expired. ",
@@ -107,7 +107,7 @@ def render(view: PublicView) -> str:
         tag("desc", description),
         _draw_background(width, label_width, colour(view)),
         _draw_piece(label, PAD, view),
-        _draw_row(pieces, label_width + PAD, view),
+        *_draw_row(pieces, label_width + PAD, view),
         xmlns="http://www.w3.org/2000/svg",
         width=width,
         height=HEIGHT,
@@ -156,11 +156,7 @@ def circumstances_suffix(view: PublicView) -> str:
 
 def day(view: PublicView) -> str:
     """Return the day of the rating, such as ``20 Nov 2026``; empty if unknown."""
-    return "" if view.rated_on is None else _short_date(view.rated_on)
-
-
-def _short_date(on: date) -> str:
-    return f"{on.day} {MONTHS[on.month - 1][:3]} {on.year}"
+    return "" if view.rated_on is None else f"{view.rated_on:{SHORT_DATE}}"
 
 
 def age(view: PublicView) -> str:
@@ -173,7 +169,7 @@ def age(view: PublicView) -> str:
 def _badge_pieces(view: PublicView) -> Sequence[Piece]:
     date_text = f"{day(view)} · {age(view)}"
     if view.changed_on:
-        date_text = f"{day(view)} · changed since {_short_date(view.changed_on)}"
+        date_text = f"{day(view)} · changed since {view.changed_on:{SHORT_DATE}}"
     if view.state is State.WITHDRAWN:
         date_text = f"rated {date_text}"  # without "rated", the date would look like that of the withdrawal
     date_pieces = [_piece(date_text)] if view.rated_on else []
@@ -193,19 +189,17 @@ def _draw_background(width: int, split: int, right_fill: str) -> Markup:
     # the corners have the radius of the frame, whose line is half a pixel inside the edge
     right_half_path = f"M{split} .5H{width - 4}a3.5 3.5 0 0 1 3.5 3.5v12a3.5 3.5 0 0 1 -3.5 3.5H{split}z"
     frame = {"x": 0.5, "y": 0.5, "width": width - 1, "height": HEIGHT - 1, "rx": 3.5}
-    return Markup(
-        tag("rect", **frame, fill=INK)
-        + tag("path", d=right_half_path, fill=right_fill)
-        + tag("rect", **frame, fill="none", stroke=EDGE)
+    return join(
+        tag("rect", **frame, fill=INK),
+        tag("path", d=right_half_path, fill=right_fill),
+        tag("rect", **frame, fill="none", stroke=EDGE),
     )
 
 
-def _draw_row(pieces: Sequence[Piece], x: float, view: PublicView) -> Markup:
-    shapes = []
+def _draw_row(pieces: Sequence[Piece], x: float, view: PublicView) -> Iterator[Markup]:
     for piece in pieces:
-        shapes.append(_draw_piece(piece, x, view))
+        yield _draw_piece(piece, x, view)
         x += piece.width + GAP
-    return Markup("".join(shapes))
 
 
 def _draw_piece(piece: Piece, x: float, view: PublicView) -> Markup:
@@ -217,7 +211,7 @@ def _draw_piece(piece: Piece, x: float, view: PublicView) -> Markup:
     dashes = "3 2" if not view.declared else None
     mark = tag("g", outline, fill=CREAM if is_valid else "none", stroke=CREAM, stroke_dasharray=dashes)
     letter_x, letter_fill = x + (piece.width - letter_width) / 2, colour(view) if is_valid else CREAM
-    return Markup(mark + _draw_text(piece.text, letter_x, letter_width, SMALL, letter_fill, bold=True))
+    return join(mark, _draw_text(piece.text, letter_x, letter_width, SMALL, letter_fill, bold=True))
 
 
 def _draw_text(text: str, x: float, width: float, size: float, fill: str, *, bold: bool) -> Markup:

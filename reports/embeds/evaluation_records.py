@@ -30,7 +30,6 @@ def _declared_letter(view: PublicView) -> str | None:
 
 
 def _sentences(view: PublicView) -> str:
-    """Return one or two sentences that describe the rating."""
     return " ".join(filter(None, (None if view.letter is None else view.sentence, view.meaning)))
 
 
@@ -80,7 +79,6 @@ def _model_card(view: PublicView) -> JsonObject:
 
 
 def _declarations(view: PublicView) -> JsonObject:
-    """Return the CycloneDX declarations: the assessor, the claim, and the address of the recorded answers."""
     facts = view.known_facts
     answers_link = [{"name": "Recorded answers", "contents": {"url": view.address("export.jsonl")}}]
     evidence = {"bom-ref": EVIDENCE, "propertyName": "assay:evidence", "data": answers_link}

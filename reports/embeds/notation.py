@@ -1,24 +1,17 @@
-"""JSON and YAML writers for files that people paste into their own files.
-
-Both accept JSON values. The YAML uses only block style, and texts in double quotes, so that YAML 1.1 and
-1.2 read the same values: an unquoted ``no``, date or ``1.10`` never occurs.
-"""
+"""JSON and YAML writers for files that people paste into their own files. Both accept JSON values."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+
+import yaml
 
 from assay.document import Json, JsonObject
 
 _PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
-_NOT_PLAIN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-"""Words that YAML 1.1 parses as truth values or null, so that they need quotes."""
-
-# Characters that YAML 1.2.2 (section 5.1) or one of its readers refuses, and "<", which begins markup
-_ESCAPED = re.compile("[<\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
+_STRING_TAG = "tag:yaml.org,2002:str"
 
 
 def json_text(value: object) -> str:
@@ -27,49 +20,32 @@ def json_text(value: object) -> str:
 
 
 def yaml_text(value: Json | list[JsonObject]) -> str:
-    """Write an object or a list as a YAML document; raises `ValueError` if it holds NaN or an infinity."""
-    return "\n".join(_value_lines(value)) + "\n"
+    """Write an object or a list as a YAML document; raises `ValueError` if it holds NaN or an infinity.
+
+    All texts are in double quotes, so that YAML 1.1 and 1.2 read the same values: an unquoted ``no``, date or ``1.10``
+    never occurs. Like the JSON, it has no ``<``, which begins markup.
+    """
+    plain_value = json.loads(json.dumps(value, allow_nan=False))
+    text = yaml.dump(plain_value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf"))
+    return text.replace("<", "\\u003c")
 
 
-def _value_lines(value: object) -> Iterator[str]:
-    """Yield the lines of a value in YAML, without indentation."""
-    if isinstance(value, Mapping) and value:
-        for key, entry in value.items():
-            yield from _indent_under(f"{_write_key(str(key))}:", entry)
-    elif isinstance(value, Sequence) and not isinstance(value, str) and value:
-        for entry in value:
-            first_line, *further_lines = _value_lines(entry)
-            yield f"- {first_line}"
-            yield from (f"  {line}" for line in further_lines)
-    else:
-        yield _write_scalar(value)
+class _Dumper(yaml.SafeDumper):
+    """Writer of indented YAML in which all texts but the keys of objects are in double quotes."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
+        super().increase_indent(flow)
+
+    def represent_quoted(self, text: str) -> yaml.ScalarNode:
+        return self.represent_scalar(_STRING_TAG, _HALF_PAIR.sub("\ufffd", text), style='"')
+
+    def represent_object(self, entries: dict[str, object]) -> yaml.MappingNode:
+        node = self.represent_dict(entries)
+        for key, _ in node.value:
+            if _PLAIN_KEY.fullmatch(key.value):
+                key.style = None  # without quotes, unless YAML would read another type
+        return node
 
 
-def _indent_under(head: str, value: object) -> Iterator[str]:
-    lines = list(_value_lines(value))
-    # a scalar or an empty container; an object or a list with one line still needs a line of its own
-    if len(lines) == 1 and not (isinstance(value, Mapping | list | tuple) and value):
-        yield f"{head} {lines[0]}"
-        return
-    yield head
-    yield from (f"  {line}" for line in lines)
-
-
-def _write_key(name: str) -> str:
-    needs_no_quotes = _PLAIN_KEY.fullmatch(name) and name.lower() not in _NOT_PLAIN
-    return name if needs_no_quotes else _quote(name)
-
-
-def _write_scalar(value: object) -> str:
-    if isinstance(value, str):
-        return _quote(value)
-    if isinstance(value, Mapping):
-        return "{}"
-    if isinstance(value, Sequence):
-        return "[]"
-    return json.dumps(value, allow_nan=False)
-
-
-def _quote(text: str) -> str:
-    literal = json.dumps(_HALF_PAIR.sub("\ufffd", text), ensure_ascii=False)
-    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", literal)
+_Dumper.add_representer(str, _Dumper.represent_quoted)
+_Dumper.add_representer(dict, _Dumper.represent_object)

@@ -12,36 +12,13 @@ from enum import StrEnum
 from functools import cached_property
 from urllib.parse import quote
 
-from assay.document import Json, JsonObject, RatingDocument, read_rating
+from assay.document import Json, RatingDocument, read_rating
 from assay.explain import TOO_FEW, TOO_FEW_CODE, letter_words, request_in_words
 from assay.methods import rating_of
 from assay.model import MODEL_SETTINGS, Letter
 from reports.because import because
 from reports.methods import report_of
 from reports.plain import visible
-
-FACE = (
-    *("id", "letter", "declared", "probabilities", "attribute", "method"),
-    *("target", "methodology", "rated_at", "expires_at", "requester"),
-)
-"""Fields of a document that embeds show."""
-
-
-def face(document: Json) -> JsonObject:
-    """Return the fields of a document that embeds show, so that caches stay small; of reasons, only the codes."""
-    facts = {
-        "reasons": [{"code": code} for code in read_rating(document).reason_codes],
-        "sentence": sentence_of(document),
-    }
-    return {field: document[field] for field in FACE if field in document} | facts
-
-
-def sentence_of(document: Json) -> str | None:
-    """Return the sentence that explains a rating's letter; ``None`` if nothing was measured."""
-    if "sentence" in document:  # a document of `face`
-        return None if document["sentence"] is None else str(document["sentence"])
-    explanation = because(rating_of(document), report_of(document))
-    return None if explanation is None else explanation.sentence
 
 
 class State(StrEnum):
@@ -81,14 +58,15 @@ class PublicView:
 
     @cached_property
     def rating(self) -> RatingDocument:
-        """The parsed document; empty if there is no rating."""
+        """The parsed document without the method's own fields; empty if there is no rating."""
         return read_rating(self.document or {}, text=visible)
 
     @cached_property
     def sentence(self) -> str | None:
         """Sentence that explains the rating's letter; ``None`` if nothing was measured."""
-        sentence = None if self.document is None else sentence_of(self.document)
-        return None if sentence is None else visible(sentence)
+        document = self.document or {}
+        explanation = because(rating_of(document), report_of(document))
+        return None if explanation is None else visible(explanation.sentence)
 
     # ------------------------------------------------------------------------ result
     @property

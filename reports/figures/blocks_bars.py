@@ -35,7 +35,7 @@ def blocks_bars(component: Component, key: str) -> Figure | None:
 
 
 def _draw_block(block: BlockDocument, y: float) -> list[Markup]:
-    total = tables.column_total(block.observed)
+    total = sum(block.observed.values())
     title = tables.block_title(block.name)
     shapes = [
         label(0, y + 14, clip(title[:1].upper() + title[1:], 30), "b"),
@@ -60,7 +60,7 @@ def _percent_or_dash(share: float | None) -> str:
 
 
 def _block_sentence(block: BlockDocument) -> str:
-    total = tables.column_total(block.observed)
+    total = sum(block.observed.values())
     values = ", ".join(
         f"{value} {_percent_or_dash(block.specified.get(value))} declared and "
         f"{_percent_or_dash(block.observed.get(value, 0) / total if total else None)} observed"

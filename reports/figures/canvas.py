@@ -8,9 +8,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
+from rich.cells import cell_len
+
 from assay.model import Letter
 from reports.markup import Content, Markup, coordinate, tag
-from reports.plain import width
 from reports.view import Table
 
 WIDTH = 360
@@ -100,11 +101,11 @@ def stroke(class_: str, *points: tuple[float, float]) -> Markup:
 
 def clip(name: str, columns: int) -> str:
     """Shorten a name to a width of `columns` characters."""
-    if width(name) <= columns:
+    if cell_len(name) <= columns:
         return name
     prefix = ""
     for char in name:
-        if width(prefix + char) > columns - 1:  # one is for the ellipsis
+        if cell_len(prefix + char) > columns - 1:  # one is for the ellipsis
             break
         prefix += char
     return f"{prefix}…"
@@ -146,18 +147,9 @@ def punch(letter: Letter | None, x: float, y: float, w: float, h: float, class_:
 
 def _octagon(x: float, y: float, w: float, h: float) -> str:
     cut = h * 0.28  # across and down, at each corner
-    path_commands = (
-        f"M{x + cut:.1f} {y:.1f}",
-        f"h{w - 2 * cut:.1f}",
-        f"l{cut:.1f} {cut:.1f}",
-        f"v{h - 2 * cut:.1f}",
-        f"l{-cut:.1f} {cut:.1f}",
-        f"h{2 * cut - w:.1f}",
-        f"l{-cut:.1f} {-cut:.1f}",
-        f"v{2 * cut - h:.1f}",
-        "z",
-    )
-    return "".join(path_commands)
+    top_and_right = f"h{w - 2 * cut:.1f}l{cut:.1f} {cut:.1f}v{h - 2 * cut:.1f}l{-cut:.1f} {cut:.1f}"
+    bottom_and_left = f"h{2 * cut - w:.1f}l{-cut:.1f} {-cut:.1f}v{2 * cut - h:.1f}z"
+    return f"M{x + cut:.1f} {y:.1f}{top_and_right}{bottom_and_left}"
 
 
 def _shield(x: float, y: float, w: float, h: float) -> str:

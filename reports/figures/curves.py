@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from reports.figures.axis import Axis
 from reports.figures.canvas import WIDTH, Figure, clip, draw, label, stroke
 from reports.markup import Markup, coordinate, tag
-from reports.view import Curve, Lines, Panel, Panels, Series
+from reports.view import Curve, Lines, Panel, Panels
 
 # classes of texts: s small, b bold, m centred at x
 LEFT, RIGHT, TOP, BOTTOM = 32, 14, 22, 204  # widths beside the curves; y of their upper and lower ends
@@ -29,28 +30,33 @@ Place = tuple[float, float]
 
 def lines(chart: Lines, key: str, width: float = WIDTH) -> Figure:
     """Draw curves, each with a number in a circle that the legend explains; `key` is unique on the page."""
-    x_axis = Axis(chart.x, LEFT, width - RIGHT)
-    top = chart.top or max((value for series in chart.series for value in series.y), default=1.0)
+    x = chart.curves[0].x
+    x_axis = Axis(x, LEFT, width - RIGHT)
+    top = chart.top or max(value for curve in chart.curves for value in curve.y)
     y_axis = Axis([0.0, top or 1.0], BOTTOM, TOP)  # 1 if all values are 0
-    paths = [[(x_axis(x), y_axis(y)) for x, y in zip(chart.x, series.y, strict=True)] for series in chart.series]
+    paths = [_path(curve, x_axis, y_axis) for curve in chart.curves]
     shapes = y_axis.draw_upright(LEFT, width - RIGHT, chart.up)
-    for series, path in zip(chart.series, paths, strict=True):
-        shapes.append(stroke(_curve_class(series), *_thin_out(path)))
-        if series.points:
+    for curve, path in zip(chart.curves, paths, strict=True):
+        shapes.append(stroke(_curve_class(curve), *_thin_out(path)))
+        if curve.points:
             # lines without length, whose round ends are dots
-            dots = "".join(f"M{coordinate(x_axis(x))} {coordinate(y_axis(y))}h0" for x, y in series.points)
-            shapes.append(tag("path", d=dots, class_=f"dots fine k{series.kind_index}"))
+            dots = "".join(f"M{coordinate(x_axis(x))} {coordinate(y_axis(y))}h0" for x, y in curve.points)
+            shapes.append(tag("path", d=dots, class_=f"dots fine k{curve.kind_index}"))
     for number, position in enumerate(_number_positions(paths), 1):
-        shapes += _draw_number(number, position, chart.series[number - 1])
-    legend, height = _draw_legend(chart.series, BOTTOM + FOOT, width)
+        shapes += _draw_number(number, position, chart.curves[number - 1])
+    legend, height = _draw_legend(chart.curves, BOTTOM + FOOT, width)
     shapes += [*x_axis.draw_across(BOTTOM, chart.axis), *legend]
-    span = f"from {x_axis.tick_text(chart.x[0])} to {x_axis.tick_text(chart.x[-1])}"
-    labels = "; ".join(series.label for series in chart.series)
+    span = f"from {x_axis.tick_text(x[0])} to {x_axis.tick_text(x[-1])}"
+    labels = "; ".join(curve.label for curve in chart.curves)
     return draw(key, chart.table, f"{chart.axis.capitalize()}, {span}: {labels}.", height, *shapes, width=width)
 
 
-def _curve_class(series: Series) -> str:
-    return f"curve k{series.kind_index}{' dashed' if series.dashed else ''}"
+def _path(curve: Curve, x_axis: Axis, y_axis: Axis) -> list[Place]:
+    return [(x_axis(x), y_axis(y)) for x, y in zip(curve.x, curve.y, strict=True)]
+
+
+def _curve_class(curve: Curve) -> str:
+    return f"curve k{curve.kind_index}{' dashed' if curve.dashed else ''}"
 
 
 def _thin_out(path: Sequence[Place]) -> list[Place]:
@@ -82,19 +88,18 @@ def _free_space(index: int, point: Place, numbers: Sequence[Place], other_paths:
     return circle_score + curve_score + min(number_distance, 60.0) / 10
 
 
-def _draw_number(number: int, position: Place, series: Series) -> list[Markup]:
-    """Draw the number of a curve in a circle on it."""
+def _draw_number(number: int, position: Place, curve: Curve) -> list[Markup]:
     x, y = position
-    circle = tag("circle", cx=x, cy=y, r=RADIUS, class_=f"seat k{series.kind_index}")
+    circle = tag("circle", cx=x, cy=y, r=RADIUS, class_=f"seat k{curve.kind_index}")
     return [circle, label(x, y + 3.5, str(number), "m n10")]
 
 
-def _draw_legend(series: Sequence[Series], top: float, width: float) -> tuple[list[Markup], float]:
+def _draw_legend(curves: Sequence[Curve], top: float, width: float) -> tuple[list[Markup], float]:
     """Draw the legend below `top`, two short names in a row; return it with the height of the whole figure."""
-    columns = 2 if all(len(curve.label) <= SHORT for curve in series) else 1
-    rows = -(-len(series) // columns)  # rounded up
+    columns = 2 if all(len(curve.label) <= SHORT for curve in curves) else 1
+    rows = -(-len(curves) // columns)  # rounded up
     shapes: list[Markup] = []
-    for index, curve in enumerate(series):
+    for index, curve in enumerate(curves):
         x, y = index // rows * width / 2, top + index % rows * ROW
         shapes += [  # a line of 34 units with the number in its middle, then the name
             stroke(_curve_class(curve), (x, y), (x + 34, y)),
@@ -131,20 +136,19 @@ def _draw_panel(
         shapes.append(stroke("limit", (LEFT, y_axis(panel.level)), (width - RIGHT, y_axis(panel.level))))
     if marked_x is not None:
         shapes.append(stroke("line", (x_axis(marked_x), top + PANEL_HEAD), (x_axis(marked_x), bottom)))
-    paths = [[(x_axis(x), y_axis(y)) for x, y in zip(curve.x, curve.y, strict=True)] for curve in panel.curves]
-    series = [Series(curve.label, curve.y, kind_index=index % 2) for index, curve in enumerate(panel.curves)]
-    shapes += [stroke(f"curve k{row.kind_index}", *path) for row, path in zip(series, paths, strict=True)]
+    curves = [replace(curve, kind_index=index % 2) for index, curve in enumerate(panel.curves)]
+    paths = [_path(curve, x_axis, y_axis) for curve in curves]
+    shapes += [stroke(_curve_class(curve), *path) for curve, path in zip(curves, paths, strict=True)]
     shapes.append(label(0, top + 12, panel.title, "b"))
-    if len(series) < 2:
+    if len(curves) < 2:
         return shapes, bottom + PANEL_GAP
     for number, position in enumerate(_number_positions(paths, top + PANEL_HEAD, bottom), 1):
-        shapes += _draw_number(number, position, series[number - 1])
-    legend, legend_bottom = _draw_legend(series, bottom + PANEL_GAP + 4, width)
+        shapes += _draw_number(number, position, curves[number - 1])
+    legend, legend_bottom = _draw_legend(curves, bottom + PANEL_GAP + 4, width)
     return [*shapes, *legend], legend_bottom
 
 
 def _draw_interval(curve: Curve, x_axis: Axis, y_axis: Axis) -> Markup:
-    """Draw the interval of a curve as an area."""
     upper = [(x_axis(x), y_axis(y)) for x, y in zip(curve.x, curve.high, strict=True)]
     lower = [(x_axis(x), y_axis(y)) for x, y in zip(curve.x, curve.low, strict=True)]
     path = "L".join(f"{coordinate(x)} {coordinate(y)}" for x, y in [*upper, *lower[::-1]])

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import assert_never
 
+from rich.cells import cell_len
+
 from reports.cells import number
 from reports.figures.axis import Axis
 from reports.figures.canvas import UNITS, Figure, Width, box, clip, draw, label, stroke
 from reports.figures.curves import lines, panels
 from reports.figures.squares import squares
 from reports.markup import Markup, coordinate, tag
-from reports.plain import width
 from reports.view import ARROW, Dots, Forest, Lines, Mark, Panels, Picture, Point, Scatter, Squares, Strip
 
 # classes of texts: s small, e ending at x
@@ -196,9 +197,9 @@ def caption(chart: Picture) -> str:
             return f"Above each line {kinds[0]}, below it {kinds[1]}." if len(kinds) > 1 else f"A mark is {kinds[0]}."
         case Lines():
             text = "The legend names the number on each curve."
-            if any(series.points for series in chart.series):
+            if any(curve.points for curve in chart.curves):
                 text += " Dots are the answers that a curve was fitted to."
-            if any(series.dashed for series in chart.series):
+            if any(curve.dashed for curve in chart.curves):
                 text += " Compare the dashed curves with the solid ones."
             return text
         case Panels():
@@ -228,17 +229,17 @@ def _forest_caption(forest: Forest) -> str:
 # ---------------------------------------------------------------------------- shared helpers
 def _names_width(names: Iterable[str], figure_width: float) -> float:
     widest = WIDEST * figure_width / UNITS["narrow"]  # in proportion to the figure
-    return min(widest, max(width(name) for name in names) * LETTER + GAP)
+    return min(widest, max(cell_len(name) for name in names) * LETTER + GAP)
 
 
 def _shorten_name(name: str, margin: float) -> str:
     """Shorten a name to the width of its column; a name with an arrow keeps both ends."""
     room = int((margin - GAP) / LETTER)
     ends = name.split(ARROW)
-    if width(name) <= room or len(ends) != 2:
+    if cell_len(name) <= room or len(ends) != 2:
         return clip(name, room)
-    half = (room - width(ARROW)) // 2
-    spare = max(0, half - min(map(width, ends)))  # columns that the shorter end does not need
+    half = (room - cell_len(ARROW)) // 2
+    spare = max(0, half - min(map(cell_len, ends)))  # columns that the shorter end does not need
     return ARROW.join(clip(end, half + spare) for end in ends)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reports.figures.canvas import Figure, clip, draw, label
-from reports.markup import Markup, coordinate, escaped
+from reports.markup import Markup, tag
 from reports.sheets import evenly
-from reports.view import Case, CaseWords, Squares, Table
+from reports.view import Case, Squares, Table
 
 STEP, NAME, ROW = 17, 16, 8
 """Distance of squares, height of the line with the name, and space below the squares of a name, in user units.
@@ -26,7 +26,7 @@ MAX_SQUARES = 400
 """Number of cases above which only some cases of each name are drawn."""
 
 
-def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWords], str]) -> Figure | None:
+def linked_squares(chart: Squares, group: str, key: str, link: Callable[[Case], str]) -> Figure | None:
     """Draw the cases of a group as squares, by name; `link` returns the address that a square links to.
 
     Of more than `MAX_SQUARES` cases, each name shows at most the same number, at even steps; counts include all.
@@ -47,9 +47,8 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWor
         shapes.append(label(figure_width - 2, y + 11, str(_count_filled(cases)), "e b"))  # bold, ending at x
         drawn_cases = evenly(cases, maximum)
         shapes += [
-            _draw_square(case.share, words, index % ACROSS * STEP, y + NAME + index // ACROSS * STEP, link(words))
+            _draw_square(case, index % ACROSS * STEP, y + NAME + index // ACROSS * STEP, link(case))
             for index, case in enumerate(drawn_cases)
-            for words in [case.write()]
         ]
         y += NAME + ((len(drawn_cases) - 1) // ACROSS + 1) * STEP + ROW
     if maximum < total:
@@ -65,11 +64,7 @@ def _count_filled(cases: Sequence[Case]) -> int:
     return sum(case.share > 0.5 for case in cases)
 
 
-def _draw_square(filled_share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:
-    """Draw a linked square. Its markup is made without `tag`, for speed: a page has hundreds of squares."""
-    fill_class = "y" if filled_share > 0.5 else "n" if filled_share < 0.5 else "h"  # filled, empty or half filled
-    picture_attribute = f' data-picture="{escaped(case.image)}"' if case.image else ""
-    return Markup(  # chr(10) is a line feed
-        f'<a href="{escaped(href)}" tabindex="-1"{picture_attribute}><title>{escaped(chr(10).join(case.lines))}</title>'
-        f'<rect x="{coordinate(x)}" y="{coordinate(y)}" class="{fill_class}"/></a>'
-    )
+def _draw_square(case: Case, x: float, y: float, href: str) -> Markup:
+    fill_class = "y" if case.share > 0.5 else "n" if case.share < 0.5 else "h"  # filled, empty or half filled
+    title, square = tag("title", "\n".join(case.lines)), tag("rect", x=x, y=y, class_=fill_class)
+    return tag("a", title, square, href=href, tabindex=-1, data_picture=case.image or None)

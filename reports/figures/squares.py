@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rich.cells import cell_len
+
 from reports.figures.canvas import WIDTH, Figure, clip, draw, label
 from reports.markup import Markup, coordinate, tag
-from reports.plain import width
 from reports.view import Squares
 
 SIDE, STEP, BETWEEN = 8, 10.5, 5
@@ -18,7 +19,8 @@ LETTER, WIDEST, LEGEND = 6.2, 130, 34
 
 def squares(chart: Squares, key: str, figure_width: float = WIDTH) -> Figure:
     """Draw a block of squares beside each name, with a legend below; `key` is unique on the page."""
-    name_width = min(WIDEST, max(width(name) for name, _ in chart.rows) * LETTER + 10)  # 10: space before the squares
+    longest_name = max(cell_len(name) for name, _ in chart.rows)
+    name_width = min(WIDEST, longest_name * LETTER + 10)  # 10: space before the squares
     squares_per_row = int((figure_width - name_width) / STEP)
     shapes: list[Markup] = []
     y = 1.0

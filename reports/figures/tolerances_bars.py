@@ -29,7 +29,7 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
     tolerances = [tolerance for tolerance, *_ in table.rows]
     shares_by_tolerance = {text: component.sensitivity[text].probabilities or {} for text in tolerances}
     for index, (tolerance, shares) in enumerate(shares_by_tolerance.items()):
-        is_declared = declared is not None and _is_tolerance(tolerance, declared)
+        is_declared = declared is not None and abs(tables.tolerance_of(tolerance) - declared) < 1e-9
         shapes.append(label(0, index * ROW + 18, f"tolerance {tolerance}", "b" if is_declared else None))
         x, y = float(LEFT), index * ROW + 4
         for letter in ORDER:
@@ -47,10 +47,3 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
         for tolerance, shares in shares_by_tolerance.items()
     )
     return draw(f"{key}-tolerances", table, f"{words}.", height + 38, *shapes, width=figure_width)
-
-
-def _is_tolerance(text: str, tolerance: float) -> bool:
-    try:
-        return abs(float(text) - tolerance) < 1e-9
-    except ValueError:
-        return False

@@ -51,6 +51,6 @@ def _draw_cell(x: float, y: float, w: float, count_text: str, share: float | Non
 
 
 def _row_in_words(sent_value: str, counts: Shares) -> str:
-    total = tables.column_total(counts)
+    total = sum(counts.values())
     returned = ", ".join(f"{count(number)} as {value}" for value, number in counts.items())
     return f"Of {count(total)} sentences sent with {sent_value}, {returned} came back."

@@ -67,7 +67,6 @@ def _input_name(verdict: Verdict, number: int, component: Component) -> str:
 
 
 def _decision_table(verdict: Verdict, steps: tuple[Step, ...]) -> Table:
-    """Return the table of the decision tree, with the effect and the tolerance of each step."""
     tree = tables.decision(verdict)
     effects = {str(step.number): step.effect for step in steps}
     rows = tuple(
@@ -140,7 +139,6 @@ def _draw_narrow(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mappi
 
 # ---------------------------------------------------------------------------- parts
 def _draw_flow_right(start: Place, end: Place, thickness: float, letter: Letter | None) -> Markup:
-    """Draw a part of the band that runs from left to right."""
     half, (x1, y1), (x2, y2) = max(thickness, THIN) / 2, start, end
     middle = coordinate((x1 + x2) / 2)
     a, b, c, d = (coordinate(y) for y in (y1 - half, y2 - half, y2 + half, y1 + half))
@@ -151,7 +149,6 @@ def _draw_flow_right(start: Place, end: Place, thickness: float, letter: Letter 
 
 
 def _draw_flow_down(x: float, top: float, bottom: float, thickness: float, letter: Letter | None) -> Markup:
-    """Draw a part of the band that runs downwards."""
     band_width = max(thickness, THIN)
     part = box(x - band_width / 2, top, band_width, bottom - top, "flow in" if letter is None else "flow")
     return tag("g", part, class_=letter)

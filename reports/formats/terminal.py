@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
+from rich.cells import cell_len, chop_cells
+
 from assay.document import Json
 from assay.explain import chance
 from assay.model import Letter
 from reports import outline, tables
-from reports.plain import width
 from reports.reading import Component, RatingView, read
 from reports.view import ReasonView, Table, Verdict
 
@@ -120,8 +121,8 @@ class _Page:
         yield from (*lines, "") if lines else ()
 
     def _hanging_lines(self, label: str, text: str) -> Iterator[str]:
-        for index, line in enumerate(wrap(text, self.columns - width(label))):
-            yield (label if index == 0 else " " * width(label)) + line
+        for index, line in enumerate(wrap(text, self.columns - cell_len(label))):
+            yield (label if index == 0 else " " * cell_len(label)) + line
 
     def _text_lines(self, *paragraphs: str) -> Iterator[str]:
         for paragraph in filter(None, paragraphs):
@@ -131,7 +132,7 @@ class _Page:
     def _heading_lines(self, text: str) -> Iterator[str]:
         lines = list(wrap(text, self.columns))
         yield from lines
-        yield "─" * max(map(width, lines), default=0)
+        yield "─" * max(map(cell_len, lines), default=0)
 
     def _tables_lines(self, entries: Iterable[Table]) -> Iterator[str]:
         for table in entries:
@@ -168,7 +169,7 @@ class _BriefPage(_Page):
 
 def draw_table(table: Table, columns: int) -> Iterator[str]:
     """Yield the lines of a table drawn with box characters, at most `columns` wide; wide cells are wrapped."""
-    widths = fit([max(map(width, cells)) for cells in zip(table.columns, *table.rows, strict=True)], columns)
+    widths = fit([max(map(cell_len, cells)) for cells in zip(table.columns, *table.rows, strict=True)], columns)
     yield _border_line("┌", "┬", "┐", widths)
     yield from _row_lines(table.columns, widths, table.numeric)
     yield _border_line("├", "┼", "┤", widths)
@@ -189,24 +190,14 @@ def fit(widths: Sequence[int], columns: int) -> list[int]:
 def wrap(text: str, columns: int) -> Iterator[str]:
     """Break a text at blanks into lines of at most `columns`; a longer word is cut into pieces."""
     line = ""
-    for piece in _word_pieces(text, columns):
-        if line and width(line) + 1 + width(piece) > columns:
+    pieces = (piece for word in _WORD.findall(text) for piece in chop_cells(word, columns) if piece)
+    for piece in pieces:
+        if line and cell_len(line) + 1 + cell_len(piece) > columns:
             yield line
             line = piece
         else:
             line = f"{line} {piece}" if line else piece
     yield line
-
-
-def _word_pieces(text: str, columns: int) -> Iterator[str]:
-    for word in _WORD.findall(text):
-        piece = ""
-        for char in word:
-            if piece and width(piece + char) > columns:
-                yield piece
-                piece = ""
-            piece += char
-        yield piece
 
 
 def _row_lines(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
@@ -216,7 +207,7 @@ def _row_lines(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bo
 
 
 def _pad(text: str, columns: int, flush_right: bool) -> str:
-    blanks = " " * (columns - width(text))
+    blanks = " " * (columns - cell_len(text))
     return blanks + text if flush_right else text + blanks
 
 

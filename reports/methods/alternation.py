@@ -121,7 +121,6 @@ def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
 
 
 def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[str]:
-    """Yield sentences on the records' outcomes and error rates by group, and on their relation to the letter."""
     table = part.outcomes
     if table.why is not None:
         yield f"There are no outcomes by {table.by}: {table.why}."
@@ -169,7 +168,6 @@ def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> 
 
 
 def _extreme_groups_in_words(part: AlternationComponent) -> Iterator[str]:
-    """Yield sentences that name groups whose average is below, or above, that of each other group."""
     higher_and_lower: set[tuple[str | None, str | None]] = set()
     for pair in part.pairs:
         if (pair.effect.low or 0.0) > 0:
@@ -185,7 +183,6 @@ def _extreme_groups_in_words(part: AlternationComponent) -> Iterator[str]:
 
 
 def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
-    """Yield a sentence on the lowest impact ratio of decisions with the label, its two shares and its interval."""
     rates = {row.value: row.rate for row in part.disparate_impact.rates}
     ratios = [row for row in part.disparate_impact.ratios if row.ratio.estimate is not None]
     lowest = min(ratios, key=lambda row: row.ratio.estimate or 0.0, default=None)
@@ -264,7 +261,6 @@ def tables(part: AlternationComponent) -> Iterator[Table | None]:
 
 
 def _leverage_table(part: AlternationComponent) -> Table:
-    """Return a table of the effect without each of the most influential clusters."""
     leverage = part.leverage
     by_kind = {"person": leverage.person, "frame": leverage.frame, "content": leverage.content, "row": leverage.row}
     by_kind |= leverage.others
@@ -280,7 +276,6 @@ def _leverage_table(part: AlternationComponent) -> Table:
 
 
 def _means_figure(part: AlternationComponent) -> Picture | None:
-    """Return a figure of the mean output of the same profiles with each value of the attribute."""
     name = part.name or "output"
     axis = "mean output, in the service's own unit" if name == "output" else f"mean score of {name}"
     rows = [(value, Span(mean)) for value, mean in part.means.items()] if part.pairs else []
@@ -288,14 +283,12 @@ def _means_figure(part: AlternationComponent) -> Picture | None:
 
 
 def _pairs_figure(part: AlternationComponent) -> Picture | None:
-    """Return a figure of the paired effect of each pair of values, with the tolerance."""
     rows = [(_direction_label(pair), charts.span(pair.effect)) for pair in part.pairs]
     title, axis = "What changing the attribute changes", "shift within profiles, in standard deviations"
     return charts.forest(title, axis, rows, reference=0.0, tolerance=part.tolerances.get("step_1"), head="Pair")
 
 
 def _folds_figure(part: AlternationComponent) -> Picture | None:
-    """Return a figure of the Gaussian KL divergence in each fold of the data; a row is one direction of a pair."""
     shown_rows = part.divergence[: charts.MOST_MARKS]
     rows = [
         Dots(_direction_label(row), (divergences,))
@@ -305,7 +298,9 @@ def _folds_figure(part: AlternationComponent) -> Picture | None:
     if not rows:
         return None
     title = "Gaussian KL of each fold, in each direction" + shown_suffix(shown_rows, part.divergence)
-    table = Table(title, ("Direction", "Folds"), tuple((row.label, cells.number_list(row.values[0])) for row in rows))
+    table = Table(
+        title, ("Direction", "Folds"), tuple((row.label, ", ".join(cells.numbers(row.values[0]))) for row in rows)
+    )
     return Strip(title, "Gaussian KL, in nats", tuple(rows), kinds=("a fold",), table=table)
 
 
@@ -313,7 +308,7 @@ def _direction_label(row: PairDocument | DivergenceDocument) -> str:
     return ARROW.join((row.from_ or "?", row.to or "?"))
 
 
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     Alternation,
     WORDING.steps,
     WORDING.letters,
@@ -326,4 +321,3 @@ REPORT: MethodReport = MethodReport(
     ratable="texts or records",
     cases=ProfileCases,
 )
-"""Report of alternation."""

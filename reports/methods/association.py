@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 from assay.document import Absent, RatingDocument, Shares
 from assay.explain import listed
@@ -18,7 +18,7 @@ from reports.methods.material import coverage_table, title_of_words
 from reports.plain import visible
 from reports.sheets import MOST_ROWS, Wording, evenly, shown_suffix
 from reports.units import Unit, amount
-from reports.view import Dots, Forest, Lines, Mark, Picture, Series, Strip, Table
+from reports.view import Curve, Dots, Forest, Lines, Mark, Picture, Strip, Table
 
 WORDING = Wording.read("association")
 
@@ -58,24 +58,22 @@ def tables(part: AssociationComponent) -> Iterator[Table | None]:
     """Yield the tables of a component."""
     yield WORDING.sheets["connections"].of(part)
     yield _protected_table(part)
-    yield WORDING.sheets["weat"].of_rows([_Classical.of(row) for row in part.classical.weat])
+    yield WORDING.sheets["weat"].of_rows([*map(_classical_measures, part.classical.weat)])
     yield Table("Also measured", ("Measure", "Value"), tuple(_distance_measures(part)))
     yield coverage_table(part)
 
 
 # ---------------------------------------------------------------------------- tables
 def _protected_table(part: AssociationComponent) -> Table:
-    """Return a table of the mean distances of each protected word by connection."""
     rows = part.protected[:MOST_ROWS]
     names = list(dict.fromkeys(name for row in rows for name in row.connections))
-    columns = [
-        cells.intervals([row.connections[name].interval if name in row.connections else None for row in rows])
+    columns = {"Word": cells.texts([row.word for row in rows]), "Group": cells.texts([row.group for row in rows])}
+    columns |= {
+        name: cells.intervals([row.connections[name].interval if name in row.connections else None for row in rows])
         for name in names
-    ]
-    words = [(row.word or cells.ABSENT, row.group or cells.ABSENT) for row in rows]
-    table_rows = tuple((*word, *(column[index] for column in columns)) for index, word in enumerate(words))
+    }
     title = "Mean distances of each protected word, with 89 % HPDIs" + shown_suffix(rows, part.protected)
-    return Table(title, ("Word", "Group", *names), table_rows)
+    return Table.of_columns(title, columns)
 
 
 def _distance_measures(part: AssociationComponent) -> Iterator[tuple[str, str]]:
@@ -87,39 +85,23 @@ def _distance_measures(part: AssociationComponent) -> Iterator[tuple[str, str]]:
             yield f"Distances within their {mass} predictive interval", f"{share * 100:.0f} %"
 
 
-@dataclass(frozen=True)
-class _Classical:
-    """A row of the table of classical measures."""
-
-    groups: str
-    weat: float | Absent
-    p: float | None
-    rnd: float | Absent
-    ect: float | Absent
-    ripa: float | Absent
-    rnsb: float | Absent
-    direct_bias: float | Absent
-
-    @classmethod
-    def of(cls, row: WeatDocument) -> _Classical:
-        """Return the measures of a comparison in the order of the table; each that is missing with its reason."""
-        other_measures = [row.beside.get(name, MeasureDocument()) for name in MEASURES]
-        values_and_reasons = [(row.effect_size_ddof1, row.why)]
-        values_and_reasons += [(measure.value, measure.why) for measure in other_measures]
-        # the fields of `_Classical` are in the order of `MEASURES`
-        weat, *measures = (Absent(reason) if value is None else value for value, reason in values_and_reasons)
-        return cls(" and ".join(row.targets), weat, row.p_one_sided, *measures)
+def _classical_measures(row: WeatDocument) -> SimpleNamespace:
+    """Return the measures of a comparison, by the names in the sheet; each that is missing with its reason."""
+    measures = {"weat": MeasureDocument(row.effect_size_ddof1, why=row.why)}
+    measures |= {name: row.beside.get(name, MeasureDocument()) for name in MEASURES}
+    values = {
+        name: Absent(measure.why) if measure.value is None else measure.value for name, measure in measures.items()
+    }
+    return SimpleNamespace(groups=" and ".join(row.targets), p=row.p_one_sided, **values)
 
 
 # ---------------------------------------------------------------------------- figures
 def _connections_figure(part: AssociationComponent) -> Picture | None:
-    """Return a figure of the mean distance of each connection with its interval."""
     rows = [(row.connection or "connection", charts.span(row.interval)) for row in part.connections]
     return charts.forest("Mean distance by connection, with 89 % HPDIs", "cosine distance", rows, head="Connection")
 
 
 def _words_figure(part: AssociationComponent) -> Picture | None:
-    """Return a figure of each protected word's distances to stereotypes of its own group and of other groups."""
     no_interval = ConnectionDocument()
     all_marks = [
         Mark(
@@ -137,26 +119,23 @@ def _words_figure(part: AssociationComponent) -> Picture | None:
 
 
 def _densities_figure(part: AssociationComponent) -> Picture | None:
-    """Return a figure of the observed and the predicted densities of the distances."""
     grid, index_of_connection = part.predictive.grid, {"associated": 0, "different": 1}
-    series: list[Series] = []
+    curves: list[Curve] = []
     for row in part.predictive.connections:
         if (kind_index := index_of_connection.get(row.connection or "")) is None:
             continue
         for name, densities in (("observed", row.observed), ("predicted", row.predicted)):
             if len(densities) == len(grid):
                 label = f"{(OWN, OTHERS)[kind_index]}, {name}"
-                series.append(Series(label, densities, kind_index, dashed=name == "predicted"))
-    if len(grid) < 2 or not series:
+                curves.append(Curve(label, grid, densities, kind_index, dashed=name == "predicted"))
+    if len(grid) < 2 or not curves:
         return None
     title = "Densities of the distances: observed, and predicted (dashed)"
-    return Lines(
-        title, "cosine distance", grid, tuple(series), charts.curve_table(title, "Density at", grid, series), "density"
-    )
+    table = charts.curve_table(title, "Density at", curves)
+    return Lines(title, "cosine distance", tuple(curves), table, "density")
 
 
 def _distances_figure(part: AssociationComponent) -> Picture | None:
-    """Return a figure of the single distances of each protected word, for at most `charts.MOST_WORDS` of them."""
     rows, table_rows = [], []
     for word, by_connection in evenly(list(part.raw.items()), charts.MOST_WORDS):
         own_distances, other_distances = by_connection.get("associated", {}), by_connection.get("different", {})
@@ -171,7 +150,6 @@ def _distances_figure(part: AssociationComponent) -> Picture | None:
 
 
 def _nearest_words(distances: Shares) -> str:
-    """Return a list of words with their distances as text, the nearest first."""
     nearest_first = sorted(distances.items(), key=lambda entry: entry[1])
     remainder = f" and {len(nearest_first) - NAMED} more" if len(nearest_first) > NAMED else ""
     texts = [f"{word} {distance:.2f}" for word, distance in nearest_first[:NAMED]]
@@ -203,7 +181,7 @@ def advice(document: RatingDocument, part: AssociationComponent) -> str | None:
 
 DISTANCE = Unit(amount, " in distance")
 
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     Association,
     WORDING.steps,
     WORDING.letters,
@@ -218,4 +196,3 @@ REPORT: MethodReport = MethodReport(
     cases=WordCases,
     advice=advice,
 )
-"""Report of association."""

@@ -15,17 +15,12 @@ from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import coverage_table, sides, title_of_words
 from reports.sheets import MOST_ROWS, Wording, shown_suffix
 from reports.units import HUNDREDTHS, of_hundred
-from reports.view import Lines, Picture, Point, Scatter, Series, Span, Table
+from reports.view import Curve, Lines, Picture, Point, Scatter, Span, Table
 
 WORDING = Wording.read("forced-choice")
 
 CURVES = 6
 """Maximum number of curves of concepts in a figure; the curve of one control word is added."""
-
-
-def counted_noun(part: ForcedChoiceComponent) -> str:
-    """Return the plural noun for the items that a component counts: words of an embedder, answers of an observer."""
-    return "Answers" if part.dimensions is None else "Words"
 
 
 def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[str]:
@@ -52,11 +47,6 @@ def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[
 def _mixture(level: float) -> str:
     """Format a PSE as a share of the mixture of cues; a PSE can be below 0 or above 1."""
     return "more than all" if level > 1 else "less than none" if level < 0 else f"an estimated {100 * level:.0f} %"
-
-
-def room(document: RatingDocument, part: ForcedChoiceComponent) -> Room | None:  # noqa: ARG001
-    """Return room for 0 further questions: all words were asked about, and only more words make effects certain."""
-    return Room(0, "", "trials" if document.experiment.get("trials") else "words")
 
 
 def tables(part: ForcedChoiceComponent) -> Iterator[Table | None]:
@@ -105,14 +95,11 @@ def _choice_measures(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
     ):
         if correlation.r is not None and correlation.p is not None and correlation.n is not None:
             ends = "" if correlation.low is None else f" ({correlation.low:.2f} to {correlation.high:.2f})"
-            yield title, f"r = {correlation.r:.2f}{ends}, {correlation.n:.0f} words, p {_write_p(correlation.p)}"
+            p_text = cells.p_value(correlation.p)
+            equals_sign = "" if p_text.startswith("<") else "= "
+            yield title, f"r = {correlation.r:.2f}{ends}, {correlation.n:.0f} words, p {equals_sign}{p_text}"
     if (line := cells.interval(part.slope)) is not None:
         yield "Slope of PSE on declared share", line
-
-
-def _write_p(p: float) -> str:
-    text = cells.p_value(p)
-    return text if text.startswith("<") else f"= {text}"
 
 
 # ---------------------------------------------------------------------------- figures
@@ -121,23 +108,23 @@ def _curves_figure(part: ForcedChoiceComponent) -> Picture | None:
     rows, levels = _evenly_ranked_words(part.words), part.levels
     if any(row.trials for row in rows):
         levels = tuple(step / 50 for step in range(51))  # words have levels of their own: evaluate fits from 0 to 1
-    series = tuple(curve for row in rows if (curve := _word_curve(row, levels)) is not None)
-    if len(levels) < 2 or not series:
+    curves = tuple(curve for row in rows if (curve := _word_curve(row, levels)) is not None)
+    if len(levels) < 2 or not curves:
         return None
     side, other_side = sides(part)
     title = f"Psychometric curves: how often “{other_side}” is chosen"
-    table = charts.curve_table(title, "Word", levels, series)
+    table = charts.curve_table(title, "Word", curves)
     axis = f"share of {other_side} in the mixture with {side}"
-    return Lines(title, axis, levels, series, table, f"share that chose {other_side}", top=1.0)
+    return Lines(title, axis, curves, table, f"share that chose {other_side}", top=1.0)
 
 
-def _word_curve(row: WordDocument, levels: tuple[float, ...]) -> Series | None:
+def _word_curve(row: WordDocument, levels: tuple[float, ...]) -> Curve | None:
     is_control = row.role == "control"
     if row.curve and len(row.curve) == len(levels):
-        return Series(_name(row), row.curve, int(is_control), dashed=is_control)
-    curve = _fitted_curve(row, levels)
+        return Curve(_name(row), levels, row.curve, int(is_control), dashed=is_control)
+    shares = _fitted_curve(row, levels)
     points = tuple((level, chosen_second / trials) for level, chosen_second, trials in row.trials if trials > 0)
-    return None if curve is None else Series(_name(row), curve, int(is_control), dashed=is_control, points=points)
+    return None if shares is None else Curve(_name(row), levels, shares, int(is_control), is_control, points)
 
 
 def _fitted_curve(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, ...] | None:
@@ -166,7 +153,6 @@ def _even_ranks(count: int, maximum: int) -> list[int]:
 
 
 def _points_figure(part: ForcedChoiceComponent) -> Picture | None:
-    """Return a figure of the point of subjective equality of each word."""
     rows = [(_name(row), charts.span(row.pse)) for row in _extreme_words(part.words)]
     title = "Points of subjective equality" + shown_suffix(rows, part.words, ": the {} farthest of {} words")
     side, other_side = sides(part)
@@ -176,7 +162,6 @@ def _points_figure(part: ForcedChoiceComponent) -> Picture | None:
 
 
 def _jnds_figure(part: ForcedChoiceComponent) -> Picture | None:
-    """Return a figure of the just noticeable difference of each word."""
     rows = [(_name(row), None if row.jnd is None else Span(row.jnd)) for row in _extreme_words(part.words)]
     title = "Just noticeable differences" + shown_suffix(rows, part.words, ": the {} farthest of {} words")
     return charts.forest(title, "sd, in shares of the mixture", rows, head="Word")
@@ -191,7 +176,6 @@ def _name(row: WordDocument) -> str:
 
 
 def _shares_figure(part: ForcedChoiceComponent) -> Picture | None:
-    """Return a scatter plot of points of subjective equality against the words' declared shares."""
     points = [
         Point(_name(row), row.share, row.place) for row in part.words if row.share is not None and row.place is not None
     ]
@@ -211,18 +195,18 @@ def _shares_figure(part: ForcedChoiceComponent) -> Picture | None:
 figures = in_order(_curves_figure, _points_figure, _jnds_figure, _shares_figure)
 """Function that makes the figures of a component."""
 
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     ForcedChoice,
     WORDING.steps,
     WORDING.letters,
     in_words,
     tables,
     figures,
-    room,
+    # all words were asked about, and only more words make effects certain
+    lambda document, _part: Room(0, "", "trials" if document.experiment.get("trials") else "words"),
     title_of_words,
-    counted_noun,
+    lambda part: "Answers" if part.dimensions is None else "Words",  # answers of an observer, words of an embedder
     unit=of_hundred,
     ratable="words",
     cases=WordCases,
 )
-"""Report of forced choice."""

@@ -67,7 +67,6 @@ def in_words(document: RatingDocument, part: FreeTextComponent) -> Iterator[str]
 
 
 def _unit(document: RatingDocument, part: FreeTextComponent, hidden: HiddenDocument | None = None) -> Unit:  # noqa: ARG001
-    """Return the unit of a component's effects."""
     return UNITS.get(part.name or "", Unit(amount))
 
 
@@ -79,7 +78,6 @@ def figures(part: FreeTextComponent) -> Iterator[Picture | None]:
 
 
 def _replies_table(part: FreeTextComponent) -> Table | None:
-    """Return a table of the numbers of texts and refusals for each value."""
     rows = tuple(
         (value, cells.number(replies.get("texts")), cells.number(replies.get("refusals")))
         for value, replies in part.replies.items()
@@ -88,7 +86,6 @@ def _replies_table(part: FreeTextComponent) -> Table | None:
 
 
 def _noise_table(part: FreeTextComponent) -> Table | None:
-    """Return a table of the differences between values, and between repeated texts."""
     if part.noise.values is None:
         return None
     rows = (
@@ -99,7 +96,6 @@ def _noise_table(part: FreeTextComponent) -> Table | None:
 
 
 def _judge_table(part: FreeTextComponent) -> Table | None:
-    """Return a table of the judge's own bias and the numbers of its answers."""
     judge = part.judge
     if judge.limit is None:
         return None
@@ -115,12 +111,7 @@ def _judge_table(part: FreeTextComponent) -> Table | None:
     return Table("The judge", ("Judge", "Number"), rows)
 
 
-def title_of(name: str) -> str:
-    """Return the title of a component for people by its name."""
-    return TITLES.get(name, name)
-
-
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     FreeText,
     WORDING.steps,
     WORDING.letters,
@@ -135,10 +126,9 @@ REPORT: MethodReport = MethodReport(
     ),
     figures,
     partial(profiles_room, field="most_prompts"),
-    title_of,
+    lambda name: TITLES.get(name, name),
     lambda _: "Texts",
     _unit,
     ratable="prompts",
     cases=WrittenCases,
 )
-"""Report of free text."""

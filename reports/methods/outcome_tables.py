@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay.methods.alternation.detail import RecordOutcomes
 from assay.methods.outcomes.detail import OutcomesComponent
 from assay.methods.shared.outcome_tables.rows import GroupOutcome
@@ -11,15 +13,15 @@ from reports.view import Table
 
 OutcomeRows = OutcomesComponent | RecordOutcomes
 
-ERRORS = (
-    ("tpr", "Favourable, of those proved right (TPR)"),
-    ("fpr", "Favourable, of those proved wrong (FPR)"),
-    ("fnr", "Unfavourable, of those proved right (FNR)"),
-    ("ppv", "Proved right, of the favourable (PPV)"),
-    ("for", "Proved right, of the unfavourable (FOR)"),
-    ("prevalence", "Proved right"),
-)
-"""Error rates in the table: name and column head."""
+ERRORS = {
+    "tpr": "Favourable, of those proved right (TPR)",
+    "fpr": "Favourable, of those proved wrong (FPR)",
+    "fnr": "Unfavourable, of those proved right (FNR)",
+    "ppv": "Proved right, of the favourable (PPV)",
+    "for": "Proved right, of the unfavourable (FOR)",
+    "prevalence": "Proved right",
+}
+"""Column heads of the error rates in the table."""
 
 
 def of_audits(chance: float) -> str:
@@ -36,17 +38,15 @@ def favourable_count(row: GroupOutcome) -> str:
 def outcomes_table(part: OutcomeRows) -> Table:
     """Return the table of rates and impact ratios by group."""
     rows = [*part.groups, *([part.unknown] if part.unknown.people or part.unknown.undecided else [])]
-    columns = (
-        tuple(row.group or "not known" for row in rows),
-        cells.numbers([row.people for row in rows]),
-        cells.numbers([row.favourable for row in rows]),
-        cells.intervals([row.rate for row in rows]),
-        cells.intervals([row.ratio for row in rows]),
-        tuple(_group_note(row, part) for row in rows),
-    )
-    title = f"Outcomes by {part.by}: {part.outcome}"
-    heads = ("Group", "People", "Favourable", "Rate", "Impact ratio", "Note")
-    return Table(title, heads, tuple(zip(*columns, strict=True)))
+    columns = {
+        "Group": [row.group or "not known" for row in rows],
+        "People": cells.numbers([row.people for row in rows]),
+        "Favourable": cells.numbers([row.favourable for row in rows]),
+        "Rate": cells.intervals([row.rate for row in rows]),
+        "Impact ratio": cells.intervals([row.ratio for row in rows]),
+        "Note": [_group_note(row, part) for row in rows],
+    }
+    return Table.of_columns(f"Outcomes by {part.by}: {part.outcome}", columns)
 
 
 def _group_note(row: GroupOutcome, part: OutcomeRows) -> str:
@@ -69,23 +69,17 @@ def tests_table(part: OutcomeRows) -> Table | None:
     rows = [row for row in part.groups if row.ratio.estimate is not None and row.group != part.reference]
     if not rows:
         return None
-    columns = (
-        tuple(row.group or "" for row in rows),
-        cells.intervals([row.difference for row in rows]),
-        cells.numbers([row.shortfall for row in rows]),
-        cells.numbers([row.z for row in rows]),
-        cells.p_values([row.p for row in rows]),
-        cells.p_values([row.holm for row in rows]),
-        cells.p_values([row.below_four_fifths for row in rows]),
-    )
+    columns = {
+        "Group": [row.group or "" for row in rows],
+        "Difference of rates": cells.intervals([row.difference for row in rows]),
+        "People short of an equal rate": cells.numbers([row.shortfall for row in rows]),
+        "Difference in standard deviations (z)": cells.numbers([row.z for row in rows]),
+        "Probability if all were equal (p)": cells.p_values([row.p for row in rows]),
+        "p, corrected for several groups (Holm)": cells.p_values([row.holm for row in rows]),
+        "Probability below four fifths": cells.p_values([row.below_four_fifths for row in rows]),
+    }
     flag_note = "" if part.even_flagged is None else f" (an even service: flagged in {of_audits(part.even_flagged)})"
-    title = f"Compared with {part.reference}{flag_note}"
-    heads = (
-        *("Group", "Difference of rates", "People short of an equal rate"),
-        *("Difference in standard deviations (z)", "Probability if all were equal (p)"),
-        *("p, corrected for several groups (Holm)", "Probability below four fifths"),
-    )
-    return Table(title, heads, tuple(zip(*columns, strict=True)))
+    return Table.of_columns(f"Compared with {part.reference}{flag_note}", columns)
 
 
 def error_rates_table(part: OutcomeRows) -> Table | None:
@@ -93,10 +87,9 @@ def error_rates_table(part: OutcomeRows) -> Table | None:
     rows = [row for row in part.groups if row.error_rates]
     if not rows:
         return None
-    columns = [cells.intervals([row.error_rates.get(name) for row in rows]) for name, _ in ERRORS]
+    columns: dict[str, Sequence[str]] = {"Group": [row.group or "" for row in rows]}
+    columns |= {head: cells.intervals([row.error_rates.get(name) for row in rows]) for name, head in ERRORS.items()}
     auc_cells = cells.numbers([row.auc for row in rows])
-    heads = ("Group", *(head for _, head in ERRORS))
     if set(auc_cells) != {cells.ABSENT}:
-        columns, heads = [*columns, auc_cells], (*heads, "Pairs that the score ranks right (AUC)")
-    table_rows = tuple(zip((row.group or "" for row in rows), *columns, strict=True))
-    return Table(f"Error rates by {part.by}", heads, table_rows)
+        columns["Pairs that the score ranks right (AUC)"] = auc_cells
+    return Table.of_columns(f"Error rates by {part.by}", columns)

@@ -132,18 +132,16 @@ def _calibration_table(part: OutcomesComponent) -> Table | None:
     rows = [(row.group or "", tenth) for row in part.groups for tenth in row.tenths]
     if not rows:
         return None
-    columns = (
-        tuple(group for group, _ in rows),
-        cells.numbers([tenth.mean for _, tenth in rows]),
-        cells.numbers([tenth.people for _, tenth in rows]),
-        cells.intervals([tenth.truth for _, tenth in rows]),
-    )
-    heads = ("Group", "Mean score", "People", "Proved right")
-    return Table(f"Calibration by tenths of the score, by {part.by}", heads, tuple(zip(*columns, strict=True)))
+    columns = {
+        "Group": [group for group, _ in rows],
+        "Mean score": cells.numbers([tenth.mean for _, tenth in rows]),
+        "People": cells.numbers([tenth.people for _, tenth in rows]),
+        "Proved right": cells.intervals([tenth.truth for _, tenth in rows]),
+    }
+    return Table.of_columns(f"Calibration by tenths of the score, by {part.by}", columns)
 
 
 def _funnel_figure(part: OutcomesComponent) -> Forest | None:
-    """Return a figure of the pass rate of each group at each step of a process."""
     marks = []
     for step in part.funnel.steps:
         rows = [(row.group, charts.span(row.rate)) for row in step.groups if row.excluded is None]
@@ -156,7 +154,6 @@ def _funnel_figure(part: OutcomesComponent) -> Forest | None:
 
 
 def _steps_table(part: OutcomesComponent) -> Table | None:
-    """Return a table of the steps of a process: people who reached and passed each, and ratios to the reference."""
     gaps = {gap.group: gap for gap in part.funnel.gaps}
     rows = [
         (str(step.step), step, row)
@@ -165,19 +162,20 @@ def _steps_table(part: OutcomesComponent) -> Table | None:
     ]
     if not rows:
         return None
-    columns = (
-        tuple(name for name, _, _ in rows),
-        tuple(row.group or "not known" for _, _, row in rows),
-        cells.numbers([None if row.people is None else row.people + (row.undecided or 0) for _, _, row in rows]),
-        cells.numbers([row.favourable for _, _, row in rows]),
-        cells.intervals([row.rate for _, _, row in rows]),
-        cells.intervals([gaps[row.group].steps.get(name) if row.group in gaps else None for name, _, row in rows]),
-        tuple(_step_note(step, row, part.funnel) for _, step, row in rows),
-    )
+    reached = [None if row.people is None else row.people + (row.undecided or 0) for _, _, row in rows]
+    ratios = [gaps[row.group].steps.get(name) if row.group in gaps else None for name, _, row in rows]
+    columns = {
+        "Step": [name for name, _, _ in rows],
+        "Group": [row.group or "not known" for _, _, row in rows],
+        "Reached it": cells.numbers(reached),
+        "Passed": cells.numbers([row.favourable for _, _, row in rows]),
+        "Rate": cells.intervals([row.rate for _, _, row in rows]),
+        "Ratio": cells.intervals(ratios),
+        "Note": [_step_note(step, row, part.funnel) for _, step, row in rows],
+    }
     reference = part.funnel.reference
     title = f"Steps of the process, by {part.by}" + (f"; ratios to {visible(reference)}" if reference else "")
-    heads = ("Step", "Group", "Reached it", "Passed", "Rate", "Ratio", "Note")
-    return Table(title, heads, tuple(zip(*columns, strict=True)))
+    return Table.of_columns(title, columns)
 
 
 def _step_note(step: StepDocument, row: GroupOutcome, funnel: FunnelDocument) -> str:
@@ -199,7 +197,6 @@ def _step_note(step: StepDocument, row: GroupOutcome, funnel: FunnelDocument) ->
 
 
 def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
-    """Return a figure with stacked panels of selection rates, impact ratio and error rate gaps by threshold."""
     chart, rows = part.threshold_map, part.threshold_map.thresholds
     if not rows:
         return None
@@ -231,12 +228,11 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
         "TPR gap": cells.intervals([row.tpr_gap for row in rows]),
         "FPR gap": cells.intervals([row.fpr_gap for row in rows]),
     }
-    filled_columns = {head: column for head, column in columns.items() if set(column) != {cells.ABSENT}}
     return Panels(
         title,
         "score from which the decision is favourable",
         tuple(panel for panel in panels if any(curve.x for curve in panel.curves)),
-        Table(title, tuple(filled_columns), tuple(zip(*filled_columns.values(), strict=True))),
+        Table.of_columns(title, cells.filled(columns)),
         words=_thresholds_in_words(chart),
         marked=chart.chosen,
     )
@@ -253,13 +249,12 @@ def _gap_curve(name: str, rows: Sequence[ThresholdDocument], field: str) -> Curv
         name,
         tuple(threshold for threshold, _ in spans),
         tuple(span.estimate for _, span in spans),
-        tuple(span.estimate if span.low is None else span.low for _, span in spans),
-        tuple(min(1.0, span.estimate if span.high is None else span.high) for _, span in spans),  # the axis ends at 1
+        low=tuple(span.estimate if span.low is None else span.low for _, span in spans),
+        high=tuple(min(1.0, span.estimate if span.high is None else span.high) for _, span in spans),  # the axis's end
     )
 
 
 def _thresholds_in_words(threshold_map: ThresholdMap) -> str:
-    """Describe the threshold map: number of thresholds, where the impact ratio is below .8, the chosen threshold."""
     ratios = [(row.threshold, row.ratio.estimate) for row in threshold_map.thresholds if row.ratio.estimate is not None]
     low_thresholds = [threshold for threshold, ratio in ratios if threshold is not None and ratio < FOUR_FIFTHS]
     lowest = f", the lowest of them {min(low_thresholds):.6g}" if low_thresholds else ""
@@ -271,19 +266,15 @@ def _thresholds_in_words(threshold_map: ThresholdMap) -> str:
     return words if ratio is None else f"{words} At the chosen threshold, {threshold_map.chosen:g}, it is {ratio:.2f}."
 
 
-figures = in_order(_thresholds_figure, _funnel_figure)
-"""Function that makes the figures of a component."""
-
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     Outcomes,
     WORDING.steps,
     WORDING.letters,
     in_words,
     tables,
-    figures,
+    in_order(_thresholds_figure, _funnel_figure),
     unit=of_hundred,
     advice=lambda _document, part: WORDING.sentences["advice"].get(part.letter or ""),
     counted=lambda _: "People",
     decided=counts_in_words,
 )
-"""Report of outcomes."""

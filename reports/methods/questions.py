@@ -82,7 +82,6 @@ def figures(part: QuestionsComponent) -> Iterator[Picture | None]:
 
 
 def _contexts_table(part: QuestionsComponent) -> Table | None:
-    """Return a table of counts and scores in ambiguous and in disambiguated contexts."""
     if not part.contexts:
         return None
     rows = [
@@ -103,21 +102,16 @@ def _letters_table(part: QuestionsComponent) -> Table | None:
     return Table("Positions: share of each letter", ("Letter", "Share"), rows) if rows else None
 
 
-def room(document: RatingDocument, part: QuestionsComponent) -> Room | None:  # noqa: ARG001
-    """Return that only `most_turns` limits further questions; ``None`` if the requester supplied the questions."""
-    return None if document.experiment.get("questions") else Room(None, "most_turns", "questions")
-
-
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     GroupQuestions,
     WORDING.steps,
     WORDING.letters,
     in_words,
     tables,
     figures,
-    room,
+    # only `most_turns` limits further questions, unless the requester supplied the questions
+    lambda document, _part: None if document.experiment.get("questions") else Room(None, "most_turns", "questions"),
     unit=of_hundred,
     ratable="questions",
     cases=QuestionCases,
 )
-"""Report of questions."""

@@ -8,7 +8,6 @@ from assay.document import RatingDocument
 from assay.explain import Vocabulary
 from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.methods.stereotype_score.method import StereotypeScore
-from assay.methods.stereotype_score.words import PHRASES, REASONS
 from reports import charts
 from reports.cases import TermCases
 from reports.in_words import hidden_in_words, tested
@@ -58,7 +57,7 @@ def tables(part: StereotypeComponent) -> Iterator[Table | None]:
     yield terms.terms_table(part, WORDING.sheets["terms"])
     yield sampled_table(WORDING.sheets["sentences"], part.sentences, terms.MOST_ITEMS)
     refusals = {} if part.pairs_asked is None else part.refused
-    yield terms.sources_table(part.writing, refusals, "Sentences", Vocabulary(REASONS, PHRASES))
+    yield terms.sources_table(part.writing, refusals, "Sentences", Vocabulary.of(StereotypeScore))
     yield coverage_table(part)
     yield terms.model_table(part)
 
@@ -78,7 +77,6 @@ def figures(part: StereotypeComponent) -> Iterator[Picture | None]:
 
 
 def _pairs_figure(part: StereotypeComponent) -> Picture | None:
-    """Return a figure of the scores of each pair of group terms, with neutral attributes and with stereotypes."""
     rows = [
         (f"{pair.first} / {pair.second}", pair.neutral, pair.stereotyped)
         for pair in part.group_pairs
@@ -99,7 +97,7 @@ def _pairs_figure(part: StereotypeComponent) -> Picture | None:
     return Forest(title, axis, marks, table, kinds, reference=0.5, tolerance=tolerance)
 
 
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     StereotypeScore,
     WORDING.steps,
     WORDING.letters,
@@ -112,4 +110,3 @@ REPORT: MethodReport = MethodReport(
     ratable="words",
     cases=TermCases,
 )
-"""Report of stereotype-score."""

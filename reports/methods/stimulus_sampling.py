@@ -59,7 +59,6 @@ def room(document: RatingDocument, part: SamplingComponent) -> Room | None:
 
 
 def _weights_table(part: SamplingComponent) -> Table:
-    """Return a table of the effective number of inputs of the positive class, and the tail of their weights."""
     weights = part.weights
     statistics = (
         ("inputs that count", weights.inputs),
@@ -72,7 +71,6 @@ def _weights_table(part: SamplingComponent) -> Table:
 
 
 def _distribution_figure(part: SamplingComponent) -> Picture | None:
-    """Return a figure of the attribute's distribution among all inputs, and among those of the positive class."""
     rows = part.distribution[: charts.MOST_WORDS]
     # of the mixes in which content is tied to the attribute, only the first is drawn
     tied_shares = {row.value: row.posterior for tied_mix in part.tied[:1] for row in tied_mix.values}
@@ -89,7 +87,6 @@ def _distribution_figure(part: SamplingComponent) -> Picture | None:
 
 
 def _groups_figure(part: SamplingComponent) -> Picture | None:
-    """Return a figure of the mean distance of each group to the inputs of the positive class (as P1's figure)."""
     rows = [
         (row.value or "value", None if row.distance is None else Span(row.distance)) for row in part.group_distances
     ]
@@ -98,7 +95,6 @@ def _groups_figure(part: SamplingComponent) -> Picture | None:
 
 
 def _projection_figure(part: SamplingComponent) -> Picture | None:
-    """Return a scatter plot of inputs, all and of the positive class, on two principal components."""
     kinds = ("all inputs", "positive class")
     points = [
         Point(kinds[kind_index], x, y, kind_index)
@@ -118,7 +114,7 @@ def _projection_figure(part: SamplingComponent) -> Picture | None:
     return Scatter(title, "first component", "second component", tuple(points), table, kinds=kinds)
 
 
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     StimulusSampling,
     WORDING.steps,
     WORDING.letters,
@@ -130,4 +126,3 @@ REPORT: MethodReport = MethodReport(
     ratable="texts",
     cases=ProfileCases,
 )
-"""Report of stimulus sampling."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from assay.document import Shares
 from assay.explain import Vocabulary
@@ -13,7 +12,7 @@ from reports import cells, charts
 from reports.method_report import Room
 from reports.methods.material import sides
 from reports.sheets import Sheet, shown_suffix
-from reports.view import Case, CaseWords, Picture, Squares, Table
+from reports.view import Case, Picture, Squares, Table
 
 LISTS: Mapping[str, str] = {"neutral": "neutral", "first_terms": "the first group's", "second_terms": "the second's"}
 """Names of the lists of attribute terms in tables."""
@@ -99,16 +98,16 @@ def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: s
     """
     filled, hollow = sides(part) if neutral else ("the stereotype", "the opposite")
     scored_cases = [
-        (case, case.term, min(1.0, max(0.0, case.towards)))  # a file can hold any number
+        (case, min(1.0, max(0.0, case.towards)))  # a file can hold any number
         for case in cases
         if (case.list == "neutral") is neutral and case.towards is not None
     ]
     if not scored_cases:
         return None
-    grouping = "term" if len({term for _, term, _ in scored_cases}) <= charts.MOST_MARKS else "list"
+    grouping = "term" if len({case.term for case, _ in scored_cases}) <= charts.MOST_MARKS else "list"
     shares_by_name: dict[str, list[float]] = {}
-    for case, term, share in scored_cases:
-        group = (term if grouping == "term" else case.list) or grouping  # a case of a file can lack term or list
+    for case, share in scored_cases:
+        group = (case.term if grouping == "term" else case.list) or grouping  # a case of a file can lack term or list
         row_name = LISTS.get(group, group) if grouping == "list" else group
         shares_by_name.setdefault(row_name, []).append(share)
     share_rows = sorted(
@@ -116,30 +115,27 @@ def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: s
         key=lambda row: -sum(row[1]) / len(row[1]),  # the largest mean share first
     )
     table_rows = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in share_rows)
-    heading = title.format(sum(share > 0.5 for _, _, share in scored_cases), len(scored_cases))
+    heading = title.format(sum(share > 0.5 for _, share in scored_cases), len(scored_cases))
     table = Table(heading, ("Term" if grouping == "term" else "List", filled.capitalize(), "Of"), table_rows)
-    make_cases = partial(_cases_by_term, part, scored_cases)  # only pages on which cases can be read call it
-    return Squares(heading, tuple(share_rows), filled, hollow, table, make_cases=make_cases, step=1 if neutral else 2)
+    described_cases = _cases_by_term(part, scored_cases)
+    return Squares(heading, tuple(share_rows), filled, hollow, table, described_cases, step=1 if neutral else 2)
 
 
 def _cases_by_term(
-    part: TermsComponent, scored_cases: Sequence[tuple[CaseDocument, str | None, float]]
+    part: TermsComponent, scored_cases: Sequence[tuple[CaseDocument, float]]
 ) -> tuple[tuple[str, tuple[Case, ...]], ...]:
     """Group the cases by term; cases with the largest share, and terms with the largest mean share, come first."""
-    side_names = sides(part)
-    group_of_list = {"first_terms": f"Said of {side_names[0]}", "second_terms": f"Said of {side_names[1]}"}
     by_term: dict[str, list[Case]] = {}
-    for case, term, share in scored_cases:
-        group = group_of_list.get(case.list or "", "Neutral")
-        by_term.setdefault(term or "term", []).append(Case(share, group, partial(_case_in_words, side_names, case)))
+    for case, share in scored_cases:
+        by_term.setdefault(case.term or "term", []).append(_describe_case(case, share, sides(part)))
     rows = [(term, tuple(sorted(cases, key=lambda case: -case.share))) for term, cases in by_term.items()]
     # the largest mean share first; a row is a term with its cases
     return tuple(sorted(rows, key=lambda row: -sum(case.share for case in row[1]) / len(row[1])))
 
 
-def _case_in_words(side_names: tuple[str, str], case: CaseDocument) -> CaseWords:
-    """Return the texts of a case, its term first."""
+def _describe_case(case: CaseDocument, share: float, side_names: tuple[str, str]) -> Case:
     (side, other_side), term = side_names, case.term or "term"
+    group = {"first_terms": f"Said of {side}", "second_terms": f"Said of {other_side}"}.get(case.list or "", "Neutral")
     texts = [text for text in (case.first, case.second) if text]
     if case.prefers == "second":
         texts.reverse()
@@ -150,7 +146,7 @@ def _case_in_words(side_names: tuple[str, str], case: CaseDocument) -> CaseWords
     label = case.says or ({"first": side, "second": other_side}.get(case.names or "") if image else None)
     lines += [f"labelled {label}"] if label else []
     lines += [f"score of “{side}”: {score:.3g}"] if image and score is not None else []
-    return CaseWords((term, *lines), search=texts[0] if texts else image or term, image=image or "")
+    return Case(share, group, (term, *lines), search=texts[0] if texts else image or term, image=image or "")
 
 
 # ---------------------------------------------------------------------------- words
@@ -162,8 +158,8 @@ class Choices:
     """Cases with a usable answer."""
     towards: int
     """Cases on the side of the stereotype (with neutral terms: of the first group)."""
-    against: int
-    """Cases on the other side."""
+    ties: int
+    """Cases on neither side."""
     mean: float
     """Mean score over the cases, 1 for each on the side that `towards` counts and 1/2 for a tie."""
 
@@ -171,14 +167,13 @@ class Choices:
     def of(cls, cases: Sequence[CaseDocument], *, neutral: bool) -> Choices:
         """Count the cases of neutral terms, or all others."""
         shares = [case.towards for case in cases if (case.list == "neutral") is neutral and case.towards is not None]
-        towards, against = (sum(share > 0.5 for share in shares), sum(share < 0.5 for share in shares))
-        return cls(len(shares), towards, against, sum(shares) / len(shares) if shares else 0.5)
+        towards, ties = sum(share > 0.5 for share in shares), sum(share == 0.5 for share in shares)
+        return cls(len(shares), towards, ties, sum(shares) / len(shares) if shares else 0.5)
 
     @property
     def ties_clause(self) -> str:
         """Clause with the number of cases on neither side; empty if there are none."""
-        tie_count = self.cases - self.towards - self.against
-        return f" ({tie_count:,} undecided)" if tie_count else ""
+        return f" ({self.ties:,} undecided)" if self.ties else ""
 
     @property
     def half_clause(self) -> str:

@@ -35,20 +35,11 @@ TYPICAL = {
 INDIVIDUAL_SENTENCE = "From one occupation to another, how often a value is kept typically differs by {size}."
 
 
-def round_trip_in_words(document: RatingDocument, part: ComponentDocument) -> Iterator[str]:
-    """Yield sentences on how many sentences were returned with which value, and on the tested material."""
-    return _in_words(document, part, "sentences with “{}”", "through {} and back", one_hop=False)
-
-
-def one_hop_in_words(document: RatingDocument, part: ComponentDocument) -> Iterator[str]:
-    """Yield sentences on the values that neutral sentences got in translation, by occupation, and on the material."""
-    return _in_words(document, part, "sentences about {}", "into {}", one_hop=True)
-
-
-def _in_words(
-    document: RatingDocument, part: ComponentDocument, subject_template: str, route_template: str, *, one_hop: bool
-) -> Iterator[str]:
-    verb = "got" if one_hop else "came back with"
+def in_words(document: RatingDocument, part: ComponentDocument, *, one_hop: bool) -> Iterator[str]:
+    """Yield sentences on the returned values, by the value sent or (one hop) the occupation, and on the material."""
+    verb, subject_template, route_template = "came back with", "sentences with “{}”", "through {} and back"
+    if one_hop:
+        verb, subject_template, route_template = "got", "sentences about {}", "into {}"
     for value, counts in part.transitions.items():
         output_counts = {output: count for output, count in residuals_last(counts).items() if count}
         wordings = {output: "no such word" if output in RESIDUALS else f"“{output}”" for output in output_counts}
@@ -127,7 +118,7 @@ def _room_left(method: type[TranslationMethod], document: RatingDocument, part: 
 ROUND_TRIP = MethodReport(
     RoundTrip,
     letters=Wording.read("round-trip").letters,
-    in_words=round_trip_in_words,
+    in_words=partial(in_words, one_hop=False),
     room=partial(_room_left, RoundTrip),
     counted=lambda _: "Texts",
     unit=of_hundred,
@@ -137,15 +128,13 @@ ROUND_TRIP = MethodReport(
     number=OFF_BALANCE,
     cases=RoundTripCases,
 )
-"""Report of round-trip."""
 ONE_HOP = MethodReport(
     OneHop,
     letters=Wording.read("one-hop").letters,
-    in_words=one_hop_in_words,
+    in_words=partial(in_words, one_hop=True),
     room=partial(_room_left, OneHop),
     counted=lambda _: "Texts",
     unit=of_hundred,
     number=OFF_BALANCE,
     cases=OneHopCases,
 )
-"""Report of one-hop."""

@@ -8,7 +8,6 @@ from assay.document import RatingDocument
 from assay.explain import Vocabulary
 from assay.methods.visual_stereotype.detail import PictureComponent
 from assay.methods.visual_stereotype.method import VisualStereotype
-from assay.methods.visual_stereotype.words import PHRASES, REASONS
 from reports import cells
 from reports.cases import TermCases
 from reports.in_words import hidden_in_words, tested
@@ -54,7 +53,7 @@ def tables(part: PictureComponent) -> Iterator[Table | None]:
     yield sampled_table(WORDING.sheets["images"], part.images, terms.MOST_ITEMS)
     yield WORDING.sheets["looks"].of(part)
     yield _answers_table(part)
-    yield terms.sources_table(part.drawing, part.refused, "Pictures", Vocabulary(REASONS, PHRASES))
+    yield terms.sources_table(part.drawing, part.refused, "Pictures", Vocabulary.of(VisualStereotype))
     yield coverage_table(part)
     yield terms.model_table(part)
 
@@ -72,7 +71,6 @@ def figures(part: PictureComponent) -> Iterator[Picture | None]:
 
 
 def _answers_table(part: PictureComponent) -> Table:
-    """Return a table of the labels named in the answers, and of answers that changed with the order of labels."""
     titles = {"first": "the first label", "second": "the second", "alike": "both as probable", "both": "both labels"}
     titles |= {"neither": "neither label", "with-the-order": "another one in another order"}
     rows = [(title, cells.number(part.named[key])) for key, title in titles.items() if key in part.named]
@@ -84,7 +82,7 @@ def _answers_table(part: PictureComponent) -> Table:
     return Table("What the answers named", ("Answers", "Pictures"), tuple(rows))
 
 
-REPORT: MethodReport = MethodReport(
+REPORT = MethodReport(
     VisualStereotype,
     WORDING.steps,
     WORDING.letters,
@@ -97,4 +95,3 @@ REPORT: MethodReport = MethodReport(
     ratable="pictures",
     cases=TermCases,
 )
-"""Report of visual-stereotype."""

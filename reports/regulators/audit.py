@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from typing import Any
 
 from assay.document import Json, read_json
@@ -73,28 +72,8 @@ def is_masked(row: GroupOutcome) -> bool:
 
 
 MEDIA_TYPE = "application/json"
-FORM = "outcome-audit/1"
-FORM_OF_SEVERAL = "outcome-audits/1"
-
-
-def schema(form: str = FORM) -> Mapping[str, Any]:
-    """Return the JSON Schema (2020-12) of a form; the schema of several audits includes that of one."""
-    text = files(__package__).joinpath("outcome-audit-1.schema.json").read_text(encoding="utf-8")
-    audit_schema: dict[str, Any] = json.loads(text)
-    if form == FORM:
-        return audit_schema
-    return {
-        "$schema": audit_schema["$schema"],
-        "$id": "urn:assay:outcome-audits:1",
-        "title": "Several audits of recorded decisions (outcome-audits/1)",
-        "type": "object",
-        "properties": {
-            "form": {"const": FORM_OF_SEVERAL},
-            "audits": {"type": "array", "minItems": 2, "items": audit_schema},
-        },
-        "required": ["form", "audits"],
-        "additionalProperties": False,
-    }
+FORM, FORM_OF_SEVERAL = "outcome-audit/1", "outcome-audits/1"
+"""Forms of one audit, whose JSON Schema is ``outcome-audit-1.schema.json``, and of several."""
 
 
 def outcome_audit(audits: Sequence[Audit]) -> str:

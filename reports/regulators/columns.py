@@ -22,19 +22,16 @@ class Column:
     """Returns the text of a cell; if there is no number, a reason or a dash."""
 
 
-def share(value: float) -> str:
-    """Format a share in [0, 1] as a percentage with one decimal."""
+def _share(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
-def ratio(value: float) -> str:
-    """Format a ratio with two decimals."""
+def _ratio(value: float) -> str:
     return f"{value:.2f}"
 
 
-def difference(value: float) -> str:
-    """Format a difference of two shares in [-1, 1] in percentage points."""
-    return f"{100 * value:+.1f} points"
+def _points(difference: float) -> str:
+    return f"{100 * difference:+.1f} points"
 
 
 def _write_effect(effect: EffectDocument, write: Callable[[float], str], *, interval: bool = True) -> str:
@@ -52,7 +49,7 @@ def _people_or_mask(row: GroupOutcome) -> str:
 
 
 def _error_rate_writer(name: str) -> Callable[[GroupOutcome], str]:
-    return lambda row: _write_effect(row.error_rates.get(name, EffectDocument()), share)
+    return lambda row: _write_effect(row.error_rates.get(name, EffectDocument()), _share)
 
 
 def _p_value(value: float | None) -> str:
@@ -67,7 +64,7 @@ def _p_value_and_test(row: GroupOutcome) -> str:
 def _write_interval(effect: EffectDocument) -> str:
     if effect.low is None or effect.high is None:
         return cells.ABSENT
-    return f"{ratio(effect.low)} to {ratio(effect.high)}"
+    return f"{_ratio(effect.low)} to {_ratio(effect.high)}"
 
 
 def _equalised_odds(row: GroupOutcome) -> str:
@@ -85,16 +82,16 @@ def _confusion_matrix(row: GroupOutcome) -> str:
 GROUP = Column("Category", lambda row: row.group or "not known")
 PEOPLE = Column("People", _people_or_mask)
 FAVOURABLE = Column("Favourable", lambda row: cells.number(row.favourable))
-RATE = Column("Rate", lambda row: _write_effect(row.rate, share))
-RATIO = Column("Impact ratio", lambda row: _write_effect(row.ratio, ratio))
-DIFFERENCE = Column("Difference", lambda row: _write_effect(row.difference, difference))
+RATE = Column("Rate", lambda row: _write_effect(row.rate, _share))
+RATIO = Column("Impact ratio", lambda row: _write_effect(row.ratio, _ratio))
+DIFFERENCE = Column("Difference", lambda row: _write_effect(row.difference, _points))
 
 LL144 = (
     GROUP,
     PEOPLE,
     FAVOURABLE,
-    Column("Selection or scoring rate", lambda row: _write_effect(row.rate, share, interval=False)),
-    Column("Impact ratio", lambda row: _write_effect(row.ratio, ratio, interval=False)),
+    Column("Selection or scoring rate", lambda row: _write_effect(row.rate, _share, interval=False)),
+    Column("Impact ratio", lambda row: _write_effect(row.ratio, _ratio, interval=False)),
     Column("95 % interval of the ratio", lambda row: _write_interval(row.ratio)),
     Column("Remark", lambda row: f"excluded: {row.excluded}" if row.excluded else ""),
 )
@@ -131,7 +128,7 @@ MEASURES = (
 TR_24027 = (
     GROUP,
     PEOPLE,
-    Column("Demographic parity (7.5): rate", lambda row: _write_effect(row.rate, share)),
+    Column("Demographic parity (7.5): rate", lambda row: _write_effect(row.rate, _share)),
     Column("Equality of opportunity (7.4): TPR", _error_rate_writer("tpr")),
     Column("Predictive equality (7.6): FPR", _error_rate_writer("fpr")),
     Column("Equalized odds (7.3): TPR and FPR together", _equalised_odds),

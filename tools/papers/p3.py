@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.methods.alternation.gaussian_divergence import Fold, gaussian_kl, kl_of_folds
 from reports import charts
-from reports.view import Lines, Series, Table
+from reports.view import Curve, Lines, Table
 from tools.papers import printed
 from tools.papers.exhibits import Absent, Exhibit, Line, Paper
 from tools.papers.shared_data import Shared, SharedDataMissing
@@ -174,20 +174,21 @@ def _sex(shared: Shared, sex: int) -> Exhibit:
         for name, values in (("own", as_is), ("swapped", swapped))
     )
     folds = predicted.folds(sex, 1 - sex)
-    series = (
-        Series("own", tuple(fold.mean_x for fold in folds)),
-        Series("swapped", tuple(fold.mean_y for fold in folds), 1, dashed=True),
+    curves = (
+        Curve("own", FOLD_NUMBERS, tuple(fold.mean_x for fold in folds)),
+        Curve("swapped", FOLD_NUMBERS, tuple(fold.mean_y for fold in folds), 1, dashed=True),
     )
-    chart = _fold_chart(f"Mean predicted wage of {group} by fold, cents an hour", series)
+    chart = _fold_chart(f"Mean predicted wage of {group} by fold, cents an hour", curves)
     title = f"Figure {2 + sex}: wages of {group}, sex as it is and swapped"
     return Exhibit(title, "Mean predicted wage over ten folds, cents an hour.", lines, pictures=(chart,))
 
 
-def _fold_chart(title: str, series: tuple[Series, ...]) -> Lines:
-    x = tuple(float(fold + 1) for fold in range(FOLDS))
-    return Lines(
-        title, "fold", x, series, charts.curve_table(title, "Group", x, series), "mean predicted wage, cents an hour"
-    )
+FOLD_NUMBERS = tuple(float(fold + 1) for fold in range(FOLDS))
+
+
+def _fold_chart(title: str, curves: tuple[Curve, ...]) -> Lines:
+    table = charts.curve_table(title, "Group", curves)
+    return Lines(title, "fold", curves, table, "mean predicted wage, cents an hour")
 
 
 def _kl(shared: Shared) -> Exhibit:
@@ -200,11 +201,11 @@ def _kl(shared: Shared) -> Exhibit:
         )
         for sex, group in enumerate(SEXES)
     )
-    series = tuple(
-        Series(group, tuple(fold.kl_xy or 0.0 for fold in citizenship.folds(sex, 1 - sex)), sex)
+    curves = tuple(
+        Curve(group, FOLD_NUMBERS, tuple(fold.kl_xy or 0.0 for fold in citizenship.folds(sex, 1 - sex)), sex)
         for sex, group in enumerate(SEXES)
     )
-    chart = _fold_chart("Divergence by fold, nats", series)
+    chart = _fold_chart("Divergence by fold, nats", curves)
     about = "Gaussian divergence between predictions as they are and swapped (the paper's equation 3)."
     return Exhibit("Figure 4: divergence for women and men", about, lines, pictures=(chart,))
 

@@ -8,19 +8,8 @@ from __future__ import annotations
 
 from assay.document import Json
 from reports import outline
+from reports.formats.html import sections
 from reports.formats.html.pieces import page
-from reports.formats.html.sections import (
-    component_section,
-    heading_section,
-    meaning_section,
-    overview_section,
-    provenance_section,
-    published_section,
-    reached_section,
-    reply_section,
-    summary_sections,
-    verify_section,
-)
 from reports.formats.html.thumbnails import thumbnails_wanted
 from reports.markup import join, tag
 from reports.reading import read
@@ -38,8 +27,8 @@ def render_summary(document: Json) -> str:
     rating = read(document)
     return page(
         f"{rating.target}: {rating.verdict.headline}",
-        heading_section(rating),
-        tag("main", *summary_sections(rating), id="main", class_="summary"),
+        sections.heading_section(rating),
+        tag("main", *sections.summary_sections(rating), id="main", class_="summary"),
     )
 
 
@@ -47,25 +36,27 @@ def render(document: Json) -> str:
     """Write the complete rating as an HTML page."""
     rating = read(document)
     unfolded_numbers = {part.number for part in rating.foremost[:MOST_UNFOLDED]}
-    parts = [component_section(part, rating, opened=part.number in unfolded_numbers) for part in rating.components]
-    sections = {
-        "meaning": ("What it means", meaning_section(rating)),
-        "reply": (outline.REPLY, reply_section(rating)),
-        "reached": ("How the letter was reached", reached_section(rating)),
-        "overview": ("Every part at a glance", overview_section(rating)),
+    parts = [
+        sections.component_section(part, rating, opened=part.number in unfolded_numbers) for part in rating.components
+    ]
+    by_key = {
+        "meaning": ("What it means", sections.meaning_section(rating)),
+        "reply": (outline.REPLY, sections.reply_section(rating)),
+        "reached": ("How the letter was reached", sections.reached_section(rating)),
+        "overview": ("Every part at a glance", sections.overview_section(rating)),
         "parts": (
             "Part by part" if len(parts) > 1 else "In detail",
             join(*parts, NOTE_ON_FOLDED if len(parts) > len(unfolded_numbers) else None),
         ),
-        "published": ("Published rules", published_section(rating)),
-        "provenance": ("Provenance", provenance_section(rating)),
-        "verify": ("How to verify", verify_section()),
+        "published": ("Published rules", sections.published_section(rating)),
+        "provenance": ("Provenance", sections.provenance_section(rating)),
+        "verify": ("How to verify", sections.verify_section()),
     }
-    nonempty_sections = {key: (title, content) for key, (title, content) in sections.items() if content}
+    nonempty_sections = {key: (title, content) for key, (title, content) in by_key.items() if content}
     links = (tag("a", title, href=f"#{key}") for key, (title, _) in nonempty_sections.items())
     return page(
         f"{rating.target}: {rating.verdict.headline}",
-        heading_section(rating),
+        sections.heading_section(rating),
         tag("nav", *links, aria_label="Sections"),
         tag(
             "main",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from assay.explain import chance
 from reports import outline, tables
@@ -22,7 +22,6 @@ from reports.formats.html.pieces import badge, figure, figures, folding_table, i
 from reports.formats.html.thumbnails import thumbnails
 from reports.markup import Markup, join, tag
 from reports.reading import Component, RatingView
-from reports.view import Table
 
 KEY = "rating"
 
@@ -38,7 +37,7 @@ FEW_FACTS = 16
 
 def heading_section(rating: RatingView) -> Markup:
     """Write the heading: letter, name of the service, rating in one line, its explanation, and facts of the rating."""
-    verdict = rating.verdict
+    verdict, warning = rating.verdict, outline.warning(rating)
     letter_class = verdict.letter.value if verdict.letter else "none"
     sentences = (
         tag("p", rating.in_words[0]),
@@ -56,13 +55,12 @@ def heading_section(rating: RatingView) -> Markup:
     return tag(
         "header",
         tag("p", "Assay", tag("span", "independent bias rating"), class_="house"),
-        _warning(rating),
+        None if warning is None else tag("p", isolate(warning), class_="warning"),
         tag("div", tag("div", stamp(rating, "stamp").svg), words, class_=f"hero {letter_class}"),
     )
 
 
 def _facts_strip(rating: RatingView) -> Markup:
-    """Write the strip of facts: certainty, methodology, end of validity, id and address of the rating."""
     certainty, expires_at = rating.verdict.certainty, rating.document.expires_at
     facts = (
         ("chance that the letter is right", "–" if certainty is None else chance(certainty)),
@@ -77,11 +75,6 @@ def _facts_strip(rating: RatingView) -> Markup:
 def _omitted_sentence(number: int, noun: str) -> str:
     subject_and_verb = f"{noun} is" if number == 1 else f"{noun}s are"
     return f"{number} more {subject_and_verb} in the full report."
-
-
-def _warning(rating: RatingView) -> Markup | None:
-    warning = outline.warning(rating)
-    return None if warning is None else tag("p", isolate(warning), class_="warning")
 
 
 def meaning_section(rating: RatingView, maximum: int | None = None) -> Markup:
@@ -175,7 +168,7 @@ def summary_sections(rating: RatingView) -> list[Markup]:
         "Parts": tag("ul", *(tag("li", isolate(part)) for part in [*parts[:MOST_PARTS], *omission]))
         if len(parts) > 1
         else None,
-        "Record": tag("dl", *((tag("dt", name), tag("dd", isolate(value))) for name, value in record)),
+        "Record": _description_list(record),
         "How to verify": tag("pre", "\n".join(outline.commands(rating))),
     }
     return [tag("section", tag("h2", title), content) for title, content in sections.items() if content]
@@ -183,13 +176,16 @@ def summary_sections(rating: RatingView) -> list[Markup]:
 
 def provenance_section(rating: RatingView) -> Markup:
     """Write the section with the facts that are needed to repeat the rating."""
-    groups = [_facts_list(facts) for facts in outline.provenance_tables(rating)]
+    groups = [
+        tag(
+            "details",
+            tag("summary", tag("h3", facts.title)),
+            _description_list((name, value) for name, value in facts.rows),
+            open=len(facts.rows) <= FEW_FACTS,
+        )
+        for facts in outline.provenance_tables(rating)
+    ]
     return tag("div", *groups, class_="facts") if groups else paragraphs("Nothing was recorded.")
-
-
-def _facts_list(facts: Table) -> Markup:
-    pairs = [(tag("dt", name), tag("dd", isolate(value))) for name, value in facts.rows]
-    return tag("details", tag("summary", tag("h3", facts.title)), tag("dl", *pairs), open=len(pairs) <= FEW_FACTS)
 
 
 def verify_section() -> Markup:
@@ -248,8 +244,9 @@ def _tables(component: Component, *, alone: bool) -> Markup:
 def _examples(examples: Sequence[Mapping[str, str]]) -> Markup | None:
     if not examples:
         return None
-    return join(tag("h4", "Examples"), tag("ul", *map(_example, examples), class_="examples"))
+    items = [tag("li", _description_list(example.items())) for example in examples]
+    return join(tag("h4", "Examples"), tag("ul", *items, class_="examples"))
 
 
-def _example(example: Mapping[str, str]) -> Markup:
-    return tag("li", tag("dl", *((tag("dt", name), tag("dd", isolate(text))) for name, text in example.items())))
+def _description_list(pairs: Iterable[tuple[str, str]]) -> Markup:
+    return tag("dl", *((tag("dt", name), tag("dd", isolate(text))) for name, text in pairs))

@@ -10,7 +10,7 @@ from reports.figures.canvas import box
 from reports.formats.html.pieces import isolate
 from reports.markup import Markup, join, tag
 from reports.reading import Component, read
-from reports.view import CaseWords, Squares
+from reports.view import Case, Squares
 
 MOST = 200
 """Maximum number of pictures of a report, picked at even steps: at most 3 kB each, 800 kB of base64 together."""
@@ -43,12 +43,12 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
     total = 0
     images_by_term: list[tuple[str, list[Markup]]] = []
     for term, cases in (term_and_cases for chart in squares for term_and_cases in chart.cases):
-        pictures = [(case.share, words) for case in cases if (words := case.write()).image]
+        pictures = [case for case in cases if case.image]
         total += len(pictures)
         images = [
-            _draw_case(share, words, thumbnail_urls)
-            for share, words in pictures
-            if _EMBEDDED.fullmatch(thumbnail_urls.get(words.image, ""))
+            _draw_case(case, thumbnail_urls)
+            for case in pictures
+            if _EMBEDDED.fullmatch(thumbnail_urls.get(case.image, ""))
         ]
         images_by_term.append((term, images))
     if not total:
@@ -64,11 +64,11 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
     )
 
 
-def _draw_case(share: float, words: CaseWords, thumbnail_urls: Mapping[str, str]) -> Markup:
-    """Draw the thumbnail of a case with its square, whose share `share` is filled from below."""
-    height = 12 * share  # of the square, whose side is 12
+def _draw_case(case: Case, thumbnail_urls: Mapping[str, str]) -> Markup:
+    """Draw the thumbnail of a case with its square, which is filled from below."""
+    height = 12 * case.share  # of the square, whose side is 12
     square = tag(
         "svg", box(1, 1, 12, 12, "hollow"), box(1, 13 - height, 12, height, "bar"), class_="fig", viewBox="0 0 14 14"
     )
-    description = ", ".join(words.lines)
-    return tag("span", square, tag("img", src=thumbnail_urls[words.image], alt=description, title=description))
+    description = ", ".join(case.lines)
+    return tag("span", square, tag("img", src=thumbnail_urls[case.image], alt=description, title=description))

@@ -16,8 +16,7 @@ from assay.model import Letter, Reply
 from demo.translators.behaviours import BEHAVIOURS
 from reports.formats import FORMATS
 from reports.in_words import OF_UCS, settle_in_words
-from reports.methods import report_of
-from reports.methods.translation import round_trip_in_words
+from reports.methods import report_of, translation
 from reports.reading import in_words
 from reports.units import HUNDREDTHS
 from store.ratings.experiment_json import dump_method
@@ -338,7 +337,7 @@ def test_values_that_did_not_come_back_and_a_typical_sentence_are_described_in_w
     hidden = tuple(HiddenDocument(kind, "a typical place in a text", effect) for kind in ("stratum", "content"))
     document = read_rating({"method": "round-trip", "letter": "BS", "components": [{"name": "es", "letter": "BS"}]})
     part = replace(document.components[0], transitions={"he": {"he": 50.0, "neutral": 10.0}}, hidden=hidden)
-    said = list(round_trip_in_words(document, part))
+    said = list(translation.ROUND_TRIP.in_words(document, part))
     assert said[0] == "Of 60 sentences with “he”, 50 came back with “he” and 10 came back with no such word."
     assert said[1].startswith("At a typical place in a text, balanced text comes back off balance by an estimated 20")
     assert said[2].startswith("At a typical place in a text, text about more of one value comes back off balance")

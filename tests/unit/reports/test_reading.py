@@ -9,8 +9,9 @@ import pytest
 from assay.document import ReasonDocument
 from assay.model import Letter
 from reports import tables
+from reports.figures.canvas import clip
 from reports.methods import report_of
-from reports.plain import visible, width
+from reports.plain import visible
 from reports.reading import _reason_view, facts_of
 from tests.support.reports import read
 
@@ -74,8 +75,9 @@ def test_hidden_characters_are_made_visible_and_needed_joiners_are_kept():
     assert visible(" two\r\n lines\t") == "two lines"
 
 
-def test_wide_characters_count_as_two_terminal_columns():
-    assert [width(text) for text in ("abc", "日本", "e\u0301", "می\u200cخ")] == [3, 4, 1, 3]
+def test_names_are_clipped_by_their_width_in_which_wide_characters_count_twice():
+    names = ("abcde", "日本語", "e\u0301abc", "می\u200cخ")
+    assert [clip(name, 4) for name in names] == ["abc…", "日…", "e\u0301abc", "می\u200cخ"]
 
 
 @pytest.mark.parametrize(

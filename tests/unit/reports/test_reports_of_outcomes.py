@@ -14,7 +14,7 @@ from assay.model import Letter
 from assay.rating.document import deciding_effect
 from reports.figures import picture
 from reports.formats.html import render
-from reports.methods.outcomes import counts_in_words, figures, tables
+from reports.methods.outcomes import REPORT, counts_in_words, tables
 from reports.reading import read
 from tests.support.reports import document_of
 from tests.support.simulated.recorded_decisions import counted, never_asked
@@ -39,7 +39,7 @@ def scored():
 
 
 def test_the_figure_of_thresholds_shows_rates_ratios_and_gaps_and_describes_the_chosen_threshold(scored):
-    (panels,) = filter(None, figures(scored[1].detail))
+    (panels,) = filter(None, REPORT.figures(scored[1].detail))
     assert [panel.title for panel in panels.panels] == [
         "Selection rate (6 of 8 shown)",
         "Lowest rate / highest (dashed: four fifths)",
@@ -54,7 +54,7 @@ def test_the_figure_of_thresholds_shows_rates_ratios_and_gaps_and_describes_the_
 
 
 def test_the_figure_of_thresholds_fits_a_phone_and_escapes_names(scored):
-    (panels,) = filter(None, figures(scored[1].detail))
+    (panels,) = filter(None, REPORT.figures(scored[1].detail))
     drawing = picture(panels, "k")
     assert re.search(r'viewBox="0 0 360 \d', drawing.svg)
     assert "<title" in drawing.svg
@@ -67,7 +67,7 @@ def test_the_figure_of_thresholds_fits_a_phone_and_escapes_names(scored):
 
 
 def test_a_decision_without_a_score_has_no_figure_of_thresholds(scored):
-    assert [*filter(None, figures(scored[0].detail))] == []
+    assert [*filter(None, REPORT.figures(scored[0].detail))] == []
 
 
 def test_a_process_with_steps_has_one_table_and_one_figure_with_a_row_per_group_and_step():
@@ -81,7 +81,7 @@ def test_a_process_with_steps_has_one_table_and_one_figure_with_a_row_per_group_
     columns["hired"][int(np.flatnonzero(~first)[0])] = "yes"
     method = Outcomes(by=("group",), favourable="yes", steps=("screened", "hired"), table=counted(columns))
     part = run(method, never_asked, 0).components[0].detail
-    (forest,) = filter(None, figures(part))
+    (forest,) = filter(None, REPORT.figures(part))
     assert [mark.label for mark in forest.marks] == ["screened:", "A", "B", "C", "hired:", "A", "B", "C"]
     (table,) = [table for table in tables(part) if table and table.title.startswith("Steps of the process, by group")]
     assert forest.table == table

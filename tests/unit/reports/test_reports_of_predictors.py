@@ -7,6 +7,7 @@ from itertools import combinations
 from xml.etree import ElementTree as ET
 
 import pytest
+from rich.cells import cell_len as width
 
 from assay.experiment import run
 from assay.methods import Alternation, Association, ForcedChoice, StereotypeScore
@@ -15,7 +16,6 @@ from assay.model import Failure, Reply, Write
 from reports import figures
 from reports.figures.canvas import WIDTH
 from reports.formats import FORMATS
-from reports.plain import width
 from reports.view import BALANCED
 from tests.support.reports import document_of, read, render
 from tests.support.simulated.choosers import choice_service, observer_service
@@ -154,12 +154,12 @@ def test_disparate_impact_is_shown_with_its_interval(documents):
 
 def test_the_drawn_psychometric_curve_equals_the_stored_fit(documents):
     part = documents["choices"]["components"][0]
-    curves = read(documents["choices"]).components[0].pictures[0]
+    lines = read(documents["choices"]).components[0].pictures[0]
     rows = {row["word"]: row for row in part["words"]}
     # a PSE outside the range of the mixtures that were asked about is not drawn
-    one = next(each for each in curves.series if 0 < rows[each.label]["pse"]["estimate"] < 1)
+    one = next(each for each in lines.curves if 0 < rows[each.label]["pse"]["estimate"] < 1)
     row = rows[one.label]
-    crossing = next(x for x, y in zip(curves.x, one.y, strict=True) if y >= 0.5)
+    crossing = next(x for x, y in zip(one.x, one.y, strict=True) if y >= 0.5)
     assert crossing == pytest.approx(row["pse"]["estimate"], abs=0.03)
     assert one.points == tuple((level, chose / trials) for level, chose, trials in row["trials"])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+from rich.cells import cell_len as width
 
 from reports.formats import terminal
-from reports.plain import width
 from tests.support.reports import render_terminal
 
 ANSI = re.compile(r"\x1b\[[\d;]*m")

@@ -29,7 +29,7 @@ from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from assay.statistics.hidden.chance import may_be_chance
 from reports.embeds import EMBEDS
-from reports.embeds.public_view import PublicView, State, face
+from reports.embeds.public_view import PublicView, State
 from reports.formats import FORMATS, render
 from reports.reading import in_words
 
@@ -119,7 +119,7 @@ def test_a_rating_of_too_few_units_shows_no_most_probable_letter_in_any_report_o
             assert "inconclusive: too few to judge" in text, form.name
             assert "no letter can be given, so" not in text.lower(), form.name
             assert "No letter could be given for" not in text, form.name
-    shown = PublicView(face(document), datetime(2026, 11, 27, 1, tzinfo=UTC), "https://assay.example", "public")
+    shown = PublicView(document, datetime(2026, 11, 27, 1, tzinfo=UTC), "https://assay.example", "public")
     assert (shown.state, shown.letter) == (State.UNMEASURED, None)
     for embed in EMBEDS:
         assert "leaning" not in embed.render(shown), embed.file

@@ -12,7 +12,7 @@ import yaml
 from assay.model import Kind
 from reports.embeds import EMBEDS, PublicView
 from reports.embeds.catalogs import AZURE_SCHEMA, TASKS
-from reports.embeds.public_view import State, face
+from reports.embeds.public_view import State
 
 RATED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 NOW = RATED + timedelta(days=40)
@@ -170,11 +170,6 @@ def test_writing_an_embed_does_not_change_the_document(file, sample):
     document = sample("undeclared")
     written(file, shown(document))
     assert document == sample("undeclared")
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_shortened_document_gives_the_same_embeds_as_the_whole_one(file, any_sample):
-    assert written(file, shown(face(any_sample))) == written(file, shown(any_sample))
 
 
 @pytest.mark.parametrize("file", STATING)
