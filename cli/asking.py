@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from cli.options import AsJson, EgressAllow, imports, settings_from
+from cli.options import AsJson, EgressAllow, settings_from
 from cli.request.audited import Audited
-from cli.request.rating_options import SECRET_VARIABLE, RatingOptions, with_options, with_request
+from cli.request.rating_options import SECRET_VARIABLE, RatingOptions, with_options
 
 
-@with_request
+@with_options(RatingOptions)
 def probe(
     options: RatingOptions,
     examine: Annotated[
@@ -50,7 +50,7 @@ PricePerCharacters = Annotated[
 ]
 
 
-@with_request
+@with_options(RatingOptions)
 def plan(
     options: RatingOptions,
     latency: Latency = None,
@@ -71,7 +71,7 @@ def plan(
     raise typer.Exit(plan_here(options, settings_from(egress_allow=egress_allow), prices, as_json=as_json))
 
 
-@with_request
+@with_options(RatingOptions)
 def rate(
     options: RatingOptions,
     output: Output = "text",
@@ -97,8 +97,7 @@ def rate(
 
     A service on this machine needs no further option; other private networks need --egress-allow.
     """
-    with imports():
-        from cli.rating.rate import OutputOptions, rate_here
+    from cli.rating.rate import OutputOptions, rate_here
 
     display = OutputOptions(
         format="json" if as_json else output,
@@ -133,9 +132,8 @@ def audit(
     The columns and their values are named on standard error before the result. The exit code stands for the letter, as
     that of `assay rate`; without --truth and --strata there are tables, and no letter.
     """
-    with imports():
-        from cli.rating.audit import audit_here
-        from cli.rating.rate import OutputOptions
+    from cli.rating.audit import audit_here
+    from cli.rating.rate import OutputOptions
 
     display = OutputOptions(
         format="json" if as_json else output, full=True, report=report, export=export, at_least=at_least

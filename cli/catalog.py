@@ -146,7 +146,6 @@ def _show_protocol(info: ProtocolInfo, *, as_json: bool) -> None:
 
 
 def _print_entry(facts: Json, rows_name: str, rows: list[JsonObject], *, as_json: bool) -> None:
-    """Print the facts about a method or protocol, and its fields or settings."""
     if as_json:
         print_json({**facts, rows_name: rows}, ensure_ascii=False)
         return

@@ -6,7 +6,8 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
@@ -55,30 +56,16 @@ def read_document(file: Path) -> Any:
 
 def parse_json(text: str, name: str) -> Any:
     """Parse JSON; `name` is the document's name in errors."""
-    try:
+    with _explained(name, "JSON"):
         return _plain_json(json.loads(text, parse_constant=_refuse_constant), name)
-    except json.JSONDecodeError as error:
-        raise SpecificationError(f"{name} is not JSON: {error.msg} in line {error.lineno}") from None
-    except RecursionError:
-        raise _too_deep(name) from None
-    except SpecificationError:  # a `ValueError` too, but with its own message
-        raise
-    except ValueError as error:  # a number of more than 4,300 digits, NaN
-        raise SpecificationError(f"{name} is not JSON: {error}") from None
 
 
 def parse_toml(text: str, name: str) -> JsonObject:
     """Parse TOML; `name` is the document's name in errors."""
     if _LONG_KEY.search(text):
         raise _too_deep(name)
-    try:
+    with _explained(name, "TOML"):
         return dict(_plain_json(tomllib.loads(text), name))
-    except SpecificationError:  # a `ValueError` too, but with its own message
-        raise
-    except RecursionError:
-        raise _too_deep(name) from None
-    except ValueError as error:
-        raise SpecificationError(f"{name} is not TOML: {error}") from None
 
 
 def parse_yaml(text: str, name: str) -> Any:
@@ -86,18 +73,29 @@ def parse_yaml(text: str, name: str) -> Any:
 
     Aliases are counted in expanded form, so that nine lines cannot expand to a billion values.
     """
-    try:
+    with _explained(name, "YAML"):
         expanded_size = _ExpandedSize(name)
         for event in yaml.parse(text, Loader=_Loader):
             expanded_size.add(event)
         return _plain_json(yaml.load(text, Loader=_Loader), name)  # noqa: S506 - a safe loader with fewer types
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        raise SpecificationError(f"{name} is not YAML{f' (line {mark.line + 1})' if mark else ''}") from None
+
+
+@contextmanager
+def _explained(name: str, language: str) -> Iterator[None]:
+    """Raise the errors of a parser as `SpecificationError`, with the name of the document and its language."""
+    try:
+        yield
     except SpecificationError:  # a `ValueError` too, but with its own message
         raise
-    except ValueError as error:
-        raise SpecificationError(f"{name} is not YAML: {error}") from None
+    except json.JSONDecodeError as error:
+        raise SpecificationError(f"{name} is not {language}: {error.msg} in line {error.lineno}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise SpecificationError(f"{name} is not {language}{f' (line {mark.line + 1})' if mark else ''}") from None
+    except RecursionError:
+        raise _too_deep(name) from None
+    except ValueError as error:  # also a number of more than 4,300 digits, NaN
+        raise SpecificationError(f"{name} is not {language}: {error}") from None
 
 
 def member(value: object, where: str) -> Json:

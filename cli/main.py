@@ -18,8 +18,7 @@ from typer.exceptions import TyperException
 
 from cli.asking import audit, init, plan, probe, rate
 from cli.exits import Exit
-from cli.options import AsJson, DatabaseUrl, DataDir, EgressAllow, imports, settings_from
-from cli.request.rating_options import check_protocol
+from cli.options import AsJson, DatabaseUrl, DataDir, EgressAllow, settings_from
 
 
 class Commands(TyperGroup):
@@ -87,8 +86,7 @@ def serve(
     By default, everything runs in one process: SQLite in the data directory, and no broker. With
     --broker-url, the API notifies workers that `assay worker` started.
     """
-    with imports():
-        from cli.agency.serve import serve_api
+    from cli.agency.serve import serve_api
 
     serve_api(settings_from(data_dir, database_url, broker_url, egress_allow, host=host, port=port))
 
@@ -297,8 +295,7 @@ def mcp(
 
     The agent's program starts this command (Model Context Protocol). An agency offers the same tools over HTTP at /mcp.
     """
-    with imports():
-        from cli.agency.mcp import serve_tools
+    from cli.agency.mcp import serve_tools
 
     serve_tools(agency, key)
 
@@ -428,7 +425,6 @@ def specifications(
 @app.command()
 def protocols(name: Name = None, kind: OfKind = None, search: Search = None, as_json: AsJson = False) -> None:
     """List the protocols of services that can be rated; with a name, list every setting of this protocol."""
-    check_protocol(name)  # quick, so before the import, which is slow
     from cli.catalog import show_protocols
 
     show_protocols(name, kind, search, as_json=as_json)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,16 +19,6 @@ EgressAllow = Annotated[
     typer.Option(help="Network that may be called although it is not public, e.g. 127.0.0.0/8. Repeatable."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-@contextmanager
-def imports() -> Iterator[None]:
-    """Disable the garbage collector during imports, where it takes a tenth of the time and frees nothing."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def settings_from(

@@ -19,7 +19,6 @@ from store.security.secrets import Vault
 
 
 def _open_migrated(settings: Settings) -> contextlib.closing[Database]:
-    """Migrate the database to this version's schema, and open it."""
     migrate.upgrade(settings.resolved_database_url)
     return contextlib.closing(Database(settings.resolved_database_url))
 

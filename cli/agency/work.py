@@ -37,7 +37,6 @@ def run_worker(settings: Settings) -> None:
 
 
 def _require_temporary_folder() -> None:
-    """Raise `OSError` if no temporary file can be written."""
     try:
         tempfile.gettempdir()
     except FileNotFoundError as error:

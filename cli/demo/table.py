@@ -78,7 +78,6 @@ def _result_cells(case: Case) -> tuple[Text | str, ...]:
 
 
 def _expected_end(case: Case) -> str:
-    """Return the expected end of a case as the table shows it."""
     return {"any": "–", "inconclusive": "none"}.get(case.expected, case.expected)
 
 

@@ -64,38 +64,31 @@ def check_second_service(method: AnyMethod, request: Json, settings: Settings) -
         return
     if author is not None and second_service["kind"] != Kind.LANGUAGE_MODEL:
         raise SpecificationError("the kind of an author must be language-model", "author.kind")
-    check_target({**second_service, "secret": _service_secret(request)}, settings.egress_networks)
-
-
-def stored_second_service(request: Json) -> JsonObject | None:
-    """Return the author or judge as a job stores it: with an id if it has a key, never with the key; or ``None``."""
-    service = _second_service(request)
-    return {"id": SECOND_SERVICE_ID, **service} if service is not None and _service_secret(request) else service
-
-
-def save_second_service(c: Connection, vault: Vault, request: Json) -> None:
-    """Save an author or judge that has a key as a target of the temporary database, from which the worker reads it."""
-    second_service, secret = _second_service(request), _service_secret(request)
-    if second_service is None or not secret:
-        return
-    sealed_secret = vault.seal_for_target(secret, tenant=TENANT, target=SECOND_SERVICE_ID, description=second_service)
-    targets.add(c, NewTarget(id=SECOND_SERVICE_ID, tenant=TENANT, sealed_secret=sealed_secret, **second_service))
-
-
-def _service_secret(request: Json) -> str | None:
-    secret: str | None = (request["author"] or request.get("judge") or {}).get("secret")
-    return secret
+    check_target(second_service, settings.egress_networks)
 
 
 def _second_service(request: Json) -> JsonObject | None:
-    """Return the description of the author or judge with defaults and without the secret."""
+    """Return the description of the author or judge with defaults; ``None`` without one."""
     author = request["author"]
     service = author or request.get("judge")
     if service is None:
         return None
     name, kind = ("author", str(Kind.LANGUAGE_MODEL)) if author else ("judge", str(Kind.CLASSIFIER))
-    fields_without_secret = {field: value for field, value in service.items() if field != "secret"}
-    return {"name": name, "kind": kind, "base_url": "", "settings": {}, "limits": {}, **fields_without_secret}
+    return {"name": name, "kind": kind, "base_url": "", "settings": {}, "limits": {}, "secret": None, **service}
+
+
+def store_second_service(c: Connection, vault: Vault, request: Json) -> JsonObject | None:
+    """Return the author or judge as a job stores it, without its key; ``None`` without one.
+
+    If it has a key, it is stored as a target of the temporary database, from which the worker reads it by its id.
+    """
+    service = _second_service(request)
+    secret = service.pop("secret") if service else None
+    if service is None or not secret:
+        return service
+    sealed_secret = vault.seal_for_target(secret, tenant=TENANT, target=SECOND_SERVICE_ID, description=service)
+    targets.add(c, NewTarget(id=SECOND_SERVICE_ID, tenant=TENANT, sealed_secret=sealed_secret, **service))
+    return {"id": SECOND_SERVICE_ID, **service}
 
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -125,8 +118,8 @@ def run_here(
                 from cli.request.upload import keep_upload
 
                 keep_upload(connection, TENANT, request)
-            save_second_service(connection, context.vault, request)
-            job = jobs.add(connection, _new_job(request, method, context.vault))
+            second_service = store_second_service(connection, context.vault, request)
+            job = jobs.add(connection, _new_job(request, method, second_service, context.vault))
         with _show_progress(request["target"]["name"], job.expected) as (context.on_progress, tick):
             _run_in_thread(lambda: run_job(job.id, context, owner()), context.leaving, tick)
         with context.database.read() as connection:
@@ -155,7 +148,7 @@ def _without_agency_role(rating: StoredRating) -> StoredRating:
     return replace(rating, document=rating.document | requester | {"masked": mask}, unmasked=unmasked_document)
 
 
-def _new_job(request: Json, method: AnyMethod, vault: Vault) -> NewJob:
+def _new_job(request: Json, method: AnyMethod, second_service: JsonObject | None, vault: Vault) -> NewJob:
     """Return the job of a request; the service's secret is encrypted for it."""
     target = {key: value for key, value in request["target"].items() if key != "secret"}
     new_job = NewJob(
@@ -165,7 +158,7 @@ def _new_job(request: Json, method: AnyMethod, vault: Vault) -> NewJob:
         target=target,
         sealed_secret=None,
         experiment=dump_method(method),
-        author=stored_second_service(request),  # or the judge
+        author=second_service,  # or the judge
         request_digest=digest_of([target, dump_method(method), request["seed"]]),
         seed=request["seed"],
         nonce=request["nonce"],

@@ -32,11 +32,9 @@ def plan_here(arguments: RatingOptions, settings: Settings, service_facts: Servi
     check_target(request["target"], networks(settings), scraping=settings.allow_scraping)
     check_second_service(method, request, settings)
     limits = with_tightened_limits(read_target(request["target"])).limits
-    egress_allow = ",".join(map(str, networks(settings)))  # services on this machine too
-    checker = TargetChecker(settings.model_copy(update={"egress_allow": egress_allow}))
     service = replace(
         service_facts,
-        questions_per_call=checker.questions_per_call(request["target"]),
+        questions_per_call=TargetChecker(settings).questions_per_call(request["target"]),
         concurrency=limits.concurrency,
         requests_per_second=limits.requests_per_second,
     )

@@ -10,8 +10,8 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -168,38 +168,32 @@ def of_rating(format_name: str, document: Json, worst_accepted: str, file: Path 
     subject = visible(f"{document['attribute']} bias by {document['method']}")
     facts = visible(f"{overall.message} {document.get('in_words') or ''}")
     parts = [Verdict.of(component, worst_accepted, str(component["name"])) for component in document["components"]]
-    judged_rating = _JudgedRating(Verdict(overall.exit, overall.name, message=facts), parts, subject, file)
-    return CI_FORMATS[format_name](judged_rating)
+    verdicts = [("the whole", replace(overall, message=facts)), *((f"part {part.name}", part) for part in parts)]
+    return CI_FORMATS[format_name](_JudgedRating(overall.name, subject, file, verdicts))
 
 
 def of_failure(format_name: str, target: str, error: Json) -> str:
     """Write a rating that could not be made in a format of `CI_FORMATS`; `error` is the problem object of its job."""
-    message = visible(f"{error['title']}: {error['detail']}")
-    overall = Verdict(Exit.UNAVAILABLE, visible(target), message)
-    return CI_FORMATS[format_name](_JudgedRating(overall, parts=[], subject="rating", file=None))
+    name, message = visible(target), visible(f"{error['title']}: {error['detail']}")
+    verdicts = [("the whole", Verdict(Exit.UNAVAILABLE, name, message))]
+    return CI_FORMATS[format_name](_JudgedRating(name, "rating", file=None, verdicts=verdicts))
 
 
 @dataclass(frozen=True)
 class _JudgedRating:
     """Verdicts on a rating and its parts, of which a format for continuous integration is written."""
 
-    overall: Verdict
-    parts: list[Verdict]
+    name: str
     subject: str
     file: Path | None
-
-    @property
-    def verdicts(self) -> Iterator[tuple[str, Verdict]]:
-        """Verdicts on the whole rating and on each of its parts, each with a title."""
-        yield "the whole", self.overall
-        for part in self.parts:
-            yield f"part {part.name}", part
+    verdicts: Sequence[tuple[str, Verdict]]
+    """On the whole rating and on each of its parts, each with a title."""
 
 
 def _junit(report: _JudgedRating) -> str:
     """Write a JUnit test suite with a test case for the whole rating and one for each part."""
-    counts = {"tests": 1 + len(report.parts), "failures": 0, "errors": 0, "skipped": 0}
-    suite = ET.Element("testsuite", name=f"{report.overall.name}: {report.subject}")
+    counts = {"tests": len(report.verdicts), "failures": 0, "errors": 0, "skipped": 0}
+    suite = ET.Element("testsuite", name=f"{report.name}: {report.subject}")
     for title, verdict in report.verdicts:
         case = ET.SubElement(suite, "testcase", classname=report.subject, name=title, time="0")
         if verdict.exit is Exit.OK:
@@ -237,9 +231,9 @@ def _sarif(report: _JudgedRating) -> str:
             "ruleId": "bias-rating",
             "kind": "pass" if verdict.exit is Exit.OK else "fail",
             "level": _LEVELS[verdict.exit],
-            "message": {"text": f"{report.overall.name}, {report.subject}, {title}: {verdict.message}"},
+            "message": {"text": f"{report.name}, {report.subject}, {title}: {verdict.message}"},
             "locations": [{"physicalLocation": location}],
-            "partialFingerprints": {"assay/v1": f"{report.overall.name}/{report.subject}/{title}"},
+            "partialFingerprints": {"assay/v1": f"{report.name}/{report.subject}/{title}"},
         }
         for title, verdict in report.verdicts
     ]
@@ -255,7 +249,7 @@ def _github(report: _JudgedRating) -> str:
     commands = {Exit.OK: "notice", Exit.BELOW: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
     lines = []
     for title, verdict in report.verdicts:
-        name = _escape_property(f"{report.overall.name}, {title}")
+        name = _escape_property(f"{report.name}, {title}")
         file_property = f",file={_escape_property(escape_hidden(report.file.as_posix()))}" if report.file else ""
         lines.append(f"::{commands[verdict.exit]} title={name}{file_property}::{verdict.message.translate(ESCAPES)}\n")
     return "".join(lines)

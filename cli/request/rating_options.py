@@ -6,18 +6,12 @@ This module imports nothing slow, so that `assay --help` stays quick.
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
-from importlib.metadata import entry_points
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
-
-_NAMES = re.compile(r'^(?:    protocol: ClassVar\[str\]|CHAIN) = "([^"]+)"', re.MULTILINE)
-"""Matches the name of a protocol in the source of its adapter."""
 
 SECRET_VARIABLE = "ASSAY_TARGET_SECRET"  # noqa: S105 - the name of a variable, not a secret
 
@@ -118,8 +112,6 @@ def with_options(options_type: type[Any]) -> Callable[[Callable[..., None]], Cal
 
         def run(**arguments: object) -> None:
             options = options_type(**{field.name: arguments.pop(field.name) for field in fields(options_type)})
-            if isinstance(options, RatingOptions):
-                check_protocol(options.protocol)
             command(options=options, **arguments)
 
         run.__name__, run.__doc__ = command.__name__, command.__doc__
@@ -128,27 +120,3 @@ def with_options(options_type: type[Any]) -> Callable[[Callable[..., None]], Cal
         return run
 
     return decorate
-
-
-with_request = with_options(RatingOptions)
-"""Replaces the argument ``options`` of a command by the options of `RatingOptions`."""
-
-
-def check_protocol(name: str | None) -> None:
-    """Raise `UnknownName` for an unknown protocol.
-
-    The names are read from the sources, because importing all protocols takes seconds.
-    """
-    if name is None:
-        return
-    known_names = {entry.name for entry in entry_points(group="assay.protocols")}
-    package = find_spec("workers")
-    for folder in (package.submodule_search_locations if package else None) or ():
-        targets = Path(folder, "targets")
-        for source in (*targets.joinpath("protocols").rglob("*.py"), targets / "chain" / "chain.py"):
-            known_names.update(_NAMES.findall(source.read_text(encoding="utf-8")))
-        known_names.update(preset.stem for preset in targets.joinpath("presets").glob("*.toml"))
-    if name not in known_names:
-        from assay.errors import UnknownName
-
-        raise UnknownName("protocol", name, sorted(known_names), "protocol")

@@ -134,7 +134,6 @@ def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: o
 
 
 def _usual_method(kind: Any) -> str:
-    """Return the default method for a kind of service."""
     if kind not in set(Kind):
         raise UnknownName("kind of service", str(kind), tuple(Kind), "target.kind")
     method = usual_method(Kind(kind))

@@ -349,12 +349,13 @@ def test_every_form_that_the_agency_accepts_is_on_a_page(agency: Agency) -> None
 
 SOMETIMES = {
     "/ratings/{rating_id}/rerate",
+    "/schedules/{schedule_id}/pause",
     "/settings/domains/{domain_id}/allow",
     "/webhooks/{webhook_id}/enable",
     "/webhooks/{webhook_id}/redeliver",
 }
-"""Forms that a page has in one state only: a rating of an older methodology, a host whose owner refuses ratings, a
-disabled endpoint, failed deliveries."""
+"""Forms that a page has in one state only: a rating of an older methodology, an active schedule, a host whose
+owner refuses ratings, a disabled endpoint, failed deliveries."""
 
 
 @pytest.mark.slow

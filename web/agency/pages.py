@@ -72,8 +72,7 @@ async def rotate(visit: Visit) -> Response:
 async def redeliver(visit: Visit) -> Response:
     """Resend the failed deliveries of an endpoint."""
     path = f"/webhooks/{visit.path('webhook_id')}"
-    page = await visit.api.get(f"/v1{path}/deliveries", state="given-up", limit=MOST_REDELIVERED)
-    for delivery_document in page["items"]:
+    for delivery_document in await visit.api.items(f"/v1{path}/deliveries", state="given-up", limit=MOST_REDELIVERED):
         await visit.api.ask("POST", f"{delivery_document['href']}/redeliver")
     return visit.redirect(path)
 
@@ -117,13 +116,13 @@ async def settings(visit: Visit) -> Response:
     """Show the caller, limits, the agency, and claimed domains."""
     own_key = None
     if visit.caller.key_id and visit.caller.may("admin"):
-        keys = (await visit.api.get("/v1/keys", limit=MAX_LISTED))["items"]
+        keys = await visit.api.items("/v1/keys", limit=MAX_LISTED)
         own_key = next((key for key in keys if key["id"] == visit.caller.key_id), None)
     return visit.page(
         "agency/settings.html",
         limits=await visit.api.get("/v1/limits"),
         info=await visit.api.get("/v1/info"),
-        domains=(await visit.api.get("/v1/domains", limit=MAX_LISTED))["items"],
+        domains=await visit.api.items("/v1/domains", limit=MAX_LISTED),
         own=own_key,
     )
 

@@ -6,8 +6,7 @@ No session is kept and no stream stays open, so that callers occupy no resources
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from fastapi import FastAPI, Request
@@ -22,79 +21,52 @@ from web.frame.api import Api
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from web.agents.tools import Ask
+    from web.agents.tools import Ask, ToolServer
 
 PATH = "/mcp"
 
 
-class AgentEndpoint:
-    """HTTP endpoint for AI agents. It loads the MCP library at the first request; this takes most of a second."""
-
-    def __init__(self) -> None:
-        self._manager_future: asyncio.Future[StreamableHTTPSessionManager] | None = None
-        self._task: asyncio.Task[None] | None = None
-
-    async def answer(self, request: Request) -> Response:
-        """Identify the caller, count the request, and return a response that the MCP library sends."""
-        caller = await identify(request)
-        visitor = address_of(request) if caller.tenant == NO_TENANT else caller.tenant
-        (await service_of(request).rate_limiter.take(visitor, work=VISITS)).check()
-        return _DelegatedResponse((await self._manager()).handle_request)
-
-    async def _manager(self) -> StreamableHTTPSessionManager:
-        if self._manager_future is None:
-            self._manager_future = asyncio.get_running_loop().create_future()
-            self._task = asyncio.create_task(self._run(self._manager_future))
-        return await asyncio.shield(self._manager_future)  # other requests still wait if this one is cancelled
-
-    async def _run(self, manager_future: asyncio.Future[StreamableHTTPSessionManager]) -> None:
-        """Run the library's task group until this task is cancelled; only the task that entered it can leave it."""
-        try:
-            manager = await asyncio.to_thread(_make_manager)
-            async with manager.run():
-                manager_future.set_result(manager)
-                await asyncio.Event().wait()  # never set: until this task is cancelled
-        finally:
-            if not manager_future.done():  # the waiting requests fail, and the next one tries again
-                self._manager_future = None
-                manager_future.cancel()
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Return a context; at its end, the MCP library's tasks are stopped."""
-        try:
-            yield
-        finally:
-            if self._task is not None:
-                self._task.cancel()
-                await asyncio.gather(self._task, return_exceptions=True)
+async def answer(request: Request) -> Response:
+    """Identify the caller, count the request, and return a response that the MCP library sends."""
+    caller = await identify(request)
+    visitor = address_of(request) if caller.tenant == NO_TENANT else caller.tenant
+    (await service_of(request).rate_limiter.take(visitor, work=VISITS)).check()
+    return ToolResponse(await asyncio.to_thread(_tool_server))
 
 
-class _DelegatedResponse(Response):
-    """A response that another ASGI application, the MCP library's handler, sends."""
+class ToolResponse(Response):
+    """A response that the MCP library sends, with a session manager of its own, because no session is kept."""
 
-    def __init__(self, application: Callable[..., Any]) -> None:
+    def __init__(self, server: ToolServer) -> None:
         super().__init__()
-        self._application = application
+        self._server = server
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Call the application, which sends the response."""
-        await self._application(scope, receive, send)
+        """Handle the request, and send the answer; raise what the library raises, such as a refusal of a large body."""
+        from mcp.server.transport_security import TransportSecuritySettings
+
+        # origins and the size of bodies are checked by `service.http.middleware` for every request
+        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        # the app itself is not used, but making it makes the session manager
+        self._server.streamable_http_app(json_response=True, stateless_http=True, transport_security=security)
+        manager = self._server.session_manager
+        failure: Exception | None = None
+        async with manager.run():
+            try:
+                await manager.handle_request(scope, receive, send)
+            except Exception as error:  # noqa: BLE001  the manager would wrap it in a group
+                failure = error
+        if failure is not None:
+            raise failure
 
 
-def _make_manager() -> StreamableHTTPSessionManager:
-    from mcp.server.transport_security import TransportSecuritySettings
-
+@cache
+def _tool_server() -> ToolServer:
+    """Import the MCP library at the first request, because this takes most of a second."""
     from web.agents.tools import AgencyTools
 
-    server = AgencyTools(_api_of).server()
-    # origins and the size of bodies are checked by `service.http.middleware` for every request
-    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    # the app itself is not used, but making it makes the session manager
-    server.streamable_http_app(json_response=True, stateless_http=True, transport_security=security)
-    return server.session_manager
+    return AgencyTools(_api_of).server()
 
 
 def _api_of(context: Context) -> Ask:
@@ -104,13 +76,4 @@ def _api_of(context: Context) -> Ask:
 
 def add_agents(app: FastAPI) -> None:
     """Add the endpoint of agents to an application (`service.app.create_app`)."""
-    endpoint = AgentEndpoint()
-    app_lifespan: Callable[[FastAPI], AbstractAsyncContextManager[Any]] = app.router.lifespan_context
-
-    @asynccontextmanager
-    async def lifespan(application: FastAPI) -> AsyncIterator[Any]:
-        async with app_lifespan(application) as state, endpoint.running():
-            yield state
-
-    app.router.lifespan_context = lifespan
-    app.router.routes.append(Route(PATH, endpoint.answer, methods=["POST"], include_in_schema=False))
+    app.router.routes.append(Route(PATH, answer, methods=["POST"], include_in_schema=False))

@@ -31,8 +31,7 @@ WAIT_S = 20
 @pages.get("/audits")
 async def audits(visit: Visit) -> Response:
     """Show the form that sends a file, and the tables that were sent earlier."""
-    tables = await visit.api.get("/v1/uploads", purpose=TABLE, limit=20)
-    return visit.page("audits/file.html", tables=tables["items"])
+    return visit.page("audits/file.html", tables=await visit.api.items("/v1/uploads", purpose=TABLE, limit=20))
 
 
 @pages.post("/audits", "jobs:write", with_file=True, form_page=audits)

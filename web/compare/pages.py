@@ -46,10 +46,9 @@ async def compare(visit: Visit) -> Response:
     filters = {"method": ratings[0].method, "attribute": ratings[0].attribute} if ratings else {}
     # as long as no rating is chosen, services of a kind are ranked, in place of the newest ratings
     ranked_kind = visit.query("kind") if not ratings and visit.query("kind") in WORDING["service_kinds"] else ""
-    matches: list[dict[str, Any]] = []
-    listing: Json = {}
+    listing: Json = {"items": []}
     if visit.query("q") or not ranked_kind:
-        matches, listing = await search(visit.api, visit.query("q"), cursor=visit.query("cursor"), **filters)
+        listing = await search(visit.api, visit.query("q"), cursor=visit.query("cursor"), **filters)
     changes = await _changes(visit.api, *ratings) if len(ratings) == 2 else {}
     return visit.page(
         "compare/compare.html",
@@ -57,7 +56,7 @@ async def compare(visit: Visit) -> Response:
         address=address,
         deciding=deciding,
         ids=ids,
-        found=[match for match in matches if match["id"] not in ids],
+        found=[match for match in listing["items"] if match["id"] not in ids],
         following=visit.older(listing),
         full=len(ids) == MAX_COMPARED,
         kind=ranked_kind,
@@ -73,7 +72,6 @@ async def compare(visit: Visit) -> Response:
 
 
 async def _read_ratings(visit: Visit) -> list[Json]:
-    """Read the ratings that the address names."""
     query = visit.request.query_params
     ids = [query.get("first", ""), query.get("second", ""), *query.getlist("more")]
     unique_ids = [rating_id for rating_id in dict.fromkeys(ids) if rating_id][:MAX_COMPARED]
@@ -200,17 +198,13 @@ SHOWN = 30
 _ID = re.compile(r"rat_[0-9A-Za-z]+")
 
 
-async def search(api: Api, text: str, **filters: str | None) -> tuple[list[dict[str, Any]], Json]:
+async def search(api: Api, text: str, **filters: str | None) -> Json:
     """Find the newest ratings by the service's name or address, or one rating by its id or a URL with its id.
 
-    The second value is the API's page of the list; it is empty if the `text` has an id.
+    Return a page of the API's list; one that is found by its id is alone in it.
     """
     if match := _ID.search(text):
-        try:
-            return [await api.get(f"/v1/ratings/{match[0]}")], {}
-        except Refused as error:
-            if error.status != 404:
-                raise
-            return [], {}
-    page = await api.get("/v1/ratings", q=text.strip(), limit=SHOWN, **filters)
-    return page["items"], page
+        rating = await api.find(f"/v1/ratings/{match[0]}")
+        return {"items": [] if rating is None else [rating]}
+    page: Json = await api.get("/v1/ratings", q=text.strip(), limit=SHOWN, **filters)
+    return page

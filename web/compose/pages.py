@@ -31,16 +31,16 @@ async def compose(visit: Visit) -> Response:
         parameters = [("rating", rating_id) for rating_id in chain] + [("at", focus)]
         return RedirectResponse(f"/compose?{urlencode(parameters)}", 303)
     links = [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in chain]
-    attributes = (await visit.api.get("/v1/attributes"))["items"]
+    attributes = await visit.api.items("/v1/attributes")
     # ratings of one chain are for one attribute
     attribute = links[0]["attribute"] if links else visit.query("attribute")
-    matches, listing = await search(visit.api, visit.query("q"), attribute=attribute)
+    listing = await search(visit.api, visit.query("q"), attribute=attribute)
     return visit.page(
         "compose/compose.html",
         links=links,
         attributes=attributes,
         attribute=attribute,
-        found=matches,
+        found=listing["items"],
         more=listing.get("next_cursor"),
         **await visit.listing("/v1/compositions", limit=SAVED),
     )

@@ -7,9 +7,10 @@ from typing import Any
 from starlette.responses import Response
 
 from service.http.problems import Problem
-from web.corpora.review import corpus_of, way_back
+from web.corpora.review import corpus_of
 from web.frame import Pages, Visit
 from web.frame.form import SentFile, lines_of
+from web.frame.visit import is_own_page
 
 pages = Pages()
 
@@ -55,14 +56,13 @@ pages.file("/corpora/{corpus_id}/items/{item_id}/image", "/v1/corpora/{corpus_id
 @pages.post("/corpora/{corpus_id}/selected", "jobs:write")
 async def change_selected(visit: Visit) -> Response:
     """Remove the ticked items of a page, or all items that are not ticked."""
-    form, corpus_id = visit.form, visit.path("corpus_id")
-    ticked_ids = [str(value) for value in form.getlist("item")]
-    ids = ticked_ids
+    form = visit.form
+    ids = ticked_ids = form.getlist("item")
     if form.get("act") != "remove":
         ids = [item_id for item_id in form.get("shown", "").split() if item_id not in ticked_ids]
     if ticked_ids and ids:
-        await visit.api.ask("PATCH", f"/v1/corpora/{corpus_id}/items", body={"remove": ids})
-    return visit.redirect(way_back(form.get("back", ""), corpus_id))
+        await visit.api.ask("PATCH", f"/v1/corpora/{visit.path('corpus_id')}/items", body={"remove": ids})
+    return visit.redirect(_return_page(visit))
 
 
 @pages.get("/corpora/{corpus_id}/add")
@@ -105,8 +105,9 @@ async def _add_item(visit: Visit, path: str, **arguments: Any) -> Response:
 
 
 def _return_page(visit: Visit) -> str:
-    """Return the page to which the form returns."""
-    return way_back(visit.typed.get("back", "") or visit.query("back"), visit.path("corpus_id"))
+    """Return the page from which the form was opened, or the corpus's page if that address is on another site."""
+    address = visit.typed.get("back", "") or visit.query("back")
+    return address if is_own_page(address) else f"/corpora/{visit.path('corpus_id')}"
 
 
 def _item_path(visit: Visit) -> str:

@@ -14,8 +14,8 @@ pages = Pages()
 async def corpora(visit: Visit) -> Response:
     """List the corpora that the caller may read, with a form for a new one."""
     listing = await visit.listing("/v1/corpora", ("kind", "visibility"))
-    words = await visit.api.get("/v1/specifications", kind="stereotype", limit=200)
-    return visit.page("corpora/list.html", **listing, specifications=words["items"])
+    specifications = await visit.api.items("/v1/specifications", kind="stereotype", limit=200)
+    return visit.page("corpora/list.html", **listing, specifications=specifications)
 
 
 @pages.post("/corpora", "jobs:write", form_page=corpora)
@@ -34,13 +34,9 @@ async def corpus(visit: Visit) -> Response:
     return visit.page("corpora/corpus.html", **review, typed={**document, **visit.typed})
 
 
-@pages.post("/corpora/{corpus_id}", "jobs:write", form_page=corpus)
-async def change_corpus(visit: Visit) -> Response:
-    """Change the description of a corpus, or share it."""
-    texts, corpus_id = visit.typed, visit.path("corpus_id")
-    body = {name: texts[name] for name in ("name", "licence", "citation", "description", "visibility") if name in texts}
-    await visit.api.ask("PATCH", f"/v1/corpora/{corpus_id}", body=body)
-    return visit.redirect(f"/corpora/{corpus_id}")
+CORPUS = "/corpora/{corpus_id}"
+DESCRIPTION = ("name", "licence", "citation", "description", "visibility")
+pages.act(CORPUS, "jobs:write", "PATCH", f"/v1{CORPUS}", CORPUS, fields=DESCRIPTION, form_page=corpus)
 
 
 @pages.post("/corpora/{corpus_id}/remove", "jobs:write")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from assay.document import Json, JsonObject
 from web.frame import Visit
-from web.frame.visit import is_own_page, with_query
+from web.frame.visit import with_query
 
 ROWS = 40
 """Number of items on a page. The page of a corpus of 10,000 items stays below 60 kB."""
@@ -62,8 +62,3 @@ def term_groups(terms: list[Json], words: Json | None) -> list[tuple[str, list[J
 def address(visit: Visit, query: Mapping[str, str | None]) -> str:
     """Return the address of this page with other parameters; `words` is kept."""
     return with_query(visit.url_path, {"words": visit.query("words"), **query}.items())
-
-
-def way_back(page_address: str, corpus_id: str) -> str:
-    """Return the page that a form was sent from, or the corpus's page if that address is on another site."""
-    return page_address if is_own_page(page_address) else f"/corpora/{corpus_id}"

@@ -87,6 +87,19 @@ class Api:
         """Read a resource as JSON; empty parameters are left out. Raise `Refused` if the status is 400 or above."""
         return (await self.ask("GET", path, query=query)).document
 
+    async def find(self, path: str) -> Any:
+        """Read a resource as JSON; return ``None`` if there is none."""
+        try:
+            return await self.get(path)
+        except Refused as error:
+            if error.status != 404:
+                raise
+            return None
+
+    async def items(self, path: str, **query: Any) -> list[Any]:
+        """Read a list, or its first page, as `get` does."""
+        return list((await self.get(path, **query))["items"])
+
     async def post(self, path: str, body: Any = None, **headers: str) -> Any:
         """Send a JSON body to a resource, and return its answer; raise `Refused` if the status is 400 or above."""
         return (await self.ask("POST", path, body=body, headers=headers)).document
@@ -98,20 +111,18 @@ class Api:
         *,
         query: Mapping[str, Any] | None = None,
         body: Any = None,
-        content: bytes | None = None,
         file: SentFile | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """Send a request with a JSON `body`, and return its answer.
 
-        Raw `content`, or the `file` of a form, needs its ``Content-Type`` in `headers`. A file is passed on while it
-        arrives, so that the API's own limits hold for it.
+        The `file` of a form needs its ``Content-Type`` in `headers`. It is passed on while it arrives, so that the
+        API's own limits hold for it.
 
         Raise `Refused` if the status is 400 or above, `ClientDisconnect` if the caller disconnects before the whole
         file has arrived.
         """
-        json_content = b"" if body is None else json.dumps(body).encode()
-        payload = json_content if content is None else content
+        payload = b"" if body is None else json.dumps(body).encode()
         all_headers = {"content-type": "application/json", **(headers or {})} if payload else dict(headers or {})
         if file is None:  # the length of a file is not known before it has arrived
             all_headers["content-length"] = str(len(payload))

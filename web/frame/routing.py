@@ -44,7 +44,7 @@ class Pages:
 
     def get(self, path: str) -> Callable[[Page], Page]:
         """Add a page."""
-        return self._add_route(path, "GET")
+        return partial(self._add_route, path=path, method="GET")
 
     def post(
         self, path: str, scope: str | None, *, with_file: bool = False, form_page: Page | None = None
@@ -55,7 +55,7 @@ class Pages:
         as its last field. If the API refuses the form, the browser is redirected to its page `form_page`, where
         `Visit.refused` is the refusal and `Visit.form` has the fields. Without one, the refusal has a page of its own.
         """
-        return self._add_route(path, "POST", scope, with_file=with_file, form_page=form_page)
+        return partial(self._add_route, path=path, method="POST", scope=scope, with_file=with_file, form_page=form_page)
 
     def act(
         self,
@@ -78,11 +78,11 @@ class Pages:
 
         async def send(visit: Visit) -> Response:
             parameters, texts = visit.request.path_params, visit.typed
-            content = {name: texts.get(name, "").strip() for name in fields} if fields else body
+            content = {name: texts[name].strip() for name in fields if name in texts} if fields else body
             await visit.api.ask(method, resource.format(**parameters), body=content, headers=headers)
             return visit.redirect(then.format(**parameters))
 
-        self._add_route(path, "POST", scope, form_page=form_page)(send)
+        self._add_route(send, path, "POST", scope, form_page=form_page)
 
     def file(self, path: str, resource: str) -> None:
         """Add a page that forwards a file of the API; `resource` can have the parameters of `path`."""
@@ -90,52 +90,48 @@ class Pages:
         async def send(visit: Visit) -> Response:
             return visit.api.forward(resource.format(**visit.request.path_params))
 
-        self._add_route(path, "GET")(send)
+        self._add_route(send, path, "GET")
 
     def _add_route(
         self,
+        page: Page,
         path: str,
         method: str,
         scope: str | None = None,
         *,
         with_file: bool = False,
         form_page: Page | None = None,
-    ) -> Callable[[Page], Page]:
-        """Return a decorator that adds the route of a page; refusals and problems are answered with a page as well."""
+    ) -> Page:
+        """Add the route of a page; refusals and problems are answered with a page as well."""
         # browsers put empty fields of a form into its address; what a provider of accounts sends is taken as it is
         drops_empty_fields = method == "GET" and not path.startswith("/sign-in")
 
-        def add(page: Page) -> Page:
-            async def answer(request: Request) -> Response:
-                request.scope["route"] = route  # its path names the rate limit of a form
-                if drops_empty_fields and not all(value for _, value in request.query_params.multi_items()):
-                    return _without_empty_fields(request)
-                visit: Visit | None = None
-                try:
-                    if method == "POST":
-                        check_origin(request)
-                    visit_or_redirect = await visit_of(
-                        request, public=self.public, open_to_visitors=self.open_to_visitors
-                    )
-                    if isinstance(visit_or_redirect, Response):
-                        return visit_or_redirect
-                    visit = visit_or_redirect
-                    if method == "POST":
-                        await visit.accept_form(scope, with_file=with_file)
-                    elif not self.public and visit.query(REFUSED):
-                        visit = await _restore_refused_form(visit)
-                    return await _call_page(page, visit, form_page)
-                except (Refused, Problem) as refusal:
-                    return problem_page(request, visit, refusal)
+        async def answer(request: Request) -> Response:
+            request.scope["route"] = route  # its path names the rate limit of a form
+            if drops_empty_fields and not all(value for _, value in request.query_params.multi_items()):
+                return _without_empty_fields(request)
+            visit: Visit | None = None
+            try:
+                if method == "POST":
+                    check_origin(request)
+                visit_or_redirect = await visit_of(request, public=self.public, open_to_visitors=self.open_to_visitors)
+                if isinstance(visit_or_redirect, Response):
+                    return visit_or_redirect
+                visit = visit_or_redirect
+                if method == "POST":
+                    await visit.accept_form(scope, with_file=with_file)
+                elif not self.public and visit.query(REFUSED):
+                    visit = await _restore_refused_form(visit)
+                return await _call_page(page, visit, form_page)
+            except (Refused, Problem) as refusal:
+                return problem_page(request, visit, refusal)
 
-            route_class = BrowserRoute if self.negotiated else Route
-            route = route_class(path, answer, methods=[method], name=page.__name__, include_in_schema=False)
-            self.routes.append(route)
-            if method == "GET":
-                PATHS[page] = path
-            return page
-
-        return add
+        route_class = BrowserRoute if self.negotiated else Route
+        route = route_class(path, answer, methods=[method], name=page.__name__, include_in_schema=False)
+        self.routes.append(route)
+        if method == "GET":
+            PATHS[page] = path
+        return page
 
 
 def _without_empty_fields(request: Request) -> Response:

@@ -76,7 +76,6 @@ async def cancel(visit: Visit) -> Response:
 
 
 async def _context(visit: Visit, job: Json) -> JsonObject:
-    """Return the values of the template of the changing part of a job's page."""
     progress: Json = {"parts": [], "newest": []}
     if job["kind"] == "rating":
         progress = await visit.api.get(f"/v1/jobs/{job['id']}/progress")

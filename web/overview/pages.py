@@ -27,11 +27,11 @@ async def overview(visit: Visit) -> Response:
     """Show the newest letters, problems that need attention, and running jobs."""
     document = await visit.api.get("/v1/overview")
     # read again in full, because the ratings in the overview are summaries, which have no probabilities
-    newest = await visit.api.get("/v1/ratings", mine=True, limit=NEWEST, fields="full")
+    newest = await visit.api.items("/v1/ratings", mine=True, limit=NEWEST, fields="full")
     return visit.page(
         "overview/overview.html",
         wall=list(_ratings_by_kind(document)),
-        newest=newest["items"],
+        newest=newest,
         needs=[entry for entry in document["attention"] if entry["code"] not in WORDING["finding_acts"]],
         findings=[entry for entry in document["attention"] if entry["code"] in WORDING["finding_acts"]],
         shown=SHOWN,
@@ -46,8 +46,8 @@ async def running(visit: Visit) -> Response:
 
 
 async def _queue_context(visit: Visit, document: Json) -> JsonObject:
-    jobs = await visit.api.get("/v1/jobs", status="running", limit=NEWEST)
-    return {"overview": document, "queue": document["queue"]["jobs"], "running": jobs["items"]}
+    jobs = await visit.api.items("/v1/jobs", status="running", limit=NEWEST)
+    return {"overview": document, "queue": document["queue"]["jobs"], "running": jobs}
 
 
 def _ratings_by_kind(overview: Json) -> Iterable[tuple[str, str, int, list[list[Json]]]]:

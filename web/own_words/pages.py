@@ -124,11 +124,9 @@ def _complete_fields(specification_kind: str, texts: Mapping[str, str]) -> dict[
 
 async def _next_version(visit: Visit, kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
     """Store the words as the next version of a specification, or as a new one if the caller cannot change it."""
-    try:
-        newest: JsonObject = await visit.api.get(f"/v1/specifications/{name}")
-    except Refused:
-        return await store_new(visit, kind, texts)  # the specification was removed, or belongs to another tenant
-    if newest["shipped"]:  # it belongs to nobody who could change it
+    newest: JsonObject | None = await visit.api.find(f"/v1/specifications/{name}")
+    # it was removed, belongs to another tenant or, if it is shipped, to nobody who could change it
+    if newest is None or newest["shipped"]:
         return await store_new(visit, kind, texts)
     return await store_version(visit, kind, texts, name)
 
@@ -172,9 +170,9 @@ async def _form_page(
 ) -> Response:
     """Show the form with `texts`, which began with the specification `source_name`; `test` is the test to change."""
     specification_kind = KINDS[kind]
-    specifications = await visit.api.get("/v1/specifications", kind=specification_kind, limit=200)
+    specifications = await visit.api.items("/v1/specifications", kind=specification_kind, limit=200)
     # earlier corpora are offered only to a user who begins
-    corpora = await visit.api.get("/v1/corpora", kind="sentences", limit=50) if test is None else {"items": []}
+    corpora = await visit.api.items("/v1/corpora", kind="sentences", limit=50) if test is None else []
     return visit.page(
         "own_words/words.html",
         kind=kind,
@@ -184,6 +182,6 @@ async def _form_page(
         wrong=wrong_fields(specification_kind, visit.refused.errors) if visit.refused else {},
         folded=[field for field in FIELDS[specification_kind] if field.name not in SHOWN],
         example=SERVICES[kind]["example"],
-        shipped=specifications["items"],
-        earlier=[corpus for corpus in corpora["items"] if corpus["own"] and corpus["specification"]][:NEWEST],
+        shipped=specifications,
+        earlier=[corpus for corpus in corpora if corpus["own"] and corpus["specification"]][:NEWEST],
     )

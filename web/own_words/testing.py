@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Self
@@ -115,10 +115,9 @@ async def begin_test(visit: Visit) -> Response:
 
 
 async def _service_context(visit: Visit, kind: str) -> JsonObject:
-    """Return the values for the fields of a service."""
-    texts, protocols = visit.typed, await _protocols(visit, kind)
-    protocol = _protocol_named(protocols, texts.get("protocol") or visit.query("protocol"))
-    settings = _settings_of(protocol, kind)
+    texts = visit.typed
+    name = texts.get("protocol") or visit.query("protocol")
+    protocols, protocol, settings = await _protocols(visit, kind, name)
     errors = visit.refused.errors if visit.refused else []
     # the request for sentences has the service as its author, that for a rating as its target
     service_errors = [{**error, "pointer": error["pointer"].removeprefix("/author")} for error in errors]
@@ -137,17 +136,13 @@ async def _service_context(visit: Visit, kind: str) -> JsonObject:
     }
 
 
-async def _protocols(visit: Visit, kind: str) -> list[JsonObject]:
-    protocols = (await visit.api.get("/v1/protocols"))["items"]
-    return [protocol for protocol in protocols if kind in protocol["kinds"] and protocol["name"] not in DRAWING]
-
-
-def _protocol_named(protocols: Sequence[JsonObject], name: str) -> JsonObject:
-    return next((protocol for protocol in protocols if protocol["name"] == name), protocols[0])
-
-
-def _settings_of(protocol: Json, kind: str) -> list[Field]:
-    return [field for field in settings_fields(protocol["settings_schema"], kind) if field.key not in NOT_ASKED]
+async def _protocols(visit: Visit, kind: str, name: str) -> tuple[list[JsonObject], JsonObject, list[Field]]:
+    """Return the protocols of a kind of service, the one with a name or else the first, and its settings."""
+    all_protocols = await visit.api.items("/v1/protocols")
+    protocols = [entry for entry in all_protocols if kind in entry["kinds"] and entry["name"] not in DRAWING]
+    protocol = next((entry for entry in protocols if entry["name"] == name), protocols[0])
+    settings = settings_fields(protocol["settings_schema"], kind)
+    return protocols, protocol, [field for field in settings if field.key not in NOT_ASKED]
 
 
 def _is_folded(field: Field) -> bool:
@@ -158,8 +153,8 @@ async def _target_of(visit: Visit, texts: Mapping[str, str], kind: str) -> JsonO
     """Return the service of a form, a saved one by its id; raise `Refused` if a setting cannot be read."""
     if texts.get("saved"):
         return {"id": texts["saved"]}
-    protocol = _protocol_named(await _protocols(visit, kind), texts.get("protocol", ""))
-    target, errors = target_from_texts(texts, kind, protocol["name"], _settings_of(protocol, kind))
+    _, protocol, settings = await _protocols(visit, kind, texts.get("protocol", ""))
+    target, errors = target_from_texts(texts, kind, protocol["name"], settings)
     if errors:
         raise Refused.unreadable(errors)
     secret = texts.get("secret", "").strip()

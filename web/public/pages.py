@@ -30,9 +30,9 @@ COUNTED = ("UCS", "DSBS", "BS", "inconclusive")
 @pages.get("/")
 async def start(visit: Visit) -> Response:
     """Explain the letters, and show the newest public ratings and the number of services by letter."""
-    newest = await visit.api.get("/v1/ratings", limit=NEWEST)
-    distribution = await visit.api.get("/v1/registry/distribution")
-    return visit.page("public/start.html", newest=newest["items"], bars=list(bars(distribution["items"])))
+    newest = await visit.api.items("/v1/ratings", limit=NEWEST)
+    distribution = await visit.api.items("/v1/registry/distribution")
+    return visit.page("public/start.html", newest=newest, bars=list(bars(distribution)))
 
 
 @pages.get("/registry")
@@ -41,8 +41,8 @@ async def registry(visit: Visit) -> Response:
     return visit.page(
         "public/registry.html",
         **await visit.listing("/v1/ratings", FILTERS),
-        methods=[method["name"] for method in (await visit.api.get("/v1/methods"))["items"]],
-        attributes=(await visit.api.get("/v1/attributes"))["items"],
+        methods=[method["name"] for method in await visit.api.items("/v1/methods")],
+        attributes=await visit.api.items("/v1/attributes"),
         base=visit.base_url,
     )
 
@@ -82,7 +82,7 @@ def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 @pages.get("/attributes")
 async def attributes(visit: Visit) -> Response:
     """List the attributes with the methods, languages and numbers of words of each."""
-    return visit.page("public/attributes.html", attributes=(await visit.api.get("/v1/attributes"))["items"])
+    return visit.page("public/attributes.html", attributes=await visit.api.items("/v1/attributes"))
 
 
 @pages.get("/log")
@@ -109,13 +109,13 @@ async def log(visit: Visit) -> Response:
 
 async def _consistency_proof(visit: Visit) -> dict[str, Any]:
     """Return the proof that the log of the size in the address is a prefix of the present log."""
-    size = visit.query("size")
-    if not size:
-        return {"size": "", "proof": None, "wrong": ""}
-    try:
-        return {"size": size, "proof": await visit.api.get("/v1/log/proof/consistency", first=size), "wrong": ""}
-    except Refused as error:
-        return {"size": size, "proof": None, "wrong": error.problem.get("detail")}
+    values: dict[str, Any] = {"size": visit.query("size"), "proof": None, "wrong": ""}
+    if values["size"]:
+        try:
+            values["proof"] = await visit.api.get("/v1/log/proof/consistency", first=values["size"])
+        except Refused as error:
+            values["wrong"] = error.problem.get("detail")
+    return values
 
 
 negotiated = Pages(public=True, negotiated=True)
@@ -125,8 +125,8 @@ negotiated = Pages(public=True, negotiated=True)
 @negotiated.get("/problems")
 async def problems(visit: Visit) -> Response:
     """List all kinds of problems."""
-    listing = await visit.api.get("/problems")
-    return _vary_by_accept(visit.page("public/problems.html", problems=listing["items"], one=None))
+    kinds = await visit.api.items("/problems")
+    return _vary_by_accept(visit.page("public/problems.html", problems=kinds, one=None))
 
 
 @negotiated.get("/problems/{code}")
@@ -139,7 +139,7 @@ async def problem(visit: Visit) -> Response:
 @negotiated.get("/docs")
 async def docs(visit: Visit) -> Response:
     """Show links to the API documentation, with a first request."""
-    values = {"info": await visit.api.get("/v1/info"), "methods": (await visit.api.get("/v1/methods"))["items"]}
+    values = {"info": await visit.api.get("/v1/info"), "methods": await visit.api.items("/v1/methods")}
     return _vary_by_accept(visit.page("public/docs.html", base=visit.base_url, **values))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,8 @@ from reports.view import Effect, Squares, Table
 from web.frame.visit import whole_number
 from web.ratings.rating import Rating
 
-Draw = Callable[[str, Width], Figure | None]
-"""Function that draws a figure, narrow or wide, with a key that is unique on the page."""
+WIDTHS: tuple[Width, ...] = ("narrow", "wide")
+"""Widths in which a figure is drawn; the key of a drawing, unique on the page, ends with the width."""
 
 TALL = 430
 """Height, in units of the drawing, above which a figure is folded."""
@@ -75,7 +75,7 @@ def part_of(rating: Rating, name: str, walk: str = "") -> dict[str, Any] | None:
         "component": component,
         "band": _steps_figure(rating, component),
         "walks": list(_walks(rating, component, whole_number(walk))),
-        "carried": list(_evidence_figures(component)),
+        "carried": list(filter(None, _evidence_figures(component))),
         "hidden": _hidden_figure(rating, component),
         "tolerances": _tolerances_figure(rating, component),
         "sheets": outline.component_tables(component, omit=outline.DRAWN | {"hidden", "sensitivity"}),
@@ -83,21 +83,20 @@ def part_of(rating: Rating, name: str, walk: str = "") -> dict[str, Any] | None:
     }
 
 
-def _figure(heading: str, how: str, key: str, draw: Draw, note: str = "", *, folds: bool = True) -> PageFigure | None:
-    """Return a figure in both widths, folded if it is tall and `folds`; ``None`` if `draw` has nothing to draw."""
-    small_figure, large_figure = draw(f"{key}-n", "narrow"), draw(f"{key}-w", "wide")
-    if small_figure is None or large_figure is None:
+def _figure(
+    heading: str, how: str, drawings: Sequence[Figure | None], note: str = "", *, folds: bool = True
+) -> PageFigure | None:
+    """Return the figure with one drawing, or a narrow and a wide one; ``None`` if nothing was drawn.
+
+    One with two drawings is folded if it is tall and `folds`.
+    """
+    narrow, wide = drawings[0], drawings[-1]
+    if narrow is None or wide is None:
         return None
-    is_folded = folds and small_figure.height > TALL
-    narrow = Markup(small_figure.svg)  # noqa: S704  escaped by the figures
-    wide = None if is_folded else Markup(large_figure.svg)  # noqa: S704  escaped by the figures
-    return PageFigure(heading, how, narrow, wide, small_figure.table, folded=is_folded, note=note)
-
-
-def _fixed_figure(heading: str, how: str, figure: Figure | None) -> Iterator[PageFigure]:
-    if figure is not None:
-        svg = Markup(figure.svg)  # noqa: S704  escaped by the figures
-        yield PageFigure(heading, how, narrow=svg, wide=None, table=figure.table)
+    is_folded = folds and narrow is not wide and narrow.height > TALL
+    wide_svg = None if is_folded or wide is narrow else Markup(wide.svg)  # noqa: S704  escaped by the figures
+    narrow_svg = Markup(narrow.svg)  # noqa: S704  escaped by the figures
+    return PageFigure(heading, how, narrow_svg, wide_svg, narrow.table, folded=is_folded, note=note)
 
 
 def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
@@ -110,8 +109,7 @@ def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
         "How the letter was reached" if is_only_part else f"How the letter of “{component.title}” was reached",
         "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, "
         "the shaded zone what still counts as unbiased.",
-        "band",
-        lambda key, width: figures.two_steps(verdict, component, key, width),
+        [figures.two_steps(verdict, component, f"band-{width[0]}", width) for width in WIDTHS],
         note=gap_note,
         folds=False,
     )
@@ -135,29 +133,21 @@ def _walks(rating: Rating, component: Component, shown_index: int | None) -> Ite
         yield Walk(picture.title, picture.filled, picture.hollow, drawings)
 
 
-def _evidence_figures(component: Component) -> Iterator[PageFigure]:
+def _evidence_figures(component: Component) -> Iterator[PageFigure | None]:
     """Draw the evidence behind the letter: the method's own figures, and for translators the transitions."""
     for index, picture in enumerate(component.pictures):
-        if isinstance(picture, Squares):
-            continue
-        page_figure = _figure(
-            picture.title,
-            figures.caption(picture),
-            f"p{index}",
-            # the default binds the picture of this turn of the loop
-            lambda key, width, picture=picture: figures.picture(picture, key, width),  # type: ignore[misc]
-        )
-        if page_figure is not None:
-            yield page_figure
-    yield from _fixed_figure(
+        if not isinstance(picture, Squares):
+            drawings = [figures.picture(picture, f"p{index}-{width[0]}", width) for width in WIDTHS]
+            yield _figure(picture.title, figures.caption(picture), drawings)
+    yield _figure(
         _transitions_heading(component),
         "Each row is what was sent, each column what came back; the darker, the more.",
-        figures.transition_heatmap(component, "heat"),
+        [figures.transition_heatmap(component, "heat")],
     )
-    yield from _fixed_figure(
+    yield _figure(
         "What was sent and what came back, block by block",
         "A hollow bar is the share that was declared for a block, a solid one the share that came back.",
-        figures.blocks_bars(component, "blocks"),
+        [figures.blocks_bars(component, "blocks")],
     )
 
 
@@ -176,8 +166,7 @@ def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:
     return _figure(
         _hidden_heading(effects),
         "A mean can hide effects that go both ways. Each is held against its own limit, the shaded zone.",
-        "hidden",
-        lambda key, width: figures.hidden_forest(component, key, width),
+        [figures.hidden_forest(component, f"hidden-{width[0]}", width) for width in WIDTHS],
         folds=not is_deciding,
     )
 
@@ -195,7 +184,7 @@ def _hidden_heading(effects: Sequence[Effect]) -> str:
 
 
 def _tolerances_figure(rating: Rating, component: Component) -> PageFigure | None:
-    verdicts = component.sensitivity.values()
+    verdicts, delta = component.sensitivity.values(), rating.view.document.delta
     leaders = {verdict.letter for verdict in verdicts}
     letter = next(iter(leaders), None)
     totals = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]  # of the letters
@@ -203,6 +192,5 @@ def _tolerances_figure(rating: Rating, component: Component) -> PageFigure | Non
     return _figure(
         f"{letter} leads at every tolerance" if len(leaders) == 1 else "The tolerance decides which letter leads",
         f"The probability of each letter if another tolerance had been declared.{gap_note}",
-        "other",
-        lambda key, width: figures.tolerances_bars(component, rating.view.document.delta, key, width),
+        [figures.tolerances_bars(component, delta, f"other-{width[0]}", width) for width in WIDTHS],
     )

@@ -158,9 +158,9 @@ def _key_of(rating: Json) -> tuple[object, ...]:
 async def provenance(visit: Visit) -> Response:
     """Show the facts needed to repeat the rating, and its letters by other methodologies."""
     rating = await rating_in_path(visit)
-    letters = await visit.api.get(f"/v1/ratings/{rating.id}/methodologies")
-    versions = {letter["version"] for letter in letters["items"]}
-    methodologies = (await visit.api.get("/v1/methodology"))["items"]
+    letters = await visit.api.items(f"/v1/ratings/{rating.id}/methodologies")
+    versions = {letter["version"] for letter in letters}
+    methodologies = await visit.api.items("/v1/methodology")
     methods = {methodology["version"]: methodology["methods"] for methodology in methodologies}
     # a rating of a removed version cannot be replayed
     replayable = methods if rating.rated.methodology.version in methods else {}
@@ -171,7 +171,7 @@ async def provenance(visit: Visit) -> Response:
         rating,
         "provenance",
         tables=outline.provenance_tables(rating.view),
-        letters=letters["items"],
+        letters=letters,
         known=methods,
         title_of=title_of,
         versions=further_versions,
@@ -183,8 +183,7 @@ async def _read_job(visit: Visit, rating: Rating) -> Json | None:
     """Return the job of the caller's own rating, for its number of calls."""
     if not rating.mine:
         return None
-    jobs = await visit.api.get("/v1/jobs", made=rating.id)
-    return next(iter(jobs["items"]), None)
+    return next(iter(await visit.api.items("/v1/jobs", made=rating.id)), None)
 
 
 @pages.get(OWN + "/certificate")
@@ -193,7 +192,7 @@ async def certificate(visit: Visit) -> Response:
     """Show the signature and the entries of the log, to be verified in the browser."""
     rating = await rating_in_path(visit)
     envelope = await visit.api.get(f"/v1/ratings/{rating.id}/attestation.json")
-    entries = (await visit.api.get("/v1/log/entries", rating=rating.id))["items"]
+    entries = await visit.api.items("/v1/log/entries", rating=rating.id)
     head = await visit.api.get("/v1/log")
     # of the note's signatures, the first is the agency's own
     witnesses = head["checkpoint"].partition("\n\n")[2].splitlines()[1:]
@@ -233,10 +232,9 @@ LIST_FILTERS = ("q", "kind", "letter", "method", "attribute", "state")
 async def ratings(visit: Visit) -> Response:
     """List the caller's ratings and all public ones, newest first; the filters are in the address."""
     mine = visit.query("mine") == "true"
-    methods = await visit.api.get("/v1/methods")
     return visit.page(
         "ratings/ratings.html",
         **await visit.listing("/v1/ratings", LIST_FILTERS, mine=mine),
         mine=mine,
-        methods=sorted(method["name"] for method in methods["items"]),
+        methods=sorted(method["name"] for method in await visit.api.items("/v1/methods")),
     )

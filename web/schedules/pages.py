@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 
 from starlette.responses import Response
 
@@ -14,8 +15,8 @@ from web.wizard.answers import saved_id
 
 pages = Pages()
 
-SHOWN, READ = 50, 200
-"""Number of schedules on a page, and of saved services that are read at once."""
+MOST_TARGETS = 200
+"""Number of saved services that are read for their names."""
 
 USUAL = {"every": "week", "weekday": "1", "day": "1", "hour": "3"}
 """Default values of the fields of a new schedule."""
@@ -24,14 +25,9 @@ USUAL = {"every": "week", "weekday": "1", "day": "1", "hour": "3"}
 @pages.get("/schedules")
 async def schedules(visit: Visit) -> Response:
     """List schedules with their next five runs."""
-    listing = await visit.api.get("/v1/schedules", limit=SHOWN, cursor=visit.query("cursor"))
-    return visit.page(
-        "schedules/schedules.html",
-        schedules=listing["items"],
-        names={target["id"]: target["name"] for target in (await visit.api.get("/v1/targets", limit=READ))["items"]},
-        older=visit.older(listing),
-        in_words=in_words,
-    )
+    names = {target["id"]: target["name"] for target in await visit.api.items("/v1/targets", limit=MOST_TARGETS)}
+    listing = await visit.listing("/v1/schedules")
+    return visit.page("schedules/schedules.html", **listing, names=names, in_words=in_words)
 
 
 @pages.get("/schedules/new")
@@ -49,8 +45,8 @@ async def new_schedule(visit: Visit) -> Response:
         services=services,
         more=not complete,
         filter=visit.query("q"),
-        methods=(await visit.api.get("/v1/methods"))["items"],
-        attributes=(await visit.api.get("/v1/attributes"))["items"],
+        methods=await visit.api.items("/v1/methods"),
+        attributes=await visit.api.items("/v1/attributes"),
         weekdays=WEEKDAYS,
         last_day=LAST_DAY,
     )
@@ -65,18 +61,12 @@ async def create_schedule(visit: Visit) -> Response:
     return visit.redirect("/schedules")
 
 
-@pages.post("/schedules/{schedule_id}/{act}", "jobs:write")
-async def act(visit: Visit) -> Response:
-    """Pause, resume, run or remove a schedule."""
-    address = f"/v1/schedules/{visit.path('schedule_id')}"
-    match visit.path("act"):
-        case "run":
-            await visit.api.ask("POST", f"{address}/run")
-        case "remove":
-            await visit.api.ask("DELETE", address)
-        case "pause" | "resume" as action:
-            await visit.api.ask("PATCH", address, body={"paused": action == "pause"})
-    return visit.redirect("/schedules")
+SCHEDULE = "/schedules/{schedule_id}"
+change_schedule = partial(pages.act, scope="jobs:write", then="/schedules")
+change_schedule(f"{SCHEDULE}/run", method="POST", resource=f"/v1{SCHEDULE}/run")
+change_schedule(f"{SCHEDULE}/pause", method="PATCH", resource=f"/v1{SCHEDULE}", body={"paused": True})
+change_schedule(f"{SCHEDULE}/resume", method="PATCH", resource=f"/v1{SCHEDULE}", body={"paused": False})
+change_schedule(f"{SCHEDULE}/remove", method="DELETE", resource=f"/v1{SCHEDULE}")
 
 
 async def _request_of_form(api: Api, texts: dict[str, str]) -> JsonObject:

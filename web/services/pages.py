@@ -15,7 +15,7 @@ from web.frame.visit import whole_number
 from web.services.service import Service, find_rated, history_charts, read_matrix, read_service
 from web.wizard.answers import Answers, messages_by_input, target_from_texts
 from web.wizard.catalog import LIMITS
-from web.wizard.schema_form import Field, settings_fields, text_of, texts_of_value
+from web.wizard.schema_form import Field, settings_fields, text_of, texts_of_values
 
 pages = Pages()
 
@@ -56,7 +56,7 @@ async def services(visit: Visit) -> Response:
 async def service(visit: Visit) -> Response:
     """Show a service: its newest letters, its history, its schedules and its badges."""
     rated_service = await read_service(visit, visit.path("id"))
-    schedules = (await visit.api.get("/v1/schedules", limit=READ))["items"]
+    schedules = await visit.api.items("/v1/schedules", limit=READ)
     return visit.page(
         "services/service.html",
         service=rated_service,
@@ -89,7 +89,7 @@ async def domain_of(visit: Visit, rated_service: Service) -> JsonObject:
     """Return the host of a service, and the caller's claim of the host, if any."""
     address = rated_service.target["base_url"]
     host = host_of(address) if address else None
-    claims = (await visit.api.get("/v1/domains", limit=READ))["items"] if host else []
+    claims = await visit.api.items("/v1/domains", limit=READ) if host else []
     return {"host": host, "domain": next((claim for claim in claims if claim["host"] == host), None)}
 
 
@@ -101,7 +101,6 @@ def _concerns_service(schedule: Json, rated_service: Service) -> bool:
 
 
 def _target_ids_of(request: JsonObject) -> set[str | None]:
-    """Return the ids of the saved targets of a job or a suite."""
     return {target.get("id") for target in [request.get("target"), *(request.get("targets") or ())] if target}
 
 
@@ -174,17 +173,11 @@ async def verify(visit: Visit) -> Response:
 
 
 async def _settings_of(visit: Visit, target: Json) -> Sequence[Field]:
-    """Return the settings of a service's protocol as form fields."""
-    protocols = (await visit.api.get("/v1/protocols"))["items"]
+    protocols = await visit.api.items("/v1/protocols")
     protocol = next(protocol for protocol in protocols if protocol["name"] == target["protocol"])
     return settings_fields(protocol["settings_schema"], target["kind"])
 
 
 def _form_texts(target: Mapping[str, Any], settings: Sequence[Field]) -> dict[str, str]:
-    """Return the texts of the form for a saved service."""
     texts = {"name": target["name"], "base_url": target["base_url"] or ""}
-    for name, fields in (("settings", settings), ("limits", LIMITS)):
-        for field in fields:
-            if field.key in target[name]:
-                texts |= texts_of_value(field, target[name][field.key])
-    return texts
+    return texts | texts_of_values(settings, target["settings"]) | texts_of_values(LIMITS, target["limits"])

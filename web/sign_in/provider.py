@@ -177,7 +177,6 @@ class Provider:
         return claims
 
     async def _decode_claims(self, token: str, url: str) -> JsonObject:
-        """Return the claims of a token with a valid signature."""
         registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
         keys = await self._keys.get(url, lambda: self._read_keys(url))
         try:

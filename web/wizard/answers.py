@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from web.frame import Api, Refused, segment
+from web.frame import Api, segment
 from web.wizard.catalog import DECIDING_MODEL, LIMITS, MORE, material_for
-from web.wizard.schema_form import Field, read_all, texts_of_value
+from web.wizard.schema_form import Field, read_all, texts_of_values
 
 Errors = list[dict[str, str]]
 
 
-@dataclass
-class Answers:
-    """The user's answers so far, as texts."""
+class Answers(dict[str, str]):
+    """The user's answers so far, as texts; empty for an input without an answer."""
 
-    texts: dict[str, str] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> str:
-        return self.texts.get(name, "")
+    def __missing__(self, name: str) -> str:
+        return ""
 
     def forget(self, prefix: str) -> None:
         """Remove the answers whose names begin with a prefix."""
-        self.texts = {name: text for name, text in self.texts.items() if not name.startswith(prefix)}
+        for name in [name for name in self if name.startswith(prefix)]:
+            del self[name]
 
 
 def target_from_texts(
@@ -97,20 +94,16 @@ async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], targ
         **{name: (request.get(name) or {}).get("id") or "" for name in ("author", "judge")},
     }
     material = await material_for(api, {**texts, "earlier": ""})  # nothing is copied that becomes a text here
+    case_fields = [field for field in material.shown_first if field.name.startswith("experiment.")]
     fields_and_values = (
         (material.settings, target.get("settings") or {}),
         ([field for field in material.fields if field.form != "part"], experiment),  # parts are copied as they are
         (LIMITS, target.get("limits") or {}),
         (MORE, request),
+        (case_fields, experiment.get("texts") or {}),
     )
     for fields, values in fields_and_values:
-        for form_field in fields:
-            if values.get(form_field.key) is not None:
-                texts |= texts_of_value(form_field, values[form_field.key])
-    cases = experiment.get("texts") or {}  # the part whose fields can be shown first
-    for form_field in material.shown_first:
-        if form_field.name.startswith("experiment.") and cases.get(form_field.key) is not None:
-            texts |= texts_of_value(form_field, cases[form_field.key])
+        texts |= texts_of_values(fields, {name: value for name, value in values.items() if value is not None})
     return Answers({name: text for name, text in texts.items() if text})
 
 
@@ -127,18 +120,12 @@ def _kind_and_decision(target: Mapping[str, Any]) -> dict[str, str]:
 
 async def saved_id(api: Api, target: Mapping[str, Any]) -> str:
     """Return the id of the saved target with the digest of a rated target; an empty text if there is none."""
-    listing = await api.get("/v1/targets", kind=target["kind"], q=target.get("url") or target["name"], limit=200)
-    return next((str(row["id"]) for row in listing["items"] if row["digest"] == target["digest"]), "")
+    rows = await api.items("/v1/targets", kind=target["kind"], q=target.get("url") or target["name"], limit=200)
+    return next((str(row["id"]) for row in rows if row["digest"] == target["digest"]), "")
 
 
 async def _existing_id(api: Api, target: str | None) -> str:
     """Return the id of a job's saved target; an empty text if it has none or the target was removed."""
-    if target is None:
-        return ""
-    try:
-        await api.get(f"/v1/targets/{segment(target)}")
-    except Refused as error:
-        if error.status != 404:
-            raise
+    if target is None or await api.find(f"/v1/targets/{segment(target)}") is None:
         return ""
     return target

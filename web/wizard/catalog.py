@@ -69,15 +69,15 @@ def kind_of(answers: Mapping[str, str]) -> str:
 async def material_for(api: Api, answers: Mapping[str, str]) -> Material:
     """Read from the API the choices that fit the answers so far (`answers`)."""
     kind, decides = kind_of(answers), answers.get("kind") == DECIDING_MODEL
-    protocol_list, method_list = await asyncio.gather(api.get("/v1/protocols"), api.get("/v1/methods"))
+    protocol_list, method_list = await asyncio.gather(api.items("/v1/protocols"), api.items("/v1/methods"))
     protocols = [
         protocol
-        for protocol in protocol_list["items"]
+        for protocol in protocol_list
         if kind in protocol["kinds"]
         and _can_be_written(protocol["settings_schema"])
         and ("language-model" in protocol["kinds"] or not decides)
     ]
-    methods = [method for method in method_list["items"] if kind in method["kinds"]]
+    methods = [method for method in method_list if kind in method["kinds"]]
     default_protocol = protocols[0]
     if decides:  # any chat model behind the interface of OpenAI has it
         default_protocol = _named(protocols, "openai-chat", default_protocol)
@@ -127,7 +127,7 @@ async def _with_options(api: Api, method: Mapping[str, Any], field: Field) -> Fi
     """Return a field with options: the attributes, languages, specifications, corpora or tables that it can name."""
     match field.key:
         case "attribute":
-            titles = {attribute["name"]: attribute["title"] for attribute in (await api.get("/v1/attributes"))["items"]}
+            titles = {attribute["name"]: attribute["title"] for attribute in await api.items("/v1/attributes")}
             # the caller's own records and inputs may have attributes that are not in the catalog
             free_fields = {"records", "vectors"} & set(method["schema"]["properties"])
             options = tuple((name, titles[name]) for name in method["attributes"])
@@ -135,15 +135,15 @@ async def _with_options(api: Api, method: Mapping[str, Any], field: Field) -> Fi
         case "languages":
             return replace(field, form="languages", options=tuple((method["languages"] or {}).items()))
         case "specification":
-            listing = await api.get("/v1/specifications", kind=_CATALOG["words"].get(method["name"]), limit=200)
-            return _choice(field, ((words["name"], words["title"]) for words in listing["items"]))
+            lists = await api.items("/v1/specifications", kind=_CATALOG["words"].get(method["name"]), limit=200)
+            return _choice(field, ((words["name"], words["title"]) for words in lists))
         case "corpus":
             kind = "images" if "pictures" in method["schema"]["properties"] else "sentences"
-            listing = await api.get("/v1/corpora", kind=kind, limit=200)
-            return _choice(field, ((corpus["id"], corpus["name"]) for corpus in listing["items"]))
+            corpora = await api.items("/v1/corpora", kind=kind, limit=200)
+            return _choice(field, ((corpus["id"], corpus["name"]) for corpus in corpora))
         case "upload":
-            listing = await api.get("/v1/uploads", purpose="table", limit=200)
-            return _choice(field, ((upload["digest"], upload["name"] or upload["id"]) for upload in listing["items"]))
+            uploads = await api.items("/v1/uploads", purpose="table", limit=200)
+            return _choice(field, ((upload["digest"], upload["name"] or upload["id"]) for upload in uploads))
         case _ if field.form == "part":
             parts = [await _with_options(api, method, part) for part in field.parts]
             return _with_decision_choices(replace(field, parts=tuple(parts)))

@@ -45,7 +45,7 @@ async def _accept_kind(visit: Visit, answers: Answers) -> Response:
     kind = visit.form.get("kind")
     if kind not in KINDS:
         return visit.redirect("/new")
-    answers.texts["kind"] = kind
+    answers["kind"] = kind
     return await _go_to_step(visit, await _read_state(visit, answers), "where")
 
 
@@ -82,7 +82,7 @@ async def go_on(visit: Visit) -> Response:
     if step == "kind":
         return await _accept_kind(visit, earlier_answers)
     input_names = STEP_BY_NAME[step].inputs(await _read_state(visit, earlier_answers))
-    other_texts = {name: text for name, text in earlier_answers.texts.items() if name not in input_names}
+    other_texts = {name: text for name, text in earlier_answers.items() if name not in input_names}
     answers = Answers(other_texts | _form_texts(visit))
     if action == "describe":  # describe a service in place of the saved one
         answers.forget("target")
@@ -118,20 +118,20 @@ def _form_texts(visit: Visit) -> dict[str, str]:
 
 async def _show_kinds(visit: Visit, kind: str, draft: str = "") -> Response:
     """Show the first step: the kinds of service, and the saved services."""
-    targets = await visit.api.get("/v1/targets", limit=12)
-    return visit.page("wizard/kind.html", kinds=KINDS, saved=targets["items"], chosen=kind, draft=draft)
+    targets = await visit.api.items("/v1/targets", limit=12)
+    return visit.page("wizard/kind.html", kinds=KINDS, saved=targets, chosen=kind, draft=draft)
 
 
 async def _read_state(visit: Visit, answers: Answers) -> WizardState:
     """Read the choices for the answers, and settle the answers that depend on them."""
-    state = WizardState(visit, answers, await material_for(visit.api, answers.texts))
+    state = WizardState(visit, answers, await material_for(visit.api, answers))
     settle(state)
     return state
 
 
 async def _go_to_step(visit: Visit, state: WizardState, step: str) -> Response:
     """Store the answers, and go to a step or, if some are wrong, to the earliest step with wrong answers."""
-    content: dict[str, Any] = {"texts": state.answers.texts}
+    content: dict[str, Any] = {"texts": state.answers}
     if state.errors or state.refused:
         step = _earliest_wrong_step(state, step)
         refusal = state.refused
@@ -148,7 +148,6 @@ def _earliest_wrong_step(state: WizardState, latest: str = "confirm") -> str:
 
 
 async def _show_errors(state: WizardState) -> Response:
-    """Show the earliest step with refused answers."""
     return await STEP_BY_NAME[_earliest_wrong_step(state)].show(state)
 
 

@@ -31,24 +31,24 @@ def settle(state: WizardState) -> None:
     _settle_decision(answers)
     if material.protocol["name"] != answers["settings_of"]:
         # a decision is the same in every protocol
-        decision_texts = {name: text for name, text in answers.texts.items() if name.startswith("settings.decision.")}
+        decision_texts = {name: text for name, text in answers.items() if name.startswith("settings.decision.")}
         answers.forget("settings.")
-        answers.texts |= decision_texts
+        answers |= decision_texts
     if material.method["name"] != answers["fields_of"]:
         # most methods have these fields
         kept_texts = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
         answers.forget("experiment.")
-        answers.texts |= kept_texts
-    answers.texts |= {
+        answers |= kept_texts
+    answers |= {
         "protocol": material.protocol["name"],
         "settings_of": material.protocol["name"],
         "method": material.method["name"],
         "fields_of": material.method["name"],
     }
-    secret = answers.texts.pop("secret", "")
+    secret = answers.pop("secret", "")
     if secret:
         description, _ = description_of(state)
-        answers.texts["sealed"] = seal(state.visit, secret, description)
+        answers["sealed"] = seal(state.visit, secret, description)
 
 
 def _settle_decision(answers: Answers) -> None:
@@ -58,11 +58,11 @@ def _settle_decision(answers: Answers) -> None:
     """
     if answers["kind"] == DECIDING_MODEL:
         if answers["settings.decision.prompt"].strip():
-            answers.texts["settings.decision.name"] = ""
+            answers["settings.decision.name"] = ""
         if answers["settings.decision.name"] != answers["decision_of"]:
             answers.forget("experiment.texts.decision")
-        answers.texts["decision_of"] = answers["settings.decision.name"]
-    elif "decision_of" in answers.texts:
+        answers["decision_of"] = answers["settings.decision.name"]
+    elif "decision_of" in answers:
         for prefix in ("settings.decision.", "experiment.texts.", "decision_of"):
             answers.forget(prefix)
 
@@ -70,7 +70,7 @@ def _settle_decision(answers: Answers) -> None:
 def description_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
     """Return the described target, without its secret, and its errors."""
     answers = state.answers
-    return target_from_texts(answers.texts, kind_of(answers.texts), answers["protocol"], state.material.settings)
+    return target_from_texts(answers, kind_of(answers), answers["protocol"], state.material.settings)
 
 
 def target_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
@@ -82,7 +82,7 @@ def target_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
     if answers["sealed"]:
         secret = opened_secret(state.visit, answers["sealed"], target)
         if secret is None:
-            del answers.texts["sealed"]
+            del answers["sealed"]
             errors.append({"pointer": "/secret", "detail": LOST_KEY})
         else:
             target["secret"] = secret
@@ -106,19 +106,16 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     """
     answers, material = state.answers, state.material
     target, target_errors = target_of(state)
-    values, field_errors = read_all(material.fields, answers.texts)
+    values, field_errors = read_all(material.fields, answers)
     sizes = sizes_of(material, values, float(factor_of(answers)) if factor is None else factor)
     # the form shows only the decision and the mention; if they did not change, the earlier cases are copied as a whole
     if material.shown_first and _has_same_cases(values.get("texts"), material.copied.get("texts")):
         del values["texts"]
     entries = {**material.copied, **values, **sizes, "method": material.method["name"]}
     experiment = {name: value for name, value in entries.items() if name not in REFERENCES or value not in ("", None)}
-    options, option_errors = read_all(MORE, answers.texts)
+    options, option_errors = read_all(MORE, answers)
     body: dict[str, Any] = {"target": target, "experiment": experiment, **options}
-    if answers["author"]:
-        body["author"] = {"id": answers["author"]}
-    if answers["judge"]:
-        body["judge"] = {"id": answers["judge"]}
+    body |= {name: {"id": answers[name]} for name in ("author", "judge") if answers[name]}
     return body, [*target_errors, *field_errors, *option_errors]
 
 

@@ -7,7 +7,7 @@ fits no form field, such as a list of objects, is left out: it comes from a spec
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -189,13 +189,20 @@ def _title(schema: Schema, name: str) -> str:
 def texts_of_value(field: Field, value: Any) -> dict[str, str]:
     """Return the texts of the inputs that represent a value, by the names of the inputs."""
     if field.form == "part":
-        members = value or {}
-        texts_of_parts = (texts_of_value(part, members[part.key]) for part in field.parts if part.key in members)
-        return {name: text for texts in texts_of_parts for name, text in texts.items()}
+        return texts_of_values(field.parts, value or {})
     if field.form == "variant" and isinstance(value, Mapping):
         part = _selected_part(field, value["type"])
         return {field.name: value["type"]} | ({} if part is None else texts_of_value(part, value))
     return {field.name: _text(field.form, value)}
+
+
+def texts_of_values(fields: Iterable[Field], values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts of the inputs that represent the values of fields, by key; other fields have no text."""
+    texts: dict[str, str] = {}
+    for field in fields:
+        if field.key in values:
+            texts |= texts_of_value(field, values[field.key])
+    return texts
 
 
 def _text(form: str, value: Any) -> str:

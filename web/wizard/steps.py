@@ -1,10 +1,10 @@
-"""Steps of the wizard after the kind of service, one class each: the inputs of a step's page, and what it shows."""
+"""Steps of the wizard after the kind of service: the inputs of a step's page, and what it shows."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -19,18 +19,15 @@ from web.wizard.schema_form import Field, text_of
 from web.wizard.trials import newest_probe, plans_of
 
 
-class Step(ABC):
+@dataclass(frozen=True)
+class Step:
     """A step of the wizard, with a page of its form."""
 
     name: str
-
-    @abstractmethod
-    def inputs(self, state: WizardState) -> Sequence[str]:
-        """List the names of the inputs that the page shows."""
-
-    @abstractmethod
-    async def context(self, state: WizardState) -> dict[str, Any]:
-        """Read the template's values that are not in the state."""
+    inputs: Callable[[WizardState], Sequence[str]]
+    """Lists the names of the inputs that the page shows."""
+    context: Callable[[WizardState], Awaitable[dict[str, Any]]]
+    """Reads the template's values that are not in the state."""
 
     async def show(self, state: WizardState) -> Response:
         """Render the page, with an error beside each refused answer."""
@@ -55,75 +52,53 @@ class Step(ABC):
         )
 
 
-class WhereStep(Step):
-    """Step for the service: a saved one, or address, protocol and settings; and for a test question to it."""
-
-    name = "where"
-
-    def inputs(self, state: WizardState) -> Sequence[str]:
-        """List the inputs that describe a service; none for a saved one."""
-        if state.answers["target"]:
-            return []
-        settings = _names_in(state.material.settings)
-        return ["name", "base_url", "protocol", *settings, *(field.name for field in LIMITS)]
-
-    async def context(self, state: WizardState) -> dict[str, Any]:
-        """Read the saved service and the last test."""
-        target_id, api = state.answers["target"], state.visit.api
-        has_decision = any(name.startswith("settings.decision.") for name in state.answers.texts)
-        if state.answers["kind"] == DECIDING_MODEL and not has_decision:  # the first decision is preselected
-            state.answers.texts["settings.decision.name"] = decisions()[0]
-        target = await api.get(f"/v1/targets/{segment(target_id)}") if target_id else None
-        return {"saved": target, "probe": await newest_probe(state)}
+def _where_inputs(state: WizardState) -> Sequence[str]:
+    """List the inputs that describe a service; none for a saved one."""
+    if state.answers["target"]:
+        return []
+    settings = _names_in(state.material.settings)
+    return ["name", "base_url", "protocol", *settings, *(field.name for field in LIMITS)]
 
 
-class WhatStep(Step):
-    """Step for the method and the fields of its experiment."""
-
-    name = "what"
-
-    def inputs(self, state: WizardState) -> Sequence[str]:
-        """List the inputs of the method, its author or judge and its fields."""
-        return ["method", "author", "judge", *_names_in(state.material.fields)]
-
-    async def context(self, state: WizardState) -> dict[str, Any]:
-        """Read the possible authors and judges, and choose the first attribute where an experiment needs one."""
-        answers = state.answers
-        fields = {field.key: field for field in state.material.fields}
-        attribute = fields.get("attribute")
-        if attribute and attribute.default is None and attribute.options and not answers["experiment.attribute"]:
-            first_attribute, _ = attribute.options[0]
-            answers.texts["experiment.attribute"] = first_attribute
-        if state.material.shown_first:  # the cases are those of the decision that the service makes
-            answers.texts.setdefault("experiment.texts.decision", answers["settings.decision.name"])
-        authors: list[Any] = []
-        if fields.keys() & {"writing", "drawing"}:
-            authors = (await state.visit.api.get("/v1/targets", kind="language-model", limit=200))["items"]
-        judges: list[Any] = []
-        for kind in ("classifier", "regressor") if "judge" in fields else ():
-            judges += (await state.visit.api.get("/v1/targets", kind=kind, limit=200))["items"]
-        return {"authors": authors, "judges": judges}
+async def _where_context(state: WizardState) -> dict[str, Any]:
+    """Read the saved service and the last test."""
+    answers, api = state.answers, state.visit.api
+    has_decision = any(name.startswith("settings.decision.") for name in answers)
+    if answers["kind"] == DECIDING_MODEL and not has_decision:  # the first decision is preselected
+        answers["settings.decision.name"] = decisions()[0]
+    target = await api.get(f"/v1/targets/{segment(answers['target'])}") if answers["target"] else None
+    return {"saved": target, "probe": await newest_probe(state)}
 
 
-@dataclass(frozen=True)
-class PlanStep(Step):
-    """Step for the number of questions, with a plan of each size; or for the complete request and the last options."""
+def _what_inputs(state: WizardState) -> Sequence[str]:
+    return ["method", "author", "judge", *_names_in(state.material.fields)]
 
-    name: str
-    fields: Sequence[str]
-    all_sizes: bool
 
-    def inputs(self, state: WizardState) -> Sequence[str]:  # noqa: ARG002  the same in every state
-        """List the inputs of the page."""
-        return self.fields
+async def _what_context(state: WizardState) -> dict[str, Any]:
+    """Read the possible authors and judges, and choose the first attribute where an experiment needs one."""
+    answers = state.answers
+    fields = {field.key: field for field in state.material.fields}
+    attribute = fields.get("attribute")
+    if attribute and attribute.default is None and attribute.options and not answers["experiment.attribute"]:
+        answers["experiment.attribute"], _ = attribute.options[0]
+    if state.material.shown_first:  # the cases are those of the decision that the service makes
+        answers.setdefault("experiment.texts.decision", answers["settings.decision.name"])
+    authors: list[Any] = []
+    if fields.keys() & {"writing", "drawing"}:
+        authors = await state.visit.api.items("/v1/targets", kind="language-model", limit=200)
+    judges: list[Any] = []
+    for kind in ("classifier", "regressor") if "judge" in fields else ():
+        judges += await state.visit.api.items("/v1/targets", kind=kind, limit=200)
+    return {"authors": authors, "judges": judges}
 
-    async def context(self, state: WizardState) -> dict[str, Any]:
-        """Plan the request unless its answers were refused; return the plans, the last test and the request's body."""
-        probe = await newest_probe(state)
-        is_refused = state.errors or state.refused
-        plans = [] if is_refused else await plans_of(state, probe, all_sizes=self.all_sizes)
-        body, _ = request_of(state)
-        return {"plans": plans, "probe": probe, "body": body}
+
+async def _plan_context(state: WizardState, *, all_sizes: bool) -> dict[str, Any]:
+    """Plan the request unless its answers were refused; return the plans, the last test and the request's body."""
+    probe = await newest_probe(state)
+    is_refused = state.errors or state.refused
+    plans = [] if is_refused else await plans_of(state, probe, all_sizes=all_sizes)
+    body, _ = request_of(state)
+    return {"plans": plans, "probe": probe, "body": body}
 
 
 def _names_in(fields: Sequence[Field]) -> list[str]:
@@ -131,8 +106,18 @@ def _names_in(fields: Sequence[Field]) -> list[str]:
     return [name for field in fields for name in (field.name, *_names_in(field.parts))]
 
 
-SURE = PlanStep("sure", ("size", "price_per_call", "price_per_1000_characters"), all_sizes=True)
-CONFIRM = PlanStep("confirm", [field.name for field in MORE], all_sizes=False)
-STEP_BY_NAME: Mapping[str, Step] = {step.name: step for step in (WhereStep(), WhatStep(), SURE, CONFIRM)}
+SIZE_INPUTS = ("size", "price_per_call", "price_per_1000_characters")
+
+STEP_BY_NAME: Mapping[str, Step] = {
+    step.name: step
+    for step in (
+        Step("where", _where_inputs, _where_context),
+        Step("what", _what_inputs, _what_context),
+        Step("sure", lambda _: SIZE_INPUTS, partial(_plan_context, all_sizes=True)),
+        Step("confirm", lambda _: [field.name for field in MORE], partial(_plan_context, all_sizes=False)),
+    )
+}
+"""Steps of the wizard after the kind of service, in order: where it is, what is measured, how sure, confirmation."""
+
 STEPS = ("kind", *STEP_BY_NAME)
 """Names of the steps, in order."""

@@ -20,7 +20,7 @@ WAIT_S = 25
 async def run_probe(state: WizardState) -> WizardState:
     """Test the service with one question; return the state with the id of the job, or with the errors of the form."""
     answers = state.answers
-    answers.texts.pop("probe", None)
+    answers.pop("probe", None)
     target, errors = target_of(state)
     if errors:
         return state.with_errors(errors)
@@ -30,7 +30,7 @@ async def run_probe(state: WizardState) -> WizardState:
         job = await state.visit.api.post(path, body=None if target_id else target, prefer=f"wait={WAIT_S}")
     except Refused as error:
         return state.with_errors(error.errors, error)
-    answers.texts["probe"] = job["id"]
+    answers["probe"] = job["id"]
     return state
 
 
@@ -39,13 +39,8 @@ async def newest_probe(state: WizardState) -> Mapping[str, Any] | None:
     answers = state.answers
     if not answers["probe"]:
         return None
-    try:
-        job: Mapping[str, Any] = await state.visit.api.get(f"/v1/jobs/{segment(answers['probe'])}")
-    except Refused as error:
-        if error.status != 404:
-            raise
-        return None
-    if job["kind"] != "probe":
+    job: Mapping[str, Any] | None = await state.visit.api.find(f"/v1/jobs/{segment(answers['probe'])}")
+    if job is None or job["kind"] != "probe":
         return None
     description, _ = description_of(state)
     if answers["target"]:

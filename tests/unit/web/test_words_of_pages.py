@@ -89,6 +89,8 @@ def test_a_history_draws_the_two_steps_and_the_hidden_effect_that_changed_most()
 @pytest.mark.parametrize(("of_bs", "explained"), [(0.5, True), (0.999, False)])
 def test_probabilities_that_do_not_sum_to_one_are_explained_only_if_the_gap_is_visible(monkeypatch, of_bs, explained):
     monkeypatch.setattr(finding, "_figure", lambda heading, how, *_: how)
+    monkeypatch.setattr(finding.figures, "tolerances_bars", lambda *_: None)
+    rating = SimpleNamespace(view=SimpleNamespace(document=SimpleNamespace(delta=0.05)))
     verdicts = [SimpleNamespace(letter="BS", probabilities={"BS": share}) for share in (1.0, of_bs)]
     component = SimpleNamespace(sensitivity=dict(zip(("0.05", "0.2"), verdicts, strict=True)))
-    assert (finding.UNLOCATED in finding._tolerances_figure(None, component)) is explained
+    assert (finding.UNLOCATED in finding._tolerances_figure(rating, component)) is explained
