@@ -119,11 +119,7 @@ class GroupQuestions(Bounded, Method):
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask all questions of a look in three orders of their options, look by look."""
         question_rng, order_rng, analysis_rng = rng.spawn(3)
-        questions = (
-            self._recorded_questions()
-            if self.questions
-            else shipped_questions(self.attribute, self._turn_limit, question_rng)
-        )
+        questions = self._recorded_questions() or shipped_questions(self.attribute, self._turn_limit, question_rng)
         categories = sorted({question.category for question in questions})
         answers = {name: QuestionAnswers(repeats=self.repeats) for name in categories}
         components: list[Component] = []
