@@ -128,7 +128,7 @@ def read_positives(answers: Answers, requested_label: str | None) -> tuple[str, 
     p_positive = np.full((len(answers.cases), len(value_indices)), np.nan)
     for index in complete_indices:
         p_positive[index] = [probability(answers.replies[index, value], label) for value in value_indices]
-    is_usable = ((p_positive >= -SLACK) & (p_positive <= 1 + SLACK)).all(axis=1)
+    is_usable = np.asarray(((p_positive >= -SLACK) & (p_positive <= 1 + SLACK)).all(axis=1), dtype=bool)
     usable, total = int(is_usable.sum()), len(answers.cases)
     if 1 - usable / total > LOST_SHARE:
         why = {"no-probability": len(complete_indices) - usable}
