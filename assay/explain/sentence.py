@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from string import Formatter
 from typing import Any, TypeVar
 
 from assay.document import Json
@@ -92,6 +91,7 @@ Writer = Callable[[Any], str | None]
 """Returns the text of a fact; ``None`` if the fact is missing or invalid."""
 
 _TEMPLATE_PIECE = re.compile(r"\[([^\]]*)\]|([^\[]+)")  # matches the alternatives inside brackets, or plain text
+_SLOT = re.compile(r"\{(?P<name>\w+):?(?P<format>\w*)\}")
 _NAMES_SHOWN = 8
 
 WHOLE = "output"
@@ -148,13 +148,26 @@ def fill(template: str, facts: Json, vocabulary: Vocabulary) -> str:
     Text outside brackets is left out, up to the next bracket, if one of its facts is unknown. Of the alternatives in
     ``[a|b]``, the first whose facts are all known is used; if there is none, nothing. Brackets in a fact are text.
     """
-    sentence = _Sentence(vocabulary)
-    return "".join(
-        (sentence.spell(plain_part, facts) or "")
-        if plain_part
-        else sentence.first_known(bracket_part.split("|"), facts)
-        for bracket_part, plain_part in _TEMPLATE_PIECE.findall(template)
-    )
+    writers = {**WRITERS, "cause": _cause_writer(vocabulary), "phrase": _text_writer(vocabulary.phrase)}
+
+    def write_fact(slot: re.Match[str]) -> str:
+        text = writers[slot["format"]](facts.get(slot["name"]))
+        if text is None:
+            raise _FactUnknown
+        return text
+
+    def spell(part: str) -> str | None:
+        """Fill a part of the sentence; ``None`` if a fact is unknown."""
+        try:
+            return _SLOT.sub(write_fact, part)
+        except _FactUnknown:
+            return None
+
+    texts: list[str] = []
+    for bracket_part, plain_part in _TEMPLATE_PIECE.findall(template):
+        alternatives = [plain_part] if plain_part else bracket_part.split("|")
+        texts.append(next((text for text in map(spell, alternatives) if text is not None), ""))
+    return "".join(texts)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -167,36 +180,6 @@ def listed(names: Sequence[str]) -> str:
 
 class _FactUnknown(Exception):
     """A part of a sentence needs a fact that is missing or invalid."""
-
-
-class _Sentence(Formatter):
-    """`str.format` with our own format names, in which an unknown fact is an error."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._writers = {**WRITERS, "cause": _cause_writer(vocabulary), "phrase": _text_writer(vocabulary.phrase)}
-
-    def spell(self, part: str, facts: Json) -> str | None:
-        """Fill a part of a sentence; ``None`` if a fact is unknown."""
-        try:
-            return self.vformat(part, (), facts)
-        except _FactUnknown:
-            return None
-
-    def first_known(self, alternatives: Sequence[str], facts: Json) -> str:
-        """Fill the first alternative whose facts are all known; return an empty text if there is none."""
-        texts = (self.spell(alternative, facts) for alternative in alternatives)
-        return next((text for text in texts if text is not None), "")
-
-    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ARG002
-        """Look up a fact; return ``None`` for a missing one."""
-        return kwargs.get(str(key))
-
-    def format_field(self, value: object, format_spec: str) -> str:
-        """Format a fact by the name of its format."""
-        text = self._writers[format_spec](value)
-        if text is None:
-            raise _FactUnknown
-        return text
 
 
 # ---------------------------------------------------------------------------- formatting of one fact

@@ -28,7 +28,7 @@ from assay.methods.shared.outcome_tables.effects import (
     within_strata,
 )
 from assay.methods.shared.outcome_tables.group_tables import Outcomes, outcome_table, sample_of, tenths_of
-from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Interval, Letter, Reason
+from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Letter, Reason
 from assay.rating.component import NOTHING_LOST, TOO_FEW, Counts, Lost, Measurement, Tolerance, Units, insufficient
 from assay.rating.losses import hidden_documents, lost_replies
 from assay.statistics.hidden.chance import CHANCE_LEVEL, may_be_chance
@@ -89,10 +89,8 @@ class Task:
     truth: Floats | None
     scores: Floats | None
     """`truth` and `scores`, shape (cells,): true outcome (1, 0 or NaN) and score, as in `group_tables.Outcomes`."""
-    strata: Integers | None
-    """Stratum of each cell, -1 if unknown; `strata_names` has the names, `strata_by` that of the column."""
-    strata_names: Sequence[str]
-    strata_by: str
+    strata: Grouping | None
+    """The strata within which people are compared, with the names of their columns."""
     excluded: Mapping[str, Mapping[str, str]]
     """By name of a grouping: the excluded groups, each with its reason."""
     confidence: float
@@ -100,6 +98,10 @@ class Task:
     """Score from which the decision is favourable."""
     steps: Sequence[Step] = ()
     """Steps of the process, the first one first."""
+
+    def outcomes(self, output: Output) -> Outcomes:
+        """Return an output as the tables count it."""
+        return Outcomes(output.favourable, self.truth, None if output.binary else self.scores)
 
 
 def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
@@ -291,7 +293,6 @@ class _Comparison:
         return Grouping(self.grouping.name, tuple(self._labels), new_codes[self.grouping.codes])
 
     def _sample(self, values: Floats, cells: NDArray[np.bool_], *, binary: bool) -> Sample:
-        """Return the outcomes (`values`) of the compared groups in the selected cells."""
         grouping = self._compared_grouping
         return sample_of(self.task.table, grouping, values, cells & (grouping.codes >= 0), binary=binary)
 
@@ -328,25 +329,30 @@ class _Comparison:
                 sample = self._sample(output.values, self._known_cells & (task.truth == truth), binary=output.binary)
                 rates = sample.means if output.binary else None
                 families.append(_Family(alike, sample.draw_means(rng.spawn(1)[0], DRAWS), rates))
-        if task.strata is not None:
-            has_stratum = self._known_cells & (task.strata >= 0)
-            strata = task.strata[has_stratum & (self._compared_grouping.codes >= 0)]  # of the sample's cells
-            sample = self._sample(output.values, has_stratum, binary=output.binary)
-            means = stratified_means(sample, strata, rng.spawn(1)[0], DRAWS)
-            families.append(_Family(f"with the same {task.strata_by}", means))
+        if self._strata_sample is not None:
+            sample, strata = self._strata_sample
+            means = stratified_means(sample, strata.codes, rng.spawn(1)[0], DRAWS)
+            families.append(_Family(f"with the same {strata.name}", means))
         return families
 
     def _draw_within_strata(self, rng: np.random.Generator) -> tuple[HiddenEffect, ...]:
         """Draw the differences between groups within each large stratum; empty if the request names no strata."""
-        task = self.task
-        if task.strata is None:
+        if self._strata_sample is None:
             return ()
-        has_stratum = self._known_cells & (task.strata >= 0)
-        sample = self._sample(self.output.values, has_stratum, binary=self.output.binary)
-        strata = task.strata[has_stratum & (self._compared_grouping.codes >= 0)]  # of the sample's cells
-        names = [f"{task.strata_by}: {name}" for name in task.strata_names]
+        sample, strata = self._strata_sample
+        names = [f"{strata.name}: {label}" for label in strata.labels]
         limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA}
-        return within_strata(sample, strata, names, self._labels, self.output.delta, rng, **limits)
+        return within_strata(sample, strata.codes, names, self._labels, self.output.delta, rng, **limits)
+
+    @cached_property
+    def _strata_sample(self) -> tuple[Sample, Grouping] | None:
+        """The sample of people with a known stratum, with the strata of its cells; ``None`` without strata."""
+        strata = self.task.strata
+        if strata is None:
+            return None
+        has_stratum = self._known_cells & (strata.codes >= 0)
+        sample = self._sample(self.output.values, has_stratum, binary=self.output.binary)
+        return sample, replace(strata, codes=strata.codes[has_stratum & (self._compared_grouping.codes >= 0)])
 
     def _draw_largest(self, family: _Family, rng: np.random.Generator) -> Floats:
         """Draw the largest absolute difference between groups; three or more groups are fitted jointly."""
@@ -393,7 +399,6 @@ class _Comparison:
 
     # ------------------------------------------------------------------------ words and tables
     def _reason_for(self, letter: Letter, families: Sequence[_Family], overall: _Family, evidence: Evidence) -> Reason:
-        """Return the main reason for a letter, with the two groups that differ most."""
         if letter is Letter.UCS:
             return Reason("outcomes-even", {"effect": float(evidence.step_2.mean())}, self.name)
         if letter is Letter.DSBS:
@@ -430,7 +435,6 @@ class _Comparison:
         return replace(component, reasons=(*component.reasons, Reason("calibrated-but-unequal", {}, self.name)))
 
     def _add_uncompared_groups(self, component: Component) -> Component:
-        """Add a reason that names the groups that are not compared, if there are any."""
         missing = [label for label in self.grouping.labels if label not in self._labels and label not in self._excluded]
         if not missing:
             return component
@@ -440,8 +444,7 @@ class _Comparison:
     def _group_tables(self, rng: np.random.Generator) -> OutcomesComponent:
         """Return the tables of the component: rows of all groups, threshold map and funnel."""
         task, output = self.task, self.output
-        outcomes = Outcomes(output.favourable, task.truth, None if output.binary else task.scores)
-        result = outcome_table(task.table, self.grouping, outcomes, self._excluded, task.confidence, rng)
+        result = outcome_table(task.table, self.grouping, task.outcomes(output), self._excluded, task.confidence, rng)
         compared_labels = set(self._labels)
         groups = tuple(
             row if row.group in compared_labels or row.excluded else replace(row, not_compared=NOT_COMPARED)

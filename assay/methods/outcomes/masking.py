@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from assay.document import NO_ENTRIES, NO_ITEMS, EffectDocument, RatingDocument, ReasonDocument, Shares
 from assay.experiment import generator
 from assay.explain import Vocabulary, explain
-from assay.methods.outcomes.analysis import Output, Task
+from assay.methods.outcomes.analysis import Task
 from assay.methods.outcomes.detail import (
     NO_MAP,
     FunnelDocument,
@@ -161,7 +161,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     for index, (component, (grouping, output)) in enumerate(zip(rating.components, pairs, strict=True)):
         assert isinstance(component, OutcomesComponent)  # noqa: S101  of this method
         own_parts = {part for part in hidden_parts if part.table == index}
-        public_tables = _PublicTables(task, grouping, output, own_parts, scores)
+        public_tables = _PublicTables(task, grouping, task.outcomes(output), own_parts, scores)
         if public_tables.withholds(component):
             withheld_names.add(component.name)
         public_component = public_tables.component(component, vocabulary, withheld_names)
@@ -204,13 +204,11 @@ def _public_funnel(
     full_funnel, documents = component.funnel, list[StepDocument]()
     tables = range(start, start + 2 * len(full_funnel.steps))  # two for each step, see `_tables_of_step`
     parts_by_table = [{part for part in hidden_parts if part.table == table} for table in tables]
-    without_truth = replace(task, truth=None)
     for index, (step, document) in enumerate(zip(reached_steps(task.steps, grouping), full_funnel.steps, strict=True)):
-        # a public table needs the passed people only, and no tolerance
-        output = Output(step.name, step.passed, favourable=step.passed, words=step.name, delta=1.0, binary=True)
+        outcomes = Outcomes(step.passed, truth=None, scores=None)
         reached_parts, out_of_order_parts = parts_by_table[2 * index : 2 * index + 2]
-        of_reached = _PublicTables(without_truth, step.grouping, output, reached_parts, PublicScores())
-        of_out_of_order = _PublicTables(without_truth, grouping, output, out_of_order_parts, PublicScores())
+        of_reached = _PublicTables(task, step.grouping, outcomes, reached_parts, PublicScores())
+        of_out_of_order = _PublicTables(task, grouping, outcomes, out_of_order_parts, PublicScores())
         table, out_of_order = of_reached.table(document), tuple(of_out_of_order.out_of_order(document))
         documents.append(StepDocument(**vars(table), step=document.step, out_of_order=out_of_order))
     if any(parts_by_table):  # gaps are shown only if they can be computed from counts that are shown
@@ -222,9 +220,9 @@ class _PublicTables:
     """Removes masked counts, and numbers computed from them, from one component."""
 
     def __init__(
-        self, task: Task, grouping: Grouping, output: Output, hidden_parts: Collection[Part], scores: PublicScores
+        self, task: Task, grouping: Grouping, outcomes: Outcomes, hidden_parts: Collection[Part], scores: PublicScores
     ) -> None:
-        self.task, self.grouping, self.output, self.scores = task, grouping, output, scores
+        self.task, self.grouping, self.outcomes, self.scores = task, grouping, outcomes, scores
         self._masked: dict[int, list[str]] = {}
         for part in sorted(hidden_parts):
             self._masked.setdefault(part.code, []).append(part.name)
@@ -281,16 +279,15 @@ class _PublicTables:
 
     def _recompute_without(self, table: OutcomeTable, hidden_groups: Collection[str | None]) -> OutcomeTable:
         """Return the table with rows recomputed from unmasked groups alone; rows of masked ones stay unchanged."""
-        task, output, grouping = self.task, self.output, self.grouping
+        task, grouping = self.task, self.grouping
         names = [label for label in grouping.labels if label not in hidden_groups]
         # new code of each old one; the last entry is that of the old code -1, an unknown group
         new_codes = np.array([*(names.index(label) if label in names else -1 for label in grouping.labels), -1])
-        outcomes = Outcomes(output.favourable, task.truth, None if output.binary else task.scores)
         exclusions = task.excluded.get(grouping.name, {})
         codes = np.where(grouping.codes < 0, grouping.codes, new_codes[grouping.codes])
         visible_grouping = Grouping(grouping.name, tuple(names), codes)
         # the seed is known, so that everybody can draw the same numbers from the counts that are shown
-        result = outcome_table(task.table, visible_grouping, outcomes, exclusions, task.confidence, generator(0))
+        result = outcome_table(task.table, visible_grouping, self.outcomes, exclusions, task.confidence, generator(0))
         rows = {row.group: row for row in result.groups}
         groups = tuple(replace(rows.get(row.group, row), not_compared=row.not_compared) for row in table.groups)
         return replace(result, groups=groups, unknown=table.unknown)
@@ -319,7 +316,6 @@ def _public_count(count: int | None) -> int | None:
 def _public_reasons(
     reasons: Sequence[ReasonDocument], withheld_names: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
-    """Return the reasons with rounded facts; reasons of withheld components have no facts."""
     public_reasons = []
     for reason in reasons:
         if reason.component in withheld_names or (withheld_names and reason.component is None):

@@ -241,9 +241,7 @@ class Outcomes(Bounded, Method):
             outputs=self._read_outputs(table),
             truth=self._read_truth(table),
             scores=table.score if self.score else None,
-            strata=None if strata is None else strata.codes,
-            strata_names=() if strata is None else strata.labels,
-            strata_by=" and ".join(self.strata),
+            strata=replace(strata, name=" and ".join(self.strata)) if strata else None,
             excluded=self._read_exclusions(table, groupings),
             confidence=self.confidence,
             threshold=self.threshold,
@@ -260,7 +258,6 @@ class Outcomes(Bounded, Method):
         return answers
 
     def _passing_value(self, table: DecisionTable, name: str) -> str:
-        """Return the value of a step that means "passed"."""
         candidates = self.step_favourable or (self.favourable,)
         known_values = [value for value in candidates if value in table.column(name).values]
         if len(known_values) > 1:
@@ -280,18 +277,8 @@ class Outcomes(Bounded, Method):
         """Return the outcomes to judge: the decision, the score, or both, each with its favourable value."""
         outputs = []
         if self.decision:
-            favourable = self.favourable
-            if self.decision in self.steps and not self.unfavourable:
-                favourable = self._passing_value(table, self.decision)
-                decisions = self._read_passed(table, self.decision)
-            else:
-                decisions = table.answers(
-                    self.decision, favourable, self.unfavourable, self.unknown, field="favourable"
-                )
-            words = f"{self.decision}: {favourable}"
-            outputs.append(
-                Output(self.decision, decisions, favourable=decisions, words=words, delta=self.delta, binary=True)
-            )
+            favourable, decisions = self._read_decisions(table)
+            outputs.append(self._binary_output(self.decision, decisions, words=f"{self.decision}: {favourable}"))
         if not self.score:
             return outputs
         scores, people = table.score, table.people
@@ -300,9 +287,8 @@ class Outcomes(Bounded, Method):
             raise SpecificationError(f"no row has a number in the column {self.score}", "score")
         if self.threshold is not None:
             decisions = np.where(has_score, scores >= self.threshold, np.nan)
-            words = f"{self.score} of {self.threshold:g} or more"
             outputs.append(
-                Output("decision", decisions, favourable=decisions, words=words, delta=self.delta, binary=True)
+                self._binary_output("decision", decisions, words=f"{self.score} of {self.threshold:g} or more")
             )
         median = quantile(scores[has_score], people[has_score], 0.5)
         mean = np.average(scores[has_score], weights=table.mass[has_score])
@@ -316,6 +302,16 @@ class Outcomes(Bounded, Method):
             Output(self.score, scores / deviation, is_above, words, self.delta_score, binary=False, facts=facts)
         )
         return outputs
+
+    def _read_decisions(self, table: DecisionTable) -> tuple[str, Floats]:
+        """Return the favourable value of the column of decisions, and the decisions: 1 or 0, NaN if unknown."""
+        if self.decision in self.steps and not self.unfavourable:
+            return self._passing_value(table, self.decision), self._read_passed(table, self.decision)
+        decisions = table.answers(self.decision, self.favourable, self.unfavourable, self.unknown, field="favourable")
+        return self.favourable, decisions
+
+    def _binary_output(self, name: str, decisions: Floats, words: str) -> Output:
+        return Output(name, decisions, favourable=decisions, words=words, delta=self.delta, binary=True)
 
     def _read_exclusions(self, table: DecisionTable, groupings: list[Grouping]) -> dict[str, dict[str, str]]:
         """Return, by name of a grouping, the excluded groups with their reasons; raise an error for a large group."""

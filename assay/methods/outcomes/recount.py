@@ -62,16 +62,15 @@ def check_recount(rating: RatingDocument, method: Method, counts: Mapping[str, A
         return
     differences = [*recount(rating, task)]
     rated_table = rating.experiment.get("table")
-    if not differences and rated_table is not None and not same_people(DecisionTable.read(rated_table), task.table):
+    if (
+        not differences
+        and rated_table is not None
+        and _count_cells(DecisionTable.read(rated_table)) != _count_cells(task.table)
+    ):
         differences = ["a combination of the named columns has another number of people than in the rating"]
     if len(differences) > MOST_NAMED:
         differences[MOST_NAMED:] = [f"and {len(differences) - MOST_NAMED} more counts differ"]
     yield Check("counts", wrong="; ".join(differences) or None, found=f"of {task.table.rows:,} people, as rated")
-
-
-def same_people(first: DecisionTable, second: DecisionTable) -> bool:
-    """Return whether two tables have equal numbers of people in each combination of columns and score, in any order."""
-    return _count_cells(first) == _count_cells(second)
 
 
 def _count_cells(table: DecisionTable) -> Counter[tuple[object, ...]]:

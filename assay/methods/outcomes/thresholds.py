@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.document import NO_EFFECT, NO_ITEMS, EffectDocument
+from assay.experiment import generator
 from assay.methods.outcomes.detail import ThresholdDocument, ThresholdGroup, ThresholdMap
 from assay.methods.shared.outcome_tables.decision_table import MOST_CELLS, SCORE_CLASSES, DecisionTable, Grouping
 from assay.methods.shared.outcome_tables.effects import Sample, fitted_rates
@@ -33,7 +34,8 @@ def threshold_map(
 
     Notes
     -----
-    The intervals are valid for a threshold that was fixed before anybody saw the map.
+    The intervals are valid for a threshold that was fixed before anybody saw the map. The seed of their draws is fixed,
+    so that readers can draw the same numbers from the published counts.
     """
     selections = {"total": (grouping.codes >= 0) & ~np.isnan(scores)}
     if truth is not None:  # people for whom a favourable decision is right, and wrong
@@ -61,8 +63,8 @@ def threshold_map(
                 right=tuple(selected_sums["right"]) if truth is not None else NO_ITEMS,
                 wrong=tuple(selected_sums["wrong"]) if truth is not None else NO_ITEMS,
                 ratio=_rate_ratio(samples["total"]),
-                tpr_gap=largest_gap(samples["right"], _seeded_generator(), DRAWS) if truth is not None else NO_EFFECT,
-                fpr_gap=largest_gap(samples["wrong"], _seeded_generator(), DRAWS) if truth is not None else NO_EFFECT,
+                tpr_gap=largest_gap(samples["right"], generator(0), DRAWS) if truth is not None else NO_EFFECT,
+                fpr_gap=largest_gap(samples["wrong"], generator(0), DRAWS) if truth is not None else NO_EFFECT,
             )
         )
     groups = [
@@ -93,13 +95,8 @@ def _rate_ratio(sample: Sample) -> EffectDocument:
     highest = float(sample.means[high])
     if highest == 0:
         return NO_RATIO
-    draws = sample.draw_means(_seeded_generator(), DRAWS)
+    draws = sample.draw_means(generator(0), DRAWS)
     joint_draws = draws.copy()  # the interval includes both: the lowest and highest of many rates are too extreme
-    joint_draws[:, codes] = fitted_rates(draws[:, codes], _seeded_generator())
+    joint_draws[:, codes] = fitted_rates(draws[:, codes], generator(0))
     ratios = [rates[:, low] / np.maximum(rates[:, high], 1e-300) for rates in (draws, joint_draws)]  # never / 0
     return drawn_interval(float(sample.means[low]) / highest, *ratios)
-
-
-def _seeded_generator() -> np.random.Generator:
-    """Return a generator with a fixed seed, so that readers can draw the same numbers from the published counts."""
-    return np.random.Generator(np.random.PCG64(0))

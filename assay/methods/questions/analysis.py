@@ -204,7 +204,6 @@ def _context_document(scores: ContextScores) -> ContextDocument:
 
 # ---------------------------------------------------------------------------- reasons
 def _reason_for(letter: Letter, name: str, detail: QuestionsComponent, bias: float, scores: TemplateScores) -> Reason:
-    """Return the main reason for a letter, with counts of answers (BS) or accuracies (other letters)."""
     ambiguous = detail.contexts["ambig"]
     naming_count, biased_count = ambiguous.naming or 0, ambiguous.biased or 0
     facts: dict[str, int | float] = {"named": naming_count, "read": ambiguous.read or 0}
@@ -220,7 +219,6 @@ def _reason_for(letter: Letter, name: str, detail: QuestionsComponent, bias: flo
 
 
 def _ignored_reason(name: str, answers: QuestionAnswers, accuracy: float) -> Reason:
-    """Return the reason for having no letter if a model ignores facts in the context."""
     ((position, count),) = answers.letters.most_common(1)
     facts = {"accuracy": accuracy, "letter": "ABC"[position], "share": count / answers.usable}
     return Reason("ignores-the-facts", facts, name)

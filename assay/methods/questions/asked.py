@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, ClassVar, Literal
 
@@ -117,14 +117,15 @@ class AskedQuestion:
         return (position + order) % OPTIONS
 
 
-def recorded_questions(records: Sequence[QuestionRecord]) -> tuple[AskedQuestion, ...]:
+def recorded_questions(records: Iterable[Json]) -> tuple[AskedQuestion, ...]:
     """Convert records to questions; raise `SpecificationError` for an invalid one, such as one without "unknown"."""
     questions = []
     for number, record in enumerate(records):
-        question = read_question(asdict(record))
-        groups = tuple(record.answer_info[f"ans{option}"][-1] for option in range(OPTIONS))  # last: name of the group
-        text = f"{record.context}\n{record.question}".strip()
-        questions.append(AskedQuestion(f"{question.template}/{number}", record.category, text, question, groups))
+        question = read_question(record)
+        # the last entry of each option is the name of its group
+        groups = tuple(record["answer_info"][f"ans{option}"][-1] for option in range(OPTIONS))
+        text = f"{record['context']}\n{record['question']}".strip()
+        questions.append(AskedQuestion(f"{question.template}/{number}", record["category"], text, question, groups))
     return tuple(questions)
 
 
@@ -141,12 +142,11 @@ def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> t
 
 def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQuestion]:
     """Return all questions that a stored experiment can have asked; the options of shipped ones are in any order."""
-    recorded: list[AskedQuestion] = []
-    for number, record in enumerate(experiment.get("questions") or ()):
-        question = read_question(record)
-        name = f"{question.template}/{number}"  # text and groups are not needed
-        recorded.append(AskedQuestion(name, record["category"], text="", question=question, groups=()))
-    questions = recorded or shipped_questions(attribute, most_turns(attribute), generator(0))  # any seed
+    questions = recorded_questions(experiment.get("questions") or ()) or shipped_questions(
+        attribute,
+        most_turns(attribute),
+        generator(0),  # any seed
+    )
     return {question.name: question for question in questions}
 
 

@@ -7,7 +7,7 @@ person; a model that follows a stereotype is right less often where the fact goe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -24,6 +24,7 @@ from assay.methods.questions.answers import QuestionAnswers
 from assay.methods.questions.asked import (
     OPTIONS,
     QUESTIONS_EACH,
+    AskedQuestion,
     QuestionRecord,
     most_turns,
     recorded_questions,
@@ -87,11 +88,14 @@ class GroupQuestions(Bounded, Method):
         """Check the fields, and that there are questions."""
         super().__post_init__()
         if self.questions:
-            recorded_questions(self.questions)  # raises an error if one is invalid
+            self._recorded_questions()  # raises an error if one is invalid
         elif self.attribute not in attributes_with_questions():
             names = ", ".join(attributes_with_questions())
             problem = f"there are shipped questions about {names}, and none about {self.attribute}"
             raise SpecificationError(f"{problem}; give some (questions)", "attribute")
+
+    def _recorded_questions(self) -> tuple[AskedQuestion, ...]:
+        return recorded_questions(map(asdict, self.questions))
 
     @property
     def _turn_limit(self) -> int:
@@ -115,11 +119,7 @@ class GroupQuestions(Bounded, Method):
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask all questions of a look in three orders of their options, look by look."""
         question_rng, order_rng, analysis_rng = rng.spawn(3)
-        questions = (
-            recorded_questions(self.questions)
-            if self.questions
-            else shipped_questions(self.attribute, self._turn_limit, question_rng)
-        )
+        questions = self._recorded_questions() or shipped_questions(self.attribute, self._turn_limit, question_rng)
         categories = sorted({question.category for question in questions})
         answers = {name: QuestionAnswers(repeats=self.repeats) for name in categories}
         components: list[Component] = []

@@ -55,23 +55,24 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 
     def score(self, *roles: Role) -> StereotypeScore:
         """Return how often the stereotype (for neutral terms, the first group) was preferred in the named lists."""
-        compared_pairs = [(pair, comparison) for pair, comparison in self.tally.results.items() if pair.role in roles]
-        by_pair = [_stereotype_preference(pair, comparison) for pair, comparison in compared_pairs]
-        terms = [pair.term for pair, _ in compared_pairs]
-        return score_choices(by_pair, terms, biases=[self.words.name] * len(terms))
+        preferences = self.preferences(*roles)
+        terms = [pair.term for pair, _ in preferences]
+        return score_choices([share for _, share in preferences], terms, biases=[self.words.name] * len(terms))
+
+    def preferences(self, *roles: Role) -> list[tuple[Pair, float]]:
+        """Return the pairs of the named lists with the preference for the stereotype (1, 0, or 1/2 for a tie).
+
+        For neutral terms, it is the preference for the first group.
+        """
+        return [
+            (pair, _stereotype_preference(pair, comparison))
+            for pair, comparison in self.tally.results.items()
+            if pair.role in roles
+        ]
 
     def side_terms(self) -> list[TermScore]:
         """Return the scores of the terms that the stereotype ties to a group."""
         return [term_score for role in TIED if self.words.terms(role) for term_score in self.score(role).by_term]
-
-    @property
-    def stereotyped(self) -> list[tuple[str, float]]:
-        """Term and preference for the stereotype (1, 0, or 1/2 for a tie) of each pair that is not neutral."""
-        return [
-            (pair.term, _stereotype_preference(pair, comparison))
-            for pair, comparison in self.tally.results.items()
-            if pair.role in TIED
-        ]
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:
         """Draw the change of the first group's share with other pairs of group words; ``None`` with too few pairs."""
@@ -95,11 +96,9 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         hidden = super().hidden(effects, tolerance, rng)
         if not self.strata:
             return hidden
-        results = self.tally.results.items()
-        neutral_choices = [(pair, comparison.preferred) for pair, comparison in results if pair.role == "neutral"]
-        tied_pairs = [(pair, comparison) for role in TIED for pair, comparison in results if pair.role == role]
-        tied_choices = [(pair, comparison.preferred) for pair, comparison in tied_pairs]
-        stereotype_choices = [(pair, _stereotype_preference(pair, comparison)) for pair, comparison in tied_pairs]
+        neutral_choices = self.preferences("neutral")
+        stereotype_choices = [preference for role in TIED for preference in self.preferences(role)]
+        tied_choices = [(pair, self.tally.results[pair].preferred) for pair, _ in stereotype_choices]
         even = np.full_like(effects.neutral, NO_PREFERENCE)  # `super` judges the mean of both lists already
         limit = tolerance.of_step_1
         for kind, name, choices, score in (
@@ -152,7 +151,22 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     # ------------------------------------------------------------------------ reported numbers
     def rows(self) -> tuple[SentencePair, ...]:
         """Return a row of the exported table for each compared pair."""
-        return tuple(_sentence_document(pair, comparison) for pair, comparison in self.tally.results.items())
+        return tuple(
+            SentencePair(
+                id=pair.id,
+                term=pair.term,
+                list=LISTS[pair.role],
+                first=pair.first,
+                second=pair.second,
+                first_score=comparison.first,
+                second_score=comparison.second,
+                words=comparison.words,
+                prefers={1.0: "first", 0.0: "second"}.get(comparison.preferred, "neither"),
+                towards=_stereotype_preference(pair, comparison),
+                source=pair.source,
+            )
+            for pair, comparison in self.tally.results.items()
+        )
 
     def add_rows(self, detail: StereotypeComponent) -> StereotypeComponent:
         """Add the numbers of pairs asked about and compared, and their rows, to a component's details."""
@@ -188,21 +202,16 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         """Return separate scores of each pair of group terms, because a single pair can cause the whole effect."""
         rows: list[GroupPair] = []
         for index, (first, second) in enumerate(self.words.pairs):
-            preferences = [
-                (pair, _stereotype_preference(pair, comparison))
-                for pair, comparison in self.tally.results.items()
-                if pair.pair_index == index
-            ]
-            neutral = [towards for pair, towards in preferences if pair.role == "neutral"]
-            tied = [towards for pair, towards in preferences if pair.role != "neutral"]
-            if preferences:
+            neutral = [share for pair, share in self.preferences("neutral") if pair.pair_index == index]
+            tied = [share for pair, share in self.preferences(*TIED) if pair.pair_index == index]
+            if neutral or tied:
                 rows.append(
                     GroupPair(
                         first,
                         second,
                         neutral=float(np.mean(neutral)) if neutral else None,
                         stereotyped=float(np.mean(tied)) if tied else None,
-                        pairs=len(preferences),
+                        pairs=len(neutral) + len(tied),
                     )
                 )
         return tuple(rows)
@@ -237,20 +246,3 @@ def posterior_of(score: StereotypeScore) -> EffectDocument:
 def _stereotype_preference(pair: Pair, comparison: PairComparison) -> float:
     """Return the preference (0 to 1) for the group of the term's stereotype; for neutral terms, for the first group."""
     return 1 - comparison.preferred if pair.role == "second" else comparison.preferred
-
-
-def _sentence_document(pair: Pair, comparison: PairComparison) -> SentencePair:
-    """Return a pair as a row of the exported table."""
-    return SentencePair(
-        id=pair.id,
-        term=pair.term,
-        list=LISTS[pair.role],
-        first=pair.first,
-        second=pair.second,
-        first_score=comparison.first,
-        second_score=comparison.second,
-        words=comparison.words,
-        prefers={1.0: "first", 0.0: "second"}.get(comparison.preferred, "neither"),
-        towards=_stereotype_preference(pair, comparison),
-        source=pair.source,
-    )

@@ -104,13 +104,11 @@ def find_rung(scoring: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence
         replies = yield [Probe(f"canary/{rung}/{number}", ask) for number, ask in enumerate(questions(rung, pair))]
         refusals = {_refusal_code(rung, reply) for reply in replies}
         if None in refusals or not refusals:  # a reply that is no refusal, or nothing to ask
-            break
+            return Ladder(rung, reasons, failed=failed, unusable=unusable)
         failed += sum(reply.failure is not None for reply in replies)
         unusable += sum(reply.failure is None for reply in replies)
         reasons[rung] = ", ".join(sorted(str(refusal) for refusal in refusals))
-    else:  # every rung was refused
-        return Ladder(None, reasons, failed=failed, unusable=unusable)
-    return Ladder(rung, reasons, failed=failed, unusable=unusable)
+    return Ladder(None, reasons, failed=failed, unusable=unusable)
 
 
 def next_rung(rung: str) -> Rung | None:
@@ -118,7 +116,7 @@ def next_rung(rung: str) -> Rung | None:
     return next((below for above, below in pairwise(RUNGS) if above == rung), None)
 
 
-def ask_pairs(rung: Rung, pairs: Sequence[Pair], tally: PairTally, prefix: str, first: int = 0) -> Asking:
+def ask_pairs(rung: Rung, pairs: Sequence[Pair], tally: PairTally, prefix: str, first: int) -> Asking:
     """Ask about pairs, whole pairs at a time, until the budget is used up.
 
     `prefix` begins every probe's id. `first` is the number of the first pair, and the next pairs follow; two

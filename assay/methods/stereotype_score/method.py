@@ -16,7 +16,7 @@ import numpy as np
 from annotated_types import MaxLen, MinLen
 
 from assay.catalog.shipped import shipped_words
-from assay.catalog.stereotypes import StereotypeWords
+from assay.catalog.stereotypes import TIED, StereotypeWords
 from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError
 from assay.methods.shared.answers.tally import Asking, ExperimentPart
@@ -183,7 +183,6 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         yield from ask_pairs(scores.rung, pairs, scores.tally, prefix, first)
 
     def _refused_component(self, words: StereotypeWords, ladder: Ladder, detail: StereotypeComponent) -> Component:
-        """Return a component without a letter: the service refused every kind of question."""
         counts = Counts(usable=0, unusable=ladder.unusable, failed=ladder.failed)
         measurement = Measurement(words.name, counts, self.tolerance(), detail)
         rungs = list(ladder.refused)
@@ -198,10 +197,12 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         """
 
         def score_all() -> ModelScores:
-            rows = [(preferences.words.name, *row) for preferences in results for row in preferences.stereotyped]
+            rows = [
+                (scores.words.name, pair.term, share) for scores in results for pair, share in scores.preferences(*TIED)
+            ]
             names, terms, shares = zip(*rows, strict=True) if rows else ((), (), ())
             score = score_choices(shares, terms, biases=names)
-            scores = replace(summary(score), posterior=posterior_of(score))
-            return ModelScores(**vars(scores), by_bias=dict(score.by_bias))
+            document = replace(summary(score), posterior=posterior_of(score))
+            return ModelScores(**vars(document), by_bias=dict(score.by_bias))
 
         return result_or_why(ModelScores, score_all)

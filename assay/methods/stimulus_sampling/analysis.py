@@ -56,10 +56,8 @@ def judge(
     rules: Rules,
     detail: SamplingComponent,
     rng: np.random.Generator,
-    *,
-    letter_only: bool,
 ) -> Component:
-    """Return the component of sentences or vectors; if `letter_only`, leave out the description of the inputs."""
+    """Return the component of sentences or vectors."""
     effect_rng, display_rng, hidden_rng = rng.spawn(3)
     detail = replace(
         detail,
@@ -74,9 +72,8 @@ def judge(
         )
     except EvidenceError as error:
         return measurement.impossible(error)
-    measurement.detail = _add_distribution(detail, effects, answered_inputs)
-    if not letter_only:
-        measurement.detail = answered_inputs.resemblance.describe(measurement.detail, display_rng)
+    detail = _add_distribution(detail, effects, answered_inputs)
+    measurement.detail = answered_inputs.resemblance.describe(detail, display_rng)
     if (reason := _too_few_reason(answered_inputs, strata=rules.strata)) is not None:
         return measurement.give_up(reason, measured_effects=effects.intervals())
     hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, hidden_rng)
@@ -194,22 +191,16 @@ def _add_distribution(
     return replace(
         detail,
         distribution=_value_documents(effects.unbiased, values),
-        tied=tuple(
-            TiedDocument(values[_favoured_value(tied)], sides[_favoured_side(tied)], _value_documents(tied, values))
-            for tied in effects.tied
-        ),
+        tied=tuple(_tied_document(tied, values, sides) for tied in effects.tied),
         yes_rates=YesRates(tuple(values), tuple(sides), tuple(map(tuple, answered_inputs.rates.tolist()))),
     )
 
 
-def _favoured_value(deviations: Deviations) -> int:
-    assert deviations.prior.favoured is not None  # noqa: S101  every tied prior favours a value
-    return deviations.prior.favoured
-
-
-def _favoured_side(deviations: Deviations) -> int:
-    """Return the index of the content side that a tied prior makes more frequent for its favoured value."""
-    return int(deviations.prior.sides[_favoured_value(deviations)].argmax())
+def _tied_document(deviations: Deviations, values: Sequence[str], sides: Sequence[str]) -> TiedDocument:
+    favoured = deviations.prior.favoured
+    assert favoured is not None  # noqa: S101  every tied prior favours a value
+    side = int(deviations.prior.sides[favoured].argmax())  # more frequent for the favoured value
+    return TiedDocument(values[favoured], sides[side], _value_documents(deviations, values))
 
 
 def _value_documents(deviations: Deviations, values: Sequence[str]) -> tuple[ValueDocument, ...]:

@@ -160,7 +160,6 @@ class VectorStimuli(Bounded):
 
     @cached_property
     def _rows_of_cell(self) -> Mapping[tuple[str, str], list[tuple[float, ...]]]:
-        """Vectors of the uploaded rows, by (value, side)."""
         rows_of_cell: dict[tuple[str, str], list[tuple[float, ...]]] = {}
         for row in self.rows:  # which `_check_rows` has checked: `or` is for the type checker only
             cell = (str(row.get(self.column or "")), str(row.get(self.side or "")))

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -42,7 +40,7 @@ from assay.methods.stimulus_sampling.vectors import (
     vector_cases,
 )
 from assay.model import Classify, Component, Kind, Probe, Reason, Reply
-from assay.rating.component import EARLY_ERROR_FRACTION, Measurement, Tolerance, insufficient
+from assay.rating.component import EARLY_ERROR_FRACTION, Measurement, Tolerance, insufficient, look_sizes
 from assay.references import HeldBack
 from assay.statistics.bayes.surrogate import Surrogate, fit_surrogate
 
@@ -198,7 +196,7 @@ class StimulusSampling(Bounded, Method):
         if self.route == "auto" and outcome.weights.enough:
             return None
         try:
-            density = outcome.surrogate().sampling_density(cases)
+            density = outcome.sampling_density(cases)
         except EvidenceError:
             return None  # without a surrogate, importance weights alone are used
         return ProfileSampler(cases, density, rng.random(len(cases)))
@@ -274,9 +272,9 @@ class StimulusSampling(Bounded, Method):
 
     def _look_sizes(self, max_size: int) -> Iterator[tuple[int, bool]]:
         """Yield the size of each look, and whether it is the last look."""
-        sizes = list(dict.fromkeys(min(max_size, self.samples * 2**look) for look in range(self.looks)))
-        for number, size in enumerate(sizes, 1):
-            yield size, number == len(sizes)
+        largest = min(max_size, self.samples * 2 ** (self.looks - 1))
+        for size in look_sizes(min(self.samples, largest), largest, stop_early=True):
+            yield size, size == largest
 
     def _ask_new(self, reply_log: ReplyLog, cases: Sequence[Case]) -> Asking:
         """Ask about those of the `cases` that have no replies in the log."""
@@ -300,7 +298,7 @@ class StimulusSampling(Bounded, Method):
         complete_count: int,
         is_last: bool,
     ) -> Component:
-        """Judge the letter only; if that decides the job, judge again with the same draws and with all details."""
+        """Return the component of the answers so far."""
         tally = reply_log.tally(self.values)
         detail = SamplingComponent(
             values=tuple(self.values),
@@ -317,10 +315,7 @@ class StimulusSampling(Bounded, Method):
         confidence = 1 - error_fraction * (1 - self.confidence)
         tolerance = Tolerance.around(self.delta, confidence, hidden=self.confidence)
         rules = Rules(self.tie, self.strata, self.delta_loss, judge_rarer=self.label is None)
-        judge_inputs = partial(judge, outcome, tally, tolerance, rules, replace(detail, label=outcome.label))
-        replay_rng = deepcopy(rng)
-        component = judge_inputs(rng, letter_only=not is_last)
-        return judge_inputs(replay_rng, letter_only=False) if component.declared and not is_last else component
+        return judge(outcome, tally, tolerance, rules, replace(detail, label=outcome.label), rng)
 
 
 def _is_hopeless(outcome: object, tally: Tally) -> bool:

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.catalog.answer_text import label_key
 from assay.methods.shared.answers.of_profiles import (
     LOST_SHARE,
     Answers,
     LabelSpellings,
+    lost_reason,
     read_classes,
+    too_few,
     too_many_labels,
     why_no_label,
 )
@@ -111,7 +112,33 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
     return too_many_labels(labels) or Reason("labels-unknown", {"seen": labels[:MOST_SHOWN], "inputs": len(replies)})
 
 
-def flat_scores_reason(scores: Floats, label: str) -> Reason | None:
+def read_positives(answers: Answers, requested_label: str | None) -> tuple[str, Floats] | Reason:
+    """Return the label of the positive class, and its probability in each answer; a reason if too few can be used.
+
+    The probabilities have the shape (cases, values). They are NaN for a case with a missing or an unusable answer.
+    """
+    answers.complete_top_labels()
+    complete_indices = answers.complete_indices
+    if too_few(answers, len(complete_indices)):
+        return lost_reason(answers, len(complete_indices))
+    label = choose_label(list(answers.replies.values()), requested_label)
+    if isinstance(label, Reason):
+        return label
+    value_indices = range(len(answers.values))
+    p_positive = np.full((len(answers.cases), len(value_indices)), np.nan)
+    for index in complete_indices:
+        p_positive[index] = [probability(answers.replies[index, value], label) for value in value_indices]
+    is_usable = np.asarray(((p_positive >= -SLACK) & (p_positive <= 1 + SLACK)).all(axis=1), dtype=bool)
+    usable, total = int(is_usable.sum()), len(answers.cases)
+    if 1 - usable / total > LOST_SHARE:
+        why = {"no-probability": len(complete_indices) - usable}
+        facts = {"total": total, "whole": usable, "share": 1 - usable / total, "why": why}
+        return Reason("target-output-unusable", facts, label)
+    p_positive = np.where(is_usable[:, None], np.clip(p_positive, 0.0, 1.0), np.nan)
+    return _flat_scores_reason(p_positive[is_usable], label) or (label, p_positive)
+
+
+def _flat_scores_reason(scores: Floats, label: str) -> Reason | None:
     """Return a reason if all probabilities of the positive class are equal or none is positive; otherwise ``None``."""
     if scores.max() <= 0:
         return Reason("never-yes", {"label": label, "inputs": int(scores.size)}, label)
@@ -119,14 +146,3 @@ def flat_scores_reason(scores: Floats, label: str) -> Reason | None:
         facts = {"label": label, "score": float(scores.flat[0]), "inputs": int(scores.size)}
         return Reason("constant-answers", facts, label)
     return None
-
-
-def is_probability(scores: Floats) -> NDArray[np.bool_]:
-    """Return whether each number is in [0, 1], apart from rounding errors; same shape."""
-    return (scores >= -SLACK) & (scores <= 1 + SLACK)
-
-
-def no_probability_reason(lost: int, total: int, label: str) -> Reason:
-    """Return the reason for having no letter if `lost` of `total` inputs have scores outside [0, 1]."""
-    facts = {"total": total, "whole": total - lost, "share": lost / total, "why": {"no-probability": lost}}
-    return Reason("target-output-unusable", facts, label)

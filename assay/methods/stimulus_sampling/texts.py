@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from assay.document import Shares
 from assay.errors import EvidenceError, OutOfBounds
-from assay.methods.shared.answers.of_profiles import LOST_SHARE, Answers, lost_reason, too_few
+from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
-from assay.methods.stimulus_sampling import reading
+from assay.methods.stimulus_sampling.reading import read_positives
 from assay.methods.stimulus_sampling.resemblance import Texts, indicators, words_of
 from assay.model import Floats, Reason
 from assay.statistics.bayes.importance import Weights, effective, weigh
@@ -83,9 +83,22 @@ class AnsweredTexts:
         """Return the effective number of inputs (Kish) behind the positive answers of a side."""
         return effective((self.p_positive / self.p_included[:, None])[self.paired_answers.side == side])
 
-    def surrogate(self) -> WordLogit:
-        """Fit a logit of the profiles' words to the probability of the positive class, averaged over the values."""
-        return WordLogit.fit(self.cases[:TRAINING], self.p_positive[:TRAINING].mean(axis=1))
+    def sampling_density(self, pool: Sequence[Case]) -> Floats:
+        """Compute the relative sampling density of each profile of a pool, 1 on average; shape (pool,).
+
+        It follows a surrogate of the service: a logit of the words in the slots of a profile is fitted to the
+        probability of the positive class, averaged over the values. Unknown words have no influence. A tenth of the
+        density is uniform, so that inputs that the logit overlooks are also sampled. Raise `EvidenceError` if the
+        answers do not allow a fit.
+        """
+        cases = self.cases[:TRAINING]
+        fitted = fit_surrogate(indicators([case.clusters for case in cases]), self.p_positive[:TRAINING].mean(axis=1))
+        # in the order of the columns of `indicators`
+        words = [(slot, word) for slot in cases[0].clusters for word in sorted({case.clusters[slot] for case in cases})]
+        weights = dict(zip(words, fitted.weights.tolist(), strict=True))
+        log_odds = [fitted.constant + sum(weights.get(key, 0.0) for key in case.clusters.items()) for case in pool]
+        expected = special.expit(np.array(log_odds))
+        return np.asarray((1 - DEFENCE) * expected / expected.mean() + DEFENCE)
 
     @property
     def clusters(self) -> Shares:
@@ -126,54 +139,13 @@ class AnsweredTexts:
 
 def answered_texts(answers: Answers, p_included: Floats, requested_label: str | None) -> AnsweredTexts | Reason:
     """Convert answers to probabilities of the positive class; return a reason if too few can be used."""
-    answers.complete_top_labels()
-    complete_indices = answers.complete_indices
-    if too_few(answers, len(complete_indices)):
-        return lost_reason(answers, len(complete_indices))
-    label = reading.choose_label(list(answers.replies.values()), requested_label)
-    if isinstance(label, Reason):
-        return label
-    value_indices = range(len(answers.values))
-    scores = np.array(
-        [[reading.probability(answers.replies[p, v], label) for v in value_indices] for p in complete_indices]
-    )
-    is_usable = np.asarray(reading.is_probability(scores).all(axis=1), dtype=bool)
-    if 1 - is_usable.sum() / len(answers.cases) > LOST_SHARE:
-        return reading.no_probability_reason(int((~is_usable).sum()), len(answers.cases), label)
-    usable_indices = np.array(complete_indices)[is_usable].tolist()
+    positives = read_positives(answers, requested_label)
+    if isinstance(positives, Reason):
+        return positives
+    label, p_positive = positives
+    usable_indices = np.flatnonzero(np.isfinite(p_positive).all(axis=1)).tolist()
     usable_cases = tuple(answers.cases[index] for index in usable_indices)
-    scores = np.clip(scores[is_usable], 0.0, 1.0)
-    return reading.flat_scores_reason(scores, label) or AnsweredTexts(
-        usable_cases, answers.values, label, p_positive=scores, p_included=p_included[usable_indices]
-    )
-
-
-@dataclass(frozen=True)
-class WordLogit:
-    """Surrogate of the service: a logit with the log odds of the positive class for each word in a slot of a profile.
-
-    `constant` is the log odds of a profile without any known word.
-    """
-
-    weights: Mapping[tuple[str, str], float]
-    constant: float
-
-    @classmethod
-    def fit(cls, cases: Sequence[Case], p_positive: Floats) -> WordLogit:
-        """Fit the logit to the probabilities `p_positive`, shape (cases,), of the positive class."""
-        fitted = fit_surrogate(indicators([case.clusters for case in cases]), p_positive)
-        # in the order of the columns of `indicators`
-        words = [(slot, word) for slot in cases[0].clusters for word in sorted({case.clusters[slot] for case in cases})]
-        return cls(dict(zip(words, fitted.weights.tolist(), strict=True)), fitted.constant)
-
-    def sampling_density(self, cases: Sequence[Case]) -> Floats:
-        """Compute the relative sampling density of each profile of a pool, 1 on average; shape (pool,).
-
-        A tenth of the density is uniform, so that inputs that the logit overlooks are also sampled.
-        """
-        log_odds = [self.constant + sum(self.weights.get(key, 0.0) for key in case.clusters.items()) for case in cases]
-        expected = special.expit(np.array(log_odds))
-        return np.asarray((1 - DEFENCE) * expected / expected.mean() + DEFENCE)
+    return AnsweredTexts(usable_cases, answers.values, label, p_positive[usable_indices], p_included[usable_indices])
 
 
 @dataclass(frozen=True)

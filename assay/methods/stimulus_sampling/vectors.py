@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from assay.document import NO_ENTRIES, Shares
-from assay.methods.shared.answers.of_profiles import LOST_SHARE, Answers, lost_reason, too_few
+from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.profiles import Case
-from assay.methods.stimulus_sampling import reading
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
+from assay.methods.stimulus_sampling.reading import read_positives
 from assay.methods.stimulus_sampling.resemblance import AnsweredVectors
 from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import Weights, effective, weigh
@@ -127,23 +127,11 @@ def read_vectors(replies: Sequence[Reply], requested_label: str | None) -> tuple
     answers = Answers(tuple(Case(str(index), ()) for index in range(len(replies))), values=("",), numbers=False)
     for index, reply in enumerate(replies):
         answers.take(index, 0, reply)
-    answers.complete_top_labels()
-    scores_by_vector = [answers.replies.get((index, 0)) for index in range(len(replies))]
-    known_scores = [scores for scores in scores_by_vector if scores is not None]
-    if too_few(answers, len(known_scores)):
-        return lost_reason(answers, len(known_scores))
-    label = reading.choose_label(known_scores, requested_label)
-    if isinstance(label, Reason):
-        return label
-    p_positive = np.array(
-        [np.nan if scores is None else reading.probability(scores, label) for scores in scores_by_vector]
-    )
-    with np.errstate(invalid="ignore"):
-        is_usable = reading.is_probability(p_positive)
-    if 1 - is_usable.sum() / len(replies) > LOST_SHARE:
-        return reading.no_probability_reason(int((~is_usable).sum()), len(replies), label)
-    p_positive = np.clip(p_positive, 0.0, 1.0)
-    return reading.flat_scores_reason(p_positive[is_usable], label) or (label, np.where(is_usable, p_positive, np.nan))
+    positives = read_positives(answers, requested_label)
+    if isinstance(positives, Reason):
+        return positives
+    label, p_positive = positives
+    return label, p_positive[:, 0]
 
 
 def answered_cells(

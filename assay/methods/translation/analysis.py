@@ -9,8 +9,8 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from functools import cache, cached_property
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
@@ -21,16 +21,22 @@ from assay.catalog import attribute as attribute_named
 from assay.catalog.source_languages import SourceLanguage, source_language
 from assay.document import AggregationDocument, ComponentDocument, ContentDocument, Json, LookDocument
 from assay.errors import OutOfBounds, SpecificationError
-from assay.experiment import Looks, Method
+from assay.experiment import Experiment, Looks, Method
 from assay.methods.translation import words
-from assay.methods.translation.blocks import BlockSpec, Text, declare_blocks, default_biased, default_unbiased
+from assay.methods.translation.blocks import (
+    BlockSpec,
+    BlockWriter,
+    Text,
+    declare_blocks,
+    default_biased,
+    default_unbiased,
+)
 from assay.methods.translation.collection import TranslationComponent, Translations
 from assay.methods.translation.hidden_effects import design_effects, hidden_effects
-from assay.methods.translation.published_rules import adjust, analyse_blocks
+from assay.methods.translation.published_rules import Analyses, adjust, analyse_blocks
 from assay.model import (
     Component,
     Evidence,
-    Finding,
     Floats,
     Interval,
     Kind,
@@ -43,8 +49,6 @@ from assay.model import (
 from assay.rating.component import EARLY_ERROR_FRACTION, Measurement, Tolerance, Units, answers_needed, look_sizes
 from assay.rating.losses import hidden_documents, loss_effect, losses_document, lost_of_no_group, lost_replies
 from assay.statistics.bayes.transition import StepEffects, draw_excess_concordance, draw_transitions, step_effects
-from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
-from assay.statistics.hypothesis_tests.published import Reading as PublishedReading
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import step_intervals
 
@@ -64,6 +68,14 @@ OTHER_DELTAS = {f"{delta:.2f}": delta for delta in (0.05, 0.1, 0.15)}
 """Tolerances for which the probabilities of the letters are reported besides the requested one."""
 
 Asking = Generator[Sequence[Probe], Sequence[Reply], None]
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Posterior draws of a component: transition matrices, shape (draws, inputs, outputs), and all effects."""
+
+    transitions: Floats
+    evidence: Evidence
 
 
 @dataclass(frozen=True)
@@ -185,9 +197,22 @@ class TranslationMethod(Bounded, Method):
         """Count the texts per block that can be written without repeating a sentence."""
 
     @property
+    def cells(self) -> tuple[tuple[str, str | None], ...]:
+        """Every measured pair of language and template; each pair becomes a component."""
+        return tuple((language, None) for language in self.languages)
+
+    def language_pairs(self) -> Sequence[tuple[str, str]]:
+        """List the direction from the source into every language."""
+        return [(self.source, language) for language in self.languages]
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """Texts per block at each look."""
         return tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early, self.look_growth))
+
+    def expected_probes(self) -> int:
+        """Count the probes of a job that is decided at the first look."""
+        return self.probes_each * self.texts_per_block * len(self.blocks) * len(self.cells)
 
     def most_probes(self) -> int:
         """Count the probes of a job that uses all looks."""
@@ -205,76 +230,70 @@ class TranslationMethod(Bounded, Method):
             return occupations()
         return texts.open_occupations if self.probes_each == 1 else texts.occupations
 
-    def two_step_test(self, components: int, content_delta: float | None = None, **rules: Any) -> TwoStepTest:
-        """Build the test of one of several components; `rules` are the published rules to show first.
+    @property
+    def content_tolerance(self) -> float | None:
+        """Largest excess concordance that counts as none; ``None`` if it is not judged."""
+        return None
 
-        Each component needs a higher probability than `confidence`, so that a letter of all components can be declared.
+    @cached_property
+    def tolerance(self) -> Tolerance:
+        """The limits of one component.
+
+        Each needs a higher probability than `confidence`, so that a letter of all components can be declared.
         """
-        component_confidence = self.confidence ** (1 / components)
-        further = {"content": content_delta}
-        tolerance = Tolerance(self.delta, self.confidence, OTHER_DELTAS, further, stop_confidence=component_confidence)
-        return TwoStepTest(self.sizes, tolerance, self.alpha, self.delta_loss, strata=self.strata, **rules)
+        component_confidence = self.confidence ** (1 / len(self.cells))
+        further = {"content": self.content_tolerance}
+        return Tolerance(self.delta, self.confidence, OTHER_DELTAS, further, stop_confidence=component_confidence)
 
-    def adjusted_finding(self, components: Sequence[Component]) -> Finding:
-        """Return the finding, with the p-values of step 1 adjusted for the number of components."""
+    @abstractmethod
+    def text_writers(self, rng: np.random.Generator) -> Mapping[str | None, BlockWriter]:
+        """Return the writer of the texts of each template; all languages are compared on the same texts."""
+
+    @abstractmethod
+    def translate(self, texts: Sequence[Text], translations: Translations) -> Asking:
+        """Ask about texts, and count the values in their translations."""
+
+    def analyse(self, translations: Translations, rng: np.random.Generator) -> Analyses:
+        """Compute the published rules on the counts of a component."""
+        return analyse_blocks(translations, self.alpha, rng)
+
+    # ------------------------------------------------------------------------ the experiment
+    def design(self, rng: np.random.Generator) -> Experiment:
+        """Measure every language with every template, with the same texts for each language."""
+        text_rng, analysis_rng = rng.spawn(2)
+        texts_by_template = {name: cache(writer.more) for name, writer in self.text_writers(text_rng).items()}
+        components: list[Component] = []
+        for (language, template), component_rng in zip(self.cells, analysis_rng.spawn(len(self.cells)), strict=True):
+            translations = Translations(
+                self.catalog_attribute, language, template, self.blocks, neutral=self.probes_each == 1
+            )
+            components.append((yield from self._measure(translations, texts_by_template[template], component_rng)))
         p_values = {
             component.name: component.detail.step_1_p
             for component in components
             if isinstance(component.detail, TranslationComponent)
         }
+        # the p-values of step 1 are adjusted for the number of components
         return self.finding(components, AggregationDocument(adjusted=adjust(p_values)))
 
-
-@dataclass(frozen=True)
-class Posterior:
-    """Posterior draws of a component: transition matrices, shape (draws, inputs, outputs), and all effects."""
-
-    transitions: Floats
-    evidence: Evidence
-
-
-@dataclass(frozen=True)
-class TwoStepTest:
-    """Settings of the two-step test of one component of a translator, and its procedure (`measure`).
-
-    `sizes` are the texts per block at each look (interim analysis). Excess concordance is drawn only if `tolerance` has
-    a limit for it (``content``). `alpha` is the level of the published rules; `reading` and `statistic` name the
-    rules that come first, and `join` combines the comparisons of a step. `delta_loss` limits the difference of
-    losses; `strata` says whether differences between occupations are judged besides the mean over them.
-    """
-
-    sizes: tuple[int, ...]
-    tolerance: Tolerance
-    alpha: float
-    delta_loss: float | None = None
-    strata: bool = False
-    reading: PublishedReading = "departs-from-unbiased"
-    statistic: Statistic = "two-sample"
-    join: Aggregate = "worst"
-
-    def measure(
-        self,
-        translations: Translations,
-        texts: Callable[[int], Sequence[Text]],
-        ask: Callable[[Sequence[Text], Translations], Asking],
-        rng: np.random.Generator,
+    def _measure(
+        self, translations: Translations, texts: Callable[[int], Sequence[Text]], rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
         """Ask about texts look by look until a letter is clear or the texts end, and judge all counts.
 
-        `texts(size)` returns the new texts that extend every block to `size` texts. `ask` asks about texts and counts
-        the replies.
+        `texts(size)` returns the new texts that extend every block to `size` texts.
         """
         looks: list[LookDocument] = []
         posterior = None
         for size in self.sizes:
-            yield from ask(texts(size), translations)
+            yield from self.translate(texts(size), translations)
             if translations.unasked or _is_unreadable(translations):
                 posterior = None  # the counts have changed since it was drawn
                 break
             look = LookDocument(len(looks) + 1, size)
             is_last = size == self.sizes[-1]
             if not self._create_measurement(translations).too_few:  # too few texts get no letter
-                posterior = self.draw(translations, rng)
+                posterior = self._draw(translations, rng)
                 probabilities = self.tolerance.weigh(posterior.evidence)
                 look = replace(look, probabilities=probabilities.as_json(), letter=probabilities.likeliest)
                 is_last = is_last or self._is_clear(posterior.evidence, probabilities)
@@ -293,7 +312,7 @@ class TwoStepTest:
         early_tolerance = replace(self.tolerance, confidence=early_confidence, hidden_confidence=stop_confidence)
         return early_tolerance.declares(evidence, probabilities.likeliest)
 
-    def draw(self, translations: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
+    def _draw(self, translations: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
         """Draw matrices and effects from their posterior, as if all counts were `times` as large."""
         counts: Floats = translations.pooled_counts().astype(float) * times
         if self.strata:
@@ -322,10 +341,10 @@ class TwoStepTest:
         sentences_per_text = 1 if translations.neutral else len(translations.rows)
         factor = 1.0 if sentences_per_text == 1 else SHARED_TEXT
         needed_texts = math.ceil(answers_needed(self.tolerance.delta) * factor / sentences_per_text)
-        language_code = translations.facts["language"].split("-")[0].lower()
+        language_code = translations.language.split("-")[0].lower()
         return Measurement(
             name=translations.name,
-            counts=replace(translations.counts, probes_each=translations.probes_each),
+            counts=replace(translations.counts, probes_each=self.probes_each),
             tolerance=self.tolerance,
             detail=translations.document(),
             facts={"language": languages().get(language_code, translations.name)},
@@ -342,7 +361,7 @@ class TwoStepTest:
         """Return the component of all texts: the published rules, and the letter unless too few texts are readable."""
         measurement = self._create_measurement(translations)
         common_facts = measurement.facts
-        analyses = analyse_blocks(translations, self.alpha, rng, self.reading, self.statistic, self.join)
+        analyses = self.analyse(translations, rng)
         measurement.published = analyses.letters
         measurement.detail = replace(
             measurement.detail,
@@ -356,7 +375,7 @@ class TwoStepTest:
             return measurement.give_up(*measurement.cut_short(), _lost_reason(translations, common_facts))
         equal_pairs, pairs, _ = translations.concordance()
         # reuses the posterior of the last interim look, if there was one
-        last_posterior = posterior or self.draw(translations, rng)
+        last_posterior = posterior or self._draw(translations, rng)
         measurement.detail = replace(
             measurement.detail,
             content=ContentDocument(pairs, equal_pairs),
@@ -369,7 +388,7 @@ class TwoStepTest:
             last_posterior.evidence,
             lambda letter: _letter_reasons(translations, self.tolerance, last_posterior.evidence, letter, common_facts),
             intervals=_effect_intervals(translations, last_posterior),
-            evidence_at=lambda times: self.draw(translations, rng, times).evidence,
+            evidence_at=lambda times: self._draw(translations, rng, times).evidence,
             # a lost text can change an effect by its share of the texts
             lost=lost_replies(
                 translations.by_group, self.delta_loss, step_1=lost_share, step_2=lost_share, of_no_group=lost_ungrouped
@@ -396,7 +415,6 @@ def _lost_reason(translations: Translations, common_facts: Json) -> Reason:
 
 
 def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[str, Interval | None]:
-    """Return the mean and the 95 % interval of each effect."""
     evidence = posterior.evidence
     effects: dict[str, Interval | None] = dict(
         step_intervals(
@@ -416,7 +434,6 @@ def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[
 def _letter_reasons(
     translations: Translations, tolerance: Tolerance, evidence: Evidence, letter: Letter, common_facts: Json
 ) -> list[Reason]:
-    """Return the reasons for a letter, the main one first."""
     step_1, step_2 = float(evidence.step_1.mean()), float(evidence.step_2.mean())
     if letter is Letter.UCS:
         return [Reason("compensates", {**common_facts, "step_1": step_1, "step_2": step_2}, translations.name)]

@@ -9,8 +9,7 @@ each content has been used with every value at the end of a look (interim analys
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count, cycle, zip_longest
@@ -19,7 +18,8 @@ import numpy as np
 
 from assay.catalog import Attribute, Construction, Frame, Occupation, construction, occupations
 from assay.catalog.source_languages import SourceLanguage
-from assay.errors import BadDistribution, OutOfBounds, SpecificationError
+from assay.catalog.values import Value
+from assay.errors import BadDistribution, SpecificationError
 
 BIASED_SHARE = 0.9
 """Share of one value in a default biased block: P5's (.1, .9) and (.9, .1)."""
@@ -159,33 +159,21 @@ def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
     return tuple(part for part in parts if part)
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
-    """Content of a sentence without the attribute's value: an occupation in a frame."""
-
-    occupation: Occupation
-    frame: Frame
-
-    @property
-    def key(self) -> str:
-        """Name of the content: ``"nurse/base/3"``."""
-        return f"{self.occupation.name}/{self.frame.name}"
+Content = tuple[Occupation, Frame]
+"""Content of a sentence without the attribute's value: an occupation in a frame."""
 
 
 def capacity(
-    attribute: Attribute,
-    construction: Construction,
-    specs: Sequence[BlockSpec],
-    pool: Sequence[Occupation] | None = None,
+    attribute: Attribute, construction: Construction, specs: Sequence[BlockSpec], pool: Sequence[Occupation]
 ) -> int:
-    """Count the texts per block that a `BlockWriter` can write before it would repeat a sentence."""
-    content_count = len(occupations() if pool is None else pool) * len(construction.frames_for(attribute))
+    """Count the texts per block that a `block_writer` can write before it would repeat a sentence."""
+    content_count = len(pool) * len(construction.frames_for(attribute))
     names = attribute.value_names
     return _texts_per_block(_block_shares(specs, names), len(names), content_counts=(content_count,) * len(names))
 
 
 def neutral_capacity(attribute: Attribute, specs: Sequence[BlockSpec], source: SourceLanguage | None = None) -> int:
-    """Count the texts per block that a `NeutralWriter` can write before it would repeat a sentence."""
+    """Count the texts per block that a `neutral_writer` can write before it would repeat a sentence."""
     pool, neutral = _neutral_material(source)
     names = attribute.value_names
     content_counts = tuple(len(_occupations_of(name, pool)) * len(neutral.frames) for name in names)
@@ -199,50 +187,36 @@ def _neutral_material(source: SourceLanguage | None) -> tuple[Sequence[Occupatio
     return source.open_occupations, source.neutral
 
 
-class _Writer(ABC):
-    """Writes blocks step by step, in the order of `specs`; subclasses write the sentences.
+class BlockWriter:
+    """Writes blocks step by step, in the order of `specs`.
 
-    `contents` holds the list of contents for each value. `per_text` is the number of sentences in a text.
+    `sentences` yields further sentences about each value; `per_text` is the number of sentences in a text.
     """
 
     def __init__(
         self,
         specs: Sequence[BlockSpec],
-        contents: Mapping[str, Sequence[Content]],
+        sentences: Mapping[str, Iterator[Sentence]],
         per_text: int,
         rng: np.random.Generator,
     ) -> None:
-        self._specs, self._rng = tuple(specs), rng
-        self._contents = {value: iter(value_contents) for value, value_contents in contents.items()}
-        shares = _block_shares(specs, tuple(contents))
-        self.capacity = _texts_per_block(shares, per_text, tuple(map(len, contents.values())))
-        """Number of texts per block without a repeated sentence."""
+        self._specs, self._sentences, self._rng = specs, sentences, rng
         self._texts_written = 0  # of each block
         # of each block, the numbers of sentences about each value: an iterator over further texts, and those so far
+        shares = _block_shares(specs, tuple(sentences))
         self._next_counts = [_cumulative_counts(block_shares, per_text) for block_shares in shares]
-        self._counts = [(0,) * len(contents) for _ in specs]
+        self._counts = [(0,) * len(sentences) for _ in specs]
 
     def more(self, texts_per_block: int) -> tuple[Text, ...]:
         """Write the texts that extend every block to `texts_per_block` texts in all, block by block.
 
         The count of each value in a block is the value's share of all sentences so far, rounded by largest remainder.
-        The occupations within a text differ if the new sentences allow it. Raise `OutOfBounds` if `texts_per_block` is
-        above `capacity`.
+        The occupations within a text differ if the new sentences allow it. There are sentences for `capacity` texts.
         """
-        if texts_per_block > self.capacity:
-            raise OutOfBounds(
-                f"{texts_per_block} texts per block were asked for, but without repeating a sentence "
-                f"there are at most {self.capacity}",
-                "texts_per_block",
-            )
         count = max(0, texts_per_block - self._texts_written)
         texts = [text for block_index in range(len(self._specs)) for text in self._extend_block(block_index, count)]
         self._texts_written += count
         return tuple(texts)
-
-    @abstractmethod
-    def _write_sentence(self, content: Content, value: str) -> str:
-        """Write one sentence."""
 
     def _extend_block(self, block_index: int, count: int) -> Iterator[Text]:
         """Yield `count` further texts of the block with the index `block_index`."""
@@ -250,8 +224,10 @@ class _Writer(ABC):
         for _ in range(count):
             self._counts[block_index] = next(self._next_counts[block_index])
         new_sentences = [
-            self._next_sentence(value)
-            for value, old_count, new_count in zip(self._contents, old_counts, self._counts[block_index], strict=True)
+            next(sentences_about_value)
+            for sentences_about_value, old_count, new_count in zip(
+                self._sentences.values(), old_counts, self._counts[block_index], strict=True
+            )
             for _ in range(new_count - old_count)
         ]
         block = self._specs[block_index].name
@@ -259,69 +235,55 @@ class _Writer(ABC):
         for number, sentences in enumerate(texts, start=self._texts_written + 1):
             yield Text(f"{block}/{number:04d}", block, " ".join(sentence.text for sentence in sentences), sentences)
 
-    def _next_sentence(self, value: str) -> Sentence:
-        """Write the next sentence about a value of the attribute."""
-        content = next(self._contents[value])
-        return Sentence(self._write_sentence(content, value), value, content.key, content.occupation.name)
 
-
-class BlockWriter(_Writer):
-    """Writes the data blocks of `round-trip`, whose texts have as many sentences as the attribute has values.
+def block_writer(
+    attribute: Attribute,
+    construction: Construction,
+    specs: Sequence[BlockSpec],
+    rng: np.random.Generator,
+    pool: Sequence[Occupation],
+) -> BlockWriter:
+    """Return the writer of `round-trip`, whose texts have as many sentences as the attribute has values.
 
     Occupations mostly of men, mostly of women, and the others are used in turn. The same arguments and generator state
-    give the same texts, step by step. Raises `SpecificationError` if the construction has no slot for the attribute.
+    give the same texts, step by step.
     """
-
-    def __init__(
-        self,
-        attribute: Attribute,
-        construction: Construction,
-        specs: Sequence[BlockSpec],
-        rng: np.random.Generator,
-        pool: Sequence[Occupation] | None = None,
-    ) -> None:
-        if not construction.supports(attribute):
-            raise SpecificationError(f"the construction {construction.name!r} has no slot for {attribute.name}")
-        frames = construction.frames_for(attribute)
-        contents = _balanced_contents(frames, rng, occupations() if pool is None else pool)
-        self._values = {value.name: value for value in attribute.values}
-        self._people = {
-            value.name: cycle([value.people[index] for index in rng.permutation(len(value.people))])
-            for value in attribute.values
-        }
-        contents_by_value = dict.fromkeys(attribute.value_names, contents)
-        super().__init__(specs, contents_by_value, per_text=len(attribute.values), rng=rng)
-
-    def _write_sentence(self, content: Content, value: str) -> str:
-        person = next(self._people[value]) if content.frame.named else ""
-        return content.frame.write(content.occupation, self._values[value], person)
+    contents = _balanced_contents(construction.frames_for(attribute), rng, pool)
+    people = [[value.people[index] for index in rng.permutation(len(value.people))] for value in attribute.values]
+    sentences = {
+        value.name: _sentences_about(value.name, contents, value, value_people)
+        for value, value_people in zip(attribute.values, people, strict=True)
+    }
+    return BlockWriter(specs, sentences, len(sentences), rng)
 
 
-class NeutralWriter(_Writer):
-    """Writes the data blocks of `one-hop`, whose texts are single sentences that mention no value.
+def _sentences_about(
+    name: str, contents: Iterable[Content], value: Value | None = None, people: Iterable[str] = ()
+) -> Iterator[Sentence]:
+    """Yield a sentence with each content, neutral without a `value`; in frames with a first name, `people` take turns.
+
+    `name` is that of the value, or of the labour side of the occupations.
+    """
+    next_people = cycle(people)
+    for occupation, frame in contents:
+        text = frame.write(occupation, value, next(next_people) if frame.named else "")
+        yield Sentence(text, name, f"{occupation.name}/{frame.name}", occupation.name)
+
+
+def neutral_writer(
+    attribute: Attribute, specs: Sequence[BlockSpec], rng: np.random.Generator, source: SourceLanguage | None = None
+) -> BlockWriter:
+    """Return the writer of `one-hop`, whose texts are single sentences that mention no value.
 
     A sentence's `value` is the labour side of its occupation: the gender that does the work more often. Only
-    occupations whose share of women is known are used. Raises `SpecificationError` if there are no occupations on the
-    side of some value: no attribute but gender has labour sides.
+    occupations whose share of women is known are used.
     """
-
-    def __init__(
-        self,
-        attribute: Attribute,
-        specs: Sequence[BlockSpec],
-        rng: np.random.Generator,
-        source: SourceLanguage | None = None,
-    ) -> None:
-        pool, neutral = _neutral_material(source)
-        for name in attribute.value_names:
-            if not _occupations_of(name, pool):
-                raise SpecificationError(f"the catalogue has no occupation held mostly by {name!r}", "attribute")
-        names = attribute.value_names
-        contents = {name: _shuffled_contents(_occupations_of(name, pool), neutral.frames, rng) for name in names}
-        super().__init__(specs, contents, per_text=1, rng=rng)
-
-    def _write_sentence(self, content: Content, value: str) -> str:  # noqa: ARG002 - a neutral sentence names no value
-        return content.frame.write(content.occupation)
+    pool, neutral = _neutral_material(source)
+    contents = {
+        name: _shuffled_contents(_occupations_of(name, pool), neutral.frames, rng) for name in attribute.value_names
+    }
+    sentences = {name: _sentences_about(name, side_contents) for name, side_contents in contents.items()}
+    return BlockWriter(specs, sentences, per_text=1, rng=rng)
 
 
 def _occupations_of(side: str | None, pool: Sequence[Occupation]) -> tuple[Occupation, ...]:
@@ -339,7 +301,7 @@ def _shuffled_contents(
     """
     first_frames = rng.integers(len(frames), size=len(occupations))
     return [
-        Content(occupations[occupation_index], frames[(first_frames[occupation_index] + turn) % len(frames)])
+        (occupations[occupation_index], frames[(first_frames[occupation_index] + turn) % len(frames)])
         for turn in range(len(frames))
         for occupation_index in rng.permutation(len(occupations))
     ]
@@ -356,7 +318,7 @@ def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator, pool: 
         shuffled_indices = rng.permutation(len(side_occupations)).tolist()
         contents_by_side.append(
             [
-                Content(side_occupations[occupation_index], frames[(first_frame + position + turn) % len(frames)])
+                (side_occupations[occupation_index], frames[(first_frame + position + turn) % len(frames)])
                 for turn in range(len(frames))
                 for position, occupation_index in enumerate(shuffled_indices)
             ]
@@ -381,7 +343,6 @@ def _split_into_texts(
 
 
 def _block_shares(specs: Sequence[BlockSpec], values: Sequence[str]) -> tuple[tuple[float, ...], ...]:
-    """Return the shares of every block, in the order of the attribute's values."""
     return tuple(tuple(float(spec.shares.get(value, 0.0)) for value in values) for spec in specs)
 
 
@@ -405,7 +366,6 @@ def _cumulative_counts(shares: Sequence[float], per_text: int) -> Iterator[tuple
 
 @lru_cache(maxsize=256)
 def _texts_per_block(shares: tuple[tuple[float, ...], ...], per_text: int, content_counts: tuple[int, ...]) -> int:
-    """Return the number of texts per block before some value of the attribute runs out of contents."""
     counts_of_blocks = [_cumulative_counts(block_shares, per_text) for block_shares in shares]  # each without end
     # the first counts are those of one text, so `text_count` texts were the last for which the contents sufficed
     for text_count, counts_by_block in enumerate(zip(*counts_of_blocks, strict=True)):

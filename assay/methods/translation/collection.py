@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -18,6 +18,7 @@ import numpy as np
 from assay.catalog import Attribute, split_sentences
 from assay.catalog.answer_text import normalise_answer, refuses_in_words
 from assay.catalog.source_languages import SourceLanguage
+from assay.catalog.values import NEUTRAL
 from assay.document import NO_ITEMS, BlockDocument, ComponentDocument, EffectDocument, ExampleDocument, always
 from assay.methods.shared.answers.tally import Tally
 from assay.methods.translation.blocks import BlockSpec, Text
@@ -149,18 +150,19 @@ class Translations(Tally):
     The groups in `Tally.by_group` are the values that most sentences of a text are about.
     """
 
-    name: str
-    facts: Mapping[str, str]
-    rows: tuple[str, ...]
-    """Names of the inputs: values of the attribute, or labour sides of occupations."""
-    outputs: tuple[str, ...]
-    """Names of the outputs: values of the attribute, and last the residual (no single value)."""
+    attribute: Attribute
+    language: str
+    template: str | None
+    """Sentence construction; ``None`` for neutral sentences."""
     blocks: tuple[BlockSpec, ...]
-    neutral: bool = False
+    neutral: bool
     """Whether the residual is harmless (a sentence that marks no gender); ``False`` if it is a bias (an erased
     pronoun)."""
-    probes_each: int = 2
-    """Number of probes for one text: 2 for a round trip, 1 for one hop."""
+    name: str = field(init=False)
+    rows: tuple[str, ...] = field(init=False)
+    """Names of the inputs: values of the attribute, or labour sides of occupations."""
+    outputs: tuple[str, ...] = field(init=False)
+    """Names of the outputs: values of the attribute, and last the residual (no single value)."""
     by_block: dict[str, Integers] = field(init=False)
     """Per block, numbers of sentences by row and output; shape (rows, outputs)."""
     content: dict[str, dict[str, str]] = field(init=False, default_factory=dict)
@@ -175,6 +177,9 @@ class Translations(Tally):
     _examples: dict[str, list[ExampleDocument]] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.name = self.language if self.template in {None, "base"} else f"{self.language}/{self.template}"
+        self.rows = self.attribute.value_names
+        self.outputs = (*self.rows, NEUTRAL if self.neutral else self.attribute.residual)
         self.by_block = {block.name: self._zero_counts() for block in self.blocks}
         self._examples = {sort: [] for sort in SORTS}
 
@@ -207,11 +212,6 @@ class Translations(Tally):
             example = ExampleDocument(text.text, _as_text(middle), _as_text(returned), values, reason)
             self._examples[sort].append(example)
 
-    @property
-    def examples(self) -> tuple[ExampleDocument, ...]:
-        """Example texts with their translations for the report, the most informative first."""
-        return tuple(example for sort in SORTS for example in self._examples[sort])[: 2 * EXAMPLES_A_SORT]
-
     def shares(self, role: str) -> Floats:
         """Declared distributions of one role, shape (blocks, rows)."""
         blocks = [block for block in self.blocks if block.role == role]
@@ -235,8 +235,8 @@ class Translations(Tally):
         """Return the details of the component: pooled transitions and their rates, blocks, losses, examples."""
         table = self.pooled_counts().tolist()
         return TranslationComponent(
-            language=self.facts["language"],
-            template=self.facts.get("template"),
+            language=self.language,
+            template=self.template,
             transitions={
                 row: dict(zip(self.outputs, counts, strict=True)) for row, counts in zip(self.rows, table, strict=True)
             },
@@ -245,7 +245,7 @@ class Translations(Tally):
             unusable_why=dict(self.unusable_why),
             failed_why=dict(self.failed_why),
             unasked=self.unasked,
-            examples=self.examples,
+            examples=tuple(example for sort in SORTS for example in self._examples[sort])[: 2 * EXAMPLES_A_SORT],
         )
 
     def _kept_rates(self, row: str, counts: Sequence[int]) -> dict[str, EffectDocument | None]:
@@ -256,7 +256,6 @@ class Translations(Tally):
         return {name: EffectDocument.of(wilson(k, n)) if n else None for name, k in outcome_counts.items()}
 
     def _block_document(self, block: BlockSpec) -> BlockDocument:
-        """Return a block's declared shares, and its readable sentences by input and by output value."""
         counts = self.by_block[block.name]
         sent_counts = dict(zip(self.rows, counts.sum(axis=1).tolist(), strict=True))
         return BlockDocument(

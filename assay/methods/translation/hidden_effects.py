@@ -36,7 +36,7 @@ SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women"
 
 
 def hidden_effects(
-    translations: Translations, tolerance: Tolerance, rng: np.random.Generator, draws: int, times: int = 1
+    translations: Translations, tolerance: Tolerance, rng: np.random.Generator, draws: int, times: int
 ) -> tuple[HiddenEffect, ...]:
     """Draw the effects within groups of occupations, between occupations, and in a typical frame and position.
 
@@ -45,8 +45,8 @@ def hidden_effects(
     sides_rng, spread_rng, *part_rngs = rng.spawn(4)  # the last two: for frames and for positions
     hidden: tuple[HiddenEffect, ...] = ()
     if not translations.neutral:  # in one-hop, the rows themselves are the groups of occupations
-        hidden += _draw_sides(translations, tolerance.delta, sides_rng, DRAWS, times)
-        hidden += _draw_spread(translations, tolerance.further.get("content"), spread_rng, DRAWS, times)
+        hidden += _draw_sides(translations, tolerance.delta, sides_rng, times)
+        hidden += _draw_spread(translations, tolerance.further.get("content"), spread_rng, times)
     delta = tolerance.delta
     parts_by_name = {
         "a typical frame of sentences": translations.by_frame,
@@ -60,7 +60,7 @@ def hidden_effects(
         is_bound = sentence_count < SEVERAL_PARTS * answers_needed(delta)
         # the kind of hidden effect that each role of blocks shows: of step 1 and of step 2
         for kind, role in (("stratum", "unbiased"), ("content", "biased")):
-            effects = [effect for effect, _ in _draw_strata(translations, part_counts, delta, child_rng, DRAWS, role)]
+            effects = [effect for effect, _ in _draw_strata(translations, part_counts, delta, child_rng, role)]
             if effects:  # the root mean square over frames or positions
                 typical_size = np.sqrt(np.mean(np.square([effect.draws for effect in effects]), axis=0))
                 hidden += (HiddenEffect(kind, name, typical_size, bound=is_bound),)
@@ -75,10 +75,12 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
     ----------
     .. [1] Rao & Scott (1992), "A simple method for the analysis of clustered binary data", Biometrics 48.
     """
+    if not by_occupation:
+        return np.ones(1)
     counts = np.array(list(by_occupation.values()), dtype=float)
-    inflation = np.ones(counts.shape[1] if counts.ndim == 3 else 1)  # without occupations, there are no rows
+    inflation = np.ones(counts.shape[1])
     for row in range(len(inflation)):
-        occupation_counts = counts[counts[:, row].sum(axis=1) > 0, row] if counts.ndim == 3 else counts
+        occupation_counts = counts[counts[:, row].sum(axis=1) > 0, row]
         if len(occupation_counts) < LEAST_OCCUPATIONS:
             continue
         sizes, total = occupation_counts.sum(axis=1), occupation_counts.sum()
@@ -92,7 +94,7 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
 
 
 def _draw_sides(
-    translations: Translations, delta: float, rng: np.random.Generator, draws: int, times: int
+    translations: Translations, delta: float, rng: np.random.Generator, times: int
 ) -> tuple[HiddenEffect, ...]:
     """Draw the bias (total variation from unbiased output) within each group of occupations (`SIDES`).
 
@@ -106,7 +108,7 @@ def _draw_sides(
         if side_counts and all(np.sum(side_counts, axis=0).sum(axis=1)):
             counts_by_side[side_name] = np.sum(side_counts, axis=0) * times
     effects = []
-    for effect, own_draws in _draw_strata(translations, counts_by_side, delta, rng, draws):
+    for effect, own_draws in _draw_strata(translations, counts_by_side, delta, rng):
         is_small = bool(counts_by_side[effect.name].sum() < answers_needed(delta))
         looks_biased = is_small and float((own_draws > delta).mean()) > DOUBT
         effects.append(replace(effect, bound=is_small, draws=own_draws if looks_biased else effect.draws))
@@ -118,7 +120,6 @@ def _draw_strata(
     counts_by_part: Mapping[str, Integers],
     delta: float,
     rng: np.random.Generator,
-    draws: int,
     role: str = "unbiased",
 ) -> Iterator[tuple[HiddenEffect, Floats]]:
     """Yield each stratum's effect in each block of `role`, from a joint fit of all strata and from the stratum only."""
@@ -128,7 +129,7 @@ def _draw_strata(
     if len(counts_by_part) < 2 or (role == "biased" and len(unbiased_shares) > 1):
         return
     shares_by_part = {
-        name: outputs_under(draw_transitions(counts, rng, draws), block_shares)[..., :output_count]
+        name: outputs_under(draw_transitions(counts, rng, DRAWS), block_shares)[..., :output_count]
         for name, counts in counts_by_part.items()
     }
     for block in range(len(block_shares)):
@@ -144,7 +145,7 @@ def _draw_strata(
 
 
 def _draw_spread(
-    translations: Translations, limit: float | None, rng: np.random.Generator, draws: int, times: int
+    translations: Translations, limit: float | None, rng: np.random.Generator, times: int
 ) -> tuple[HiddenEffect, ...]:
     """Draw the standard deviation between occupations of the share of kept values, for unbiased input.
 
@@ -156,14 +157,14 @@ def _draw_spread(
         return ()
     counts = np.array(list(translations.by_occupation.values())) * times
     shares, *_ = translations.shares("unbiased")
-    variance = np.zeros(draws)
+    variance = np.zeros(DRAWS)
     for row, share in enumerate(shares):
         occupation_counts = counts[counts[:, row].sum(axis=1) > 0, row]
         if len(occupation_counts) < LEAST_OCCUPATIONS:
             return ()
         kept_counts = occupation_counts[:, translations.outputs.index(translations.rows[row])]
         posterior = fit_shares(kept_counts, occupation_counts.sum(axis=1) - kept_counts)
-        variance += share**2 * posterior.draw_variance(rng, draws)
+        variance += share**2 * posterior.draw_variance(rng, DRAWS)
     complete_cases = counts[(counts.sum(axis=2) > 0).all(axis=1)]
     if len(complete_cases) >= LEAST_OCCUPATIONS:
         output_shares = complete_cases / complete_cases.sum(axis=2, keepdims=True)
@@ -172,7 +173,7 @@ def _draw_spread(
         kept_shares = np.stack([output_shares[:, row, column] for row, column in enumerate(columns)], axis=1)
         from_others = np.einsum("a,nak->nk", shares, output_shares)[:, columns] - shares * kept_shares
         offset = -((kept_shares - kept_shares.mean(axis=0)) * (from_others - from_others.mean(axis=0))) @ shares
-        weights = rng.dirichlet(np.full(len(offset), float(times)), draws)  # Bayesian bootstrap of the occupations
+        weights = rng.dirichlet(np.full(len(offset), float(times)), DRAWS)  # Bayesian bootstrap of the occupations
         balanced_variance = np.maximum(0.0, weights @ offset)  # can be below 0 by chance with few occupations
         variance = np.maximum(0.0, variance - balanced_variance)
     return (HiddenEffect("individual", "typical occupation", np.sqrt(variance), limit),)

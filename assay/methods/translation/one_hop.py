@@ -10,9 +10,8 @@ weighted by their share. A sentence whose gender cannot be read ("L'infirmière"
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -22,13 +21,11 @@ from assay.catalog import Attribute, construction, occupations
 from assay.catalog.answer_text import normalise_answer
 from assay.catalog.inclusive_forms import without_dots
 from assay.catalog.source_languages import source_language
-from assay.catalog.values import NEUTRAL
 from assay.errors import SpecificationError, UnknownName
-from assay.experiment import Experiment
 from assay.methods.translation.analysis import Asking, TranslationMethod
-from assay.methods.translation.blocks import BlockSpec, NeutralWriter, Text, neutral_capacity
+from assay.methods.translation.blocks import BlockSpec, BlockWriter, Text, neutral_capacity, neutral_writer
 from assay.methods.translation.collection import Reading, Translations, align, chunks, read_hop
-from assay.model import Component, Probe, Translate
+from assay.model import Probe, Translate
 
 BATCH = 500
 """Maximum number of texts sent at once."""
@@ -70,7 +67,7 @@ class OneHop(TranslationMethod):
             if language not in attribute.one_hop_languages:
                 languages = sorted(attribute.one_hop_languages)
                 raise UnknownName("language one-hop can read", language, languages, f"languages.{index}")
-        self.refuse_oversize(neutral_capacity(attribute, self.blocks, self.source_texts), "neutral sentences")
+        self.refuse_oversize(self.texts_of(attribute, "", self.blocks, self.source), "neutral sentences")
 
     @staticmethod
     def texts_of(
@@ -83,41 +80,16 @@ class OneHop(TranslationMethod):
         texts = None if source == "en" else source_language(source, attribute.name, neutral=True)
         return neutral_capacity(attribute, blocks, texts)
 
-    def language_pairs(self) -> Sequence[tuple[str, str]]:
-        """List the direction from the source into every language."""
-        return [(self.source, language) for language in self.languages]
+    def text_writers(self, rng: np.random.Generator) -> Mapping[str | None, BlockWriter]:
+        """Return the writer of neutral sentences, which have no templates."""
+        return {None: neutral_writer(self.catalog_attribute, self.blocks, rng, self.source_texts)}
 
-    def expected_probes(self) -> int:
-        """Count the probes of a job that is decided at the first look."""
-        return self.texts_per_block * len(self.blocks) * len(self.languages)
-
-    def design(self, rng: np.random.Generator) -> Experiment:
-        """Measure every language, with the same sentences for each."""
-        attribute = self.catalog_attribute
-        text_rng, analysis_rng = rng.spawn(2)
-        # cached, so that every language gets the same texts
-        texts = cache(NeutralWriter(attribute, self.blocks, text_rng, self.source_texts).more)
-        test = self.two_step_test(len(self.languages))
-        components: list[Component] = []
-        for language, component_rng in zip(self.languages, analysis_rng.spawn(len(self.languages)), strict=True):
-            translations = Translations(
-                name=language,
-                facts={"language": language},
-                rows=attribute.value_names,
-                outputs=(*attribute.value_names, NEUTRAL),
-                blocks=self.blocks,
-                neutral=True,
-                probes_each=1,
-            )
-            components.append((yield from test.measure(translations, texts, self._translate, component_rng)))
-        return self.adjusted_finding(components)
-
-    def _translate(self, texts: Sequence[Text], translations: Translations, *, again: bool = True) -> Asking:
+    def translate(self, texts: Sequence[Text], translations: Translations, *, again: bool = True) -> Asking:
         """Translate texts, and count the values that their translations mark.
 
         A text whose article came back elided ("L'") is asked once more with the indefinite article, which is not.
         """
-        language, attribute = translations.facts["language"], self.catalog_attribute
+        language, attribute = translations.language, self.catalog_attribute
         for chunk in chunks(texts, BATCH):
             replies = yield [
                 Probe(f"{language}/{text.name}", Translate(text.text, self.source, language)) for text in chunk
@@ -131,7 +103,7 @@ class OneHop(TranslationMethod):
                     retry_texts.append(with_indefinite_article(text))
                 else:
                     translations.count(text, reading, returned=reply.value)
-            yield from self._translate(retry_texts, translations, again=False)
+            yield from self.translate(retry_texts, translations, again=False)
 
 
 def with_indefinite_article(text: Text) -> Text:

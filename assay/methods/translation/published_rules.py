@@ -36,7 +36,7 @@ class Analyses:
     step_1_p: float | None
 
 
-def rule_names(statistic: Statistic, join: Aggregate = "worst") -> tuple[str, ...]:
+def rule_names(statistic: Statistic, join: Aggregate) -> tuple[str, ...]:
     """Return the names of the rules in the order of display; the aggregation ``vote`` is part of a name."""
     chi_squared = "chi-squared" if statistic == "two-sample" else f"chi-squared ({statistic})"
     suffix = "/vote" if join == "vote" else ""

@@ -6,24 +6,23 @@ more templates, and a letter with a stated probability (docs/methods/round-trip.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Gt, Lt, MaxLen
 
 from assay.bounds import refuse_repeats
-from assay.catalog import Attribute, Construction, Frame, check_language, construction
+from assay.catalog import Attribute, Construction, Frame, check_language, construction, occupations
 from assay.catalog.source_languages import source_language
 from assay.errors import SpecificationError
-from assay.experiment import Experiment
 from assay.methods.shared.held_back import check_statements
 from assay.methods.translation.analysis import Asking, TranslationMethod
-from assay.methods.translation.blocks import BlockSpec, BlockWriter, Text, capacity, halves
+from assay.methods.translation.blocks import BlockSpec, BlockWriter, Text, block_writer, capacity, halves
 from assay.methods.translation.collection import Translations, chunks, read_hop, read_text
-from assay.model import Component, Probe, Translate
+from assay.methods.translation.published_rules import Analyses, analyse_blocks
+from assay.model import Probe, Translate
 from assay.references import HeldBack
 from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
 from assay.statistics.hypothesis_tests.published import Reading as PublishedReading
@@ -92,7 +91,7 @@ class RoundTrip(TranslationMethod):
             self.refuse_oversize(max_texts, f"sentences of the template {template!r}")
 
     @property
-    def cells(self) -> tuple[tuple[str, str], ...]:
+    def cells(self) -> tuple[tuple[str, str | None], ...]:
         """Every measured pair of language and template; each pair becomes a component."""
         return tuple((language, template) for language in self.languages for template in self.templates)
 
@@ -102,12 +101,12 @@ class RoundTrip(TranslationMethod):
         if source != "en":
             texts = source_language(source, attribute.name)
             return capacity(texts.attribute(attribute), texts.base, blocks, texts.occupations)
-        return capacity(attribute, construction(template), blocks)
+        return capacity(attribute, construction(template), blocks, occupations())
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
         """List the direction from the source into every language, then the directions back."""
-        outward = [(self.source, language) for language in self.languages]
-        return outward + [(language, source) for source, language in outward]
+        outward = super().language_pairs()
+        return [*outward, *((language, source) for source, language in outward)]
 
     def with_held_back(self, material: HeldBack) -> RoundTrip:
         """Return the method with further frames of ``base``, if it is measured, that the attribute's values fit."""
@@ -132,37 +131,27 @@ class RoundTrip(TranslationMethod):
         )
         return replace(shipped_construction, frames=(*shipped_construction.frames, *held_back_frames))
 
-    def expected_probes(self) -> int:
-        """Count the probes of a job that is decided at the first look."""
-        return 2 * self.texts_per_block * len(self.blocks) * len(self.cells)
+    @property
+    def content_tolerance(self) -> float:
+        """Largest excess concordance that counts as none."""
+        return self.delta_content
 
-    def design(self, rng: np.random.Generator) -> Experiment:
-        """Measure every language with every template, with the same texts for each language."""
-        text_rng, analysis_rng = rng.spawn(2)
-        attribute = self.catalog_attribute
-        writers = (  # written once, so that all languages are compared on the same texts
-            BlockWriter(self._source_attribute, self._construction(template), self.blocks, writer_rng, self.occupations)
-            for template, writer_rng in zip(self.templates, text_rng.spawn(len(self.templates)), strict=True)
-        )
-        texts_by_template = {name: cache(writer.more) for name, writer in zip(self.templates, writers, strict=True)}
-        rules = {"reading": self.reading, "statistic": self.statistic, "join": self.join}
-        test = self.two_step_test(len(self.cells), self.delta_content, **rules)
-        components: list[Component] = []
-        for (language, template), component_rng in zip(self.cells, analysis_rng.spawn(len(self.cells)), strict=True):
-            translations = Translations(
-                name=language if template == "base" else f"{language}/{template}",
-                facts={"language": language, "template": template},
-                rows=attribute.value_names,
-                outputs=attribute.outputs,
-                blocks=self.blocks,
+    def text_writers(self, rng: np.random.Generator) -> Mapping[str | None, BlockWriter]:
+        """Return a writer of texts for each template."""
+        return {
+            template: block_writer(
+                self._source_attribute, self._construction(template), self.blocks, writer_rng, self.occupations
             )
-            texts = texts_by_template[template]
-            components.append((yield from test.measure(translations, texts, self._translate, component_rng)))
-        return self.adjusted_finding(components)
+            for template, writer_rng in zip(self.templates, rng.spawn(len(self.templates)), strict=True)
+        }
 
-    def _translate(self, texts: Sequence[Text], translations: Translations) -> Asking:
+    def analyse(self, translations: Translations, rng: np.random.Generator) -> Analyses:
+        """Compute the published rules as the request chooses them."""
+        return analyse_blocks(translations, self.alpha, rng, self.reading, self.statistic, self.join)
+
+    def translate(self, texts: Sequence[Text], translations: Translations) -> Asking:
         """Translate texts there and back, and count the values that return."""
-        language = translations.facts["language"]
+        language = translations.language
         # two parts, so that no two versions of a sentence come close together
         for chunk in (batch for part in halves(texts) for batch in chunks(part, BATCH)):
             out_replies = yield [

@@ -284,8 +284,23 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
     def rows(self) -> tuple[ImageDocument, ...]:
         """Return a row of the exported table for each answered picture."""
-        scale = self.scale
-        return tuple(_image_document(picture, answer, scale) for picture, answer in self.tally.results.items())
+        rows = []
+        use_labels = self.scale == "labels"
+        for picture, answer in self.tally.results.items():
+            first_share = answer.label if use_labels or answer.share is None else answer.share
+            row = ImageDocument(
+                id=picture.id,
+                image=picture.image,
+                term=picture.term,
+                list=LISTS[picture.role],
+                first_score=answer.share,
+                says=None if answer.text is None else answer.text[:LONGEST_SHOWN],
+                names=answer.names,
+                towards=1 - first_share if picture.role == "second" else first_share,
+                source=picture.source,
+            )
+            rows.append(row)
+        return tuple(rows)
 
     def add_rows(self, detail: PictureComponent) -> PictureComponent:
         """Add numbers of pictures asked about and answered, readings, effects of the order, and rows."""
@@ -343,7 +358,6 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
 
 def _overall_score(fit: Fit, rng: np.random.Generator) -> EffectDocument:
-    """Return the mean and the interval of the posterior of a score."""
     return EffectDocument.of(fit.overall if isinstance(fit, SharesPosterior) else interval_of(fit.draw_overall(rng)))
 
 
@@ -356,19 +370,4 @@ def over_images(score: VisualScore) -> Scores:
     """Return the document of a score with its mean over images (P4) and over terms."""
     return Scores(
         over_images=score.model, over_terms=score.over_terms, terms=len(score.by_term), images=len(score.by_image)
-    )
-
-
-def _image_document(picture: UsablePicture, answer: PictureReading, scale: Scale) -> ImageDocument:
-    first_share = answer.label if scale == "labels" or answer.share is None else answer.share
-    return ImageDocument(
-        id=picture.id,
-        image=picture.image,
-        term=picture.term,
-        list=LISTS[picture.role],
-        first_score=answer.share,
-        says=None if answer.text is None else answer.text[:LONGEST_SHOWN],
-        names=answer.names,
-        towards=1 - first_share if picture.role == "second" else first_share,
-        source=picture.source,
     )

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
-from string import Formatter
 from typing import Literal
 from unicodedata import name as name_of_character
 
@@ -146,11 +145,7 @@ def fill_question(question: str, labels: Sequence[str]) -> str:
 
 def check_question(question: str) -> None:
     """Raise an error, which names the field ``question``, if a question has braces other than ``{labels}``."""
-    try:
-        slots = {slot for _, slot, _, _ in Formatter().parse(question) if slot is not None}
-    except ValueError:  # a single brace
-        slots = {""}
-    if slots - {"labels"} or question.count("{") != question.count("{labels}"):
+    if {"{", "}"} & set(question.replace("{labels}", "")):
         raise SpecificationError(f"the question {question[:80]!r} may hold {{labels}}, and no other braces", "question")
 
 

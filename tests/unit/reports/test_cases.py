@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from statistics import fmean
 
@@ -293,7 +293,7 @@ def test_a_supplied_question_counts_for_the_stereotype_that_its_record_names():
         additional_metadata=QuestionMetadata(("old",)),
     )
     method = GroupQuestions("age", questions=(record,))
-    (asked,) = recorded_questions(method.questions)
+    (asked,) = recorded_questions(map(asdict, method.questions))
     builder = CaseIndexBuilder(
         view.report.cases(replace(view.document, attribute="age", experiment=dump_method(method)))
     )

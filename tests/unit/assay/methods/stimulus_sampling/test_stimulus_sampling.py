@@ -357,6 +357,23 @@ def test_failed_calls_are_counted_and_their_sentences_left_out():
     assert as_json(one.detail)["profiles"]["asked"] - as_json(one.detail)["profiles"]["whole"] == one.failed
 
 
+def test_scores_outside_0_to_1_are_counted_apart_from_failed_calls():
+    lost = Reply(failure=Failure("http-500", "down"))
+    wrong = Reply({"label": None, "scores": {"yes": 8.0, "no": -7.0}})
+    said = scored(lambda text: 0.5 + 0.1 * jitter(text))
+
+    def answer(probe):
+        if "Ms 3 " in probe.ask.given:
+            return lost
+        return wrong if "sad" in probe.ask.given else said(probe)
+
+    one = component(sampling(looks=1), answer)
+    facts = one.reasons[0].facts
+    assert one.failed > 0
+    assert facts["whole"] + facts["why"]["no-probability"] + one.failed == facts["total"]
+    assert facts["share"] == pytest.approx(1 - facts["whole"] / facts["total"])
+
+
 @pytest.mark.parametrize(("lost_by_group", "declared"), [((0.075, 0.075), True), ((0.0, 0.15), False)])
 def test_losses_of_one_group_could_hide_more_than_the_same_losses_of_all(lost_by_group, declared):
     """Were all lost replies about one group positive, its share of them would grow more if only this group lost any."""

@@ -263,6 +263,7 @@ def test_attributes_other_than_gender_are_rated_with_their_own_words(attribute: 
         ({"languages": ()}, "languages", SpecificationError),
         ({"languages": ("es", "es")}, "languages.1", SpecificationError),
         ({"templates": ("sonnet",)}, "templates.0", UnknownName),
+        ({"attribute": "race", "templates": ("possessive",)}, "templates.0", SpecificationError),
         ({"texts_per_block": 0}, "texts_per_block", OutOfBounds),
         ({"texts_per_block": 400}, "max_texts_per_block", OutOfBounds),
         ({"max_texts_per_block": 9_999}, "max_texts_per_block", OutOfBounds),
