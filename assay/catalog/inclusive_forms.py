@@ -109,12 +109,8 @@ class InclusiveForms:
     def include_both(self, text: str, marks: Sequence[tuple[int, int, str]]) -> bool:
         """Return whether a sentence names both genders, or none on purpose.
 
-        Parameters
-        ----------
-        text : str
-            Result of `marks_as_slashes`, in lower case.
-        marks : sequence of (int, int, str)
-            Begin, end and value of the words that mark a value, in their order.
+        `text` is a result of `marks_as_slashes`, in lower case. `marks` has the begin, the end and the value of
+        the words that mark a value, in their order.
         """
         if (
             _NEUTRAL_SPELLING.search(text)

@@ -50,7 +50,6 @@ def check_chain(ratings: Sequence[RatingDocument]) -> Kind:
 
 
 def _service_kind(rating: RatingDocument) -> Kind:
-    """Return the kind of the rated service."""
     if rating.target.kind not in tuple(Kind):
         raise SpecificationError(f"a rating's target has a kind, one of {', '.join(Kind)}; seen: {rating.target.kind}")
     return Kind(rating.target.kind)
@@ -65,18 +64,9 @@ def composition_document(
 ) -> JsonObject:
     """Infer the rating of a chain and return it as a document.
 
-    Parameters
-    ----------
-    table : str
-        Table that decides the headline; the document holds the results of both tables.
-    observations : sequence of sequence of Observation
-        Recorded observations of each rating, if available. Services that were asked the same sentences are
-        then chained sentence by sentence.
-
-    Raises
-    ------
-    OutOfBounds, Incompatible
-        See `check_chain`.
+    `table` decides the headline; the document holds the results of both tables. `observations` are the recorded
+    observations of each rating, if available: services that were asked the same sentences are then chained sentence
+    by sentence. Raise `OutOfBounds` or `Incompatible` (see `check_chain`).
     """
     kind = check_chain(ratings)
     parts = [part_of(rating) for rating in ratings]

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 
+from assay.canonical import leaf_hash, node_hash  # noqa: F401  users import `leaf_hash` from here (docs/registry.md)
+
 HASH_BYTES = 32
 
 EMPTY_HEAD = hashlib.sha256(b"").digest()
@@ -20,16 +22,6 @@ Node = Callable[[int, int], bytes]
 
 Span = tuple[int, int]
 """Half-open range of leaves: from the first number up to, but not including, the second."""
-
-
-def leaf_hash(content: bytes) -> bytes:
-    """Hash a leaf: SHA-256 of the byte 0x00 and the content of the leaf (RFC 9162, section 2.1.1)."""
-    return hashlib.sha256(b"\x00" + content).digest()
-
-
-def node_hash(left_child: bytes, right_child: bytes) -> bytes:
-    """Hash two subtrees together: SHA-256 of the byte 0x01 and both hashes."""
-    return hashlib.sha256(b"\x01" + left_child + right_child).digest()
 
 
 def nodes_from(leaves: Sequence[bytes]) -> Node:
@@ -46,15 +38,8 @@ def nodes_from(leaves: Sequence[bytes]) -> Node:
 def nodes_of(span: Span) -> list[tuple[int, int]]:
     """List the complete subtrees that make up a span (range of leaves) of a tree, left to right.
 
-    Parameters
-    ----------
-    span : (int, int)
-        ``(0, size)``, or a span that `inclusion_spans` or `consistency_spans` returned.
-
-    Returns
-    -------
-    list of (int, int)
-        ``(level, place)``, at most one per level, highest level first.
+    `span` is ``(0, size)``, or a span that `inclusion_spans` or `consistency_spans` returned. Each subtree is
+    ``(level, place)``: at most one per level, highest level first.
     """
     start, stop = span
     nodes = []
@@ -85,15 +70,7 @@ def head(leaves: Sequence[bytes]) -> bytes:
 def inclusion_spans(index: int, size: int) -> list[Span]:
     """List the spans whose hashes prove that leaf `index` is in a tree of `size` leaves (RFC 9162, section 2.1.3.1).
 
-    Returns
-    -------
-    list of (int, int)
-        In the order of the proof, from the leaf up.
-
-    Raises
-    ------
-    IndexError
-        If the tree has no such leaf.
+    The spans are in the order of the proof, from the leaf up. Raise `IndexError` if the tree has no such leaf.
     """
     if not 0 <= index < size:
         raise IndexError(f"a tree of {size} leaves has no leaf {index}")

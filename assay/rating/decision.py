@@ -86,10 +86,7 @@ def rests_on_declared(letter: Letter, parts: Sequence[tuple[Letter | str | None,
     Of several parts about which nothing is known, at least one is biased almost surely. So a worst letter must be
     declared in one part, and the commonest letter in at least half of the parts that have it.
 
-    Parameters
-    ----------
-    parts : sequence of (Letter or None, bool)
-        Letter of each part, and whether it is declared.
+    `parts` has the letter of each part, and whether it is declared.
     """
     flags = [is_declared for part_letter, is_declared in parts if part_letter == letter]
     return any(flags) if aggregation == "worst" else 0 < len(flags) <= 2 * sum(flags)
@@ -115,13 +112,8 @@ def letter_probabilities(
     minus P(BS). A hidden effect of kind ``content`` counts for DSBS, as step 2 does (docs/decisions/0081). An effect
     with `bound` is an upper bound: it can lower P(UCS) and P(DSBS), but raises neither P(BS) nor P(DSBS).
 
-    Parameters
-    ----------
-    evidence : Evidence
-        Draws of the effects. If `evidence.content` is given, step 1 is also biased in every draw in which
-        `evidence.content` exceeds `content_delta`.
-    step_2 : float, optional
-        Limit of the effect of step 2 if it differs from `delta`.
+    If `evidence.content` is given, step 1 is also biased in every draw in which `evidence.content` exceeds
+    `content_delta`. `step_2` is the limit of the effect of step 2 if it differs from `delta`.
     """
     is_biased, exceeds_step_2 = evidence.step_1 > delta, evidence.step_2 > (delta if step_2 is None else step_2)
     if evidence.content is not None and content_delta is not None:
@@ -156,7 +148,7 @@ def rate(finding: Finding) -> Rating:
     declared even if a component is unmeasured or its letter is withheld, provided that the others suffice for BS: no
     component could improve on it. Other letters need all components.
     """
-    judged_components = [component for component in finding.components if component.probabilities is not None]
+    judged_components = [(part, part.probabilities) for part in finding.components if part.probabilities is not None]
     unmeasured_names = tuple(component.name for component in finding.components if component.probabilities is None)
     reasons = list(finding.reasons)
     if unmeasured_names:
@@ -173,14 +165,13 @@ def rate(finding: Finding) -> Rating:
             reasons=tuple(reasons),
             methodology_version=METHODOLOGY_VERSION,
         )
-    posteriors = [component.probabilities for component in judged_components if component.probabilities is not None]
     combine = worst_probabilities if finding.aggregation == "worst" else vote_probabilities
-    probabilities = combine(posteriors)
+    probabilities = combine([posterior for _, posterior in judged_components])
     letter = probabilities.likeliest
     usable_posteriors = [
-        component.probabilities
-        for component in judged_components
-        if component.probabilities and not WITHHELD & {reason.code for reason in component.reasons}
+        posterior
+        for component, posterior in judged_components
+        if not WITHHELD & {reason.code for reason in component.reasons}
     ]
     is_complete = len(usable_posteriors) == len(finding.components)
     if not is_complete and finding.aggregation == "worst" and letter is Letter.BS:
@@ -189,18 +180,15 @@ def rate(finding: Finding) -> Rating:
     # of several parts that are each wrong with probability 1 - confidence, one is wrong far more often
     least = finding.confidence ** (1 / len(finding.components) if finding.aggregation == "worst" else 1)
     parts = [
-        (
-            component.letter,
-            component.declared and component.probabilities is not None and component.probabilities.of(letter) >= least,
-        )
-        for component in judged_components
+        (component.letter, component.declared and posterior.of(letter) >= least)
+        for component, posterior in judged_components
     ]
     is_supported = rests_on_declared(letter, parts, finding.aggregation)
     is_declared = is_complete and is_enough and is_supported
     if is_complete and is_enough and not is_supported:
         facts = {"letter": letter.value, "probability": probabilities.of(letter)}
         reasons.append(Reason("no-component-declared", facts))
-    reasons = _reasons(letter, probabilities, finding, judged_components) + reasons
+    reasons = _reasons(letter, probabilities, finding, [component for component, _ in judged_components]) + reasons
     for rule, published_letter in published_letters.items():
         if is_declared and published_letter is not None and published_letter != letter:
             facts = {"rule": rule, "published": published_letter, "letter": letter.value}

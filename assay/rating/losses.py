@@ -55,12 +55,9 @@ def loss_difference(
 
     Failed calls count only if their shares alone differ between groups by more than `limit` with probability
     `confidence`: a network that fails at random prefers no group. Answers that could not be read count only
-    `with_unread`: the parser of the answers may treat a group differently, and not the service.
-
-    Returns
-    -------
-    ndarray, shape (draws,)
-        All 0 if no counted reply was lost, unless `even_if_none_lost` (then posterior draws with a count of 0).
+    `with_unread`: the parser of the answers may treat a group differently, and not the service. The draws, shape
+    (draws,), are all 0 if no counted reply was lost, unless `even_if_none_lost` (then they are posterior draws with
+    a count of 0).
     """
     lost = {name: group.refused + group.unread * with_unread for name, group in groups.items()}
     refusals = {name: (lost[name], group.questions - group.failed) for name, group in groups.items()}
@@ -116,7 +113,6 @@ def _differ_clearly(counts: Sequence[tuple[int, int]]) -> bool:
 
 
 def _log_comb(n: int, k: Integers | int) -> Floats:
-    """Return the logarithm of the binomial coefficient."""
     return np.asarray(special.gammaln(n + 1) - special.gammaln(np.add(k, 1)) - special.gammaln(np.subtract(n + 1, k)))
 
 

@@ -17,8 +17,8 @@ from scipy import special
 from assay.model import Floats, HiddenEffect, Integers
 from assay.statistics.hidden.strata import furthest
 from assay.statistics.hidden.varying import varying_effect
-from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
-from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
+from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, pair_differences
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS, cluster_sums, cross_tabulate, mean_draws
 
 OTHER_NOISE = 2.0
 """Maximum difference, in standard errors, at which the noise of first and of repeated answers counts as equal."""
@@ -85,15 +85,11 @@ class SingleCases:
     @property
     def item_squares(self) -> Floats:
         """Squared difference between every two values, shape (items, pairs)."""
-        values = range(self.outputs.shape[1])
-        return np.stack(
-            [((self.outputs[:, b] - self.outputs[:, a]) ** 2).sum(axis=1) for a, b in combinations(values, 2)], axis=1
-        )
+        return np.asarray((pair_differences(self.outputs) ** 2).sum(axis=2))
 
     def squared_means(self, rng: np.random.Generator, draws: int) -> Floats:
         """Draw the squared mean difference between every two values, shape (draws, pairs)."""
-        values = range(self.outputs.shape[1])
-        differences = np.stack([self.outputs[:, b] - self.outputs[:, a] for a, b in combinations(values, 2)], axis=1)
+        differences = pair_differences(self.outputs)
         difference_columns = differences.reshape(len(differences), -1)
         samples = mean_draws(difference_columns, self.clusters, rng, draws, self.max_draw_weights)
         return np.asarray((samples.reshape(draws, *differences.shape[1:]) ** 2).sum(axis=2))
@@ -255,13 +251,12 @@ def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArr
     _, person_ids = np.unique(cases.clusters["person"][is_shared], return_inverse=True)
     shape = cases.outputs[is_shared].shape
     outputs = cases.outputs[is_shared].reshape(len(cell_ids), -1)
-    table = np.zeros((cell_ids.max() + 1, person_ids.max() + 1))
-    np.add.at(table, (cell_ids, person_ids), 1)
+    table = cross_tabulate(cell_ids, person_ids)
     sizes, person_sizes = table.sum(axis=1), table.sum(axis=0)
     shares = table / sizes[:, None]
     gram = np.diag(person_sizes) - table.T @ shares  # normal equations of the persons, without the cells
     inverse = np.linalg.pinv(gram, hermitian=True)
-    by_cell, by_person = _sum_by_cluster(outputs, cell_ids), _sum_by_cluster(outputs, person_ids)
+    by_cell, by_person = cluster_sums(outputs, cell_ids), cluster_sums(outputs, person_ids)
     person_effects = inverse @ (by_person - shares.T @ by_cell)
     person_effects -= person_sizes @ person_effects / len(cell_ids)  # their mean over the answers is 0
     effects = by_cell / sizes[:, None] - shares @ person_effects
@@ -272,11 +267,6 @@ def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArr
     centred_gram = table.T @ shares - np.outer(person_sizes, person_sizes) / len(cell_ids)
     cell_error = len(sizes) - 1 + float(np.trace(inverse @ centred_gram))
     return _Fit(effects.reshape(-1, *shape[1:]), sizes, residuals.reshape(shape), freedom, cell_error)
-
-
-def _sum_by_cluster(values: Floats, ids: Integers) -> Floats:
-    """Sum the rows of each cluster, shape (clusters, columns)."""
-    return np.stack([np.bincount(ids, column) for column in values.T], axis=1)
 
 
 def _draw_squares(
@@ -314,13 +304,13 @@ def _largest_repeated_square(repeats: Floats) -> float:
 
     With several pairs, more than one error is subtracted, because one of several noisy squares is large by chance.
     """
-    differences = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)])
+    differences = pair_differences(repeats)  # shape (items, pairs, 3 answers, columns)
     # the square of a sum without the squares of its terms: the products of any two of the differences
     products = differences.sum(axis=2) ** 2 - (differences**2).sum(axis=2)
     repeated_squares = products.sum(axis=2) / (repeats.shape[2] * (repeats.shape[2] - 1))
-    pairs, count = repeated_squares.shape
+    count, pairs = repeated_squares.shape
     factor = special.stdtrit(count - 1, 1 - special.ndtr(-1.0) / pairs)  # one standard error, by Bonferroni
-    return float((repeated_squares.mean(axis=1) - factor * repeated_squares.std(axis=1) / math.sqrt(count)).max())
+    return float((repeated_squares.mean(axis=0) - factor * repeated_squares.std(axis=0) / math.sqrt(count)).max())
 
 
 def _has_same_noise(repeats: Floats, negligible: float) -> bool:

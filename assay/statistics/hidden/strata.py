@@ -12,7 +12,7 @@ from scipy import special
 
 from assay.model import Floats, HiddenEffect
 from assay.statistics.hidden.varying import adjusted_means, varying_effect
-from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
+from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, pair_differences
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_covariance, mean_error
 
 Families = Mapping[str, NDArray[np.str_]]
@@ -45,31 +45,16 @@ def furthest(sizes: Floats, limit: int = MOST_PAIRS) -> NDArray[np.intp]:
     return np.sort(np.argsort(-sizes, kind="stable")[:limit])
 
 
-def paired_differences(profiles: Profiles) -> dict[str, Floats]:
-    """Return the difference between every two values for each profile, in standard deviations of the output."""
-    names, outputs = profiles.values, profiles.outputs
-    index_pairs = combinations(range(len(names)), 2)
-    return {f"{names[a]} to {names[b]}": (outputs[:, b] - outputs[:, a]) / profiles.scale for a, b in index_pairs}
-
-
 def stratum_effects(
     profiles: Profiles, families: Families, scale: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> tuple[HiddenEffect, ...]:
     """Draw the mean difference within each stratum, with a joint fit of the strata of each family.
 
-    Parameters
-    ----------
-    families : mapping of str to ndarray of str, shape (profiles,)
-        For each family of strata (a column, the frames), the stratum of each profile; an empty string for none.
-    scale : float
-        Scale of the prior of the spread between the strata of a family, in standard deviations of the output.
-
-    Returns
-    -------
-    tuple of HiddenEffect
-        For each stratum, the size of the difference; with more than two values, one effect for each pair of values.
+    `families` has, for each family of strata (a column, the frames), the stratum of each profile, shape
+    (profiles,); an empty string for none. `scale` is that of the prior of the spread between the strata of a
+    family, in standard deviations of the output. Each effect is the size of the difference in a stratum; with more
+    than two values, there is one for each pair of values.
     """
-    differences_by_pair = paired_differences(profiles)
     strata = [
         (family, f"{family}: {stratum}", in_stratum)
         for family, stratum_of_profile in families.items()
@@ -78,7 +63,7 @@ def stratum_effects(
     ]
     if not strata:
         return ()
-    differences = np.stack([*differences_by_pair.values()], axis=1)
+    differences = pair_differences(profiles.outputs) / profiles.scale
     # so weighted, the mean over all profiles is the mean in the stratum
     weights = np.stack([in_stratum / in_stratum.mean() for _, _, in_stratum in strata], axis=1)
     estimates = differences.T @ weights / len(weights)  # shape (pairs, strata)
@@ -90,7 +75,7 @@ def stratum_effects(
     # some of many noisy differences exceed any limit by chance: only significant ones (Bonferroni) show a bias
     critical = special.stdtrit(error.freedom, 1 - (1 - NO_FALSE_STRATUM) / 2 / estimates.size) * np.sqrt(error.variance)
     significant = np.abs(estimates) > critical.reshape(estimates.shape)
-    names, effects = list(differences_by_pair), []
+    names, effects = [f"{a} to {b}" for a, b in combinations(profiles.values, 2)], []
     for pair_index in furthest(plausible_effects).tolist():
         pair, estimate, covariance = names[pair_index], estimates[pair_index], covariances[pair_index]
         for family in families:
@@ -108,12 +93,9 @@ def stratum_effects(
 def fitted_together(samples: Floats, scale: float, rng: np.random.Generator) -> Floats:
     """Fit the differences between several groups jointly, because the largest of many noisy differences is too large.
 
-    Parameters
-    ----------
-    samples : ndarray, shape (draws, pairs), as the result
-        Draws of each group less each earlier group (order of `itertools.combinations`); for two groups, not changed.
-    scale : float
-        Scale of the prior of the spread between the groups.
+    `samples`, shape (draws, pairs), are draws of each group less each earlier group, in the order of
+    `itertools.combinations`; so is the result, and for two groups it is the same. `scale` is that of the prior of
+    the spread between the groups.
     """
     group_count = round((1 + math.sqrt(1 + 8 * samples.shape[1])) / 2)  # n groups have n (n - 1) / 2 pairs
     if group_count < LEAST_KINDS:
@@ -121,7 +103,7 @@ def fitted_together(samples: Floats, scale: float, rng: np.random.Generator) -> 
     # the first pairs are those with the first group
     from_first = np.column_stack([np.zeros(len(samples)), samples[:, : group_count - 1]])
     group_effects = varying_effect(from_first.mean(axis=0), np.cov(from_first.T), scale, rng, len(samples)).strata
-    return np.stack([group_effects[:, b] - group_effects[:, a] for a, b in combinations(range(group_count), 2)], axis=1)
+    return pair_differences(group_effects)
 
 
 def share_effects(

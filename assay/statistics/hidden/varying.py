@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import OutOfBounds
 from assay.model import Floats, Integers
+from assay.statistics.intervals.crossed import cluster_sums
 
 DRAWS = 4000
 
@@ -47,6 +48,8 @@ def varying_effect(
 ) -> Varying:
     """Draw an effect that may differ between strata, with the exact posterior of a normal hierarchy.
 
+    Raise `OutOfBounds` if the covariance does not fit the estimates, or the scale is not positive.
+
     Parameters
     ----------
     estimates : array_like, shape (strata,)
@@ -55,11 +58,6 @@ def varying_effect(
         Covariance of the errors of the estimates, or their variances if they are independent.
     scale : float
         Scale of the prior of the spread, which is 0 or half-normal with equal odds; the prior of the mean is flat.
-
-    Raises
-    ------
-    OutOfBounds
-        If the covariance does not fit the estimates, or the scale is not positive.
 
     References
     ----------
@@ -103,17 +101,11 @@ def shared_lean(leans: ArrayLike) -> Floats:
     """Return the preference that several lists share: the geometric mean of its sizes, or 0 if their signs differ.
 
     Each list holds stereotypes of one group. If a service follows stereotypes, the preferred group differs by list.
-    If it prefers one group for any content, it prefers the same group in all lists.
+    If it prefers one group for any content, it prefers the same group in all lists. The result, shape (...), is
+    never negative.
 
-    Parameters
-    ----------
-    leans : array_like, shape (lists, ...)
-        Preference for the first group in each list; negative for the second group.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Never negative.
+    `leans`, shape (lists, ...), are the preferences for the first group in each list; negative for the second
+    group.
     """
     preferences = np.asarray(leans, dtype=float)
     same_sign = (preferences > 0).all(axis=0) | (preferences < 0).all(axis=0)
@@ -123,6 +115,8 @@ def shared_lean(leans: ArrayLike) -> Floats:
 def cluster_means(values: Floats, clusters: Integers, other_clusters: tuple[Integers, ...]) -> tuple[Floats, Floats]:
     """Estimate the mean of each cluster of one kind, without the effects of the other kinds, and the mean's error.
 
+    Return the means and the variances of their errors, each of shape (clusters,).
+
     Parameters
     ----------
     values : ndarray, shape (n,)
@@ -131,11 +125,6 @@ def cluster_means(values: Floats, clusters: Integers, other_clusters: tuple[Inte
         Cluster of each profile, numbered from 0 without gaps.
     other_clusters : tuple of ndarray of int, shape (n,)
         Clusters of the other kinds, which are crossed with this kind.
-
-    Returns
-    -------
-    tuple of ndarray, shape (clusters,)
-        Means, and the variances of their errors.
     """
     residuals = values - values.mean()
     for ids in other_clusters:
@@ -184,7 +173,7 @@ def adjusted_means(
         return coefficients[:strata], covariance
     # the interaction of a stratum and a member of the first kind is shared by all their cases (clustered sandwich)
     _, cells = np.unique(np.char.add(np.char.add(members, " / "), others[0]), return_inverse=True)
-    sums = np.stack([np.bincount(cells, column * residuals) for column in design.T], axis=1)
+    sums = cluster_sums(design * residuals[:, None], cells)
     cell_count, parameters = len(sums), strata + other_columns[0].shape[1]
     clustered = cell_count / max(1, cell_count - parameters) * (inverse @ sums.T @ sums @ inverse)[:strata, :strata]
     variances = np.maximum(np.diagonal(covariance), LEAST_VARIANCE)  # 0 if all cases of a stratum are equal

@@ -16,7 +16,7 @@ import numpy as np
 from assay.errors import TooFewObservations, ZeroVariance
 from assay.model import Floats, Integers
 from assay.statistics.intervals.both_sides import shared_sums
-from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS, cluster_sums, mean_draws
 
 DRAWS = 4000
 
@@ -51,15 +51,22 @@ class Profiles:
         return float(self.outputs.std())
 
 
+def pair_differences(outputs: Floats) -> Floats:
+    """Return the second less the first of every two values; shape (n, pairs, ...) from outputs of (n, values, ...).
+
+    The order of the pairs is that of `itertools.combinations`.
+    """
+    first, second = np.triu_indices(outputs.shape[1], k=1)
+    return np.asarray(outputs[:, second] - outputs[:, first])
+
+
 def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[str, str], Floats]:
     """Draw the mean difference of outputs within profiles between every two values, in units of the outputs' sd.
 
     The draws of each pair ``(a, b)``, in the values' order, are those of mean(b) - mean(a).
     """
-    index_pairs = list(combinations(range(len(profiles.values)), 2))
-    differences = np.stack([profiles.outputs[:, b] - profiles.outputs[:, a] for a, b in index_pairs], axis=1)
-    samples = _draw_in_sds(differences, profiles, rng, draws)
-    return {(profiles.values[a], profiles.values[b]): samples[:, column] for column, (a, b) in enumerate(index_pairs)}
+    samples = _draw_in_sds(pair_differences(profiles.outputs), profiles, rng, draws)
+    return dict(zip(combinations(profiles.values, 2), samples.T, strict=True))
 
 
 def tied_draws(
@@ -67,23 +74,10 @@ def tied_draws(
 ) -> Floats:
     """Draw the gap between groups if content is tied to the attribute, in units of the outputs' sd.
 
-    Parameters
-    ----------
-    sides : sequence of int, shape (profiles,)
-        Side of each profile's content, 0 or 1.
-    tie : float
-        Share of the first side's content that one group gets; the other group gets the rest.
-
-    Returns
-    -------
-    ndarray, shape (draws, pairs)
-        For each pair of values the gap, with its sign. No further calls are needed: a group consists of the profiles
-        with its value, weighted to the declared shares.
-
-    Raises
-    ------
-    TooFewObservations
-        If content is not on two sides.
+    `sides`, shape (profiles,), has the side of each profile's content, 0 or 1. `tie` is the share of the first
+    side's content that one group gets; the other group gets the rest. The result, shape (draws, pairs), has the
+    gap, with its sign, for each pair of values. No further calls are needed: a group consists of the profiles with
+    its value, weighted to the declared shares. Raise `TooFewObservations` if content is not on two sides.
 
     Notes
     -----
@@ -104,8 +98,7 @@ def tied_draws(
     means = np.stack([outputs[:, [a, b]].mean(axis=1) for a, b in pairs], axis=1)
     contrast = (2 * tie - 1) * side_weights[:, None] * means
     # the difference between the sides is declared, not sampled, so only the variation within a side is resampled
-    side_sums = np.stack([np.bincount(side_ids, weights=column) for column in contrast.T], axis=1)
-    within_side = contrast - (side_sums / sizes[:, None])[side_ids]
+    within_side = contrast - (cluster_sums(contrast, side_ids) / sizes[:, None])[side_ids]
     return _draw_in_sds(within_side, profiles, rng, draws, offset=contrast.mean(axis=0))
 
 
@@ -141,20 +134,9 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
 
     Groups with fewer than `LEAST_CLUSTERS` records or clusters are left out, because their spread is unknown.
 
-    Parameters
-    ----------
-    groups : ndarray of int, shape (profiles,)
-        Index of the value that each record had; at least two different values.
-
-    Returns
-    -------
-    ndarray, shape (draws, pairs)
-        For each pair of groups the gap, with its sign.
-
-    Raises
-    ------
-    TooFewObservations
-        If fewer than two groups are large enough.
+    `groups`, shape (profiles,), has the index of the value that each record had; at least two different values. The
+    result has a gap, with its sign, for each pair of groups; shape (draws, pairs). Raise `TooFewObservations` if
+    fewer than two groups are large enough.
     """
     own_outputs = profiles.outputs[np.arange(len(groups)), groups]
     units = _units_of(profiles.draws(_squared_deviations(profiles)[:, None], rng, draws)[:, 0], profiles)

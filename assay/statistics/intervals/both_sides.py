@@ -25,6 +25,8 @@ Clusters = Mapping[str, Integers]
 def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
     """Fit an additive effect of each cluster that occurs on both sides, besides the effect of the side.
 
+    Return the sum of the effects of each row's clusters, shape (n,); its weighted mean is 0.
+
     Parameters
     ----------
     values : ndarray, shape (n,)
@@ -35,11 +37,6 @@ def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Cluste
         Weight of each row.
     clusters : mapping of str to ndarray of int, shape (n,)
         For each kind, the cluster of each row.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Sum of the effects of each row's clusters; the weighted mean is 0.
 
     Notes
     -----
@@ -82,7 +79,6 @@ def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Cl
 
 
 def _occurs_on_both_sides(ids: Integers, side: Integers) -> NDArray[np.bool_]:
-    """Return for each cluster whether it occurs on both sides."""
     has_side = np.zeros((int(ids.max()) + 1, SIDES), dtype=bool)
     has_side[ids, side] = True
     return np.asarray(has_side.all(axis=1))

@@ -23,7 +23,6 @@ UNFINISHED = frozenset({"queued", "running"})
 
 
 def _poll_until_ended(path: str, timeout_s: float | None, patience: Patience, clock: Clock) -> Flow[dict[str, Any]]:
-    """Poll until a job or suite has ended; return the job or suite."""
     deadline = math.inf if timeout_s is None else clock() + timeout_s
     while True:
         start = clock()
@@ -71,12 +70,7 @@ def new_rating(
 ) -> Flow[Rating]:
     """Request a rating, wait for its job, and read the rating.
 
-    Raises
-    ------
-    JobFailed
-        If the job failed or was cancelled.
-    StillRunning
-        If the job has not ended after `timeout_s`.
+    Raise `JobFailed` if the job failed or was cancelled; `StillRunning` if the job has not ended after `timeout_s`.
     """
     job = yield from new_job(target, experiment, options, patience)
     if job["status"] in UNFINISHED:
