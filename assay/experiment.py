@@ -320,11 +320,22 @@ def run(method: Method, answer: Callable[[Probe], Reply], seed: int = 0) -> Find
 def replay(method: Method, seed: int, record: Iterable[Observation], *, more: bool = False) -> Session:
     """Run an experiment again on recorded replies, without asking anything.
 
-    The `finding` of the finished session, and the head of its `evidence`, equal those of the recorded run. Raise
-    `RecordIncomplete` if the experiment asks a question without a recorded reply, and `more` is false.
+    Parameters
+    ----------
+    record : iterable of Observation
+        Every observation of the run, in any order.
+    more : bool
+        Whether the experiment may ask questions without a recorded reply; they fail as if the budget were used up.
 
-    `record` has every observation of the run, in any order. With `more`, the experiment may ask questions without a
-    recorded reply; they fail as if the budget were used up.
+    Returns
+    -------
+    Session
+        A finished session; its `finding` and the head of its `evidence` equal those of the recorded run.
+
+    Raises
+    ------
+    RecordIncomplete
+        If the experiment asks a question without a recorded reply, and `more` is false.
     """
     ledger = {observation.probe.unit: observation for observation in record}
     session = Session(

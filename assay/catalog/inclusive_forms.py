@@ -109,8 +109,12 @@ class InclusiveForms:
     def include_both(self, text: str, marks: Sequence[tuple[int, int, str]]) -> bool:
         """Return whether a sentence names both genders, or none on purpose.
 
-        `text` is a result of `marks_as_slashes`, in lower case. `marks` has the begin, the end and the value of
-        the words that mark a value, in their order.
+        Parameters
+        ----------
+        text : str
+            Result of `marks_as_slashes`, in lower case.
+        marks : sequence of (int, int, str)
+            Begin, end and value of the words that mark a value, in their order.
         """
         if (
             _NEUTRAL_SPELLING.search(text)

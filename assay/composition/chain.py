@@ -114,7 +114,12 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
     list. So the different *answers* (at most seven) of the bracketings of each interval of the chain
     are computed, from the shortest interval to the longest. The result is exact, in O(n^3).
 
-    Raise `SpecificationError` if the chain is empty, and `UnknownName` if there is no such table.
+    Raises
+    ------
+    SpecificationError
+        If the chain is empty.
+    UnknownName
+        If there is no such table.
     """
     entries_of(table)  # raises `UnknownName`
     if not letters:

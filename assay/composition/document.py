@@ -64,9 +64,18 @@ def composition_document(
 ) -> JsonObject:
     """Infer the rating of a chain and return it as a document.
 
-    `table` decides the headline; the document holds the results of both tables. `observations` are the recorded
-    observations of each rating, if available: services that were asked the same sentences are then chained sentence
-    by sentence. Raise `OutOfBounds` or `Incompatible` (see `check_chain`).
+    Parameters
+    ----------
+    table : str
+        Table that decides the headline; the document holds the results of both tables.
+    observations : sequence of sequence of Observation
+        Recorded observations of each rating, if available. Services that were asked the same sentences are
+        then chained sentence by sentence.
+
+    Raises
+    ------
+    OutOfBounds, Incompatible
+        See `check_chain`.
     """
     kind = check_chain(ratings)
     parts = [part_of(rating) for rating in ratings]

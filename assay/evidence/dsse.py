@@ -63,7 +63,10 @@ def pre_authentication(payload_type: str, payload: bytes) -> bytes:
 def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> JsonObject:
     """Return an envelope with a payload and its signatures.
 
-    `signers` has the signing function of each key, by the key's id; if it is empty, the envelope has no signature.
+    Parameters
+    ----------
+    signers : mapping of str to callable
+        Signing function of each key, by the key's id; if empty, the envelope has no signature.
     """
     message = pre_authentication(payload_type, payload)
     return {

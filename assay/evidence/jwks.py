@@ -33,9 +33,20 @@ def jwk(public_key: bytes, **members: str) -> dict[str, str]:
 def read_jwks(document: object) -> dict[str, bytes]:
     """Read a key set, or a single key.
 
-    `document` is decoded JSON: ``{"keys": [...]}`` or one JSON Web Key. Keys of other kinds are ignored. Return the
-    32 bytes of each Ed25519 key by its computed thumbprint; the stated ``kid`` is ignored. Raise `UnreadableKeys`
-    if the document is not a key set, or has no Ed25519 key.
+    Parameters
+    ----------
+    document : Any
+        Decoded JSON: ``{"keys": [...]}`` or one JSON Web Key. Keys of other kinds are ignored.
+
+    Returns
+    -------
+    dict of str to bytes
+        The 32 bytes of each Ed25519 key by its computed thumbprint; the stated ``kid`` is ignored.
+
+    Raises
+    ------
+    UnreadableKeys
+        If the document is not a key set, or has no Ed25519 key.
     """
     raw_keys = document.get("keys", [document]) if isinstance(document, Mapping) else None
     if not isinstance(raw_keys, list):

@@ -139,8 +139,11 @@ def check_replay(rating: Json, replayed: RatingDocument) -> Iterator[Check]:
 def check_proof(proof: Json) -> Check:
     """Check that a disclosed observation belongs to the evidence with a given digest.
 
-    `proof` has ``observation``, ``leaf_index``, ``tree_size``, ``proof`` (hashes in hexadecimal) and
-    ``evidence_digest``, as Assay's API returns them.
+    Parameters
+    ----------
+    proof : mapping
+        ``observation``, ``leaf_index``, ``tree_size``, ``proof`` (hashes in hexadecimal) and
+        ``evidence_digest``, as Assay's API returns them.
     """
     try:
         leaf = leaf_hash(canonical_json(proof["observation"]))

@@ -86,7 +86,10 @@ def rests_on_declared(letter: Letter, parts: Sequence[tuple[Letter | str | None,
     Of several parts about which nothing is known, at least one is biased almost surely. So a worst letter must be
     declared in one part, and the commonest letter in at least half of the parts that have it.
 
-    `parts` has the letter of each part, and whether it is declared.
+    Parameters
+    ----------
+    parts : sequence of (Letter or None, bool)
+        Letter of each part, and whether it is declared.
     """
     flags = [is_declared for part_letter, is_declared in parts if part_letter == letter]
     return any(flags) if aggregation == "worst" else 0 < len(flags) <= 2 * sum(flags)
@@ -112,8 +115,13 @@ def letter_probabilities(
     minus P(BS). A hidden effect of kind ``content`` counts for DSBS, as step 2 does (docs/decisions/0081). An effect
     with `bound` is an upper bound: it can lower P(UCS) and P(DSBS), but raises neither P(BS) nor P(DSBS).
 
-    If `evidence.content` is given, step 1 is also biased in every draw in which `evidence.content` exceeds
-    `content_delta`. `step_2` is the limit of the effect of step 2 if it differs from `delta`.
+    Parameters
+    ----------
+    evidence : Evidence
+        Draws of the effects. If `evidence.content` is given, step 1 is also biased in every draw in which
+        `evidence.content` exceeds `content_delta`.
+    step_2 : float, optional
+        Limit of the effect of step 2 if it differs from `delta`.
     """
     is_biased, exceeds_step_2 = evidence.step_1 > delta, evidence.step_2 > (delta if step_2 is None else step_2)
     if evidence.content is not None and content_delta is not None:

@@ -326,8 +326,12 @@ class Worst:
 def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | None:
     """Return the worst letter (UCS > DSBS > BS) of several ratings of one service; ``None`` if none has a letter.
 
-    Ratings without a letter count as missing. `missing` is the number of further ratings without a letter:
-    unfinished, failed or unmeasurable. None can improve on BS.
+    Parameters
+    ----------
+    ratings : sequence of RatingDocument
+        Ratings of the service; those without a letter count as missing.
+    missing : int
+        Number of further ratings without a letter: unfinished, failed or unmeasurable. None can improve on BS.
 
     References
     ----------

@@ -55,9 +55,12 @@ def loss_difference(
 
     Failed calls count only if their shares alone differ between groups by more than `limit` with probability
     `confidence`: a network that fails at random prefers no group. Answers that could not be read count only
-    `with_unread`: the parser of the answers may treat a group differently, and not the service. The draws, shape
-    (draws,), are all 0 if no counted reply was lost, unless `even_if_none_lost` (then they are posterior draws with
-    a count of 0).
+    `with_unread`: the parser of the answers may treat a group differently, and not the service.
+
+    Returns
+    -------
+    ndarray, shape (draws,)
+        All 0 if no counted reply was lost, unless `even_if_none_lost` (then posterior draws with a count of 0).
     """
     lost = {name: group.refused + group.unread * with_unread for name, group in groups.items()}
     refusals = {name: (lost[name], group.questions - group.failed) for name, group in groups.items()}

@@ -126,7 +126,10 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
     near one half; two answers about one topic correlate by `ALIKE`; the posterior is normal around the observed
     share. A look before the last may use a quarter of the permitted error, as in the methods.
 
-    `delta` is the tolerance, in shares, and `confidence` the probability from which a letter is declared.
+    Parameters
+    ----------
+    delta, confidence : float
+        Tolerance, in shares; probability from which a letter is declared.
     """
     answers = np.array(looks.answers, dtype=float)
     n_new = np.diff(answers, prepend=0.0)

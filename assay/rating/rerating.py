@@ -75,7 +75,11 @@ def rerate(
 
     Under the version of the original rating, the result has the same letter, numbers and digest, bit for bit. If
     another version needs unrecorded answers, it judges the recorded ones, with the reason ``budget-exhausted``.
-    `rerated_from` of the result names the original rating and its version.
+
+    Returns
+    -------
+    RatingDocument
+        A rating under that version. `rerated_from` names the original rating and its version.
 
     Raises
     ------

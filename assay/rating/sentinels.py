@@ -73,9 +73,17 @@ def smoothed_ranks(history: Floats, today: Floats, uniforms: Floats) -> Floats:
 
     They are uniform on (0, 1) and independent of all earlier ones if the outcomes of a case are exchangeable.
 
-    `history`, shape (..., n), has the earlier outcomes of each case, NaN for a lost one; `today` and `uniforms`,
-    shape (...), have today's outcomes `y`, NaN for a lost one, and random numbers `u` in (0, 1), which break ties.
-    The result, shape (...), is NaN where today's outcome is lost or there is no earlier one.
+    Parameters
+    ----------
+    history : array, shape (..., n)
+        Earlier outcomes of each case; NaN for a lost one.
+    today, uniforms : array, shape (...)
+        Today's outcomes `y`, NaN for a lost one, and random numbers `u` in (0, 1), which break ties.
+
+    Returns
+    -------
+    array, shape (...)
+        NaN where today's outcome is lost or there is no earlier one.
     """
     earlier_count = np.sum(~np.isnan(history), axis=-1)
     lower_count = np.sum(history < today[..., None], axis=-1)

@@ -19,9 +19,6 @@ def side_by_side_document(
 ) -> Json:
     """Return a table of the letters of two or more services.
 
-    Raise `SpecificationError` if there are fewer than two ratings, their methods or attributes differ, a rating has
-    no parts, or no rating has a part that is named in `without`.
-
     Parameters
     ----------
     ratings : sequence of RatingDocument
@@ -37,6 +34,12 @@ def side_by_side_document(
         ``method`` and ``attribute``; ``aggregation``; ``services`` (a column each: id and name); ``rows`` with the
         ``part`` and a cell for each service; ``overall`` and, if parts are left out, ``without`` with ``parts``
         and ``overall``. A cell has ``letter`` and ``declared``; it is ``None`` if a service has no such part.
+
+    Raises
+    ------
+    SpecificationError
+        If there are fewer than two ratings, their methods or attributes differ, a rating has no parts, or no
+        rating has a part that is named in `without`.
     """
     if len(ratings) < 2:
         raise SpecificationError("at least two ratings are needed to show services side by side")

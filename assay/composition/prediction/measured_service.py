@@ -30,8 +30,12 @@ Contents = Mapping[str, Mapping[str, Mapping[str, int]]]
 class TransitionEvidence:
     """A measured transition matrix, with the tolerances of its rating.
 
-    Raise `SpecificationError` if the outputs are not the rows and one residual, and `OutOfBounds` if the counts are
-    not non-negative whole numbers in that shape.
+    Raises
+    ------
+    SpecificationError
+        If the outputs are not the rows and one residual.
+    OutOfBounds
+        If the counts are not non-negative whole numbers in that shape.
     """
 
     rows: tuple[str, ...]

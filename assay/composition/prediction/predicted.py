@@ -167,9 +167,16 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     If all ratings have the same components, components of the same name form a chain: Spanish with
     Spanish. Otherwise every component of a service is combined with every component of the next.
 
-    Return the chains for `predict_chain`, first service to last; none if a rating has no component with a matrix.
-    The caller aggregates their letters to that of the composite (`assay.rating.decision`). Raise
-    `SpecificationError` if there are more than `MOST_COMBINATIONS` chains.
+    Returns
+    -------
+    tuple of tuple of TransitionEvidence
+        Chains for `predict_chain`; the caller aggregates their letters to that of the composite
+        (`assay.rating.decision`). Empty if a rating has no component with a matrix.
+
+    Raises
+    ------
+    SpecificationError
+        If there are more than `MOST_COMBINATIONS` chains.
     """
     by_name = [{component.name: component for component in components} for components in ratings]
     if by_name and all(set(services) == set(by_name[0]) for services in by_name):

@@ -62,12 +62,12 @@ class SharesPosterior:
 
     def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the mean share over kinds, shape (draws,)."""
-        m, _ = self._grid.draw(rng, draws)
+        m, _ = _draw_mean_and_rho(self._grid, rng, draws)
         return m
 
     def draw_variance(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the variance of the shares between kinds, ``m (1 - m) rho``, shape (draws,)."""
-        m, rho = self._grid.draw(rng, draws)
+        m, rho = _draw_mean_and_rho(self._grid, rng, draws)
         return np.asarray(m * (1 - m) * rho)
 
     def shares(self, rng: np.random.Generator, draws: int = DRAWS, level: float = 0.95) -> tuple[Interval, ...]:
@@ -81,7 +81,7 @@ class SharesPosterior:
         )
 
     def _draw_shares(self, successes: Floats, trials: Floats, rng: np.random.Generator, draws: int) -> Floats:
-        m, rho = self._grid.draw(rng, draws)
+        m, rho = _draw_mean_and_rho(self._grid, rng, draws)
         concentration, m = (1 / rho - 1)[:, None], m[:, None]
         return np.asarray(rng.beta(successes + m * concentration, trials - successes + (1 - m) * concentration))
 
@@ -107,13 +107,34 @@ def _summary(grid: Grid, axis: int) -> Interval:
     return Interval(float(grid.middles(axis) @ grid.margin(axis)), float(low), float(high))
 
 
+def _draw_mean_and_rho(grid: Grid, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
+    """Draw m and rho jointly: a cell by its mass, and a uniform point in the cell."""
+    cdf = np.cumsum(grid.mass)
+    cells = np.searchsorted(cdf, rng.random(draws) * cdf[-1], side="right")
+    cells_by_axis = np.unravel_index(np.minimum(cells, cdf.size - 1), grid.mass.shape)  # rounding may reach cdf[-1]
+    m, rho = (
+        edges[cell] + rng.random(draws) * (edges[cell + 1] - edges[cell])
+        for edges, cell in zip(grid.edges, cells_by_axis, strict=True)
+    )
+    return m, rho
+
+
 def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -> SharesPosterior:
     """Fit the hierarchy to counts of each kind.
 
-    `successes` and `failures`, shape (kinds,), are the counts of each kind. `ties`, of the same shape or one number,
-    are the trials of each kind that were neither; each counts as 1/2. Raise `TooFewObservations` if there are fewer
-    than two kinds, or every trial is a tie; `OutOfBounds` if a count is negative or not a whole number, or a kind has
-    no trial.
+    Parameters
+    ----------
+    successes, failures : array_like of int, shape (kinds,)
+        Number of successes and of failures of each kind.
+    ties : array_like of int, shape (kinds,), optional
+        Number of trials of each kind that were neither. Each counts as 1/2.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer than two kinds, or every trial is a tie.
+    OutOfBounds
+        If a count is negative or not a whole number, or a kind has no trial.
 
     Notes
     -----

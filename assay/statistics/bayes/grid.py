@@ -47,14 +47,6 @@ class Grid:
         cumulative = np.concatenate([[0.0], np.cumsum(self.margin(axis))])
         return np.asarray(np.interp(np.asarray(levels, dtype=float), cumulative, self.edges[axis]))
 
-    def draw(self, rng: np.random.Generator, draws: int) -> list[Floats]:
-        """Draw points, one array for each axis: a cell by its mass, and a uniform point in the cell."""
-        cells = np.unravel_index(rng.choice(self.mass.size, draws, p=self.mass.ravel()), self.mass.shape)
-        return [
-            edges[indices] + (edges[indices + 1] - edges[indices]) * rng.random(draws)
-            for edges, indices in zip(self.edges, cells, strict=True)
-        ]
-
     def narrow(self, negligible: float) -> tuple[Range, ...]:
         """Return the ranges of the axes without ends of less than `negligible` mass; one spare cell stays at each."""
         ranges = []

@@ -65,10 +65,20 @@ class Population:
 def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Population:
     """Draw the mean and the standard deviation of the population of the points.
 
-    Priors are flat: in the mean, and in the standard deviation from 0 to the total width of all margins. Raise
-    `TooFewObservations` if there are fewer than three points.
+    Parameters
+    ----------
+    points : sequence of Margin
+        Three or more; fewer do not bound the standard deviation.
 
-    There are three `points` or more; fewer do not bound the standard deviation.
+    Returns
+    -------
+    Population
+        Priors are flat: in the mean, and in the standard deviation from 0 to the total width of all margins.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer than three points.
 
     References
     ----------
@@ -85,7 +95,11 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
         if (np.diff(ranges) > NARROWER * earlier_widths).all():
             break
     grid = _posterior_grid(points, frame, ranges)
-    mean_in_errors, sd_position = grid.draw(rng, draws)
+    cell_indices = rng.choice(grid.mass.size, draws, p=grid.mass.ravel())
+    mean_in_errors, sd_position = (
+        edges[indices] + (edges[1] - edges[0]) * rng.random(draws)
+        for edges, indices in zip(grid.edges, np.unravel_index(cell_indices, grid.mass.shape), strict=True)
+    )
     sd = frame.sd(sd_position)
     return Population(frame.mean(mean_in_errors, sd), sd)
 

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.model import Floats, Integers
-from assay.statistics.special import special
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,12 @@ class Cells:
         ``Q`` the weighted sum of squares around ``m``, the log density is, up to a constant,
         ``-(sum log v + log W + Q) / 2 - (log(s0**2 + 1 / W) + (m - mu0)**2 / (s0**2 + 1 / W)) / 2``.
 
-        It is computed for every combination of `sigma`, shape (s,), and `tau`, shape (t,). `mean` and `sd` of
-        the prior are ``mu0`` and ``s0``.
+        Parameters
+        ----------
+        sigma, tau : ndarray, shapes (s,) and (t,)
+            Values for every combination of which the density is computed.
+        prior : Priors
+            Its `mean` and `sd` are ``mu0`` and ``s0``.
         """
         counts, centre, between = (moment[:, None, None] for moment in self._moments_by_size())  # axes: size, s, t
         v = sigma[None, :, None] ** 2 / self.sizes[:, None, None] + tau**2
@@ -183,7 +186,10 @@ class SpreadGrid:
     def around(cls, connections: Sequence[Cells], prior: Priors) -> SpreadGrid:
         """Find the region of the posterior mass and tabulate the density in it.
 
-        `connections` share one sigma; there is some variance in every one.
+        Parameters
+        ----------
+        connections : sequence of Cells
+            Connections that share one sigma; there is some variance in every one.
         """
         widest_tau = LogAxis(math.log(SMALLEST_SPREAD), math.log(LARGEST_SPREAD), NARROWING_POINTS)
         axes = [_widest_sigma(connections), *(widest_tau for _ in connections)]  # of sigma, then of each tau
@@ -208,9 +214,9 @@ class SpreadGrid:
         for axis, cells in zip(tau_axes, connections, strict=True):
             tau = axis.values
             log_density = cells.log_evidence(sigma, tau, prior) + (np.log(tau) - prior.spread_rate * tau)
-            log_sums = special.logsumexp(log_density, axis=1)
-            sigma_density = sigma_density + log_sums + math.log(axis.step)
-            log_tau.append(log_density - log_sums[:, None])  # each row sums to 1
+            log_integral = _log_sum(log_density) + math.log(axis.step)
+            sigma_density = sigma_density + log_integral
+            log_tau.append(log_density - (log_integral - math.log(axis.step))[:, None])  # each row sums to 1
         return cls(sigma_axis, tuple(tau_axes), log_sigma=sigma_density, log_tau=tuple(log_tau))
 
     def narrow(self) -> list[LogAxis]:
@@ -238,6 +244,12 @@ def _widest_sigma(connections: Sequence[Cells]) -> LogAxis:
     # at sd * sqrt(df) / 40, and at sd / 20 if df > 4, the likelihood has a factor of at most exp(-800): negligible
     least = math.sqrt(within / df) * min(math.sqrt(df) / 40, 0.05)
     return LogAxis(math.log(least), math.log(LARGEST_SPREAD), NARROWING_POINTS)
+
+
+def _log_sum(table: Floats) -> Floats:
+    """Log-sum-exp of a table over its columns; shape (rows,)."""
+    largest = table.max(axis=1)
+    return np.asarray(largest + np.log(np.exp(table - largest[:, None]).sum(axis=1)), dtype=float)
 
 
 def _draw_points(log_weights: Floats, rows: Integers, rng: np.random.Generator) -> Integers:

@@ -75,10 +75,19 @@ def preferred(lead: float) -> float:
 def score_choices(by_pair: ArrayLike, terms: Sequence[str], biases: Sequence[str]) -> StereotypeScore:
     """Score pairs by their decisions, which come from log-probabilities or from the model's own choices.
 
-    `by_pair`, shape (pairs,), has 1, 0 or 1/2, as from `preferred`; a choice that changes with the order of the
-    options is a tie. `terms` and `biases` are the attribute term and the bias of each pair. Raise
-    `TooFewObservations` if there is no pair; `OutOfBounds` if there is not one term and one bias for each pair, or
-    a decision is not 1, 0 or 1/2.
+    Parameters
+    ----------
+    by_pair : array_like, shape (pairs,)
+        1, 0 or 1/2, as from `preferred`. A choice that changes with the order of the options is a tie.
+    terms, biases : sequence of str, length pairs
+        Attribute term and bias of each pair.
+
+    Raises
+    ------
+    TooFewObservations
+        If there is no pair.
+    OutOfBounds
+        If there is not one term and one bias for each pair, or a decision is not 1, 0 or 1/2.
 
     References
     ----------
@@ -122,9 +131,16 @@ def _scores_by_term(decisions: Floats, groups: Sequence[tuple[str, str]]) -> tup
 def fit_terms(terms: Iterable[TermScore]) -> SharesPosterior:
     """Fit the hierarchy to the score of every term and to the mean over terms.
 
-    `overall` of the result is the score; its uncertainty includes the choice of attribute terms. Raise
-    `TooFewObservations` if there are fewer than two terms, or every pair is a tie: an engine that returns no
-    log-probability of its input scores every sentence the same and would look unbiased.
+    Returns
+    -------
+    SharesPosterior
+        `overall` is the score; its uncertainty includes the choice of attribute terms.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer than two terms, or every pair is a tie: an engine that returns no log-probability of its
+        input scores every sentence the same and would look unbiased.
     """
     term_scores = tuple(terms)
     if len(term_scores) < 2:

@@ -39,9 +39,20 @@ def draw_transitions(counts: ArrayLike, rng: np.random.Generator, draws: int = 2
     The prior weight of each output is ``1 / outputs``, so that the prior of a row weighs as much as one observation
     for any number of outputs.
 
-    `counts`, shape (rows, outputs), say how often each row was answered by each output. A row of zeros is drawn
-    from the prior. The result has the shape (draws, rows, outputs); each row of each matrix sums to one. Raise
-    `OutOfBounds` if a count is negative.
+    Parameters
+    ----------
+    counts : array_like of int, shape (rows, outputs)
+        How often each row was answered by each output. A row of zeros is drawn from the prior.
+
+    Returns
+    -------
+    ndarray, shape (draws, rows, outputs)
+        Each row of each matrix sums to one.
+
+    Raises
+    ------
+    OutOfBounds
+        If a count is negative.
     """
     observed = np.asarray(counts, dtype=float)
     is_table = observed.ndim == 2 and observed.size > 0 and np.isfinite(observed).all()
@@ -53,8 +64,15 @@ def draw_transitions(counts: ArrayLike, rng: np.random.Generator, draws: int = 2
 def outputs_under(transitions: Floats, shares: ArrayLike) -> Floats:
     """Compute the distribution of the outputs if the rows occur in given shares.
 
-    Return ``o_s = sum_a s_a T[a]``, shape (draws, blocks, outputs). Raise `BadDistribution` if there is no block,
-    or the blocks do not have one share for each row.
+    Returns
+    -------
+    ndarray, shape (draws, blocks, outputs)
+        ``o_s = sum_a s_a T[a]``.
+
+    Raises
+    ------
+    BadDistribution
+        If there is no block, or the blocks do not have one share for each row.
     """
     blocks = np.atleast_2d(np.asarray(shares, dtype=float))
     rows = transitions.shape[1]
@@ -77,9 +95,12 @@ def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *,
     half the L1 distance between ``p`` and ``g u``: the total variation among the outputs that name a value, times
     their share. A service whose outputs are all neutral has no effect.
 
-    `transitions`, shape (draws, rows, outputs), are those of `draw_transitions`, with the residual as the last
-    output. `unbiased` and `biased`, shape (blocks, rows), are the declared distributions of the blocks of each
-    step.
+    Parameters
+    ----------
+    transitions : ndarray, shape (draws, rows, outputs)
+        From `draw_transitions`; the last output is the residual.
+    unbiased, biased : array_like, shape (blocks, rows)
+        Declared distributions of the blocks of each step.
     """
     value_transitions = transitions[:, :, :-1] if neutral else transitions
     fair = pad_to(unbiased, value_transitions.shape[2])
@@ -117,9 +138,6 @@ def draw_excess_concordance(
     erasing, flipping at random). It is ``p**2 / 2`` for a service that answers a share p of its
     sentences by the stereotype of their content, if half the contents are stereotyped for each value.
 
-    The draws, shape (draws,), are in [-1, 1]; the result is ``None`` if no content was asked twice. Raise
-    `OutOfBounds` if `equal` is larger than `pairs`, or a weight is negative or of unknown rows.
-
     Parameters
     ----------
     equal, pairs : int
@@ -130,6 +148,16 @@ def draw_excess_concordance(
         Source of the draws of P(equal), which is ``Beta(1/2 + equal, 1/2 + pairs - equal)``.
     weights : mapping of (row, row) to float, optional
         Number of pairs for each combination of two rows. By default all combinations have the same weight.
+
+    Returns
+    -------
+    ndarray, shape (draws,), or None
+        Draws of kappa, in [-1, 1]; ``None`` if no content was asked twice.
+
+    Raises
+    ------
+    OutOfBounds
+        If `equal` is larger than `pairs`, or a weight is negative or of unknown rows.
     """
     if not 0 <= equal <= pairs:
         raise OutOfBounds(f"the number of equal pairs must be between 0 and {pairs}, not {equal}")

@@ -57,10 +57,6 @@ def mean_average_cosine(
 ) -> EmbeddingMeasure:
     """Average cosine distances within sets, then sets over protected words (MAC).
 
-    The value is a distance, in [0, 2]; Dobrzeniecka & Urbaniak (P2) and their sources take 1 as no bias. Raise
-    `TooFewObservations` or `EvidenceError` if there is no distance, or a distance is not finite; `OutOfBounds` if
-    there is not one word, and one set, for each distance.
-
     Parameters
     ----------
     distance : array_like, shape (n,)
@@ -68,6 +64,18 @@ def mean_average_cosine(
     sets : sequence of str, shape (n,), optional
         Attribute set of each distance. If left out, all attributes of a word form one set; this changes the
         result if sets differ in size, because each set has the same weight.
+
+    Returns
+    -------
+    EmbeddingMeasure
+        A distance, in [0, 2]; Dobrzeniecka & Urbaniak (P2) and their sources take 1 as no bias.
+
+    Raises
+    ------
+    TooFewObservations, EvidenceError
+        If there is no distance, or a distance is not finite.
+    OutOfBounds
+        If there is not one word, and one set, for each distance.
 
     References
     ----------
@@ -92,8 +100,15 @@ def mean_average_cosine(
 def relative_norm_distance(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:
     """Compare the distances of words to the mean vectors of two groups (RND).
 
-    `first` and `second`, shape (words, dims), are the vectors of the two groups. The value is the Euclidean
-    distance to the first mean less the distance to the second (positive: nearer to the second).
+    Parameters
+    ----------
+    first, second : array_like, shape (words, dims)
+        Vectors of the two groups.
+
+    Returns
+    -------
+    EmbeddingMeasure
+        Euclidean distance to the first mean less the distance to the second (positive: nearer to the second).
 
     Raises
     ------
@@ -116,8 +131,12 @@ def relative_norm_distance(first: ArrayLike, second: ArrayLike, words: ArrayLike
 def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:
     """Correlate the ranks of attribute words by cosine with the mean vectors of two groups (ECT).
 
-    The arguments are those of `relative_norm_distance`. The value is Spearman's rank correlation, in [-1, 1]; 1 is
-    no bias.
+    The arguments are those of `relative_norm_distance`.
+
+    Returns
+    -------
+    EmbeddingMeasure
+        Spearman's rank correlation, in [-1, 1]; 1 is no bias.
 
     Raises
     ------
@@ -156,10 +175,18 @@ ROUNDING_DIFFERENCE = 1e-12
 def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> EmbeddingMeasure:
     """Measure how far neutral words lie along the principal direction of definitional pairs (DirectBias_1).
 
-    `words`, shape (words, dims), are the vectors of words that should be neutral; `first` and `second`, shape
-    (pairs, dims), are the vectors of the pairs that define the attribute (she, he), row by row. The value is the
-    mean of ``abs(cos(word, direction))``, in [0, 1]. All vectors are scaled to unit length first. `by_word` has the
-    signed cosines, positive towards the first of the pairs; swapping the words of a pair changes signs only.
+    Parameters
+    ----------
+    words : array_like, shape (words, dims)
+        Vectors of words that should be neutral.
+    first, second : array_like, shape (pairs, dims)
+        Vectors of the pairs that define the attribute (she, he), row by row.
+
+    Returns
+    -------
+    EmbeddingMeasure
+        Mean of ``abs(cos(word, direction))``, in [0, 1]. All vectors are scaled to unit length first. `by_word` has the
+        signed cosines, positive towards the first of the pairs; swapping the words of a pair changes signs only.
 
     Raises
     ------
@@ -196,9 +223,22 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> Embedd
 def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:
     """Project words on the unit difference of each pair, and average over pairs (RIPA).
 
-    `first` and `second`, shape (pairs, dims), are the vectors of the pairs, row by row. The value is in units of
-    the vectors, and positive towards the first word of the pairs. Raise `OutOfBounds` or `TooFewObservations` as
-    for `direct_bias`; `EvidenceError` if both words of a pair have the same vector, or a number is not finite.
+    Parameters
+    ----------
+    first, second : array_like, shape (pairs, dims)
+        Vectors of the pairs, row by row.
+
+    Returns
+    -------
+    EmbeddingMeasure
+        In units of the vectors; positive towards the first word of the pairs.
+
+    Raises
+    ------
+    OutOfBounds, TooFewObservations
+        As for `direct_bias`.
+    EvidenceError
+        If both words of a pair have the same vector, or a number is not finite.
 
     References
     ----------
@@ -234,11 +274,9 @@ ROUNDING = 1e-12
 def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: ArrayLike) -> EmbeddingMeasure:
     """Fit a logistic regression to sentiment words, and compare its probabilities that the targets are negative.
 
-    The fit minimises ``(|w|**2 + b**2) / 2 + sum log(1 + exp(-y (w x + b)))``, with y = 1 for negative words and -1
-    for positive ones. The constant b is penalised like a weight, as in LIBLINEAR, the default of scikit-learn when
-    RNSB was published, and still of wefe; without that, the divergence on the WEAT lists is 10 to 70 % larger. The
-    value is the Kullback-Leibler divergence, in nats, of the targets' normalised probabilities from the uniform
-    distribution; 0 if all targets have the same probability (even a high one).
+    The fit minimises ``(|w|**2 + b**2) / 2 + sum log(1 + exp(-y (w x + b)))``, with y = 1 for negative words and -1 for
+    positive ones. The constant b is penalised like a weight, as in LIBLINEAR, the default of scikit-learn when RNSB was
+    published, and still of wefe; without that, the divergence on the WEAT lists is 10 to 70 % larger.
 
     Parameters
     ----------
@@ -246,6 +284,12 @@ def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: A
         Vectors of words of known sentiment.
     targets : array_like, shape (words, dims)
         Vectors of the protected words of all groups; at least two.
+
+    Returns
+    -------
+    EmbeddingMeasure
+        Kullback-Leibler divergence, in nats, of the targets' normalised probabilities from the uniform distribution; 0
+        if all targets have the same probability (even a high one).
 
     Raises
     ------

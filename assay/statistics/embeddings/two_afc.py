@@ -48,9 +48,6 @@ class Subject:
 def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike, *, weight: float = 1.0) -> Floats:
     """Compute the mixing level at which each concept is equally near to both cues.
 
-    Raise `ZeroVariance` if a cue is the zero vector; `NoTransition` if the cues of a pair point the same way, or a
-    concept is a million times as long as they are, so that no mixture changes the answer.
-
     Parameters
     ----------
     first, second : array_like, shape (pairs, dims)
@@ -63,6 +60,14 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
     ndarray, shape (pairs, words)
         Share of the second cue, unclipped. Below 1/2, less of the second cue is needed to choose it,
         so the concept is biased towards it.
+
+    Raises
+    ------
+    ZeroVariance
+        If a cue is the zero vector.
+    NoTransition
+        If the cues of a pair point the same way, or a concept is a million times as long as they are, so
+        that no mixture changes the answer.
 
     References
     ----------
@@ -96,8 +101,6 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
 def summarise(points: ArrayLike, half_points: ArrayLike, rng: np.random.Generator, levels: ArrayLike) -> Subject:
     """Summarise the replicates of one concept.
 
-    Raise `TooFewObservations` if there are no replicates.
-
     Parameters
     ----------
     points : array_like, shape (clusters, replicates)
@@ -109,6 +112,11 @@ def summarise(points: ArrayLike, half_points: ArrayLike, rng: np.random.Generato
         the JND (0 if there is only one point); their distribution is the psychometric curve.
     levels : array_like, shape (m,)
         Levels at which the psychometric curve is given.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are no replicates.
 
     Notes
     -----

@@ -52,10 +52,24 @@ class PartitionTest:
 def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator | None = None) -> PartitionTest:
     """Test whether two groups differ, by exchanging their members.
 
-    `first` and `second`, shapes (n,) and (m,), have one number for each member. `rng` draws partitions where there
-    are more than `EXACT_UP_TO` members. The difference is that of the two means (for groups of equal size, also of
-    the two sums). Raise `TooFewObservations` or `EvidenceError` if a group is empty, or a number is not finite;
-    `SpecificationError` if partitions must be drawn and no `rng` was given.
+    Parameters
+    ----------
+    first, second : array_like, shape (n,), (m,)
+        One number for each member.
+    rng : Generator, optional
+        Draws partitions where there are more than `EXACT_UP_TO` members.
+
+    Returns
+    -------
+    PartitionTest
+        Test of the difference of the two means (for groups of equal size, also of the two sums).
+
+    Raises
+    ------
+    TooFewObservations, EvidenceError
+        If a group is empty, or a number is not finite.
+    SpecificationError
+        If partitions must be drawn and no `rng` was given.
 
     Notes
     -----
@@ -188,8 +202,6 @@ def weat(
 ) -> Weat:
     """Test whether two sets of target words are associated with different sets of attribute words.
 
-    Swapping the targets, or the attributes, changes the sign of the statistic and of the effect sizes.
-
     Parameters
     ----------
     first, second : array_like, shape (words, dims)
@@ -198,6 +210,11 @@ def weat(
         Vectors of the two attribute sets A and B.
     rng : Generator, optional
         As for `partition_test`: needed above forty target words.
+
+    Returns
+    -------
+    Weat
+        Swapping the targets, or the attributes, changes the sign of the statistic and of the effect sizes.
 
     Raises
     ------
@@ -224,8 +241,12 @@ def weat(
 def weat_of_associations(first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator | None = None) -> Weat:
     """Compute the WEAT from the association s(t, A, B) of each target.
 
-    `first` and `second`, shapes (n,) and (m,), are the associations of the words of X and of Y (see
-    `associations`); `rng` and the errors are those of `weat`.
+    Parameters
+    ----------
+    first, second : array_like, shape (n,), (m,)
+        Associations of the words of X and of Y (see `associations`).
+    rng
+        As for `weat`, with the same errors.
     """
     x, y = as_sample(first, MIN_TARGET_WORDS), as_sample(second, MIN_TARGET_WORDS)
     values = np.concatenate([x, y])

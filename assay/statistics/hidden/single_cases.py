@@ -304,13 +304,13 @@ def _largest_repeated_square(repeats: Floats) -> float:
 
     With several pairs, more than one error is subtracted, because one of several noisy squares is large by chance.
     """
-    differences = pair_differences(repeats)  # shape (items, pairs, 3 answers, columns)
+    differences = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)])
     # the square of a sum without the squares of its terms: the products of any two of the differences
     products = differences.sum(axis=2) ** 2 - (differences**2).sum(axis=2)
     repeated_squares = products.sum(axis=2) / (repeats.shape[2] * (repeats.shape[2] - 1))
-    count, pairs = repeated_squares.shape
+    pairs, count = repeated_squares.shape
     factor = special.stdtrit(count - 1, 1 - special.ndtr(-1.0) / pairs)  # one standard error, by Bonferroni
-    return float((repeated_squares.mean(axis=0) - factor * repeated_squares.std(axis=0) / math.sqrt(count)).max())
+    return float((repeated_squares.mean(axis=1) - factor * repeated_squares.std(axis=1) / math.sqrt(count)).max())
 
 
 def _has_same_noise(repeats: Floats, negligible: float) -> bool:

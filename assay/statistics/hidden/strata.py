@@ -50,10 +50,17 @@ def stratum_effects(
 ) -> tuple[HiddenEffect, ...]:
     """Draw the mean difference within each stratum, with a joint fit of the strata of each family.
 
-    `families` has, for each family of strata (a column, the frames), the stratum of each profile, shape
-    (profiles,); an empty string for none. `scale` is that of the prior of the spread between the strata of a
-    family, in standard deviations of the output. Each effect is the size of the difference in a stratum; with more
-    than two values, there is one for each pair of values.
+    Parameters
+    ----------
+    families : mapping of str to ndarray of str, shape (profiles,)
+        For each family of strata (a column, the frames), the stratum of each profile; an empty string for none.
+    scale : float
+        Scale of the prior of the spread between the strata of a family, in standard deviations of the output.
+
+    Returns
+    -------
+    tuple of HiddenEffect
+        For each stratum, the size of the difference; with more than two values, one effect for each pair of values.
     """
     strata = [
         (family, f"{family}: {stratum}", in_stratum)
@@ -93,9 +100,12 @@ def stratum_effects(
 def fitted_together(samples: Floats, scale: float, rng: np.random.Generator) -> Floats:
     """Fit the differences between several groups jointly, because the largest of many noisy differences is too large.
 
-    `samples`, shape (draws, pairs), are draws of each group less each earlier group, in the order of
-    `itertools.combinations`; so is the result, and for two groups it is the same. `scale` is that of the prior of
-    the spread between the groups.
+    Parameters
+    ----------
+    samples : ndarray, shape (draws, pairs), as the result
+        Draws of each group less each earlier group (order of `itertools.combinations`); for two groups, not changed.
+    scale : float
+        Scale of the prior of the spread between the groups.
     """
     group_count = round((1 + math.sqrt(1 + 8 * samples.shape[1])) / 2)  # n groups have n (n - 1) / 2 pairs
     if group_count < LEAST_KINDS:

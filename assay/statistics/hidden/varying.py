@@ -48,8 +48,6 @@ def varying_effect(
 ) -> Varying:
     """Draw an effect that may differ between strata, with the exact posterior of a normal hierarchy.
 
-    Raise `OutOfBounds` if the covariance does not fit the estimates, or the scale is not positive.
-
     Parameters
     ----------
     estimates : array_like, shape (strata,)
@@ -58,6 +56,11 @@ def varying_effect(
         Covariance of the errors of the estimates, or their variances if they are independent.
     scale : float
         Scale of the prior of the spread, which is 0 or half-normal with equal odds; the prior of the mean is flat.
+
+    Raises
+    ------
+    OutOfBounds
+        If the covariance does not fit the estimates, or the scale is not positive.
 
     References
     ----------
@@ -101,11 +104,17 @@ def shared_lean(leans: ArrayLike) -> Floats:
     """Return the preference that several lists share: the geometric mean of its sizes, or 0 if their signs differ.
 
     Each list holds stereotypes of one group. If a service follows stereotypes, the preferred group differs by list.
-    If it prefers one group for any content, it prefers the same group in all lists. The result, shape (...), is
-    never negative.
+    If it prefers one group for any content, it prefers the same group in all lists.
 
-    `leans`, shape (lists, ...), are the preferences for the first group in each list; negative for the second
-    group.
+    Parameters
+    ----------
+    leans : array_like, shape (lists, ...)
+        Preference for the first group in each list; negative for the second group.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Never negative.
     """
     preferences = np.asarray(leans, dtype=float)
     same_sign = (preferences > 0).all(axis=0) | (preferences < 0).all(axis=0)
@@ -115,8 +124,6 @@ def shared_lean(leans: ArrayLike) -> Floats:
 def cluster_means(values: Floats, clusters: Integers, other_clusters: tuple[Integers, ...]) -> tuple[Floats, Floats]:
     """Estimate the mean of each cluster of one kind, without the effects of the other kinds, and the mean's error.
 
-    Return the means and the variances of their errors, each of shape (clusters,).
-
     Parameters
     ----------
     values : ndarray, shape (n,)
@@ -125,6 +132,11 @@ def cluster_means(values: Floats, clusters: Integers, other_clusters: tuple[Inte
         Cluster of each profile, numbered from 0 without gaps.
     other_clusters : tuple of ndarray of int, shape (n,)
         Clusters of the other kinds, which are crossed with this kind.
+
+    Returns
+    -------
+    tuple of ndarray, shape (clusters,)
+        Means, and the variances of their errors.
     """
     residuals = values - values.mean()
     for ids in other_clusters:

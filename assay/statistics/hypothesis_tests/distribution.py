@@ -12,7 +12,10 @@ from assay.model import Floats, Integers
 def as_shares(weights: ArrayLike, cells: int | None = None) -> Floats:
     """Scale non-negative weights, such as shares or counts, to shares that sum to one; shape (k,).
 
-    Raise `BadDistribution` if the weights are negative, not finite or all zero, or their number is not `cells`.
+    Raises
+    ------
+    BadDistribution
+        If the weights are negative, not finite or all zero, or their number is not `cells`.
     """
     values = np.asarray(weights, dtype=float)
     is_row = values.ndim == 1 and values.size > 0 and np.isfinite(values).all()
@@ -43,7 +46,10 @@ def pad_to(distributions: ArrayLike, outputs: int) -> Floats:
     A declared distribution has shares for the attribute's values only, not for the residual output,
     which is last in every row of counts.
 
-    Raise `BadDistribution` if there is no distribution, or a distribution has more cells than there are outputs.
+    Raises
+    ------
+    BadDistribution
+        If there is no distribution, or a distribution has more cells than there are outputs.
     """
     rows = np.atleast_2d(np.asarray(distributions, dtype=float))
     if rows.ndim != 2 or rows.size == 0 or rows.shape[1] > outputs:

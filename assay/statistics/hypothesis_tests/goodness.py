@@ -32,11 +32,18 @@ def pearson(outcomes: Integers, expected: Floats) -> Floats:
 def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
     """Compute the log-probability and Pearson statistic of all ways to distribute n observations over k cells.
 
-    Outcomes are extended cell by cell. For each outcome, only the number of remaining observations is stored, not
-    its counts, so that three arrays suffice for any k. Both arrays have the shape (C(n + k - 1, k - 1),) and the
-    same order of outcomes.
+    Outcomes are extended cell by cell. For each outcome, only the number of remaining observations is
+    stored, not its counts, so that three arrays suffice for any k.
 
-    `expected`, shape (k,), has the expected counts, all positive, with sum n.
+    Parameters
+    ----------
+    expected : ndarray, shape (k,)
+        Expected counts, all positive, with sum n.
+
+    Returns
+    -------
+    log_probability, pearson : ndarray, shape (C(n + k - 1, k - 1),)
+        In the same order of outcomes.
     """
     counts = np.arange(n + 1)
     log_terms = [special.xlogy(counts, share) - special.gammaln(counts + 1.0) for share in expected / n]
@@ -81,10 +88,24 @@ class FitTest:
 def chi_squared_fit(counts: ArrayLike, shares: ArrayLike) -> FitTest:
     """Pearson's goodness of fit, ``sum (o - e)**2 / e`` with ``e = n * share``.
 
-    `counts`, shape (k,), are observed; `shares`, shape (k,), are the specification: shares, or weights in
-    proportion to them. `test` of the result is ``"goodness-of-fit"``. Raise `TooFewObservations` if nothing was
-    observed; `BadDistribution` or `OutOfBounds` if the shares are not a distribution over the k cells, or the
-    counts are not non-negative whole numbers.
+    Parameters
+    ----------
+    counts : array_like of int, shape (k,)
+        Observed counts.
+    shares : array_like, shape (k,)
+        Specification: shares, or weights in proportion to them.
+
+    Returns
+    -------
+    FitTest
+        Its `test` is ``"goodness-of-fit"``.
+
+    Raises
+    ------
+    TooFewObservations
+        If nothing was observed.
+    BadDistribution, OutOfBounds
+        If the shares are not a distribution over the k cells, or the counts are not non-negative whole numbers.
     """
     observed, expected, refutation = _comparable_counts(counts, shares)
     if refutation is not None:
@@ -100,10 +121,6 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
     ``sum (o1 / K - o2 K)**2 / (o1 + o2)`` with ``K = sqrt(N1 / N2)``: equal to Pearson's statistic
     of the 2 x k table, without any correction.
 
-    `test` of the result is ``"two-sample"``, or ``"two-sample-df2"`` if empty cells count (with P5's three outputs,
-    df is 2). Raise `TooFewObservations` if a sample is empty; `OutOfBounds` if the samples do not have the same
-    cells, or a count is negative.
-
     Parameters
     ----------
     first, second : array_like, shape (k,)
@@ -112,6 +129,19 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
     drop_empty : bool
         Whether cells that are empty in both samples are dropped. ``False`` keeps ``df = k - 1``, as
         the library does, so that the test rejects less often.
+
+    Returns
+    -------
+    FitTest
+        Its `test` is ``"two-sample"``, or ``"two-sample-df2"`` if empty cells count (with P5's three
+        outputs, df is 2).
+
+    Raises
+    ------
+    TooFewObservations
+        If a sample is empty.
+    OutOfBounds
+        If the samples do not have the same cells, or a count is negative.
 
     References
     ----------
@@ -142,9 +172,22 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
     The ``C(n + k - 1, k - 1)`` outcomes are enumerated; above `ENUMERATED_UP_TO` of them,
     `MONTE_CARLO_DRAWS` are sampled and ``p = (r + 1) / (B + 1)``.
 
-    `counts` and `shares` are those of `chi_squared_fit`, with the same errors. `rng` is needed where the outcomes
-    are too many to enumerate. `test` of the result is ``"exact-multinomial"`` or ``"monte-carlo-multinomial"``;
-    `statistic` is Pearson's. Raise `SpecificationError` if sampling is needed and no `rng` was given.
+    Parameters
+    ----------
+    counts, shares : array_like, shape (k,)
+        As for `chi_squared_fit`, with the same errors.
+    rng : Generator, optional
+        Needed where the outcomes are too many to enumerate.
+
+    Returns
+    -------
+    FitTest
+        Its `test` is ``"exact-multinomial"`` or ``"monte-carlo-multinomial"``; `statistic` is Pearson's.
+
+    Raises
+    ------
+    SpecificationError
+        If sampling is needed and no `rng` was given.
     """
     observed, expected, refutation = _comparable_counts(counts, shares)
     if refutation is not None:

@@ -40,10 +40,6 @@ def sign_flip_test(
 ) -> float:
     """Test whether differences within pairs are symmetric about zero, by their mean.
 
-    The two-sided p-value is never 0, because the observed arrangement is counted. It is 1 if all differences are 0.
-    Raise `TooFewObservations` or `EvidenceError` if there are no differences, or a difference is not finite;
-    `OutOfBounds` if there is not one cluster for each difference.
-
     Parameters
     ----------
     differences : array_like, shape (n,)
@@ -55,6 +51,18 @@ def sign_flip_test(
         clusters, pairs must be independent; pairs that share a name are not.
     draws : int
         Arrangements to sample.
+
+    Returns
+    -------
+    float
+        Two-sided p-value; never 0, because the observed arrangement is counted. It is 1 if all differences are 0.
+
+    Raises
+    ------
+    TooFewObservations, EvidenceError
+        If there are no differences, or a difference is not finite.
+    OutOfBounds
+        If there is not one cluster for each difference.
     """
     sample = as_sample(differences)
     cluster_sums = sample if clusters is None else _sum_by_cluster(sample, np.asarray(clusters))

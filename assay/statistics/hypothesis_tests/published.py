@@ -214,8 +214,15 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
 
     ``0 log 0`` is 0. If p has mass where q has none, the divergence is infinite: a reason replaces the value.
 
-    `p` and `q`, shape (k,), are distributions over the same cells, as shares or counts. Raise `BadDistribution` if
-    either is not a distribution, or they have different numbers of cells.
+    Parameters
+    ----------
+    p, q : array_like, shape (k,)
+        Distributions over the same cells, as shares or counts.
+
+    Raises
+    ------
+    BadDistribution
+        If either is not a distribution, or they have different numbers of cells.
     """
     p_shares = as_shares(p)
     q_shares = as_shares(q, p_shares.size)
@@ -228,9 +235,24 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
 def bootstrap_threshold(shares: ArrayLike, n: int, alpha: float, rng: np.random.Generator, draws: int = 2_000) -> float:
     """Divergence that samples from the specification exceed with probability at most `alpha`.
 
-    `n` is the size of each sample, positive, and `alpha` a probability, in (0, 1). The threshold, in nats, is the
-    smallest sampled divergence that at most a share `alpha` of the samples exceed. Raise `OutOfBounds` if `alpha`,
-    `n` or `draws` is out of its range; `BadDistribution` if the shares are not a distribution.
+    Parameters
+    ----------
+    n : int
+        Size of each sample, positive.
+    alpha : float
+        Probability, in (0, 1).
+
+    Returns
+    -------
+    float
+        In nats: the smallest sampled divergence that at most a share `alpha` of the samples exceed.
+
+    Raises
+    ------
+    OutOfBounds
+        If `alpha`, `n` or `draws` is out of its range.
+    BadDistribution
+        If the shares are not a distribution.
     """
     if not 0 < alpha < 1 or n < 1 or draws < 1:
         raise OutOfBounds(f"alpha must be in (0, 1), and n and draws positive, not {alpha}, {n} and {draws}")
@@ -245,7 +267,10 @@ def divergence_test(counts: ArrayLike, shares: ArrayLike, alpha: float, rng: np.
 
     The other arguments and errors are those of `bootstrap_threshold`.
 
-    Raise `TooFewObservations` if nothing was observed.
+    Raises
+    ------
+    TooFewObservations
+        If nothing was observed.
     """
     observed = as_counts(counts)
     threshold = bootstrap_threshold(shares, int(observed.sum()), alpha, rng)

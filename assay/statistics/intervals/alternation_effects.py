@@ -57,7 +57,8 @@ def pair_differences(outputs: Floats) -> Floats:
     The order of the pairs is that of `itertools.combinations`.
     """
     first, second = np.triu_indices(outputs.shape[1], k=1)
-    return np.asarray(outputs[:, second] - outputs[:, first])
+    # the layout in memory determines the rounding of later sums
+    return np.ascontiguousarray(outputs[:, second] - outputs[:, first])
 
 
 def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[str, str], Floats]:
@@ -74,10 +75,23 @@ def tied_draws(
 ) -> Floats:
     """Draw the gap between groups if content is tied to the attribute, in units of the outputs' sd.
 
-    `sides`, shape (profiles,), has the side of each profile's content, 0 or 1. `tie` is the share of the first
-    side's content that one group gets; the other group gets the rest. The result, shape (draws, pairs), has the
-    gap, with its sign, for each pair of values. No further calls are needed: a group consists of the profiles with
-    its value, weighted to the declared shares. Raise `TooFewObservations` if content is not on two sides.
+    Parameters
+    ----------
+    sides : sequence of int, shape (profiles,)
+        Side of each profile's content, 0 or 1.
+    tie : float
+        Share of the first side's content that one group gets; the other group gets the rest.
+
+    Returns
+    -------
+    ndarray, shape (draws, pairs)
+        For each pair of values the gap, with its sign. No further calls are needed: a group consists of the profiles
+        with its value, weighted to the declared shares.
+
+    Raises
+    ------
+    TooFewObservations
+        If content is not on two sides.
 
     Notes
     -----
@@ -134,9 +148,20 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
 
     Groups with fewer than `LEAST_CLUSTERS` records or clusters are left out, because their spread is unknown.
 
-    `groups`, shape (profiles,), has the index of the value that each record had; at least two different values. The
-    result has a gap, with its sign, for each pair of groups; shape (draws, pairs). Raise `TooFewObservations` if
-    fewer than two groups are large enough.
+    Parameters
+    ----------
+    groups : ndarray of int, shape (profiles,)
+        Index of the value that each record had; at least two different values.
+
+    Returns
+    -------
+    ndarray, shape (draws, pairs)
+        For each pair of groups the gap, with its sign.
+
+    Raises
+    ------
+    TooFewObservations
+        If fewer than two groups are large enough.
     """
     own_outputs = profiles.outputs[np.arange(len(groups)), groups]
     units = _units_of(profiles.draws(_squared_deviations(profiles)[:, None], rng, draws)[:, 0], profiles)

@@ -25,8 +25,6 @@ Clusters = Mapping[str, Integers]
 def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
     """Fit an additive effect of each cluster that occurs on both sides, besides the effect of the side.
 
-    Return the sum of the effects of each row's clusters, shape (n,); its weighted mean is 0.
-
     Parameters
     ----------
     values : ndarray, shape (n,)
@@ -37,6 +35,11 @@ def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Cluste
         Weight of each row.
     clusters : mapping of str to ndarray of int, shape (n,)
         For each kind, the cluster of each row.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Sum of the effects of each row's clusters; the weighted mean is 0.
 
     Notes
     -----

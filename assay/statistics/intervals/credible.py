@@ -16,8 +16,18 @@ from assay.statistics.special import special
 def wilson(successes: int, trials: int) -> Interval:
     """Return the share of successes with Wilson's score interval of 95 %.
 
-    The limits stay within [0, 1] and are informative even when none or all succeed. Raise `TooFewObservations` if
-    there were no trials, and `OutOfBounds` if not ``0 <= successes <= trials``.
+    Returns
+    -------
+    Interval
+        `estimate` is ``successes / trials``; the limits stay within [0, 1] and are informative
+        even when none or all succeed.
+
+    Raises
+    ------
+    TooFewObservations
+        If there were no trials.
+    OutOfBounds
+        If not ``0 <= successes <= trials``.
 
     References
     ----------
@@ -56,7 +66,12 @@ class IntervalEnds:
 def equal_tailed(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
     """Return the equal-tailed interval, which cuts the same share of draws off both ends.
 
-    `draws`, shape (n,), are finite; `level` is the share of the draws to keep, in (0, 1).
+    Parameters
+    ----------
+    draws : array_like, shape (n,)
+        Finite draws.
+    level : float
+        Share of the draws to keep, in (0, 1).
 
     Raises
     ------
@@ -122,7 +137,12 @@ def absolute_value_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     interval of the draws' absolute values does not: equal tails never cover 0, and a highest-density interval covers
     two standard errors in 97 % and three standard errors in 92 % of cases.
 
-    The arguments and the errors are those of `equal_tailed`. The estimate is the mean of the absolute values.
+    The arguments and the errors are those of `equal_tailed`.
+
+    Returns
+    -------
+    Interval
+        The estimate is the mean of the absolute values.
 
     References
     ----------
@@ -146,8 +166,12 @@ def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     As `absolute_value_interval`, but an observation below 0 is evidence for 0. Equal tails of
     draws that are cut off at 0 cover a true 0 in all cases, and a true value of one standard error in nearly all.
 
-    The arguments and the errors are those of `equal_tailed`; the draws are not cut off at 0. The estimate is the
-    mean of the draws, or 0 if the mean is negative.
+    The arguments and the errors are those of `equal_tailed`; the draws are not cut off at 0.
+
+    Returns
+    -------
+    Interval
+        The estimate is the mean of the draws, or 0 if the mean is negative.
     """
     limits = equal_tailed(draws, level)
     estimate = max(0.0, float(np.mean(np.asarray(draws, dtype=float))))

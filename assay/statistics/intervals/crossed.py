@@ -7,6 +7,7 @@ variance have the right coverage; resampling all kinds at once covers too much, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain, combinations
@@ -28,6 +29,9 @@ AT_A_TIME = 500
 TAIL_POINTS = np.linspace(-5.0, 5.0, 151)
 """Normal quantiles between which tails are interpolated: error 1.2 % with one degree of freedom, .1 % with five."""
 
+LARGEST_TABLE = 1_000_000
+"""Maximum number of cells of crossed clusters to aggregate first; more would be mostly empty."""
+
 
 @dataclass(frozen=True)
 class MeanError:
@@ -42,8 +46,6 @@ class MeanError:
 def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     """Estimate the variance of the mean of each column over crossed clusters.
 
-    Raise `TooFewObservations` if there are fewer than `LEAST_CLUSTERS` rows, or fewer clusters of a kind.
-
     Parameters
     ----------
     values : ndarray, shape (n, m)
@@ -51,6 +53,11 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     clusters : mapping of str to ndarray of int, shape (n,)
         For each kind, the cluster of each row, numbered from 0. A kind in which every row is its own cluster
         is left out, because it adds no information.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer than `LEAST_CLUSTERS` rows, or fewer clusters of a kind.
 
     Notes
     -----
@@ -201,20 +208,35 @@ def _solve_components(expected: Floats, observed: Floats) -> Floats:
 def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.random.Generator, draws: int) -> Floats:
     """Weigh each row by the product of its clusters' Dirichlet weights, and take the means of the columns.
 
-    Rows with the same clusters are summed first, so that the time does not grow with their number.
+    Rows with the same clusters are summed first, so that the time depends on the number of cells of the crossed
+    kinds instead of rows, unless there are more than `LARGEST_TABLE` cells.
     """
     sizes = [int(ids.max()) + 1 for ids in kinds.values()]
-    cells, cell_of_row = np.unique(np.ravel_multi_index(tuple(kinds.values()), sizes), return_inverse=True)
     values_and_ones = np.column_stack([values, np.ones(len(values))])  # the last column becomes the sum of the weights
-    cell_sums = cluster_sums(values_and_ones, cell_of_row)
+    by_row = len(sizes) > 1 and math.prod(sizes) * values_and_ones.shape[1] > LARGEST_TABLE
+    row_buffers = np.empty((2, len(values) * min(AT_A_TIME, draws) if by_row else 0))
+    if not by_row:
+        cells = np.ravel_multi_index(tuple(kinds.values()), sizes)
+        columns = [np.bincount(cells, column, math.prod(sizes)) for column in values_and_ones.T]
+        table = np.stack(columns, axis=1).reshape(sizes[0], -1)
+        products = np.empty((min(AT_A_TIME, draws), table.shape[1]))
+    # reusing memory takes a fraction of the time of allocating new memory
+    buffers = [np.empty((min(AT_A_TIME, draws), size)) for size in sizes]
     means = np.empty((draws, values.shape[1]))
     for start in range(0, draws, AT_A_TIME):
         block = min(AT_A_TIME, draws - start)
-        cell_weights = np.ones((len(cells), block))
-        for size, ids in zip(sizes, np.unravel_index(cells, sizes), strict=True):
-            # exponential numbers become Dirichlet weights after division by their sum
-            cell_weights *= np.ascontiguousarray(rng.standard_exponential((block, size)).T)[ids]
-        sums = cell_weights.T @ cell_sums
+        # exponential numbers become Dirichlet weights after division by their sum
+        weights = [rng.standard_exponential(out=buffer[:block]) for buffer in buffers]
+        if by_row:
+            product, factor = row_buffers[:, : len(values) * block].reshape(2, len(values), block)
+            product[:] = 1.0
+            for ids, weight in zip(kinds.values(), weights, strict=True):
+                product *= np.take(weight.T, ids, axis=0, out=factor, mode="clip")  # other modes buffer `out`
+            sums = product.T @ values_and_ones
+        else:
+            sums = np.matmul(weights[0], table, out=products[:block])
+            for size, weight in zip(sizes[1:], weights[1:], strict=True):
+                sums = np.einsum("dk,dkr->dr", weight, sums.reshape(block, size, -1))
         means[start : start + block] = sums[:, :-1] / sums[:, -1:]
     return means
 

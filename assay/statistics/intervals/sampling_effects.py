@@ -244,9 +244,19 @@ def paired_effects(
 ) -> SamplingEffects:
     """Draw both effects over crossed clusters.
 
-    `tie` is the share of the tied side among the inputs of a value in `tied_priors`. `within` are the sides whose
-    posterior to draw as well, each under its one of `one_sided_priors`. Raise `TooFewObservations` if there are too
-    few profiles of a side, or clusters of a kind; `EvidenceError` if every probability of the positive class is 0.
+    Parameters
+    ----------
+    tie : float
+        Share of the tied side among the inputs of a value in `tied_priors`.
+    within : sequence of int
+        The sides whose posterior to draw as well, each under its one of `one_sided_priors`.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are too few profiles of a side, or clusters of a kind.
+    EvidenceError
+        If every probability of the positive class is 0.
 
     Notes
     -----
@@ -310,10 +320,20 @@ def cell_effects(
 ) -> SamplingEffects:
     """Draw both effects for inputs that each have one value, by Bayesian bootstrap within cells.
 
-    `cells` has, for each (value, side), numbers whose mean is the cell's positive rate: positive probabilities for
-    inputs drawn from the prior, or these probabilities times importance ratios for inputs drawn with a surrogate.
-    The other arguments are those of `paired_effects`. Raise `TooFewObservations` if a cell has fewer than five
-    numbers, and `EvidenceError` if all numbers are 0.
+    Parameters
+    ----------
+    cells : mapping of (value, side) to ndarray
+        Numbers whose mean is the cell's positive rate: positive probabilities for inputs drawn from the prior, or these
+        probabilities times importance ratios for inputs drawn with a surrogate.
+    tie, rng, draws, within
+        As for `paired_effects`.
+
+    Raises
+    ------
+    TooFewObservations
+        If a cell has fewer than five numbers.
+    EvidenceError
+        If all numbers are 0.
     """
     samples, rates = np.empty((draws, values, SIDES)), np.empty((values, SIDES))
     for value in range(values):

@@ -44,8 +44,6 @@ def step_intervals(
 ) -> dict[str, Interval]:
     """Return the intervals of the effects that `transition.step_effects` draws.
 
-    The intervals of ``step_1`` and ``step_2`` are within [0, 1].
-
     Parameters
     ----------
     effects : StepEffects
@@ -57,6 +55,11 @@ def step_intervals(
         so limits extend as far as they would without this output (as for 0 of n, Brown, Cai & DasGupta 2001).
     neutral : bool
         Whether the last output is harmless, because it names no value.
+
+    Returns
+    -------
+    dict of str to Interval
+        ``step_1`` and ``step_2``, within [0, 1].
 
     Notes
     -----
@@ -80,8 +83,15 @@ def step_intervals(
 def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
     """Summarise the largest absolute value among several differences, from their signed draws.
 
-    `differences`, shape (draws, differences), are finite draws; for a single difference, the result is that of
-    `absolute_value_interval`. The estimate is the mean of the largest absolute values.
+    Parameters
+    ----------
+    differences : array_like, shape (draws, differences)
+        Finite draws; for a single difference, the result is that of `absolute_value_interval`.
+
+    Returns
+    -------
+    Interval
+        The estimate is the mean of the largest absolute values.
 
     Notes
     -----
@@ -105,6 +115,7 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
 def _worst_limits(
     samples: Floats, observed_samples: Floats, shares: Floats, fair: Floats, neutral: bool, level: float
 ) -> tuple[float, float]:
+    """Compute the interval limits for the worst of several blocks."""
     sets = _candidate_sets(samples, shares, fair, neutral)
     # the unbiased distribution nearest to each block; the largest differences from them decide what is cut off
     mean_excess = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, sets, neutral)[0]  # (blocks, targets, sets)
@@ -144,7 +155,9 @@ def _tail_share(differences: Floats, ranks: Integers, level: float, near: float 
 
 def _rank_draws(differences: Floats) -> Integers:
     """Return the rank of each draw among the draws of the same difference, from 0."""
-    return np.asarray(differences.argsort(axis=0).argsort(axis=0))
+    ranks = np.empty(differences.T.shape, dtype=np.int64)
+    np.put_along_axis(ranks, differences.T.copy().argsort(axis=1), np.arange(len(differences))[None], axis=1)
+    return ranks.T
 
 
 def _excess_of_sets(samples: Floats, shares: Floats, fair: Floats, sets: Floats, neutral: bool) -> Floats:
@@ -164,10 +177,16 @@ def _candidate_sets(samples: Floats, shares: Floats, fair: Floats, neutral: bool
 def sets_of(excess: Floats) -> Floats:
     """Return the sets of outputs whose largest excess is the total variation.
 
-    `excess`, shape (n, outputs), is the excess of the share of each output over its fair share, in n blocks. The
-    result, shape (sets, outputs), is 1 if the output is in the set. These are all sets; with more than `EVERY_SET`
-    outputs, for each block the set of the outputs with a positive excess, and all sets that differ from it in one
-    output.
+    Parameters
+    ----------
+    excess : ndarray, shape (n, outputs)
+        Excess of the share of each output over its fair share, in n blocks.
+
+    Returns
+    -------
+    ndarray, shape (sets, outputs)
+        1 if the output is in the set. These are all sets; with more than `EVERY_SET` outputs, for each block the set of
+        the outputs with a positive excess, and all sets that differ from it in one output.
     """
     outputs = excess.shape[1]
     if outputs <= EVERY_SET:

@@ -68,7 +68,10 @@ class Call(Generic[T]):
 def segment(value: str | int) -> str:
     """Quote a value as one segment of a path.
 
-    Raise `ValueError` if the value is empty, "." or "..": such a path would name another resource.
+    Raises
+    ------
+    ValueError
+        If the value is empty, "." or "..": such a path would name another resource.
     """
     text = str(value)
     if text in {"", ".", ".."}:
@@ -84,7 +87,10 @@ def wait(seconds: int | None) -> str | None:
 def as_json(response: httpx.Response) -> Any:
     """Read an answer as JSON; notebooks show the ratings in it.
 
-    Raise `UnexpectedAnswer` if the answer is not JSON, so that the address is not an agency's.
+    Raises
+    ------
+    UnexpectedAnswer
+        If the answer is not JSON, so that the address is not an agency's.
     """
     try:
         return response.json(object_hook=displayable)

@@ -34,7 +34,10 @@ def options(base_url: str, key: str | None, timeout_s: float) -> Options:
     Proxies of the environment are ignored, so that the key is sent to `base_url` only. (Pass a transport
     to use a proxy.)
 
-    Raise `ValueError` if the address is not an http(s) address, or the key is not one line of visible characters.
+    Raises
+    ------
+    ValueError
+        If the address is not an http(s) address, or the key is not one line of visible characters.
     """
     try:
         url = httpx.URL(base_url)

@@ -88,8 +88,10 @@ class EventStream:
     def pause_after(self, error: ProblemError | httpx.RequestError | None) -> float:
         """Return the seconds to wait before the stream is opened again; `error` is ``None`` if the service closed it.
 
-        Raise `ProblemError` or `Unreachable` if the failure is permanent, or if too many attempts in a row have
-        read nothing.
+        Raises
+        ------
+        ProblemError, Unreachable
+            If the failure is permanent, or if too many attempts in a row have read nothing.
         """
         call = self._call
         if error is None:

@@ -70,7 +70,12 @@ def new_rating(
 ) -> Flow[Rating]:
     """Request a rating, wait for its job, and read the rating.
 
-    Raise `JobFailed` if the job failed or was cancelled; `StillRunning` if the job has not ended after `timeout_s`.
+    Raises
+    ------
+    JobFailed
+        If the job failed or was cancelled.
+    StillRunning
+        If the job has not ended after `timeout_s`.
     """
     job = yield from new_job(target, experiment, options, patience)
     if job["status"] in UNFINISHED:
