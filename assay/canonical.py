@@ -59,8 +59,18 @@ def described_digest(target: Mapping[str, Any]) -> str:
     return target_digest({**target, "url": target["base_url"]})
 
 
+def leaf_hash(content: bytes) -> bytes:
+    """Hash a leaf: SHA-256 of the byte 0x00 and the content of the leaf (RFC 9162, section 2.1.1)."""
+    return hashlib.sha256(b"\x00" + content).digest()
+
+
+def node_hash(left_child: bytes, right_child: bytes) -> bytes:
+    """Hash two subtrees together: SHA-256 of the byte 0x01 and both hashes."""
+    return hashlib.sha256(b"\x01" + left_child + right_child).digest()
+
+
 class EvidenceTree:
-    """Merkle tree over observations (RFC 9162, section 2.1.1: 0x00 precedes a hashed leaf, 0x01 a pair)."""
+    """Merkle tree over observations."""
 
     def __init__(self) -> None:
         self._stack: list[tuple[int, bytes]] = []  # complete subtrees as (number of leaves, hash), largest first
@@ -68,10 +78,10 @@ class EvidenceTree:
 
     def append(self, observation: Mapping[str, Any]) -> None:
         """Add one observation as the next leaf."""
-        subtree_hash, leaf_count = hashlib.sha256(b"\x00" + canonical_json(observation)).digest(), 1
+        subtree_hash, leaf_count = leaf_hash(canonical_json(observation)), 1
         while self._stack and self._stack[-1][0] == leaf_count:
             _, sibling_hash = self._stack.pop()
-            subtree_hash, leaf_count = hashlib.sha256(b"\x01" + sibling_hash + subtree_hash).digest(), leaf_count * 2
+            subtree_hash, leaf_count = node_hash(sibling_hash, subtree_hash), leaf_count * 2
         self._stack.append((leaf_count, subtree_hash))
         self.size += 1
 
@@ -81,5 +91,5 @@ class EvidenceTree:
             return "sha256:" + hashlib.sha256(b"").hexdigest()
         *larger_subtrees, (_, root_hash) = self._stack
         for _, sibling_hash in reversed(larger_subtrees):
-            root_hash = hashlib.sha256(b"\x01" + sibling_hash + root_hash).digest()
+            root_hash = node_hash(sibling_hash, root_hash)
         return "sha256:" + root_hash.hex()

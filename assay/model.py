@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,9 +187,7 @@ class Draw:
 Ask = Translate | Classify | Regress | Embed | Score | Fill | Choose | Look | Write | Draw
 """Union of all kinds of questions; `asks` is the name of the kind in a recording."""
 
-ASKS: Mapping[str, type[Ask]] = {
-    kind.asks: kind for kind in (Translate, Classify, Regress, Embed, Score, Fill, Choose, Look, Write, Draw)
-}
+ASKS: Mapping[str, type[Ask]] = {kind.asks: kind for kind in get_args(Ask)}
 
 MODEL_SETTINGS = ("model", "deployment", "endpoint")
 """Names of the protocol settings that choose a model, for addresses with several models."""

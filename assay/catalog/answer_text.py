@@ -90,6 +90,11 @@ def normalise_answer(text: str) -> str:
     return _LOOSE_APOSTROPHE.sub(r"\1'", plain_text)
 
 
+def plain(text: str) -> str:
+    """Normalise text so that words can be compared as strings: as `normalise_answer` does, and in lower case."""
+    return normalize("NFC", normalise_answer(text).casefold())
+
+
 def plain_label(label: str) -> str:
     """Return a label normalised, with single blanks, and without outer blanks, quotes, brackets and stops.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from assay.catalog.profiles import names, people
 from assay.catalog.sentences.translated import ENGLISH, sentence_table, translated_decision, translated_mentions
@@ -46,12 +46,8 @@ def decision(name: str, field: str = "decision", language: str = ENGLISH) -> Shi
     """Return a decision by its name; raise an error about the request's `field` if there is none in the language."""
     if name not in decisions():
         raise UnknownName("decision", name, decisions(), field)
-    entry = read_table("decisions")[name]
     translation = {} if language == ENGLISH else translated_decision(name, language, field)
-    return _build_decision(name, {**entry, **translation})
-
-
-def _build_decision(name: str, entry: Mapping[str, Any]) -> ShippedDecision:
+    entry = {**read_table("decisions")[name], **translation}
     bounds = entry.get("range")
     return ShippedDecision(
         name=name,
@@ -105,6 +101,5 @@ def _explicit_mentions(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
 
 
 def _mentioned_ages() -> range:
-    """Ages in years of the people that are mentioned."""
     ages = read_table("decisions")[_MENTIONS]["ages"]
     return range(ages["first"], ages["last"] + 1)

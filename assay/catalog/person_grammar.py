@@ -7,15 +7,12 @@ reading. If two readings conflict, or none is possible, there is no result.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
-from importlib.resources import files
 
-from assay.catalog.answer_text import normalise_answer
-from assay.catalog.tables import read_table
-from assay.document import JsonObject
+from assay.catalog.answer_text import plain
+from assay.catalog.tables import read_table, tables_in
 
 GENDERS = ("he", "she")
 
@@ -305,8 +302,7 @@ class PersonGrammar:
 
 def _simplify(text: str) -> str:
     """Return a text in lower case, composed, with apostrophes that end their word, and without vowel marks."""
-    lower = unicodedata.normalize("NFC", normalise_answer(text).casefold())
-    return _ARABIC_MARKS.sub("", lower.replace("ё", "е").replace("' ", "'").replace("'", "' "))
+    return _ARABIC_MARKS.sub("", plain(text).replace("ё", "е").replace("' ", "'").replace("'", "' "))
 
 
 def _gender_by_pattern(patterns: Mapping[str, str], word: str) -> str | None:
@@ -318,10 +314,9 @@ def _gender_by_pattern(patterns: Mapping[str, str], word: str) -> str | None:
 @cache
 def grammars() -> Mapping[str, PersonGrammar]:
     """Return the grammar of every language that has a file, by the language's code."""
-    names = sorted(entry.name.removesuffix(".toml") for entry in files("assay.catalog").joinpath("grammar").iterdir())
-    return {name: _read_grammar(name) for name in names if not name.startswith("_")}
-
-
-def _read_grammar(language: str) -> PersonGrammar:
-    table: JsonObject = dict(read_table(f"grammar/{language}"))
-    return PersonGrammar(**{name: table[name] for name in PersonGrammar.__dataclass_fields__ if name in table})
+    rules = {field.name for field in fields(PersonGrammar)}  # a file also has texts (`source_languages`)
+    tables = {language: read_table(f"grammar/{language}") for language in tables_in("grammar")}
+    return {
+        language: PersonGrammar(**{name: rule for name, rule in table.items() if name in rules})
+        for language, table in tables.items()
+    }

@@ -89,10 +89,13 @@ def shipped_words(words_class: type[W], name: str | None, attribute: str) -> W:
 @cache
 def _read_specification(name: str) -> Specification:
     table = read_table(f"words/{name}")
-    kind, words_class = table["kind"], WORDS[table["kind"]]
-    fields = {field: _freeze(value) for field, value in _INSERT_SHARED_LISTS[kind](table["words"]).items()}
-    words = words_class(**fields, name=name)
-    return Specification(name, table["title"], kind, table["language"], table["citation"], words)
+    words = _build_words(table["kind"], name, table["words"])
+    return Specification(name, table["title"], table["kind"], table["language"], table["citation"], words)
+
+
+def _build_words(kind: str, name: str, raw: Json) -> AnyWords:
+    """Return words of a kind, with the shared lists that `raw` names."""
+    return WORDS[kind](**{field: _freeze(value) for field, value in _INSERT_SHARED_LISTS[kind](raw).items()}, name=name)
 
 
 def _contrast_specifications(attribute_name: str) -> Iterator[Specification]:
@@ -127,8 +130,7 @@ def _contrast_specifications(attribute_name: str) -> Iterator[Specification]:
         words_by_kind["visual"] = {**labels, **terms, **names, "neutral": "things"}
     for kind, word_lists in words_by_kind.items():
         name = f"{attribute_name}-{kind}"
-        fields = _INSERT_SHARED_LISTS[kind]({"attribute": attribute_name, **word_lists})
-        words = WORDS[kind](**{field: _freeze(value) for field, value in fields.items()}, name=name)
+        words = _build_words(kind, name, {"attribute": attribute_name, **word_lists})
         title = f"{table['title']}: {groups['first']} and {groups['second']}"
         yield Specification(name, title, kind, "en", table["source"], words)
 
@@ -174,14 +176,13 @@ def _fill_stereotype(raw: Json) -> JsonObject:
 
 def _fill_visual(raw: Json) -> JsonObject:
     """Fill in the terms of both sides: attribute words or group words of the specification that `terms_of` names."""
+    fields = {**raw, "neutral": read_table("words/stereotypes")[raw["neutral"]]}
     if "terms_of" not in raw:
-        return {**raw, "neutral": read_table("words/stereotypes")[raw["neutral"]]}
-    words = read_table(f"words/{raw['terms_of']}")["words"]
-    uses_groups = raw["terms"] == "groups"
+        return fields
+    words = read_table(f"words/{fields.pop('terms_of')}")["words"]
+    uses_groups = fields.pop("terms") == "groups"
     first, second = zip(*words["pairs"], strict=True) if uses_groups else (words["first_terms"], words["second_terms"])
-    other_fields = {field: value for field, value in raw.items() if field not in {"terms_of", "terms"}}
-    neutral = read_table("words/stereotypes")[raw["neutral"]]
-    return {**other_fields, "first_terms": first, "second_terms": second, "neutral": neutral}
+    return {**fields, "first_terms": first, "second_terms": second}
 
 
 _INSERT_SHARED_LISTS: Mapping[str, Callable[[Json], JsonObject]] = {

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import product
 
-from assay.catalog.answer_text import normalise_answer
+from assay.catalog.answer_text import normalise_answer, plain
 from assay.catalog.inclusive_forms import marks_as_slashes
 from assay.catalog.labour import Occupation, occupations
 from assay.catalog.person_grammar import GENDERS, PersonGrammar, grammars
 from assay.catalog.tables import read_table
 from assay.catalog.templates import Construction, Frame
-from assay.catalog.values import Attribute, Lexicon, Value, plain
+from assay.catalog.values import Attribute, Lexicon, Value
 from assay.document import JsonObject
 from assay.errors import SpecificationError, UnknownName
 

@@ -10,6 +10,13 @@ from assay.document import JsonObject
 
 
 @cache
+def tables_in(folder: str) -> tuple[str, ...]:
+    """Names of the TOML files in a folder of the catalog, without their suffix, sorted."""
+    entries = files("assay.catalog").joinpath(folder).iterdir()
+    return tuple(sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml")))
+
+
+@cache
 def read_table(name: str) -> JsonObject:
     """Read a shipped TOML file, once: all callers share the table, and must not change it.
 

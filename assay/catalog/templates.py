@@ -70,17 +70,8 @@ class Construction:
     """All frames of the construction, whichever attribute they fit."""
 
     def frames_for(self, attribute: Attribute) -> tuple[Frame, ...]:
-        """Frames that fit the values of `attribute`, cached."""
-        frames = self._frames_by_attribute.get(attribute.name)
-        if frames is None:
-            frames = tuple(frame for frame in self.frames if frame.fits(attribute))
-            self._frames_by_attribute[attribute.name] = frames
-        return frames
-
-    @cached_property
-    def _frames_by_attribute(self) -> dict[str, tuple[Frame, ...]]:
-        """Cache of `frames_for`, by name of the attribute."""
-        return {}
+        """Frames that fit the values of `attribute`."""
+        return tuple(frame for frame in self.frames if frame.fits(attribute))
 
     def supports(self, attribute: Attribute) -> bool:
         """Whether sentences about `attribute` can be written in this construction."""
@@ -101,7 +92,6 @@ def construction(name: str, field: str = "templates") -> Construction:
 
 @cache
 def _read_construction(name: str) -> Construction:
-    """Create a construction from its entry, once."""
     entry = read_table("constructions")[name]
     frames = tuple(Frame(f"{name}/{number}", pattern) for number, pattern in enumerate(entry["frames"], start=1))
     return Construction(name, entry["title"], entry["source"], frames)

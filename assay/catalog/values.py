@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib.resources import files
 from itertools import product
 
-from assay.catalog.answer_text import normalise_answer
+from assay.catalog.answer_text import normalise_answer, plain
 from assay.catalog.inclusive_forms import InclusiveForms, marks_as_slashes
 from assay.catalog.person_grammar import PersonGrammar, grammars
-from assay.catalog.tables import read_table
+from assay.catalog.tables import read_table, tables_in
 from assay.catalog.terms import GAP
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
-
-
-def plain(text: str) -> str:
-    """Normalise text so that words can be compared as strings: as `normalise_answer` does, and in lower case."""
-    return unicodedata.normalize("NFC", normalise_answer(text).casefold())
 
 
 class Lexicon:
@@ -205,12 +198,9 @@ class Attribute:
         return lexicon is not None and next(lexicon.mentions(sentence), None) == "elided"
 
 
-@cache
 def attributes() -> tuple[str, ...]:
     """Names of the attributes that can be tested: the usual ones, then the others by name. Each is one file."""
-    files_of_attributes = (entry.name for entry in files("assay.catalog").joinpath("attributes").iterdir())
-    names = {name.removesuffix(".toml") for name in files_of_attributes if name.endswith(".toml")}
-    return (*USUAL, *sorted(names - set(USUAL)))
+    return tuple(dict.fromkeys((*USUAL, *tables_in("attributes"))))
 
 
 def attribute(name: str, field: str = "attribute") -> Attribute:
@@ -229,7 +219,6 @@ def attribute(name: str, field: str = "attribute") -> Attribute:
 
 @cache
 def _read_attribute(name: str) -> Attribute:
-    """Create an attribute from its file, once."""
     table = read_table(f"attributes/{name}")
     return Attribute(
         name=name,

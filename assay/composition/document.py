@@ -50,7 +50,6 @@ def check_chain(ratings: Sequence[RatingDocument]) -> Kind:
 
 
 def _service_kind(rating: RatingDocument) -> Kind:
-    """Return the kind of the rated service."""
     if rating.target.kind not in tuple(Kind):
         raise SpecificationError(f"a rating's target has a kind, one of {', '.join(Kind)}; seen: {rating.target.kind}")
     return Kind(rating.target.kind)

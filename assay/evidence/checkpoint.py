@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assay.errors import RecordError
+from assay.evidence.dsse import Sign
 from assay.evidence.merkle import HASH_BYTES
 
 DASH = "\u2014"
@@ -32,9 +33,6 @@ MOST_DIGITS = 18
 """Maximum number of digits of a size, so that it fits into the integers of databases."""
 
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x09\x0b-\x1f]")
-
-Sign = Callable[[bytes], bytes]
-"""Function that signs a message: ``sign(message)`` returns the signature."""
 
 IsSignature = Callable[[bytes, bytes, bytes], bool]
 """Function that verifies a signature: ``is_signature(public_key, signature, message)`` returns whether it is valid."""

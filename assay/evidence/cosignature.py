@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from assay.errors import SpecificationError
-from assay.evidence.checkpoint import DASH, HINT_BYTES, BadCheckpoint, IsSignature, Sign, decode_base64, key_hint
+from assay.evidence.checkpoint import DASH, HINT_BYTES, BadCheckpoint, IsSignature, decode_base64, key_hint
+from assay.evidence.dsse import Sign
 from assay.evidence.jwks import KEY_BYTES
 from assay.evidence.merkle import HASH_BYTES
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 
+from assay.canonical import leaf_hash, node_hash  # noqa: F401  users import `leaf_hash` from here (docs/registry.md)
+
 HASH_BYTES = 32
 
 EMPTY_HEAD = hashlib.sha256(b"").digest()
@@ -20,16 +22,6 @@ Node = Callable[[int, int], bytes]
 
 Span = tuple[int, int]
 """Half-open range of leaves: from the first number up to, but not including, the second."""
-
-
-def leaf_hash(content: bytes) -> bytes:
-    """Hash a leaf: SHA-256 of the byte 0x00 and the content of the leaf (RFC 9162, section 2.1.1)."""
-    return hashlib.sha256(b"\x00" + content).digest()
-
-
-def node_hash(left_child: bytes, right_child: bytes) -> bytes:
-    """Hash two subtrees together: SHA-256 of the byte 0x01 and both hashes."""
-    return hashlib.sha256(b"\x01" + left_child + right_child).digest()
 
 
 def nodes_from(leaves: Sequence[bytes]) -> Node:

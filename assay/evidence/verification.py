@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.canonical import canonical_json, commitment_of, rating_digest, sealed_part, target_digest
+from assay.canonical import canonical_json, commitment_of, leaf_hash, rating_digest, sealed_part, target_digest
 from assay.document import Json, RatingDocument, as_json, read_rating
 from assay.errors import CertificateError
 from assay.evidence import statement
 from assay.evidence.dsse import IsSignature, OpenedEnvelope, signer_of
 from assay.evidence.export import Export
-from assay.evidence.merkle import leaf_hash, proves_inclusion
+from assay.evidence.merkle import proves_inclusion
 
 BESIDE_THE_EVIDENCE = frozenset({"id", "rated_at", "expires_at", "engine_version", "rerated_from", "salt"})
 """Keys of a rating document that do not follow from the evidence, so that a replay cannot reproduce them."""

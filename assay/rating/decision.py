@@ -156,7 +156,7 @@ def rate(finding: Finding) -> Rating:
     declared even if a component is unmeasured or its letter is withheld, provided that the others suffice for BS: no
     component could improve on it. Other letters need all components.
     """
-    judged_components = [component for component in finding.components if component.probabilities is not None]
+    judged_components = [(part, part.probabilities) for part in finding.components if part.probabilities is not None]
     unmeasured_names = tuple(component.name for component in finding.components if component.probabilities is None)
     reasons = list(finding.reasons)
     if unmeasured_names:
@@ -173,14 +173,13 @@ def rate(finding: Finding) -> Rating:
             reasons=tuple(reasons),
             methodology_version=METHODOLOGY_VERSION,
         )
-    posteriors = [component.probabilities for component in judged_components if component.probabilities is not None]
     combine = worst_probabilities if finding.aggregation == "worst" else vote_probabilities
-    probabilities = combine(posteriors)
+    probabilities = combine([posterior for _, posterior in judged_components])
     letter = probabilities.likeliest
     usable_posteriors = [
-        component.probabilities
-        for component in judged_components
-        if component.probabilities and not WITHHELD & {reason.code for reason in component.reasons}
+        posterior
+        for component, posterior in judged_components
+        if not WITHHELD & {reason.code for reason in component.reasons}
     ]
     is_complete = len(usable_posteriors) == len(finding.components)
     if not is_complete and finding.aggregation == "worst" and letter is Letter.BS:
@@ -189,18 +188,15 @@ def rate(finding: Finding) -> Rating:
     # of several parts that are each wrong with probability 1 - confidence, one is wrong far more often
     least = finding.confidence ** (1 / len(finding.components) if finding.aggregation == "worst" else 1)
     parts = [
-        (
-            component.letter,
-            component.declared and component.probabilities is not None and component.probabilities.of(letter) >= least,
-        )
-        for component in judged_components
+        (component.letter, component.declared and posterior.of(letter) >= least)
+        for component, posterior in judged_components
     ]
     is_supported = rests_on_declared(letter, parts, finding.aggregation)
     is_declared = is_complete and is_enough and is_supported
     if is_complete and is_enough and not is_supported:
         facts = {"letter": letter.value, "probability": probabilities.of(letter)}
         reasons.append(Reason("no-component-declared", facts))
-    reasons = _reasons(letter, probabilities, finding, judged_components) + reasons
+    reasons = _reasons(letter, probabilities, finding, [component for component, _ in judged_components]) + reasons
     for rule, published_letter in published_letters.items():
         if is_declared and published_letter is not None and published_letter != letter:
             facts = {"rule": rule, "published": published_letter, "letter": letter.value}

@@ -125,24 +125,14 @@ class RatingDifference:
     sentences: tuple[str, ...]
 
 
-def difference(before: RatingDocument, after: RatingDocument, *, confidence: float | None = None) -> RatingDifference:
-    """Compute the differences between two ratings.
+def difference(before: RatingDocument, after: RatingDocument) -> RatingDifference:
+    """Compute the differences between two ratings; if they rate two targets, those between the targets.
 
-    Parameters
-    ----------
-    before, after : RatingDocument
-        The ratings. If they rate two targets, the differences are those between the targets.
-    confidence : float, optional
-        Probability that a change must reach. Default: the stricter confidence of the two ratings.
-
-    Raises
-    ------
-    NotTheSameQuestion
-        If the method or the attribute differs.
+    A change must reach the stricter confidence of the two ratings. Raise `NotTheSameQuestion` if the method or the
+    attribute differs.
     """
     _check_same_question(before, after)
-    stated_confidence = max(before.confidence or DEFAULT_CONFIDENCE, after.confidence or DEFAULT_CONFIDENCE)
-    required = stated_confidence if confidence is None else confidence
+    required = max(before.confidence or DEFAULT_CONFIDENCE, after.confidence or DEFAULT_CONFIDENCE)
     letter = _compare_letters(before, after, required)
     first_components, second_components = _components_by_name(before), _components_by_name(after)
     names = [name for name in first_components if name in second_components]

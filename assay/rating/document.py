@@ -224,7 +224,6 @@ def _limit_share(candidate: DecidingEffect) -> float:
 
 
 def _count_answers(components: Sequence[Component]) -> dict[str, int]:
-    """Count the usable, unusable and lost answers of all components."""
     names = {"usable": "usable", "unusable": "unusable", "lost": "failed"}
     return {name: sum(getattr(component, field) for component in components) for name, field in names.items()}
 

@@ -116,7 +116,6 @@ def _differ_clearly(counts: Sequence[tuple[int, int]]) -> bool:
 
 
 def _log_comb(n: int, k: Integers | int) -> Floats:
-    """Return the logarithm of the binomial coefficient."""
     return np.asarray(special.gammaln(n + 1) - special.gammaln(np.add(k, 1)) - special.gammaln(np.subtract(n + 1, k)))
 
 

@@ -305,7 +305,6 @@ def _body_arguments(operation: Schema, schemas: Schemas) -> Iterator[Argument]:
 
 
 def _result_type(operation: Schema, schemas: Schemas) -> tuple[str, Schema]:
-    """Return the Python type of the result, and its schema."""
     for status, answer in operation["responses"].items():
         for media, content in answer.get("content", {}).items() if status.startswith("2") else ():
             if media == "text/event-stream":

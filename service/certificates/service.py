@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator, Sequence
 
 from starlette.responses import StreamingResponse
 
-from assay.canonical import canonical_json
+from assay.canonical import canonical_json, leaf_hash
 from assay.errors import RecordIncomplete, SpecificationError
 from assay.evidence.export import MEDIA_TYPE, ExportWriter, Unrolling
 from assay.evidence.merkle import head as tree_head
-from assay.evidence.merkle import inclusion_proof, leaf_hash
+from assay.evidence.merkle import inclusion_proof
 from assay.model import Observation
 from service.certificates.schemas import EnvelopeView, ProofView
 from service.container import Service

@@ -13,9 +13,9 @@ from typing import Literal
 
 from sqlalchemy import Connection, func, insert, select, tuple_
 
-from assay.canonical import canonical_json
+from assay.canonical import canonical_json, leaf_hash, node_hash
 from assay.document import JsonObject
-from assay.evidence.merkle import Span, consistency_spans, inclusion_spans, leaf_hash, node_hash, nodes_of, span_head
+from assay.evidence.merkle import Span, consistency_spans, inclusion_spans, nodes_of, span_head
 from store.core.columns import iso, read_clock
 from store.core.engines import lock_transaction
 from store.core.errors import BeyondTheLog

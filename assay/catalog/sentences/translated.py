@@ -6,11 +6,9 @@ A language is a file (docs/extending.md): `assay/catalog/sentences/<code>.toml`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from assay.catalog.tables import read_table
+from assay.catalog.tables import read_table, tables_in
 from assay.catalog.values import Attribute
 from assay.errors import SpecificationError, UnknownName
 
@@ -22,11 +20,9 @@ _FEMININE = 1
 """Index of the feminine form in lists of forms, after the masculine one."""
 
 
-@cache
 def sentence_languages() -> tuple[str, ...]:
     """Languages of the catalog's sentences about people; English, which has the most words, comes first."""
-    entries = files("assay.catalog").joinpath("sentences").iterdir()
-    return (ENGLISH, *sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml")))
+    return (ENGLISH, *tables_in("sentences"))
 
 
 def sentence_table(language: str, field: str = "texts.language") -> Mapping[str, Any]:

@@ -63,22 +63,11 @@ def _draw_concordance(service: TransitionEvidence, transitions: Floats, rng: np.
 def _carry_over(
     chain: Floats, chain_concordance: Floats | None, service: Floats, own_concordance: Floats | None
 ) -> Floats | None:
-    """Return the excess concordance of a chain after one more service is added; shape (draws,).
+    """Return the excess concordance of a chain after a service with the square matrix `service`; shape (draws,).
 
     Two sentences with the same content and two values leave the chain with one value or with two. With
     one value, the service gets the same sentence twice; its answers count as equal, because Assay asks no
     sentence twice. With two values, its answers are equal by chance and by its own excess concordance.
-
-    Parameters
-    ----------
-    chain : ndarray, shape (draws, rows, outputs)
-        Transition matrix of the chain so far.
-    chain_concordance : ndarray or None
-        Excess concordance of the chain so far.
-    service : ndarray, shape (draws, outputs, outputs)
-        Transition matrix of the service.
-    own_concordance : ndarray or None
-        Excess concordance of the service.
     """
     if chain_concordance is None or own_concordance is None:
         return None
@@ -170,7 +159,6 @@ def _shares(counts: Mapping[str, int], outputs: Sequence[str]) -> tuple[float, .
 
 
 def _recorded_paths(stages: tuple[Answers, ...]) -> Iterator[RecordedPath]:
-    """Yield the recorded path of every sentence with this content."""
     first_answers, *later_stages = stages
     for row, shares in enumerate(first_answers):
         if shares is None:
@@ -184,14 +172,10 @@ def _recorded_paths(stages: tuple[Answers, ...]) -> Iterator[RecordedPath]:
 
 
 def _later_products(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
-    """Multiply the matrices of each later service and all following services.
+    """For each later service, return the shares of the final outputs by its input, shape (draws, outputs, outputs).
 
-    Returns
-    -------
-    list of ndarray, shape (draws, outputs, outputs)
-        Shares of the final outputs for each input of the service.
-    list of ndarray, shape (draws, outputs)
-        Expected number of services, this one included, that receive text without a value.
+    Also return the expected number of services, this one included, that receive text without a value, shape (draws,
+    outputs).
     """
     onward_matrices: list[Floats] = []
     visit_counts: list[Floats] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,36 +93,32 @@ def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator
 
 
 def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTest:
-    partitions = math.comb(values.size, size)
-    halves = _Halves(values, size)
-    one_sided = halves.count_reaching(observed - SLACK)
-    strict = halves.count_reaching(observed + SLACK, strict=True)
+    partitions, middle = math.comb(values.size, size), values.size // 2
+    first_half, second_half = _subset_sums(values[:middle]), _subset_sums(values[middle:])
+    # a group of `size` members has `count` of them from the first half, and the others from the second
+    halves = [
+        (sums, second_half[size - count])
+        for count, sums in enumerate(first_half)
+        if 0 <= size - count < len(second_half)
+    ]
+    one_sided = _count_reaching(halves, observed - SLACK)
+    strict = _count_reaching(halves, observed + SLACK, strict=True)
     two_sided = partitions  # every difference is at least as far from 0 as 0
     if (distance := abs(observed) - SLACK) > 0:
-        upper_tail = halves.count_reaching(distance)
-        lower_tail = partitions - halves.count_reaching(-distance, strict=True)
+        upper_tail = _count_reaching(halves, distance)
+        lower_tail = partitions - _count_reaching(halves, -distance, strict=True)
         two_sided = upper_tail + lower_tail
     p_one_sided, p_two_sided, p_strict = (count / partitions for count in (one_sided, two_sided, strict))
     return PartitionTest(p_one_sided, p_two_sided, p_strict, p_method="exact", partitions=partitions)
 
 
-class _Halves:
-    """Sorted sums of all subsets of each half of the members, grouped by subset size."""
-
-    def __init__(self, values: Floats, size: int) -> None:
-        middle = values.size // 2
-        self._left, self._right = _subset_sums(values[:middle]), _subset_sums(values[middle:])
-        self._size = size
-
-    def count_reaching(self, threshold: float, *, strict: bool = False) -> int:
-        """Count the groups whose sum is at least (or, strictly, more than) `threshold`."""
-        count = 0
-        for size, left in enumerate(self._left):
-            if 0 <= self._size - size < len(self._right):
-                right = self._right[self._size - size]
-                below_counts = np.searchsorted(left, threshold - right, side="right" if strict else "left")
-                count += left.size * right.size - int(below_counts.sum())
-        return count
+def _count_reaching(halves: Sequence[tuple[Floats, Floats]], threshold: float, *, strict: bool = False) -> int:
+    """Count the groups whose sum is at least (or, strictly, more than) `threshold`; `halves` has sorted sums."""
+    count = 0
+    for first, second in halves:
+        below_counts = np.searchsorted(first, threshold - second, side="right" if strict else "left")
+        count += first.size * second.size - int(below_counts.sum())
+    return count
 
 
 def _subset_sums(values: Floats) -> list[Floats]:

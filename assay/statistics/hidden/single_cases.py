@@ -17,8 +17,8 @@ from scipy import special
 from assay.model import Floats, HiddenEffect, Integers
 from assay.statistics.hidden.strata import furthest
 from assay.statistics.hidden.varying import varying_effect
-from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
-from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
+from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, pair_differences
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS, cluster_sums, cross_tabulate, mean_draws
 
 OTHER_NOISE = 2.0
 """Maximum difference, in standard errors, at which the noise of first and of repeated answers counts as equal."""
@@ -85,15 +85,11 @@ class SingleCases:
     @property
     def item_squares(self) -> Floats:
         """Squared difference between every two values, shape (items, pairs)."""
-        values = range(self.outputs.shape[1])
-        return np.stack(
-            [((self.outputs[:, b] - self.outputs[:, a]) ** 2).sum(axis=1) for a, b in combinations(values, 2)], axis=1
-        )
+        return np.asarray((pair_differences(self.outputs) ** 2).sum(axis=2))
 
     def squared_means(self, rng: np.random.Generator, draws: int) -> Floats:
         """Draw the squared mean difference between every two values, shape (draws, pairs)."""
-        values = range(self.outputs.shape[1])
-        differences = np.stack([self.outputs[:, b] - self.outputs[:, a] for a, b in combinations(values, 2)], axis=1)
+        differences = pair_differences(self.outputs)
         difference_columns = differences.reshape(len(differences), -1)
         samples = mean_draws(difference_columns, self.clusters, rng, draws, self.max_draw_weights)
         return np.asarray((samples.reshape(draws, *differences.shape[1:]) ** 2).sum(axis=2))
@@ -255,13 +251,12 @@ def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArr
     _, person_ids = np.unique(cases.clusters["person"][is_shared], return_inverse=True)
     shape = cases.outputs[is_shared].shape
     outputs = cases.outputs[is_shared].reshape(len(cell_ids), -1)
-    table = np.zeros((cell_ids.max() + 1, person_ids.max() + 1))
-    np.add.at(table, (cell_ids, person_ids), 1)
+    table = cross_tabulate(cell_ids, person_ids)
     sizes, person_sizes = table.sum(axis=1), table.sum(axis=0)
     shares = table / sizes[:, None]
     gram = np.diag(person_sizes) - table.T @ shares  # normal equations of the persons, without the cells
     inverse = np.linalg.pinv(gram, hermitian=True)
-    by_cell, by_person = _sum_by_cluster(outputs, cell_ids), _sum_by_cluster(outputs, person_ids)
+    by_cell, by_person = cluster_sums(outputs, cell_ids), cluster_sums(outputs, person_ids)
     person_effects = inverse @ (by_person - shares.T @ by_cell)
     person_effects -= person_sizes @ person_effects / len(cell_ids)  # their mean over the answers is 0
     effects = by_cell / sizes[:, None] - shares @ person_effects
@@ -272,11 +267,6 @@ def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArr
     centred_gram = table.T @ shares - np.outer(person_sizes, person_sizes) / len(cell_ids)
     cell_error = len(sizes) - 1 + float(np.trace(inverse @ centred_gram))
     return _Fit(effects.reshape(-1, *shape[1:]), sizes, residuals.reshape(shape), freedom, cell_error)
-
-
-def _sum_by_cluster(values: Floats, ids: Integers) -> Floats:
-    """Sum the rows of each cluster, shape (clusters, columns)."""
-    return np.stack([np.bincount(ids, column) for column in values.T], axis=1)
 
 
 def _draw_squares(

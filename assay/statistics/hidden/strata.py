@@ -12,7 +12,7 @@ from scipy import special
 
 from assay.model import Floats, HiddenEffect
 from assay.statistics.hidden.varying import adjusted_means, varying_effect
-from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
+from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, pair_differences
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_covariance, mean_error
 
 Families = Mapping[str, NDArray[np.str_]]
@@ -45,13 +45,6 @@ def furthest(sizes: Floats, limit: int = MOST_PAIRS) -> NDArray[np.intp]:
     return np.sort(np.argsort(-sizes, kind="stable")[:limit])
 
 
-def paired_differences(profiles: Profiles) -> dict[str, Floats]:
-    """Return the difference between every two values for each profile, in standard deviations of the output."""
-    names, outputs = profiles.values, profiles.outputs
-    index_pairs = combinations(range(len(names)), 2)
-    return {f"{names[a]} to {names[b]}": (outputs[:, b] - outputs[:, a]) / profiles.scale for a, b in index_pairs}
-
-
 def stratum_effects(
     profiles: Profiles, families: Families, scale: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> tuple[HiddenEffect, ...]:
@@ -69,7 +62,6 @@ def stratum_effects(
     tuple of HiddenEffect
         For each stratum, the size of the difference; with more than two values, one effect for each pair of values.
     """
-    differences_by_pair = paired_differences(profiles)
     strata = [
         (family, f"{family}: {stratum}", in_stratum)
         for family, stratum_of_profile in families.items()
@@ -78,7 +70,7 @@ def stratum_effects(
     ]
     if not strata:
         return ()
-    differences = np.stack([*differences_by_pair.values()], axis=1)
+    differences = pair_differences(profiles.outputs) / profiles.scale
     # so weighted, the mean over all profiles is the mean in the stratum
     weights = np.stack([in_stratum / in_stratum.mean() for _, _, in_stratum in strata], axis=1)
     estimates = differences.T @ weights / len(weights)  # shape (pairs, strata)
@@ -90,7 +82,7 @@ def stratum_effects(
     # some of many noisy differences exceed any limit by chance: only significant ones (Bonferroni) show a bias
     critical = special.stdtrit(error.freedom, 1 - (1 - NO_FALSE_STRATUM) / 2 / estimates.size) * np.sqrt(error.variance)
     significant = np.abs(estimates) > critical.reshape(estimates.shape)
-    names, effects = list(differences_by_pair), []
+    names, effects = [f"{a} to {b}" for a, b in combinations(profiles.values, 2)], []
     for pair_index in furthest(plausible_effects).tolist():
         pair, estimate, covariance = names[pair_index], estimates[pair_index], covariances[pair_index]
         for family in families:
@@ -121,7 +113,7 @@ def fitted_together(samples: Floats, scale: float, rng: np.random.Generator) -> 
     # the first pairs are those with the first group
     from_first = np.column_stack([np.zeros(len(samples)), samples[:, : group_count - 1]])
     group_effects = varying_effect(from_first.mean(axis=0), np.cov(from_first.T), scale, rng, len(samples)).strata
-    return np.stack([group_effects[:, b] - group_effects[:, a] for a, b in combinations(range(group_count), 2)], axis=1)
+    return pair_differences(group_effects)
 
 
 def share_effects(

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import OutOfBounds
 from assay.model import Floats, Integers
+from assay.statistics.intervals.crossed import cluster_sums
 
 DRAWS = 4000
 
@@ -184,7 +185,7 @@ def adjusted_means(
         return coefficients[:strata], covariance
     # the interaction of a stratum and a member of the first kind is shared by all their cases (clustered sandwich)
     _, cells = np.unique(np.char.add(np.char.add(members, " / "), others[0]), return_inverse=True)
-    sums = np.stack([np.bincount(cells, column * residuals) for column in design.T], axis=1)
+    sums = cluster_sums(design * residuals[:, None], cells)
     cell_count, parameters = len(sums), strata + other_columns[0].shape[1]
     clustered = cell_count / max(1, cell_count - parameters) * (inverse @ sums.T @ sums @ inverse)[:strata, :strata]
     variances = np.maximum(np.diagonal(covariance), LEAST_VARIANCE)  # 0 if all cases of a stratum are equal

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Generic, Literal, TypeVar
 
 import numpy as np
@@ -75,7 +74,7 @@ Join = Literal["or", "and", "vote"]
 Aggregate = Literal["worst", "vote"]
 """How comparisons are combined: with ``worst``, a step is biased if any is; with ``vote``, if at least half are."""
 
-JOIN_OF: Mapping[Reading, Join] = MappingProxyType({"similar-to-biased": "or", "departs-from-unbiased": "and"})
+JOIN_OF: Mapping[Reading, Join] = {"similar-to-biased": "or", "departs-from-unbiased": "and"}
 """Default rule of each reading to join the blocks of step 2."""
 
 Comparison = Callable[[ArrayLike, ArrayLike, np.random.Generator | None], FitTest]
@@ -88,14 +87,12 @@ def _two_sample_test(counts: ArrayLike, shares: ArrayLike, *, drop_empty: bool) 
     return chi_squared_two_sample(observed, specified_counts, drop_empty=drop_empty)
 
 
-COMPARISONS: Mapping[Statistic, Comparison] = MappingProxyType(
-    {
-        "two-sample": lambda counts, shares, _rng: _two_sample_test(counts, shares, drop_empty=True),
-        "two-sample-df2": lambda counts, shares, _rng: _two_sample_test(counts, shares, drop_empty=False),
-        "goodness-of-fit": lambda counts, shares, _rng: chi_squared_fit(counts, shares),
-        "exact-multinomial": exact_multinomial,
-    }
-)
+COMPARISONS: Mapping[Statistic, Comparison] = {
+    "two-sample": lambda counts, shares, _rng: _two_sample_test(counts, shares, drop_empty=True),
+    "two-sample-df2": lambda counts, shares, _rng: _two_sample_test(counts, shares, drop_empty=False),
+    "goodness-of-fit": lambda counts, shares, _rng: chi_squared_fit(counts, shares),
+    "exact-multinomial": exact_multinomial,
+}
 """Comparison of a block's counts with a specification, by the statistic's published name."""
 
 T = TypeVar("T")
@@ -227,7 +224,8 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
     BadDistribution
         If either is not a distribution, or they have different numbers of cells.
     """
-    p_shares, q_shares = _validate_distributions(p, q)
+    p_shares = as_shares(p)
+    q_shares = as_shares(q, p_shares.size)
     outside_share = float(p_shares[q_shares == 0].sum())
     if outside_share > 0:
         return Divergence(value=None, reason=f"a share of {outside_share:.3g} lies where the reference has none")
@@ -313,11 +311,6 @@ def divergence_letter(
         aggregate_biased([is_biased[block] for block in blocks], aggregate) for blocks in (unbiased, biased)
     )
     return PublishedVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
-
-
-def _validate_distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
-    shares = as_shares(p)
-    return shares, as_shares(q, shares.size)
 
 
 def _kl_divergence(p: Floats, q: Floats) -> Floats:

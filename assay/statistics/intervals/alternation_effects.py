@@ -16,7 +16,7 @@ import numpy as np
 from assay.errors import TooFewObservations, ZeroVariance
 from assay.model import Floats, Integers
 from assay.statistics.intervals.both_sides import shared_sums
-from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS, cluster_sums, mean_draws
 
 DRAWS = 4000
 
@@ -51,15 +51,23 @@ class Profiles:
         return float(self.outputs.std())
 
 
+def pair_differences(outputs: Floats) -> Floats:
+    """Return the second less the first of every two values; shape (n, pairs, ...) from outputs of (n, values, ...).
+
+    The order of the pairs is that of `itertools.combinations`.
+    """
+    first, second = np.triu_indices(outputs.shape[1], k=1)
+    # the layout in memory determines the rounding of later sums
+    return np.ascontiguousarray(outputs[:, second] - outputs[:, first])
+
+
 def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[str, str], Floats]:
     """Draw the mean difference of outputs within profiles between every two values, in units of the outputs' sd.
 
     The draws of each pair ``(a, b)``, in the values' order, are those of mean(b) - mean(a).
     """
-    index_pairs = list(combinations(range(len(profiles.values)), 2))
-    differences = np.stack([profiles.outputs[:, b] - profiles.outputs[:, a] for a, b in index_pairs], axis=1)
-    samples = _draw_in_sds(differences, profiles, rng, draws)
-    return {(profiles.values[a], profiles.values[b]): samples[:, column] for column, (a, b) in enumerate(index_pairs)}
+    samples = _draw_in_sds(pair_differences(profiles.outputs), profiles, rng, draws)
+    return dict(zip(combinations(profiles.values, 2), samples.T, strict=True))
 
 
 def tied_draws(
@@ -104,8 +112,7 @@ def tied_draws(
     means = np.stack([outputs[:, [a, b]].mean(axis=1) for a, b in pairs], axis=1)
     contrast = (2 * tie - 1) * side_weights[:, None] * means
     # the difference between the sides is declared, not sampled, so only the variation within a side is resampled
-    side_sums = np.stack([np.bincount(side_ids, weights=column) for column in contrast.T], axis=1)
-    within_side = contrast - (side_sums / sizes[:, None])[side_ids]
+    within_side = contrast - (cluster_sums(contrast, side_ids) / sizes[:, None])[side_ids]
     return _draw_in_sds(within_side, profiles, rng, draws, offset=contrast.mean(axis=0))
 
 

@@ -82,7 +82,6 @@ def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Cl
 
 
 def _occurs_on_both_sides(ids: Integers, side: Integers) -> NDArray[np.bool_]:
-    """Return for each cluster whether it occurs on both sides."""
     has_side = np.zeros((int(ids.max()) + 1, SIDES), dtype=bool)
     has_side[ids, side] = True
     return np.asarray(has_side.all(axis=1))

@@ -83,12 +83,13 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
         coefficients = [
             float(n)
             if other_kind == kind
-            else float(np.sum(_cross_tabulate(kinds[kind], kinds[other_kind]) ** 2 / sizes[kind][:, None]))
+            else float(np.sum(cross_tabulate(kinds[kind], kinds[other_kind]) ** 2 / sizes[kind][:, None]))
             for other_kind in names
         ]
         expected.append(np.array([*coefficients, float(len(sizes[kind]))]) - of_mean)
-        sums = np.stack([np.bincount(kinds[kind], weights=column) for column in values.T], axis=1)
-        observed.append((sums**2 / sizes[kind][:, None]).sum(axis=0) - n * values.mean(axis=0) ** 2)
+        observed.append(
+            (cluster_sums(values, kinds[kind]) ** 2 / sizes[kind][:, None]).sum(axis=0) - n * values.mean(axis=0) ** 2
+        )
     # share of each component in the variance of the mean, and degrees of freedom of its mean square
     shares = np.array([*(float((sizes[kind] ** 2).sum()) / n**2 for kind in names), 1 / n])
     freedom = np.array([*(len(sizes[kind]) - 1.0 for kind in names), float(max(1, n - 1))])
@@ -165,8 +166,7 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
     for selected_kinds in chain.from_iterable(combinations(kinds, count + 1) for count in range(len(kinds))):
         crossed_ids = np.ravel_multi_index(selected_kinds, [int(ids.max()) + 1 for ids in selected_kinds])
         _, cells = np.unique(crossed_ids, return_inverse=True)
-        sums = np.stack([np.bincount(cells, column) for column in deviations.reshape(n, -1).T], axis=1)
-        sums_by_set = sums.reshape(-1, *values.shape[1:]).swapaxes(0, 1)
+        sums_by_set = cluster_sums(deviations.reshape(n, -1), cells).reshape(-1, *values.shape[1:]).swapaxes(0, 1)
         covariance += sums_by_set.swapaxes(1, 2) @ sums_by_set
     sds = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
     # `mean_draws` has Student's tails, with the variance f / (f - 2)
@@ -185,7 +185,12 @@ def _renumber_clusters(clusters: Clusters, rows: int) -> dict[str, Integers]:
     return distinct
 
 
-def _cross_tabulate(first_ids: Integers, second_ids: Integers) -> Floats:
+def cluster_sums(values: Floats, ids: Integers) -> Floats:
+    """Sum the rows of each cluster; shape (clusters, m) from values of shape (n, m)."""
+    return np.stack([np.bincount(ids, weights=column) for column in values.T], axis=1)
+
+
+def cross_tabulate(first_ids: Integers, second_ids: Integers) -> Floats:
     """Count the rows for each combination of clusters of two kinds."""
     table = np.zeros((int(first_ids.max()) + 1, int(second_ids.max()) + 1))
     np.add.at(table, (first_ids, second_ids), 1)

@@ -142,7 +142,7 @@ def polled(answers, timeout_s=None):
     flow = waiting.finished_job("job_1", timeout_s, Patience(), lambda: now[0])
     step = resume(flow, None)
     for body, headers, took_s in answers:
-        steps.append(step.call.headers["Prefer"])
+        steps.append(step.headers["Prefer"])
         now[0] += took_s
         step = resume(flow, httpx.Response(200, json=body, headers=headers))
         if isinstance(step, Pause):

@@ -173,7 +173,7 @@ class AsyncClient(AsyncOperations):
                 outcome = None
                 continue
             try:
-                outcome = await self._http.send(step.call.request(self._http))
+                outcome = await self._http.send(step.request(self._http))
             except httpx.RequestError as error:
                 outcome = error
         return step.result

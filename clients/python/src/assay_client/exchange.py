@@ -1,6 +1,6 @@
 """Retries and paging as generators without I/O, shared by both clients.
 
-A flow is a generator. It yields a `Send` or a `Pause`, is sent the answer (or thrown httpx's error), and
+A flow is a generator. It yields a `Call` or a `Pause`, is sent the answer (or thrown httpx's error), and
 returns its result. A client carries out each step. So waiting, retries and paging are written once.
 """
 
@@ -24,13 +24,6 @@ IN_FLIGHT = "idempotency-in-flight"
 
 
 @dataclass(frozen=True)
-class Send:
-    """Step of a flow: send this call; the flow is resumed with the answer, whatever its status."""
-
-    call: Call[Any]
-
-
-@dataclass(frozen=True)
 class Pause:
     """Step of a flow: wait for this many seconds."""
 
@@ -44,7 +37,9 @@ class Ended(Generic[T]):
     result: T
 
 
-Step: TypeAlias = Send | Pause
+Step: TypeAlias = Call[Any] | Pause
+"""Step of a flow: a call to send, whose answer resumes the flow, whatever its status; or a pause."""
+
 Outcome: TypeAlias = httpx.Response | httpx.RequestError | None
 Flow: TypeAlias = Generator[Step, httpx.Response | None, T]
 
@@ -102,7 +97,7 @@ def answer_of(call: Call[T], patience: Patience) -> Flow[T]:
     while True:
         failure: ProblemError | Unreachable
         try:
-            response = yield Send(call)
+            response = yield call
         except (httpx.LocalProtocolError, httpx.UnsupportedProtocol) as error:
             raise ValueError(f"{call.method} {call.path} cannot be sent as it is: {error}") from error
         except httpx.RequestError as error:

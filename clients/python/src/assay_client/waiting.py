@@ -23,7 +23,6 @@ UNFINISHED = frozenset({"queued", "running"})
 
 
 def _poll_until_ended(path: str, timeout_s: float | None, patience: Patience, clock: Clock) -> Flow[dict[str, Any]]:
-    """Poll until a job or suite has ended; return the job or suite."""
     deadline = math.inf if timeout_s is None else clock() + timeout_s
     while True:
         start = clock()

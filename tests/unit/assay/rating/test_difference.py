@@ -12,8 +12,8 @@ from assay.rating.difference import NotTheSameQuestion, probability_letters_diff
 from assay.rating.difference import difference as difference_of_ratings
 
 
-def difference(before, after, **options):
-    return difference_of_ratings(read_rating(before), read_rating(after), **options)
+def difference(before, after):
+    return difference_of_ratings(read_rating(before), read_rating(after))
 
 
 def posterior(bs=0.0, dsbs=0.0, ucs=0.0):
@@ -76,7 +76,7 @@ def test_two_barely_declared_letters_may_differ_by_noise():
     assert (found.letter.verdict, found.changed) == ("undecided", False)
     assert found.letter.probability == pytest.approx(0.905)
     assert "may be noise: 90 % that the two differ, and 95 % is needed" in found.sentences[0]
-    assert difference(before, after, confidence=0.9).changed
+    assert difference(before | {"confidence": 0.9}, after | {"confidence": 0.9}).changed
 
 
 def test_the_higher_of_two_required_confidences_decides():
