@@ -182,18 +182,10 @@ RETRIABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 class CallFailed(Exception):
     """A call failed.
 
-    Parameters
-    ----------
-    code : str
-        A key of `CODES`, or ``http-`` and the status.
-    message : str
-        For people, without secrets or query strings; it may quote a body, but only cleaned.
-    retriable : bool, optional
-        Whether the same call may succeed later; by default as in `CODES`.
-    retry_after_s : float, optional
-        Seconds that the service asked callers to wait; callers cap it at `RETRY_AFTER_CAP_S`.
-    status : int, optional
-        HTTP status, if there was one.
+    The code is a key of `CODES`, or ``http-`` and the status. The message is for people, without secrets or query
+    strings; it may quote a body, but only cleaned. The same call may succeed later if it is `retriable` (by default as
+    in `CODES`). `retry_after_s` are the seconds that the service asked callers to wait; callers cap them at
+    `RETRY_AFTER_CAP_S`. `status` is the HTTP status, if there was one.
     """
 
     def __init__(
@@ -208,6 +200,16 @@ class CallFailed(Exception):
         super().__init__(message)
         self.code, self.message, self.status, self.retry_after_s = code, message, status, retry_after_s
         self.retriable = CODES[code].retriable if retriable is None else retriable
+
+    def renamed(self, subject: str) -> CallFailed:
+        """Return a copy whose message begins with a subject, such as the name of the service."""
+        return CallFailed(
+            self.code,
+            f"{subject}: {self.message}",
+            retriable=self.retriable,
+            retry_after_s=self.retry_after_s,
+            status=self.status,
+        )
 
     def __repr__(self) -> str:
         return f"CallFailed({self.code!r}, {self.message!r}, retriable={self.retriable}, status={self.status})"

@@ -17,7 +17,7 @@ from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.jobs import jobs
 from store.jobs.fair_order import UNLIMITED, Share
-from workers.engine.celery_app import waiting_messages
+from workers.engine.tasks import waiting_messages
 from workers.engine.worker_context import BackgroundThread
 
 EXIT_DEAF = 75
@@ -32,16 +32,8 @@ log = structlog.get_logger()
 class Watchdog(BackgroundThread):
     """Thread that checks every two thirds of `age_s` seconds whether this worker still receives messages.
 
-    Parameters
-    ----------
-    age_s : float
-        Seconds that an announced job must have been due to indicate lost messages.
-    share : Share
-        Maximum number of running jobs of a tenant; jobs that wait for this reason indicate nothing.
-    broker_answers : callable
-        Whether the broker is reachable; if not, missing messages indicate nothing.
-    end_process : callable
-        Ends the process.
+    A job that was due for `age_s` seconds when it was announced indicates lost messages, unless it waits because its
+    tenant has its `share` of running jobs, or `broker_answers` returns false. Then `end_process` ends the process.
     """
 
     name = "watchdog"

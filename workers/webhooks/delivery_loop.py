@@ -182,8 +182,8 @@ class WebhookWorker(BackgroundThread):
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(TURN_S):
                     origin = origin_of(delivery.url)
-                    if not await transport.exempt(origin):
-                        addresses = await transport.addresses(origin)
+                    if not await transport.exempt_hosts.holds(origin):
+                        addresses = await transport.exempt_hosts.addresses_of(origin)
                         await stack.enter_async_context(limits.slot(delivery.url, TIMEOUT_S, addresses))
                 attempt = await call(transport, delivery.url, headers, body)
         except CallFailed as failed:
@@ -225,7 +225,7 @@ class WebhookWorker(BackgroundThread):
         except StoreUnavailable as unavailable:  # the delivery is sent again with the same id when its lease expires
             log.warning("delivery not recorded", delivery=delivery.id, why=str(unavailable))
             return
-        self._meter.count_delivery(delivery_state or "overtaken")
+        self._meter.deliveries.labels(delivery_state or "overtaken").inc()
         log.info(
             "delivery attempted",
             delivery=delivery.id,
@@ -254,16 +254,9 @@ def signed_headers(
 ) -> dict[str, str]:
     """Return the three headers of Standard Webhooks.
 
-    Parameters
-    ----------
-    message_id : str
-        Webhook id, the same for every attempt.
-    timestamp_s : int
-        Time of this attempt, in seconds since 1970; receivers refuse messages older than five minutes.
-    secrets : sequence of str
-        All valid ``whsec_…`` secrets: two after a rotation, none for a ``callback_url``.
-    sign : callable
-        Signs with the agency's key.
+    `message_id` is the same for every attempt. `timestamp_s` is the time of this attempt, in seconds since 1970;
+    receivers refuse messages older than five minutes. `secrets` are all valid ``whsec_…`` secrets: two after a
+    rotation, none for a ``callback_url``. `sign` signs with the agency's key.
     """
     message = b"%s.%d.%s" % (message_id.encode(), timestamp_s, body)
     signatures = [*(sign_with_secret(secret, message) for secret in secrets), sign_with_key(sign, message)]

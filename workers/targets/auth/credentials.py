@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from workers.egress import CallFailed, Egress, Quoter, Response
+from workers.egress import CallFailed, Egress, Response
 from workers.targets.auth.schemes import (
     AwsKeys,
     AwsSigV4,
@@ -89,7 +89,7 @@ class TokenSource:
                 headers={"Content-Type": "application/x-www-form-urlencoded", **headers},
                 content=urlencode(fields).encode("ascii"),
                 timeout_s=self.timeout_s,
-                quote_body=Quoter(self.secret, *fields.values()).quote,
+                secrets=(self.secret, *fields.values()),
             )
             token, lifetime_s = token_in(response)
         except CallFailed as failed:
@@ -162,19 +162,9 @@ class OutgoingRequest:
 class Credentials:
     """Authenticates the requests to one target.
 
-    Parameters
-    ----------
-    auth : str or scheme
-        A value of the setting ``auth``.
-    secret : str
-        The target's secret, of the form that `workers.targets.auth.schemes.check_auth` requires.
-    timeout_s : float
-        Deadline of a token request in seconds.
-
-    Attributes
-    ----------
-    egress : Egress
-        Client for the target's calls; one with a client certificate for ``mtls``.
+    `auth` is a value of the setting ``auth``, `secret` has the form that `workers.targets.auth.schemes.check_auth`
+    requires, and `timeout_s` is the deadline of a token request in seconds. The attribute `egress` is the client for
+    the target's calls; for ``mtls``, one with the client certificate.
     """
 
     def __init__(self, auth: Plain | Scheme, secret: str, base_url: str, egress: Egress, timeout_s: float) -> None:

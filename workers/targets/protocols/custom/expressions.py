@@ -38,22 +38,19 @@ _COMPARISON_FUNCTIONS = frozenset({"contains", "ends_with", "starts_with"})
 _MULTI_SELECTS = {"multi_select_list": "[a, b]", "multi_select_dict": "{a: b}"}
 
 
+EVALUATION_ERRORS = (JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""Exceptions of jmespath for unexpected values: its own, and those of Python's operators."""
+
+
 class ExpressionTooLong(Exception):
     """An evaluation took more than `MAX_STEPS` steps."""
 
 
 class Expression:
-    """A compiled expression.
+    """Compiled JMESPath with the functions of `FUNCTIONS`, at most one ``[a, b]`` or ``{a: b}`` and short literals.
 
-    Parameters
-    ----------
-    text : str
-        JMESPath with the functions of `FUNCTIONS`, at most one ``[a, b]`` or ``{a: b}`` and short literals.
-
-    Raises
-    ------
-    SpecificationError
-        If `text` is not JMESPath, or a part could make the result grow; the message names the part and `field`.
+    Raise `SpecificationError` if `text` is not JMESPath, or a part could make the result grow; the message names the
+    part and `field`.
     """
 
     def __init__(self, text: str, field: str = "output") -> None:
@@ -72,19 +69,13 @@ class Expression:
     def search(self, value: object) -> Any:
         """Evaluate on parsed JSON.
 
-        Raises
-        ------
-        ExpressionTooLong
-            After `MAX_STEPS` steps.
-        JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
-            If the expression does not fit `value`.
+        Raise `ExpressionTooLong` after `MAX_STEPS` steps, and one of `EVALUATION_ERRORS` if the expression does not fit
+        `value`.
         """
         return _StepLimitedInterpreter().visit(dict(self._tree), value)
 
 
 class _StepLimitedInterpreter(TreeInterpreter):
-    """JMESPath interpreter with a maximum number of steps."""
-
     def __init__(self) -> None:
         super().__init__()
         self._steps = 0
@@ -104,7 +95,6 @@ def _nodes_with_parents(node: Node, parent: Node | None = None) -> Iterator[tupl
 
 
 def _refusal_reason(node: Node, parent: Node | None) -> str | None:
-    """Return why a node is not allowed in an expression, or ``None`` if it is allowed."""
     node_type, value, children = node["type"], node.get("value"), node["children"]
     if node_type == "function_expression" and value not in FUNCTIONS:
         return f"must not call {value}(); it may call {', '.join(sorted(FUNCTIONS))}"
