@@ -226,12 +226,27 @@ class Hosts(Protocol):
 class Egress:
     """Client for outgoing calls. Use it as an asynchronous context manager, within one event loop.
 
-    `allow` are networks that the operator allows in addition to public addresses. To hosts in the networks
-    `exempt_hosts`, the `host_limits` do not apply. `response_cap` is the maximum size of a response body in bytes.
-    `scraping` tells whether the operator allows libraries to call public web pages without the guard
-    (`workers.targets.protocols.deep_translator`), `library` has the uploads and images of the job's tenant, and `now`
-    is a clock with a time zone, for ``Retry-After``. The default `user_agent` is that of the HTTP library, which
-    reveals nothing about the agency.
+    Parameters
+    ----------
+    allow : sequence of network
+        Networks that the operator allows in addition to public addresses.
+    response_cap : int
+        Maximum size of a response body in bytes.
+    resolve, dial, make_context
+        See `GuardedTransport`.
+    now : callable
+        Clock with a time zone, for ``Retry-After``.
+    scraping : bool
+        Whether the operator allows libraries to call public web pages without the guard
+        (`workers.targets.protocols.deep_translator`).
+    library : Library, optional
+        Uploads and images of the job's tenant.
+    exempt_hosts : sequence of network
+        Networks of the operator, to whose hosts the limits of hosts do not apply.
+    host_limits : Hosts, optional
+        Limits of all other hosts.
+    user_agent : str, optional
+        Header ``User-Agent``; by default that of the HTTP library, which reveals nothing about the agency.
     """
 
     def __init__(

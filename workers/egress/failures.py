@@ -182,10 +182,18 @@ RETRIABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 class CallFailed(Exception):
     """A call failed.
 
-    The code is a key of `CODES`, or ``http-`` and the status. The message is for people, without secrets or query
-    strings; it may quote a body, but only cleaned. The same call may succeed later if it is `retriable` (by default as
-    in `CODES`). `retry_after_s` are the seconds that the service asked callers to wait; callers cap them at
-    `RETRY_AFTER_CAP_S`. `status` is the HTTP status, if there was one.
+    Parameters
+    ----------
+    code : str
+        A key of `CODES`, or ``http-`` and the status.
+    message : str
+        For people, without secrets or query strings; it may quote a body, but only cleaned.
+    retriable : bool, optional
+        Whether the same call may succeed later; by default as in `CODES`.
+    retry_after_s : float, optional
+        Seconds that the service asked callers to wait; callers cap it at `RETRY_AFTER_CAP_S`.
+    status : int, optional
+        HTTP status, if there was one.
     """
 
     def __init__(

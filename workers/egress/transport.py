@@ -192,9 +192,18 @@ class GuardedConnector(aiohttp.BaseConnector):
 class GuardedTransport:
     """Sends requests over connections that the guard allows.
 
-    `allow` are networks that the operator allows in addition to public addresses; in those of `exempt`, the limits of
-    hosts do not apply. A response body of more than `response_cap` bytes, unless a request sets another limit, is
-    refused if `refuses_long` is true; otherwise it is truncated.
+    Parameters
+    ----------
+    allow : sequence of network
+        Networks that the operator allows in addition to public addresses.
+    response_cap : int
+        Maximum size of a response body in bytes, unless a request sets another.
+    refuses_long : bool
+        Whether a longer response is refused; otherwise it is truncated.
+    make_context : callable
+        Makes the context with the trusted certificates.
+    exempt : sequence of network
+        Networks of the operator in which the limits of hosts do not apply.
     """
 
     def __init__(

@@ -32,8 +32,16 @@ log = structlog.get_logger()
 class Watchdog(BackgroundThread):
     """Thread that checks every two thirds of `age_s` seconds whether this worker still receives messages.
 
-    A job that was due for `age_s` seconds when it was announced indicates lost messages, unless it waits because its
-    tenant has its `share` of running jobs, or `broker_answers` returns false. Then `end_process` ends the process.
+    Parameters
+    ----------
+    age_s : float
+        Seconds that an announced job must have been due to indicate lost messages.
+    share : Share
+        Maximum number of running jobs of a tenant; jobs that wait for this reason indicate nothing.
+    broker_answers : callable
+        Whether the broker is reachable; if not, missing messages indicate nothing.
+    end_process : callable
+        Ends the process.
     """
 
     name = "watchdog"

@@ -111,8 +111,21 @@ class Adapter(Protocol):
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
         """Make exactly one call with at most `batch_limit` questions of one `group_key`.
 
-        Return one reply for each question, in their order; an invalid answer is a ``Reply(failure=...)``. Raise
-        `CallFailed` if the whole call failed. The `idempotency_key` is the same for every repetition of this call.
+        Parameters
+        ----------
+        asks : sequence of Ask
+        idempotency_key : str, optional
+            The same for every repetition of this call.
+
+        Returns
+        -------
+        sequence of Reply
+            One for each question, in the order of the questions; an invalid answer is a ``Reply(failure=...)``.
+
+        Raises
+        ------
+        CallFailed
+            If the whole call failed.
         """
         ...
 

@@ -254,9 +254,16 @@ def signed_headers(
 ) -> dict[str, str]:
     """Return the three headers of Standard Webhooks.
 
-    `message_id` is the same for every attempt. `timestamp_s` is the time of this attempt, in seconds since 1970;
-    receivers refuse messages older than five minutes. `secrets` are all valid ``whsec_…`` secrets: two after a
-    rotation, none for a ``callback_url``. `sign` signs with the agency's key.
+    Parameters
+    ----------
+    message_id : str
+        Webhook id, the same for every attempt.
+    timestamp_s : int
+        Time of this attempt, in seconds since 1970; receivers refuse messages older than five minutes.
+    secrets : sequence of str
+        All valid ``whsec_…`` secrets: two after a rotation, none for a ``callback_url``.
+    sign : callable
+        Signs with the agency's key.
     """
     message = b"%s.%d.%s" % (message_id.encode(), timestamp_s, body)
     signatures = [*(sign_with_secret(secret, message) for secret in secrets), sign_with_key(sign, message)]

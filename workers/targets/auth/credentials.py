@@ -162,9 +162,19 @@ class OutgoingRequest:
 class Credentials:
     """Authenticates the requests to one target.
 
-    `auth` is a value of the setting ``auth``, `secret` has the form that `workers.targets.auth.schemes.check_auth`
-    requires, and `timeout_s` is the deadline of a token request in seconds. The attribute `egress` is the client for
-    the target's calls; for ``mtls``, one with the client certificate.
+    Parameters
+    ----------
+    auth : str or scheme
+        A value of the setting ``auth``.
+    secret : str
+        The target's secret, of the form that `workers.targets.auth.schemes.check_auth` requires.
+    timeout_s : float
+        Deadline of a token request in seconds.
+
+    Attributes
+    ----------
+    egress : Egress
+        Client for the target's calls; one with a client certificate for ``mtls``.
     """
 
     def __init__(self, auth: Plain | Scheme, secret: str, base_url: str, egress: Egress, timeout_s: float) -> None:

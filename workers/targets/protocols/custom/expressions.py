@@ -47,10 +47,17 @@ class ExpressionTooLong(Exception):
 
 
 class Expression:
-    """Compiled JMESPath with the functions of `FUNCTIONS`, at most one ``[a, b]`` or ``{a: b}`` and short literals.
+    """A compiled expression.
 
-    Raise `SpecificationError` if `text` is not JMESPath, or a part could make the result grow; the message names the
-    part and `field`.
+    Parameters
+    ----------
+    text : str
+        JMESPath with the functions of `FUNCTIONS`, at most one ``[a, b]`` or ``{a: b}`` and short literals.
+
+    Raises
+    ------
+    SpecificationError
+        If `text` is not JMESPath, or a part could make the result grow; the message names the part and `field`.
     """
 
     def __init__(self, text: str, field: str = "output") -> None:
@@ -69,8 +76,12 @@ class Expression:
     def search(self, value: object) -> Any:
         """Evaluate on parsed JSON.
 
-        Raise `ExpressionTooLong` after `MAX_STEPS` steps, and one of `EVALUATION_ERRORS` if the expression does not fit
-        `value`.
+        Raises
+        ------
+        ExpressionTooLong
+            After `MAX_STEPS` steps.
+        JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+            If the expression does not fit `value`.
         """
         return _StepLimitedInterpreter().visit(dict(self._tree), value)
 

@@ -273,8 +273,11 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
 def parse_answers(answer: object, labels: Sequence[str]) -> JsonObject:
     """Parse ``[{"answer": …, "score": …}, …]``, the likeliest answers of a model, or raise `Misread`.
 
-    The text is the likeliest answer. There are scores if every label is among the answers (in any case of letters);
-    models that return only their best answers seldom list all labels.
+    Returns
+    -------
+    dict
+        The likeliest answer as the text, and the scores if every label is among the answers (in any case of
+        letters). Models that return only their best answers seldom list all labels.
     """
     answers = _answer_objects(answer, "answers")
     if len(answers) == 1 and answers[0].get("score") is None:
