@@ -31,8 +31,7 @@ from tests.support.counting_target import CountingTarget, rating_request
 from tests.support.postgres import PostgresServer
 from tests.support.redis import RedisServer
 from tests.support.reference_ratings import reference_ratings
-from workers.engine.celery_app import make_celery
-from workers.engine.tasks import JobNotifier
+from workers.engine.tasks import JobNotifier, make_celery
 
 TIMES = 200
 MOST = 100_000

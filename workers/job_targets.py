@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -31,12 +30,10 @@ from workers.calls.driver import CalledService
 from workers.calls.host_limits import FILE_TIMEOUT_S, HostLimits
 from workers.calls.limits import Breaker, Lane, lane_of
 from workers.egress import CallFailed, Egress
-from workers.engine.worker_context import WorkerContext, host_label_of
+from workers.engine.worker_context import WorkerContext, host_label
 from workers.targets.adapter import Adapter, Target
-from workers.targets.chain.chain import CHAIN
-from workers.targets.chain.roles import Roles
-from workers.targets.checks.capability import Capability, one_question_per_call
-from workers.targets.checks.examination import Calls, Examination
+from workers.targets.chain.chain import CHAIN, Roles
+from workers.targets.checks.examination import Calls, Capability, Examination, one_question_per_call
 from workers.targets.checks.image_classifier import ImageExamination, look_questions
 from workers.targets.checks.language_model import ModelExamination
 from workers.targets.checks.predictor import PredictorExamination
@@ -61,13 +58,12 @@ class TargetMoved(AssayError):
         self.target_id = target_id
 
 
-@dataclass(frozen=True)
-class JobService:
+@dataclass(frozen=True, kw_only=True)
+class JobService(CalledService):
     """Service that a job calls: the rated service, or the author or the judge."""
 
     target: Target
     adapter: Adapter
-    called_service: CalledService
     egress: Egress
     hosts: HostLimits
 
@@ -81,15 +77,14 @@ class JobService:
 
         `pairs` are the language pairs that a translator must support, `asks` the first questions of the experiment.
         """
-        lane = self.called_service.lane
-        async with lane.slot() as slot:
+        async with self.lane.slot() as slot:
 
             async def wait_for_turn() -> None:
                 await slot.keep()
-                await lane.wait_for_rate()
+                await self.lane.wait_for_rate()
 
             calls = Calls(wait_for_turn=wait_for_turn)
-            return await examination_of(self.target, self.adapter, pairs, asks, calls, lane.rng).run()
+            return await examination_of(self.target, self.adapter, pairs, asks, calls, self.lane.rng).run()
 
 
 def examination_of(
@@ -146,8 +141,9 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
         def build_service(target: Target, holder: str) -> JobService:
             lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private_rng, traffic)
             breaker = Breaker(settings.breaker_failures, settings.breaker_window)
-            on_call = partial(context.meter.count_call, host_label_of(target), target.protocol)
-            return JobService(target, connect(target, egress), CalledService(lane, breaker, on_call), egress, hosts)
+            on_call = partial(context.meter.count_call, host_label(target.base_url, target.protocol), target.protocol)
+            adapter = connect(target, egress)
+            return JobService(lane, breaker, on_call, target=target, adapter=adapter, egress=egress, hosts=hosts)
 
         # both services may have the same address, so the slots of the second one have another name
         second_service = None if second_target is None else build_service(second_target, f"{job.id}:author")
@@ -253,12 +249,8 @@ def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
 
 def hosts_of(*target_documents: Json | None) -> tuple[str, ...]:
     """Return the targets' hosts, without user names, sorted; for a target without an address, its protocol."""
-    hosts: set[str] = set()
-    for document in filter(None, target_documents):
-        for link in _links(document):
-            _credentials, _, host = urlsplit(str(link.get("base_url") or "")).netloc.rpartition("@")
-            hosts.add(host or str(link["protocol"]))
-    return tuple(sorted(hosts))
+    links = [link for document in target_documents if document is not None for link in _links(document)]
+    return tuple(sorted({host_label(link.get("base_url"), link["protocol"]) for link in links}))
 
 
 def announced(context: WorkerContext, job: Job) -> bool:

@@ -12,11 +12,8 @@ from assay.model import (
     Ask,
     Classify,
     Draw,
-    Embed,
     Failure,
     Kind,
-    Look,
-    Regress,
     Reply,
     Translate,
     service_said,
@@ -24,16 +21,14 @@ from assay.model import (
 from workers.egress import CallFailed, Egress, Exchange, Quoter, ShownExchange, show_exchange
 from workers.job_targets import USUAL_PAIRS, examination_of
 from workers.targets.adapter import Adapter, Target
-from workers.targets.checks.capability import Capability, TargetUnfit
-from workers.targets.checks.examination import Calls, readable_text
-from workers.targets.checks.image_classifier import describe_question, look_questions
-from workers.targets.checks.language_model import RUNGS, SAMPLE_PROMPT, SAMPLE_QUESTIONS, text_of
+from workers.targets.checks.examination import Calls, Capability, TargetUnfit, readable_text, text_of_question
+from workers.targets.checks.image_classifier import look_questions
+from workers.targets.checks.language_model import RUNGS, SAMPLE_PROMPT, SAMPLE_QUESTIONS
 from workers.targets.checks.remedies import doubt_about, remedy_for
 from workers.targets.checks.samples import samples_for
 from workers.targets.checks.translator import sentences_in
 from workers.targets.parsing.comparison import documents_of
 from workers.targets.protocols.http.decider import Decider, DecisionCall
-from workers.targets.protocols.http.predictor import content_of
 from workers.targets.protocols.openai.images import SKETCH, OpenAIImages
 from workers.targets.registry import connect
 
@@ -201,19 +196,6 @@ async def _first_answer(
         if reply.failure.code not in NOT_THIS_FORM:
             break
     return first_question, first_failed_reply, tuple(recorded_calls)
-
-
-def text_of_question(ask: Ask) -> str:
-    """Return a question as text, to be shown to people."""
-    match ask:
-        case Look():
-            return describe_question(ask)
-        case Classify() | Regress() | Embed():
-            return readable_text(content_of(ask))
-        case Translate(text=text, source=source, target=target):
-            return f"{source} to {target}: {text}"
-        case _:
-            return text_of(ask)
 
 
 def _secrets_of(target: Target) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from assay.document import NO_SERVICE, RatingDocument, as_json
 from assay.experiment import Experiment, Session, generator
 from assay.explain import Vocabulary
 from assay.methods import AnyMethod
-from assay.model import AUTHORED, JUDGES, Ask, asks_of_second
+from assay.model import AUTHORED, JUDGES, asks_of_second
 from assay.rating.decision import rate
 from assay.rating.document import commitment_document, rating_document
 from reports.because import because
@@ -69,12 +69,13 @@ def run_job(job_id: str, context: WorkerContext, owner: str) -> None:
         claim = jobs.claim_next(connection, job_id, owner, settings.lease_s, settings.attempt_cap, Share.of(settings))
     if claim is None:
         return
-    context.meter.count_claim(waited_s(claim))
+    context.meter.claims.inc()
+    context.meter.dispatch_s.observe(waited_s(claim))
     job_facts: dict[str, str | int] = {"job": claim.job.id, "attempt": claim.job.attempt, "fence": claim.fence}
     with bound_contextvars(**job_facts), tracer.start_as_current_span("job", attributes=job_facts) as span:
         end_state = _run_claimed(context, claim)
         span.set_attribute("left", end_state)
-    context.meter.count_end(end_state)
+    context.meter.ends.labels(end_state).inc()
 
 
 def _run_claimed(context: WorkerContext, claim: Claim) -> str:
@@ -116,11 +117,11 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
     """Rate a service: build and run the experiment, rate its finding, and store the rating in one transaction."""
     job = claim.job
     method = parse_method(job.experiment or {})
-    first_questions = [probe.ask for probe in next(method.design(generator(job.seed)), ())]
     question_count = max(job.expected, method.expected_probes())  # an earlier attempt may have found that it takes more
     pairs = method.language_pairs() or USUAL_PAIRS
-    questions = Questions(lambda: method.design(generator(job.seed)), first_questions, pairs, expected=question_count)
-    session, service = await _run_experiment(context, claim, questions)
+    session, service = await _run_experiment(
+        context, claim, lambda: method.design(generator(job.seed)), pairs, expected=question_count
+    )
     assert session.finding is not None  # noqa: S101  the driver always ends with a finding
     finding = with_circumstances(session.finding, service, method)
     # the second service is named only if it was asked; stored texts and images need no calls
@@ -153,9 +154,9 @@ async def _run_task(task_of: TaskOf, context: WorkerContext, claim: Claim) -> No
     """Run the experiment of a job that makes no rating: sentences for a corpus, or some cases that are asked again."""
     seed = claim.job.seed
     task = await asyncio.to_thread(task_of, context.database, claim.job)
-    first_questions = [probe.ask for probe in next(task.experiment(seed), ())]
-    questions = Questions(lambda: task.experiment(seed), first_questions, task.pairs, claim.job.expected)
-    session, _ = await _run_experiment(context, claim, questions)
+    session, _ = await _run_experiment(
+        context, claim, lambda: task.experiment(seed), task.pairs, expected=claim.job.expected
+    )
     await asyncio.to_thread(task.finish, context.database, claim, session.finding)
 
 
@@ -171,56 +172,54 @@ _WORK_OF_KIND: Mapping[str, Callable[[WorkerContext, Claim], Coroutine[Any, Any,
 
 
 # ------------------------------------------------------------------------------- adapters, examination and experiment
-@dataclass(frozen=True)
-class Questions:
-    """The experiment of a job and what is known of its questions beforehand."""
+async def _run_experiment(
+    context: WorkerContext,
+    claim: Claim,
+    begin: Callable[[], Experiment],
+    pairs: Sequence[tuple[str, str]],
+    *,
+    expected: int,
+) -> tuple[Session, JobService]:
+    """Examine the services and run the experiment to its end; recorded answers are not asked for again.
 
-    begin: Callable[[], Experiment]
-    """Function that returns a new experiment, which is not started yet."""
-    first: Sequence[Ask]
-    """First questions of the experiment, for the examination of services; empty if recorded choices are rated."""
-    pairs: Sequence[tuple[str, str]]
-    """Language pairs that a translator must support."""
-    expected: int
-    """Number of questions that the first interim analysis needs, to show progress."""
-
-
-async def _run_experiment(context: WorkerContext, claim: Claim, questions: Questions) -> tuple[Session, JobService]:
-    """Examine the services and run the experiment to its end; recorded answers are not asked for again."""
+    `begin` returns a new experiment, `pairs` are the language pairs that a translator must support, and `expected` is
+    the number of questions that the first interim analysis needs, to show progress.
+    """
     job, settings = claim.job, context.settings
+    first_questions = [probe.ask for probe in next(begin(), ())]  # none if recorded choices are rated
     ledger = JobLedger(context, claim)
     async with open_services(context, job) as (service, second_service):
-        await service.called_service.lane.check_cooldown(settings.breaker_delay_s)
-        needs_author = any(isinstance(ask, AUTHORED) for ask in questions.first)
+        await service.lane.check_cooldown(settings.breaker_delay_s)
+        needs_author = any(isinstance(ask, AUTHORED) for ask in first_questions)
         if second_service is not None and (second_service.is_judge or needs_author):
-            await second_service.called_service.lane.check_cooldown(settings.breaker_delay_s)
+            await second_service.lane.check_cooldown(settings.breaker_delay_s)
         ledger.stage("probing")
-        adapter = await examine(service, second_service, questions.first, questions.pairs, resumed=bool(job.observed))
+        adapter = await examine(service, second_service, first_questions, pairs, resumed=bool(job.observed))
         ledger.stage("asking")
-        session = Session(questions.begin(), ledger.recall if job.observed else None)
+        session = Session(begin(), ledger.recall if job.observed else None)
         driver = Driver(
             adapter,
             service.target.limits,
             Budget(job.max_calls, spent=job.calls),
             ledger,
             secret=context.vault.mark(f"keys {job.id}"),  # an HMAC: from it derive the idempotency keys of the calls
-            rng=service.called_service.lane.rng,
+            rng=service.lane.rng,
             patience=Patience(settings.call_attempts, settings.backoff_s, cap_s=settings.backoff_cap_s),
-            expected=questions.expected,  # number of questions, to show progress
+            expected=expected,
             flush_replies=settings.ledger_replies,
             flush_s=settings.ledger_s,
-            rated=service.called_service,
-            second=None if second_service is None else second_service.called_service,  # None: the rated one writes
+            rated=service,
+            second=second_service,  # without one, the rated service writes
             second_ask_types=AUTHORED if second_service is None else asks_of_second(second_service.target.kind),
         )
         try:
             await driver.run(session)
         except TargetUnavailable as unavailable:
             # the pause applies to all jobs of the target, not only to this one
-            await (unavailable.lane or service.called_service.lane).start_cooldown(settings.breaker_delay_s)
+            await (unavailable.lane or service.lane).start_cooldown(settings.breaker_delay_s)
             raise
         finally:
-            context.meter.count_computing(driver.thinking_s)
+            context.meter.computing_s.observe(driver.thinking_s)
     return session, service
 
 

@@ -128,7 +128,6 @@ class Library:
 
 
 def _write_copy(file: BinaryIO, upload: StoredUpload, folder: Path) -> None:
-    """Write the words and vectors of an upload as files."""
     shape = int(upload.summary["words"]), int(upload.summary["dims"])
     words: list[str] = []
     vectors: Any = None

@@ -28,10 +28,9 @@ from store.core.settings import Settings
 from store.security import keys
 from web import add_pages
 from web.agents.endpoint import add_agents
-from workers.engine.celery_app import make_celery
 from workers.engine.embedded import EmbeddedWorker
 from workers.engine.reconciler import reconciling
-from workers.engine.tasks import JobNotifier, open_context
+from workers.engine.tasks import JobNotifier, make_celery, open_context
 from workers.targets.registry import TargetChecker
 
 GARBAGE_THRESHOLD = 20_000

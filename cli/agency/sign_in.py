@@ -13,7 +13,7 @@ from service.http.problems import Problem
 from store.core.settings import Settings
 from store.security.secrets import Vault
 from web.sign_in.provider import CALLBACK, Client, Provider
-from workers.egress import AGENT, CallFailed, Egress, Quoter
+from workers.egress import AGENT, CallFailed, Egress
 
 TIMEOUT_S = 10
 
@@ -41,8 +41,8 @@ def open_provider(settings: Settings, vault: Vault) -> Provider | None:
     async def ask(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Any:
         try:
             async with call_slots, Egress(settings.egress_networks, response_cap=CAP_BYTES, user_agent=AGENT) as egress:
-                quote = Quoter(secret).quote if secret else None  # masks the secret in quoted answers
-                call = egress.send(method, url, headers=headers, content=body, timeout_s=TIMEOUT_S, quote_body=quote)
+                secrets = (secret,) if secret else None
+                call = egress.send(method, url, headers=headers, content=body, timeout_s=TIMEOUT_S, secrets=secrets)
                 return (await call).json()
         except CallFailed as failed:
             log.warning("sign-in provider failed", why=failed.message, url=url)

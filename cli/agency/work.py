@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 import structlog
@@ -58,15 +59,12 @@ def _is_writable(folder: Path) -> bool:
 def _run_worker(settings: Settings, metrics_folder: str) -> None:
     from celery import signals
 
-    from store.core.database import Database
     from store.jobs.fair_order import Share
-    from store.security.secrets import Vault
-    from workers.engine.celery_app import make_celery
     from workers.engine.metrics_server import expose
     from workers.engine.reconciler import reconciling
-    from workers.engine.tasks import WorkerContexts, add_tasks
+    from workers.engine.tasks import add_tasks, make_celery, open_context
     from workers.engine.watchdog import MessageCounter, Watchdog, broker_answers
-    from workers.engine.worker_context import LeavingFlag, WorkerContext, import_job_libraries
+    from workers.engine.worker_context import LeavingFlag, import_job_libraries
     from workers.maintenance.signing_worker import SigningWorker
     from workers.webhooks.delivery_loop import WebhookWorker
 
@@ -83,14 +81,14 @@ def _run_worker(settings: Settings, metrics_folder: str) -> None:
     signals.worker_shutting_down.connect(on_shutdown)
     signals.worker_process_init.connect(on_child_start)
     app = make_celery(settings)
-    add_tasks(app, WorkerContexts(settings, leaving))
+    # opened in each child, which runs one job at a time, so that none uses its parent's database connections
+    add_tasks(app, cache(lambda: open_context(settings, leaving)))
     if settings.metrics_port is not None:
         expose(settings.metrics_host, settings.metrics_port, metrics_folder, settings.resolved_database_url)
     import_job_libraries()  # imported once before the fork, so that the children need not import
-    database = Database(settings.resolved_database_url)  # not the children's, which open their own
-    context = WorkerContext(database, Vault.from_settings(settings), settings)
+    context = open_context(settings)  # for the threads of this process
     watchdog = Watchdog(
-        database,
+        context.database,
         MessageCounter(),
         settings.watchdog_s,
         share=Share.of(settings),
@@ -98,7 +96,13 @@ def _run_worker(settings: Settings, metrics_folder: str) -> None:
         end_process=_end_unresponsive,
     )
     slots = settings.worker_concurrency
-    with closing(database), reconciling(settings, slots), WebhookWorker(context), SigningWorker(context), watchdog:
+    with (
+        closing(context.database),
+        reconciling(settings, slots),
+        WebhookWorker(context),
+        SigningWorker(context),
+        watchdog,
+    ):
         isolation = ("--without-gossip", "--without-mingle")  # workers share the database, so they need no messages
         app.worker_main(["worker", "--pool=prefork", f"--concurrency={slots}", "--loglevel=WARNING", *isolation])
 

@@ -15,7 +15,7 @@ from cli.request.request import method_of_request, networks, read_request
 from cli.terminal import print_json
 from reports.plain import escape_hidden
 from store.core.settings import Settings
-from workers.probe import text_of_question
+from workers.targets.checks.examination import text_of_question
 from workers.targets.registry import TargetChecker, check_target, read_target, with_tightened_limits
 
 SHOWN_QUESTIONS = 5

@@ -26,8 +26,7 @@ from store.jobs import jobs
 from tests.support.commands import run_command
 from tests.support.counting_target import rating_request
 from tests.support.promise_checker import check_promises
-from workers.engine.celery_app import make_celery
-from workers.engine.tasks import RUN_JOB, JobNotifier
+from workers.engine.tasks import RUN_JOB, JobNotifier, make_celery
 
 
 def wait_for(read, seconds: float = 240, every: float = 0.1):

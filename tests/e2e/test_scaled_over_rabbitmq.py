@@ -15,8 +15,7 @@ from store.core.settings import Settings
 from tests.support.counting_target import rating_request
 from tests.support.rabbitmq import RabbitServer
 from tests.support.scaled_agency import ScaledAgency, running_agency
-from workers.engine.celery_app import make_celery
-from workers.engine.tasks import JobNotifier
+from workers.engine.tasks import JobNotifier, make_celery
 from workers.engine.watchdog import broker_answers
 
 ONLY_MESSAGES = {"ASSAY_RECONCILE_S": "600", "ASSAY_WATCHDOG_S": "600", "ASSAY_JOB_RATE": "1000/minute"}

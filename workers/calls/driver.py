@@ -1,6 +1,6 @@
 """Driver of a session: sends an experiment's probes to the target in batches, with retries and a call budget.
 
-`Stopped`, `TargetUnavailable`, `TargetRefused` and errors of the ledger end a session early.
+`Stopped`, `TargetUnavailable`, a `CallFailed` with a code of `FINAL` and errors of the ledger end a session early.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
@@ -23,14 +22,6 @@ from workers.calls.question_order import LEAST_APART, QuestionOrder
 from workers.egress import CallFailed
 from workers.engine.worker_context import WorkerContext
 from workers.targets.adapter import Adapter, Limits, opaque_key, questions_per_call
-
-
-class Ledger(Protocol):
-    """Storage of a job's answers; `record` may block and is called from one thread at a time."""
-
-    def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
-        """Store answers, add `calls` to the job's number of calls, and set the number of `expected` probes."""
-        ...
 
 
 @dataclass
@@ -51,11 +42,14 @@ class JobLedger:
             return observations.recall(connection, self.claim.job.id, units)
 
     def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
-        """Store answers in one transaction, and report progress; raise `LeaseLost` if another worker has the job."""
+        """Store answers, add `calls` to the job's number of calls, and set and report the number of `expected` probes.
+
+        Raise `LeaseLost` if another worker has the job. May block; it is called from one thread at a time.
+        """
         start = time.perf_counter()
         with self.context.database.write() as connection:
             job = jobs.record(connection, self.claim, answers, calls=calls, expected=expected, stage="asking")
-        self.context.meter.count_ledger_write(time.perf_counter() - start)
+        self.context.meter.ledger_writes_s.observe(time.perf_counter() - start)
         self.context.on_progress(job.asked, job.expected)
 
 
@@ -77,14 +71,6 @@ class TargetUnavailable(Exception):
         self.failure, self.lane = failure, lane
 
 
-class TargetRefused(Exception):
-    """The target (or the guard of outgoing calls) refused for a permanent reason."""
-
-    def __init__(self, failure: CallFailed) -> None:
-        super().__init__(str(failure))
-        self.failure = failure
-
-
 @dataclass(frozen=True)
 class CalledService:
     """A service with its limits and breaker; `on_call` gets ``answered`` or a failure code, and the call's seconds."""
@@ -101,7 +87,7 @@ class Driver:
     adapter: Adapter
     limits: Limits
     budget: Budget
-    ledger: Ledger
+    ledger: JobLedger
     """Stores the answers, every `flush_replies` answers or `flush_s` seconds."""
     secret: str
     """Text known to the agency only, from which idempotency keys that reveal nothing about the job are derived."""
@@ -136,7 +122,8 @@ class Driver:
     async def run(self, session: Session) -> Finding:
         """Run a session to its finding; all answers are in the ledger when this returns or raises.
 
-        Raise `TargetUnavailable` or `TargetRefused` if further calls would fail, and any error of the ledger.
+        Raise `TargetUnavailable`, or `CallFailed` with a code of `FINAL`, if further calls would fail, and any error of
+        the ledger.
         """
         self._writer = asyncio.create_task(self._write_regularly())
         try:
@@ -239,7 +226,7 @@ class Driver:
             except CallFailed as failed:
                 service.on_call(failed.code, time.perf_counter() - start)
                 if failed.code in FINAL:
-                    raise TargetRefused(failed) from failed
+                    raise
                 if failed.retriable and attempt < self.patience.attempts:
                     await self._wait_to_retry(self.patience.delay_s(failed, attempt, self.rng), slot)
                     continue
@@ -265,7 +252,6 @@ class Driver:
             self._flush_due.set()
 
     async def _wait_for_backlog(self) -> None:
-        """Wait until the backlog of unwritten answers is short enough."""
         while len(self._unwritten_answers) >= MOST_UNWRITTEN * self.flush_replies:
             self._backlog_written.clear()
             await self._backlog_written.wait()

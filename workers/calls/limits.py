@@ -59,21 +59,7 @@ local start = math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))
 redis.call('SET', KEYS[1], string.format('%.0f', start + ARGV[1]), 'PX', math.ceil((start + ARGV[1] - now) / 1000) + 1)
 return start - now
 """
-"""Redis script of `Pace`: reserves a call's start (argument: microseconds a call); returns the microseconds left."""
-
-
-class Pace:
-    """Generic cell rate algorithm without bursts: calls start at equal intervals."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._next_start = clock, 0.0
-
-    def wait_s(self, per_second: float) -> float:
-        """Reserve the start of the next call, and return the seconds until then."""
-        now = self._clock()
-        start = max(now, self._next_start)
-        self._next_start = start + 1.0 / per_second
-        return start - now
+"""Redis script: reserves a call's start (argument: microseconds a call); returns the microseconds left."""
 
 
 class LocalTraffic:
@@ -85,7 +71,7 @@ class LocalTraffic:
         # by lane; the slots are the times of their expiry by token
         self._slots: dict[str, dict[str, float]] = {}
         self._waiting_until: dict[str, float] = {}
-        self._paces: dict[str, Pace] = {}
+        self._next_starts: dict[str, float] = {}
         self._cooldown_until: dict[str, float] = {}
 
     async def __aenter__(self) -> Self:
@@ -116,9 +102,12 @@ class LocalTraffic:
             return self._remaining_s(self._waiting_until, lane) > 0
 
     async def reserve(self, lane: str, per_second: float) -> float:
-        """Reserve the start of the lane's next call, and return the seconds until then."""
+        """Reserve the start of the lane's next call, one interval after the previous; return the seconds until then."""
         with self._lock:
-            return self._paces.setdefault(lane, Pace(self._clock)).wait_s(per_second)
+            now = self._clock()
+            start = max(now, self._next_starts.get(lane, now))
+            self._next_starts[lane] = start + 1.0 / per_second
+            return start - now
 
     async def start_cooldown(self, lane: str, seconds: float) -> None:
         """Suspend the calls of all jobs of a lane for some seconds."""
@@ -298,13 +287,9 @@ class Lane:
         """Suspend the calls of all jobs of the lane for some seconds."""
         await self.traffic.start_cooldown(self.name, seconds)
 
-    async def cooldown_s(self) -> float:
-        """Return the seconds for which calls are still suspended."""
-        return await self.traffic.cooldown_s(self.name)
-
     async def check_cooldown(self, delay_s: float) -> None:
         """Raise `TargetCoolingDown` while calls are suspended, with jitter so that jobs return at different times."""
-        if (cooldown_s := await self.cooldown_s()) > 0:
+        if (cooldown_s := await self.traffic.cooldown_s(self.name)) > 0:
             raise TargetCoolingDown(cooldown_s + float(self.rng.uniform(0, delay_s / 10)))
 
 

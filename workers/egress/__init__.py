@@ -21,29 +21,3 @@ from workers.egress.failures import (
 )
 from workers.egress.guard import SPECIAL, Guard, Network, read_origin, refuse_url, why_denied
 from workers.egress.transport import GuardedTransport
-
-__all__ = [
-    "AGENT",
-    "CODES",
-    "HEADER_CAP",
-    "RETRIABLE_STATUSES",
-    "RETRY_AFTER_CAP_S",
-    "SPECIAL",
-    "AddressRefused",
-    "CallFailed",
-    "Egress",
-    "Exchange",
-    "Guard",
-    "GuardedTransport",
-    "Network",
-    "Quoter",
-    "Response",
-    "ShownExchange",
-    "parse_retry_after",
-    "read_origin",
-    "refuse_url",
-    "should_retry",
-    "show_exchange",
-    "spellings",
-    "why_denied",
-]

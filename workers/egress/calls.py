@@ -179,7 +179,8 @@ class Response:
     raw_headers: Sequence[tuple[bytes, bytes]]
     body: bytes
     origin: str
-    quote_body: Callable[[bytes], str] | None = field(default=None, repr=False)
+    secrets: Sequence[str] | None = field(default=None, repr=False)
+    """Keys that the service was sent; ``None`` if its messages must not be quoted."""
 
     @property
     def headers(self) -> httpx.Headers:
@@ -192,8 +193,8 @@ class Response:
         return self.body.decode("utf-8-sig", "replace")
 
     def quote(self) -> str:
-        """Return a quotation of the service's message, to append to a sentence; empty without a `quote_body`."""
-        return "" if self.quote_body is None else self.quote_body(self.body)
+        """Return a quotation of the service's message, to append to a sentence; empty if `secrets` are ``None``."""
+        return "" if self.secrets is None else Quoter(*self.secrets).quote(self.body)
 
     def json(self) -> Any:
         """Parse the body as JSON.
@@ -306,33 +307,20 @@ class Egress:
         timeout_s: float,
         retriable: Container[int] = RETRIABLE_STATUSES,
         room: int = 0,
-        quote_body: Callable[[bytes], str] | None = None,
+        secrets: Sequence[str] | None = None,
     ) -> Response:
         """Make one call, without redirects, cookies, proxies or environment variables.
 
-        Parameters
-        ----------
-        method, url, headers, content
-            The request. `Host`, lengths and `Accept-Encoding` are set here.
-        timeout_s : float
-            Deadline in seconds, from connecting to the last byte.
-        retriable : container of int
-            HTTP statuses after which a retry may help.
-        room : int
-            Maximum size of this response's body in bytes, if it is larger than the cap.
-        quote_body : callable, optional
-            Cleans the service's messages, which become part of a `CallFailed`: `Quoter.quote` of a quoter that knows
-            the request's key. Without this function, messages are not quoted.
+        `Host`, lengths and `Accept-Encoding` are set here. `timeout_s` is the deadline in seconds, from connecting to
+        the last byte, and `room` the maximum size of this response's body in bytes, if it is larger than the cap. After
+        the HTTP statuses `retriable`, a retry may help. `secrets` are the keys in the request, of which the service's
+        messages are cleaned before they become part of a `CallFailed`; if they are ``None``, no message is quoted.
 
-        Raises
-        ------
-        CallFailed
-            With a code of `CODES`, unless the response is complete and its status 2xx.
-        RatingsRefused
-            If the host refuses ratings, before anything is sent to it.
+        Raise `CallFailed` with a code of `CODES` unless the response is complete and its status 2xx, and
+        `RatingsRefused` if the host refuses ratings, before anything is sent to it.
         """
         origin = origin_of(url)
-        request_target, all_headers = _request_target(url), {**self._standing_headers, **(headers or {})}
+        request_target, all_headers = request_target_of(url), {**self._standing_headers, **(headers or {})}
         if request_target is None or not "".join([*all_headers, *all_headers.values()]).isascii():
             raise CallFailed("unsupported", f"the request to {origin} holds characters that HTTP cannot carry")
         async with self._within_host_limits(url, timeout_s):
@@ -348,7 +336,7 @@ class Egress:
                 if self._on_exchange is not None:
                     seconds = time.perf_counter() - start
                     self._on_exchange(Exchange(method, url, all_headers, content, received=answer, seconds=seconds))
-        response = Response(answer.status, answer.headers, answer.body, origin=str(origin), quote_body=quote_body)
+        response = Response(answer.status, answer.headers, answer.body, origin=str(origin), secrets=secrets)
         if not 200 <= response.status < 300 or response.status == PARTIAL:
             raise self._failure_of(response, retriable)
         return response
@@ -356,12 +344,12 @@ class Egress:
     async def exempt(self, url: str, timeout_s: float) -> bool:
         """Whether the limits of hosts do not apply to a URL; raise `CallFailed` if it cannot be called."""
         async with _resolving(url, timeout_s) as origin:
-            return await self.transport.exempt(origin)
+            return await self.transport.exempt_hosts.holds(origin)
 
     async def addresses(self, url: str, timeout_s: float) -> Sequence[str]:
         """Return the address that a URL's host was last reached at; before the first call, those to be tried."""
         async with _resolving(url, timeout_s) as origin:
-            return await self.transport.addresses(origin)
+            return await self.transport.exempt_hosts.addresses_of(origin)
 
     @asynccontextmanager
     async def _within_host_limits(self, url: str, timeout_s: float) -> AsyncIterator[None]:
@@ -410,7 +398,7 @@ async def _resolving(url: str, timeout_s: float) -> AsyncIterator[Origin]:
 
 
 @lru_cache(maxsize=256)
-def _request_target(url: str) -> str | None:
+def request_target_of(url: str) -> str | None:
     """Return the encoded path and query of a URL, or ``None`` if it is invalid; cached, since calls repeat URLs."""
     try:
         return httpx.URL(url).raw_path.decode("ascii")

@@ -209,6 +209,16 @@ class CallFailed(Exception):
         self.code, self.message, self.status, self.retry_after_s = code, message, status, retry_after_s
         self.retriable = CODES[code].retriable if retriable is None else retriable
 
+    def renamed(self, subject: str) -> CallFailed:
+        """Return a copy whose message begins with a subject, such as the name of the service."""
+        return CallFailed(
+            self.code,
+            f"{subject}: {self.message}",
+            retriable=self.retriable,
+            retry_after_s=self.retry_after_s,
+            status=self.status,
+        )
+
     def __repr__(self) -> str:
         return f"CallFailed({self.code!r}, {self.message!r}, retriable={self.retriable}, status={self.status})"
 

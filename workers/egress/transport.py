@@ -24,7 +24,7 @@ from yarl import URL
 from assay.document import JsonObject
 from workers.egress.connection import HEADER_CAP, ClosedWithoutResponse, Listener, ReceivedResponse
 from workers.egress.failures import CallFailed
-from workers.egress.guard import Address, Guard, Network, Origin, Resolve, origin_of, read_origin, resolve, within
+from workers.egress.guard import Address, Guard, Network, Origin, Resolve, read_origin, resolve, within
 
 IDLE_S = 15.0
 """Maximum idle time of a reusable connection in seconds; servers close idle connections after 5 s or more."""
@@ -90,35 +90,44 @@ def certified_context(make_context: MakeContext, certificate: str) -> ssl.SSLCon
 class ExemptHosts:
     """Hosts whose addresses are all in the operator's own `networks`, so that the limits of hosts do not apply.
 
-    `addresses` are the addresses of each host: the first few it resolved to, or the one of its latest connection.
-
     A name that resolved to these networks may resolve to other addresses later. Therefore a connection of an exempt
     host is opened to these networks only; a host with other addresses is no longer exempt.
     """
 
     networks: Sequence[Network]
-    is_exempt: dict[tuple[str, int], bool] = field(default_factory=dict)
-    addresses: dict[tuple[str, int], Sequence[str]] = field(default_factory=dict)
+    guard: Guard
+    _is_exempt: dict[tuple[str, int], bool] = field(default_factory=dict)
+    _addresses: dict[tuple[str, int], Sequence[str]] = field(default_factory=dict)
 
-    async def holds(self, origin: Origin, guard: Guard) -> bool:
+    async def holds(self, origin: Origin) -> bool:
         """Whether a host is exempt; its addresses are resolved once."""
         key = (origin.host, origin.port)
-        if key not in self.is_exempt:
+        if key not in self._is_exempt:
             # keeps a result that another call has stored during the resolution
-            self.is_exempt.setdefault(key, within(await self.resolve_and_store(origin, guard), self.networks))
-        return self.is_exempt[key]
+            self._is_exempt.setdefault(key, within(await self._resolve_and_store(origin), self.networks))
+        return self._is_exempt[key]
 
-    async def resolve_and_store(self, origin: Origin, guard: Guard) -> Sequence[Address]:
+    async def addresses_of(self, origin: Origin) -> Sequence[str]:
+        """Return the address of the latest connection to a host; before the first connection, those to be tried."""
+        if (origin.host, origin.port) not in self._addresses:
+            await self._resolve_and_store(origin)
+        return self._addresses[origin.host, origin.port]
+
+    async def _resolve_and_store(self, origin: Origin) -> Sequence[Address]:
         """Resolve the addresses of a host, and store the first `MAX_ADDRESSES`, to which connections are tried."""
-        addresses = await guard.addresses(origin)
-        self.addresses[origin.host, origin.port] = [str(address) for address in addresses[:MAX_ADDRESSES]]
+        addresses = await self.guard.addresses(origin)
+        self._addresses[origin.host, origin.port] = [str(address) for address in addresses[:MAX_ADDRESSES]]
         return addresses  # all: a host is exempt only if none of its addresses is outside the networks
+
+    def store_connected(self, origin: Origin, address: Address) -> None:
+        """Store the address of the latest connection to a host."""
+        self._addresses[origin.host, origin.port] = [str(address)]
 
     def check(self, origin: Origin, addresses: Sequence[Address]) -> None:
         """Raise `CallFailed` ``connect`` if an exempt host now has other addresses; a retry observes host limits."""
         key = (origin.host, origin.port)
-        if self.is_exempt.get(key) and not within(addresses, self.networks):
-            self.is_exempt[key] = False
+        if self._is_exempt.get(key) and not within(addresses, self.networks):
+            self._is_exempt[key] = False
             raise CallFailed("connect", f"{origin} has other addresses than before")
 
 
@@ -127,7 +136,6 @@ class GuardedConnector(aiohttp.BaseConnector):
 
     def __init__(
         self,
-        guard: Guard,
         dial: Dial,
         make_context: Callable[[], ssl.SSLContext],
         exempt_hosts: ExemptHosts,
@@ -135,8 +143,9 @@ class GuardedConnector(aiohttp.BaseConnector):
         refuses_long: bool,  # refuses a response that is too long, instead of truncating it
     ) -> None:
         super().__init__(limit=0, keepalive_timeout=IDLE_S)
-        self._guard, self._dial, self._make_context, self._refuses_long = guard, dial, make_context, refuses_long
+        self._dial, self._make_context, self._refuses_long = dial, make_context, refuses_long
         self._exempt_hosts = exempt_hosts  # from the limits of hosts; it also stores the addresses of all hosts
+        self._guard = exempt_hosts.guard
 
     async def _create_connection(self, req: aiohttp.ClientRequest, *_: object) -> ResponseHandler:
         """Try the addresses of the target in turn until a connection succeeds."""
@@ -176,7 +185,7 @@ class GuardedConnector(aiohttp.BaseConnector):
         except CallFailed:
             connection.abort()
             raise
-        self._exempt_hosts.addresses[origin.host, origin.port] = [str(address)]
+        self._exempt_hosts.store_connected(origin, address)
         return connection
 
 
@@ -210,7 +219,7 @@ class GuardedTransport:
     ) -> None:
         self._response_cap, self._refuses_long = response_cap, refuses_long
         self._make_context, self._dial = make_context, dial
-        self._guard, self._exempt_hosts = Guard(tuple(allow), resolve), ExemptHosts(tuple(exempt))
+        self.exempt_hosts = ExemptHosts(tuple(exempt), Guard(tuple(allow), resolve))
         self._context: ssl.SSLContext | None = None
         self._session: aiohttp.ClientSession | None = None
 
@@ -221,21 +230,6 @@ class GuardedTransport:
             _make_context=partial(certified_context, self._make_context, certificate), _context=None, _session=None
         )
         return transport
-
-    async def exempt(self, origin: Origin) -> bool:
-        """Whether all addresses of a host are in the exempt networks; its connections are then limited to these."""
-        return await self._exempt_hosts.holds(origin, self._guard)
-
-    async def addresses(self, origin: Origin) -> Sequence[str]:
-        """Return the address of the latest connection to a host; before the first connection, those to be tried."""
-        if (origin.host, origin.port) not in self._exempt_hosts.addresses:
-            await self._exempt_hosts.resolve_and_store(origin, self._guard)
-        return self._exempt_hosts.addresses[origin.host, origin.port]
-
-    async def call(self, request: httpx.Request) -> ReceivedResponse:
-        """Send a request and read its complete response; see `ask`."""
-        origin = origin_of(str(request.url))
-        return await self.ask(origin, request.method, request.url.raw_path.decode(), request.headers, request.read())
 
     async def ask(
         self, origin: Origin, method: str, target: str, headers: Mapping[str, str], body: bytes, cap: int | None = None
@@ -270,9 +264,7 @@ class GuardedTransport:
             await session.close()
 
     def _new_session(self) -> aiohttp.ClientSession:
-        connector = GuardedConnector(
-            self._guard, self._dial, self._ssl_context, self._exempt_hosts, refuses_long=self._refuses_long
-        )
+        connector = GuardedConnector(self._dial, self._ssl_context, self.exempt_hosts, refuses_long=self._refuses_long)
         return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **SESSION_OPTIONS)
 
     async def _exchange(self, origin: Origin, session: aiohttp.ClientSession, request: JsonObject) -> ReceivedResponse:

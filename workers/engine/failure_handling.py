@@ -18,14 +18,14 @@ from store.core.errors import LeaseLost, RatingsRefused, SecretLost, SecretMoved
 from store.jobs import jobs, observations
 from store.jobs.jobs import Claim, Job
 from store.ratings.experiment_json import parse_method
-from workers.calls.driver import TargetRefused, TargetUnavailable
+from workers.calls.driver import TargetUnavailable
 from workers.calls.host_limits import HostCoolingDown
 from workers.calls.limits import TargetCoolingDown
 from workers.egress import CallFailed
 from workers.engine.heartbeat import Overdue, Stopped
 from workers.engine.worker_context import WorkerContext, seconds_left
 from workers.generation import authored, corpus_sentences
-from workers.targets.checks.capability import TargetUnfit
+from workers.targets.checks.examination import TargetUnfit
 
 log = structlog.get_logger()
 
@@ -64,7 +64,7 @@ def _end_after_error(context: WorkerContext, claim: Claim, error: Exception) -> 
             return _cool_down_or_fail(context, claim, TargetUnavailable(failure), context.settings.breaker_delay_s)
         case Overdue():
             return _fail_job(context, claim, problem(TimeoutError()))
-        case TargetUnfit() | TargetRefused() | CallFailed() | TimeoutError() | AssayError():
+        case TargetUnfit() | CallFailed() | TimeoutError() | AssayError():
             return _fail_job(context, claim, problem(error))
         case _:
             log.error("job failed unexpectedly", job=claim.job.id, exc_info=error)
@@ -171,9 +171,7 @@ def problem(error: BaseException) -> JsonObject:
             return _problem(code, _sentences(error.message, error.hint), reason=error.code)
         case TargetUnfit():
             return _problem("target_unfit", _sentences(error.message, error.hint), reason=error.code)
-        case TargetRefused():
-            return _problem("target_refused", _sentences(str(error)), reason=error.failure.code)
-        case CallFailed():  # raised before the first question if the operator does not allow the target's protocol
+        case CallFailed():  # a final failure of a call, or the operator does not allow the target's protocol
             return _problem("target_refused", _sentences(str(error)), reason=error.code)
         case TargetUnavailable() | TargetCoolingDown() | HostCoolingDown():
             return _unavailable_problem(error)

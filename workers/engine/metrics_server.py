@@ -82,7 +82,5 @@ class _ServerOfIPv6(ThreadingWSGIServer):
 
 
 class _SilentHandler(WSGIRequestHandler):
-    """Handler that logs no requests."""
-
     def log_message(self, *_: object) -> None:
         """Log nothing."""

@@ -11,7 +11,6 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Protocol
 
 import structlog
 
@@ -25,8 +24,7 @@ from store.jobs.jobs import reconciler_lock
 from store.ratings import expiry
 from store.suites import schedules
 from store.suites.schedules import Bounds
-from workers.engine.celery_app import make_celery
-from workers.engine.tasks import JobNotifier
+from workers.engine.tasks import JobNotifier, make_celery
 from workers.engine.worker_context import BackgroundThread
 
 log = structlog.get_logger()
@@ -40,18 +38,7 @@ MOST_MESSAGES = 1000
 TIDY_EVERY_S = 3600
 
 
-class Notifier(Protocol):
-    """Announces jobs to workers, and counts pending messages."""
-
-    def __call__(self, job_id: str) -> None:
-        """Announce a job. May block, and raise."""
-
-    def count_waiting(self) -> int:
-        """Count the messages that wait for a worker. May block, and raise."""
-        ...
-
-
-def reconcile(database: Database, notifier: Notifier, settings: Settings) -> int:
+def reconcile(database: Database, notifier: JobNotifier, settings: Settings) -> int:
     """Announce every due job once, up to `MOST_MESSAGES` messages at the broker; return the number of jobs."""
     announced_count, free_messages = 0, _free_messages(notifier)
     while True:
@@ -74,7 +61,7 @@ def reconcile(database: Database, notifier: Notifier, settings: Settings) -> int
             return announced_count
 
 
-def _free_messages(notifier: Notifier) -> int:
+def _free_messages(notifier: JobNotifier) -> int:
     """Return the number of messages that may be added; 0 while the broker is unreachable."""
     try:
         return max(0, MOST_MESSAGES - notifier.count_waiting())
@@ -97,7 +84,7 @@ class Reconciler(BackgroundThread):
     name = "reconciler"
     join_s = 5.0
 
-    def __init__(self, database: Database, notifier: Notifier, settings: Settings, slots: int = 0) -> None:
+    def __init__(self, database: Database, notifier: JobNotifier, settings: Settings, slots: int = 0) -> None:
         super().__init__()
         self._database, self._notifier, self._settings, self._slots = database, notifier, settings, slots
 

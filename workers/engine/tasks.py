@@ -1,4 +1,4 @@
-"""Celery tasks, each with a job id as argument, and the resources of a worker process."""
+"""The Celery application, which announces jobs stored in the database, its task, and the resources of a worker."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from collections.abc import Callable
 import structlog
 from celery import Celery
 from celery.utils import uuid
+from kombu.connection import Connection
+from kombu.transport import pyamqp
 
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.fair_order import NO_LIMIT, Share
 from store.security.secrets import Vault
-from workers.engine.celery_app import waiting_messages
 from workers.engine.worker_context import LeavingFlag, WorkerContext, import_job_libraries
 from workers.maintenance.signing_worker import sign_due
 from workers.run_job import run_job
@@ -25,6 +26,64 @@ log = structlog.get_logger()
 
 RUN_JOB = "assay.run_job"
 """Name of the task that runs a job."""
+
+MEMORY = "memory://localhost/"
+"""In-process broker of the embedded worker."""
+
+RABBITMQ = ("amqp://", "amqps://")
+BROKER_TIMEOUT_S = 10
+
+
+def make_celery(settings: Settings) -> Celery:
+    """Configure Celery for this process; without a `broker_url`, the broker is in memory."""
+    broker = settings.broker_url or MEMORY
+    app = Celery("assay", broker=broker, include=[])
+    app.conf.update(
+        accept_content=["json"],
+        task_serializer="json",
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        task_ignore_result=True,
+        task_time_limit=settings.longest_deadline_s + 60,  # after the alarm of a job (`workers.engine.heartbeat`)
+        worker_prefetch_multiplier=1,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        worker_hijack_root_logger=False,
+        worker_soft_shutdown_timeout=20,
+        worker_max_tasks_per_child=200,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        **_broker_options(broker),
+    )
+    return app
+
+
+def waiting_messages(app: Celery, connection: Connection) -> int:
+    """Count the messages that wait for a worker. May block until the broker's timeout, and raise."""
+    queue = app.amqp.queues[app.conf.task_default_queue]
+    return int(queue.bind(connection.default_channel).queue_declare().message_count)
+
+
+def _limit_answer_wait(connection: pyamqp.Connection) -> None:
+    """Limit the wait for each answer of RabbitMQ; `read_timeout` of the client does not."""
+    connection.transport.sock.settimeout(BROKER_TIMEOUT_S)
+
+
+def _broker_options(broker: str) -> dict[str, object]:
+    if broker.startswith(MEMORY):
+        return {"broker_transport_options": {"polling_interval": 0.02}}  # kombu's default is 1 s
+    if broker.startswith(RABBITMQ):
+        return {
+            "task_default_queue_type": "quorum",
+            # for messages with a delay, which Assay never sends, Celery makes 28 queues and wants a topic exchange
+            "task_default_exchange_type": "topic",
+            "broker_native_delayed_delivery_queue_type": "classic",
+            "worker_enable_remote_control": False,  # its queue admits one worker on each host
+            "broker_channel_error_retry": True,  # RabbitMQ closes the channel of a job longer than its consumer_timeout
+            "broker_heartbeat": 2 * BROKER_TIMEOUT_S,
+            "broker_transport_options": {"confirm_publish": True, "on_open": _limit_answer_wait},
+        }
+    timeouts = {"visibility_timeout": 3600, "socket_timeout": BROKER_TIMEOUT_S, "socket_connect_timeout": 5}
+    return {"broker_transport_options": {**timeouts, "socket_keepalive": True, "health_check_interval": 10}}
 
 
 def add_tasks(app: Celery, open_context: Callable[[], WorkerContext]) -> None:
@@ -51,24 +110,6 @@ def _announce_next(context: WorkerContext, announce: Callable[[str], object]) ->
             announce(job_id)
     except Exception as error:  # noqa: BLE001  any exception of the broker's client, or an unavailable database
         log.warning("next job not announced", why=type(error).__name__)
-
-
-class WorkerContexts:
-    """Factory of one context per process: a forked child never uses its parent's database connections."""
-
-    def __init__(self, settings: Settings, leaving: LeavingFlag) -> None:
-        self._settings, self._leaving = settings, leaving
-        self._lock = threading.Lock()
-        self._pid = 0
-        self._context: WorkerContext | None = None
-
-    def __call__(self) -> WorkerContext:
-        """Return this process's context, created on first use."""
-        with self._lock:
-            if self._context is None or self._pid != os.getpid():
-                self._context = open_context(self._settings, self._leaving)
-                self._pid = os.getpid()
-            return self._context
 
 
 def open_context(settings: Settings, leaving: LeavingFlag | None = None) -> WorkerContext:

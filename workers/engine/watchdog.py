@@ -17,7 +17,7 @@ from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.jobs import jobs
 from store.jobs.fair_order import UNLIMITED, Share
-from workers.engine.celery_app import waiting_messages
+from workers.engine.tasks import waiting_messages
 from workers.engine.worker_context import BackgroundThread
 
 EXIT_DEAF = 75

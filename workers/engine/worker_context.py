@@ -7,7 +7,6 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from typing import ClassVar, Self
 from urllib.parse import urlsplit
 
@@ -20,7 +19,6 @@ from store.jobs.jobs import Claim
 from store.security.secrets import Vault
 from workers.calls.limits import LocalTraffic, Traffic, TrafficOnRedis
 from workers.egress import Exchange
-from workers.targets.adapter import Target
 
 MOST_TARGETS = 200
 OTHER_HOSTS = "other"
@@ -71,18 +69,18 @@ class WorkMeter:
         self._lock, self._targets = threading.Lock(), set[str]()
         self._calls = self._counter("target_calls", "Calls to targets.", "target", "outcome")
         self._call_s = self._histogram("target_call_seconds", "Time of a call.", CALL_SECONDS, "protocol")
-        self._claimed = self._counter("jobs_claimed", "Jobs taken by a worker.")
-        self._left = self._counter("jobs_left", "Jobs let go by a worker, by how.", "how")
-        self._dispatch_s = self._histogram(
+        self.claims = self._counter("jobs_claimed", "Jobs taken by a worker.")
+        self.ends = self._counter("jobs_left", "Jobs let go by a worker, by how.", "how")  # succeeded, resting …
+        self.dispatch_s = self._histogram(
             "dispatch_delay_seconds", "From when a job was due to when it was taken.", DELAY_SECONDS
         )
-        self._analysis_s = self._histogram(
+        self.computing_s = self._histogram(
             "analysis_seconds", "Computing of a job: design, analysis, rating.", WORK_SECONDS
         )
-        self._ledger_s = self._histogram("ledger_write_seconds", "Time to record some replies.", WORK_SECONDS)
+        self.ledger_writes_s = self._histogram("ledger_write_seconds", "Time to record some replies.", WORK_SECONDS)
         self.lease_losses = self._counter("lease_losses", "Jobs that were claimed by another meanwhile.")
         self.heartbeats_missed = self._counter("heartbeats_missed", "Heartbeats the database did not take.")
-        self._deliveries = self._counter("webhook_attempts", "Attempts at a delivery, by how it was left.", "left")
+        self.deliveries = self._counter("webhook_attempts", "Attempts at a delivery, by how it was left.", "left")
         self.traffic_storage_failures = self._counter(
             "traffic_storage_failures", "Times that limits were counted in the process, Redis being out of reach."
         )
@@ -91,27 +89,6 @@ class WorkMeter:
         """Count a call; `target` is a host with its port, `outcome` is ``answered`` or a failure's code."""
         self._calls.labels(self._target_label(target), outcome).inc()
         self._call_s.labels(protocol).observe(seconds)
-
-    def count_claim(self, delay_s: float) -> None:
-        """Count a job taken `delay_s` seconds after it was due."""
-        self._claimed.inc()
-        self._dispatch_s.observe(max(0.0, delay_s))
-
-    def count_end(self, end_state: str) -> None:
-        """Count a job that ended or was released: ``succeeded``, ``failed``, ``cancelled``, ``resting`` and so on."""
-        self._left.labels(end_state).inc()
-
-    def count_computing(self, seconds: float) -> None:
-        """Count a job's computing time."""
-        self._analysis_s.observe(seconds)
-
-    def count_ledger_write(self, seconds: float) -> None:
-        """Count a write to the ledger."""
-        self._ledger_s.observe(seconds)
-
-    def count_delivery(self, outcome: str) -> None:
-        """Count a delivery attempt: ``delivered``, ``waiting``, ``given-up``, ``disabled`` or ``overtaken``."""
-        self._deliveries.labels(outcome).inc()
 
     def _target_label(self, target: str) -> str:
         with self._lock:
@@ -175,37 +152,31 @@ def seconds_left(claim: Claim) -> float:
 def waited_s(claim: Claim) -> float:
     """Return the seconds from the time the job was due to the claim."""
     job = claim.job
-    return ((job.heartbeat_at or job.next_run_at) - job.next_run_at) / 1000
+    return max(0.0, ((job.heartbeat_at or job.next_run_at) - job.next_run_at) / 1000)
 
 
-def host_label_of(target: Target) -> str:
+def host_label(base_url: str | None, protocol: str) -> str:
     """Return the host (and port) of a target; without a valid address, the name of its protocol."""
     try:
-        return urlsplit(target.base_url).netloc.rpartition("@")[2] or target.protocol  # without a user name
+        return urlsplit(base_url or "").netloc.rpartition("@")[2] or protocol  # without a user name
     except ValueError:  # the address is malformed; the guard refuses it when it is called
-        return target.protocol
+        return protocol
 
 
 _IMPORT_LOCK = threading.Lock()
 
 
 def import_job_libraries() -> None:
-    """Import the libraries of jobs in one thread while the others wait.
+    """Import the libraries and read the occupations (1.6 s of CPU time), in one thread while the others wait.
 
     Some libraries have circular imports, for which Python releases the lock of a module early. Jobs that started
-    together then failed, because they saw half-imported modules.
+    together then failed, because they saw half-imported modules. Forked children share what was imported before.
     """
     with _IMPORT_LOCK:
-        _import_libraries()
+        import scipy.optimize
+        import scipy.special  # noqa: F401
 
+        from assay.catalog.labour import occupations
 
-@cache
-def _import_libraries() -> None:
-    """Import the libraries and read the occupations (1.6 s of CPU time), so that forked children share both."""
-    import scipy.optimize
-    import scipy.special  # noqa: F401
-
-    from assay.catalog.labour import occupations
-
-    for occupation in occupations():
-        _ = occupation.indefinite  # computed once, and cached
+        for occupation in occupations():
+            _ = occupation.indefinite  # computed once, and cached

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Sequence
 
 from assay.document import RatingDocument
 from assay.errors import UnknownName
@@ -18,8 +17,7 @@ from store.jobs.jobs import Claim
 from store.ratings import ratings, rerated
 from store.targets import domains
 from store.targets.domains import CHALLENGE_PATH, Domain
-from workers.egress import AGENT, AddressRefused, CallFailed, Egress, Guard, Network, read_origin
-from workers.egress.guard import Resolve, resolve, within
+from workers.egress import AGENT, CallFailed, Egress
 from workers.engine.worker_context import WorkerContext
 from workers.job_targets import USUAL_PAIRS, open_services
 from workers.probe import image_questions, probe
@@ -42,8 +40,8 @@ async def look_for_token(context: WorkerContext, claim: Claim) -> None:
     failure = "the domain was removed" if domain is None else None
     if domain is not None:
         networks = context.settings.egress_networks
-        async with Egress(networks, response_cap=CAP_BYTES, user_agent=AGENT) as egress:
-            failure = await why_unproven(egress, domain, networks)
+        async with Egress(networks, response_cap=CAP_BYTES, exempt_hosts=networks, user_agent=AGENT) as egress:
+            failure = await why_unproven(egress, domain)
     with context.database.write() as connection:
         if domain is not None:
             domains.record_check(connection, domain.id, failure)
@@ -51,16 +49,14 @@ async def look_for_token(context: WorkerContext, claim: Claim) -> None:
         runs.finish_with(connection, claim, "checked", result)
 
 
-async def why_unproven(
-    egress: Egress, domain: Domain, allow: Sequence[Network], resolve: Resolve = resolve
-) -> str | None:
+async def why_unproven(egress: Egress, domain: Domain) -> str | None:
     """Return the reason why a host does not serve the domain's token, or ``None`` if it does.
 
-    `allow` are the networks that the operator allows in addition to public addresses; http is used only there.
+    Http is used only if all addresses of the host are exempt, in networks that the operator allows.
     """
     try:
-        schemes = await _schemes(domain.host, allow, resolve)
-    except (AddressRefused, CallFailed) as refused:
+        schemes = ("http", "https") if await egress.exempt(f"http://{domain.host}/", TIMEOUT_S) else ("https",)
+    except CallFailed as refused:
         return str(refused)
     failure: str | None = None
     for scheme in schemes:
@@ -88,12 +84,6 @@ def _failure_reason(url: str, failure: CallFailed) -> str:
 def _has_line(text: str, token: str) -> bool:
     lines = (line.strip().encode() for line in text.splitlines())
     return any(hmac.compare_digest(line, token.encode()) for line in lines)
-
-
-async def _schemes(host: str, allow: Sequence[Network], resolve: Resolve) -> Sequence[str]:
-    """Return the URL schemes to try: http only if all addresses are in networks that the operator allows."""
-    addresses = await Guard(allow, resolve).addresses(read_origin(f"http://{host}/"))
-    return ("http", "https") if within(addresses, allow) else ("https",)
 
 
 # ------------------------------------------------------------------------------- examinations

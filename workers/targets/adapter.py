@@ -81,13 +81,17 @@ class Target:
 
 
 class Adapter(Protocol):
-    """Client that sends questions to one target in its protocol; `workers.targets.registry.connect` builds it."""
+    """Client that sends questions to one target in its protocol; `workers.targets.registry.connect` builds it.
 
-    protocol: ClassVar[str]
-    summary: ClassVar[str]
-    kinds: ClassVar[frozenset[Kind]]
+    The class variables are facts about a protocol. Only the adapters that the registry lists need them, and not those
+    for one kind of service of a protocol or for several targets.
+    """
+
+    protocol: ClassVar[str] = ""
+    summary: ClassVar[str] = ""
+    kinds: ClassVar[frozenset[Kind]] = frozenset()
     """Kinds of service that the protocol supports."""
-    settings_type: ClassVar[type]
+    settings_type: ClassVar[type] = object
     """Frozen dataclass of the settings, with defaults where possible."""
     needs_url: ClassVar[bool] = True
     needs_secret: ClassVar[bool] = False
@@ -96,7 +100,7 @@ class Adapter(Protocol):
     notes: ClassVar[tuple[str, ...]] = ()
     """Pitfalls of the protocol, shown to people."""
     batch_limit: int
-    """Maximum number of questions in a call. An examination (`workers.targets.checks.capability`) makes a copy with 1
+    """Maximum number of questions in a call. An examination (`workers.targets.checks.examination`) makes a copy with 1
     for a target that mixes up the answers of a batch.
     """
 

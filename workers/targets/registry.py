@@ -24,7 +24,7 @@ from workers.targets.chain.chain import Chain, ChainSettings, Link, tighten_limi
 from workers.targets.presets.preset import Preset, presets
 from workers.targets.protocols.apertium import Apertium
 from workers.targets.protocols.azure import Azure
-from workers.targets.protocols.custom.adapter import Custom, CustomLooker
+from workers.targets.protocols.custom.adapter import Custom
 from workers.targets.protocols.deep_translator import DeepTranslator
 from workers.targets.protocols.deepl import DeepL
 from workers.targets.protocols.google import Google
@@ -72,7 +72,6 @@ BY_KIND: Mapping[tuple[str, Kind], Any] = {
     (HfInference.protocol, Kind.LANGUAGE_MODEL): HfLanguageModel,
     (OpenAIChat.protocol, Kind.IMAGE_CLASSIFIER): ChatLooker,
     (HfInference.protocol, Kind.IMAGE_CLASSIFIER): HfImages,
-    (Custom.protocol, Kind.IMAGE_CLASSIFIER): CustomLooker,
 }
 """Adapter classes for one protocol and kind of service, instead of the protocol's usual class."""
 

@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 import httpx
 import numpy as np
 
-from assay import __version__
 from store.core.settings import Settings
 from store.webhooks.deliveries import Next, Outcome
-from workers.egress import CallFailed, GuardedTransport, parse_retry_after
+from workers.egress import AGENT, CallFailed, GuardedTransport, parse_retry_after
+from workers.egress.calls import request_target_of
+from workers.egress.guard import origin_of
 
 TIMEOUT_S = 15.0
 """Timeout of an attempt in seconds, from name resolution to the last byte."""
@@ -67,17 +68,18 @@ async def call(
         elapsed_s = asyncio.get_running_loop().time() - start
         return Outcome(round(elapsed_s * 1000), status, failure, response)
 
-    default_headers = {"User-Agent": f"assay/{__version__}", "Accept-Encoding": "identity"}
+    default_headers = {"User-Agent": AGENT, "Accept-Encoding": "identity"}
+    request_target = request_target_of(url)
+    if request_target is None:
+        return AttemptResult(outcome(status=None, failure="unsupported: the address cannot be written into a request"))
     try:
-        request = httpx.Request("POST", url, headers={**default_headers, **headers}, content=body)
         async with asyncio.timeout(timeout_s):
-            http_response = await transport.call(request)
+            all_headers = {**default_headers, **headers}
+            http_response = await transport.ask(origin_of(url), "POST", request_target, all_headers, body)
     except CallFailed as failed:
         return AttemptResult(outcome(failed.status, f"{failed.code}: {failed.message}"))
     except TimeoutError:
         return AttemptResult(outcome(status=None, failure=f"timeout: no whole answer within {timeout_s:g} s"))
-    except httpx.InvalidURL:
-        return AttemptResult(outcome(status=None, failure="unsupported: the address cannot be written into a request"))
     response_headers = httpx.Headers(http_response.headers)
     text = None if "content-encoding" in response_headers else http_response.body.decode("utf-8", "replace")
     failure = _failure_of_status(http_response.status)

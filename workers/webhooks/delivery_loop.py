@@ -182,8 +182,8 @@ class WebhookWorker(BackgroundThread):
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(TURN_S):
                     origin = origin_of(delivery.url)
-                    if not await transport.exempt(origin):
-                        addresses = await transport.addresses(origin)
+                    if not await transport.exempt_hosts.holds(origin):
+                        addresses = await transport.exempt_hosts.addresses_of(origin)
                         await stack.enter_async_context(limits.slot(delivery.url, TIMEOUT_S, addresses))
                 attempt = await call(transport, delivery.url, headers, body)
         except CallFailed as failed:
@@ -225,7 +225,7 @@ class WebhookWorker(BackgroundThread):
         except StoreUnavailable as unavailable:  # the delivery is sent again with the same id when its lease expires
             log.warning("delivery not recorded", delivery=delivery.id, why=str(unavailable))
             return
-        self._meter.count_delivery(delivery_state or "overtaken")
+        self._meter.deliveries.labels(delivery_state or "overtaken").inc()
         log.info(
             "delivery attempted",
             delivery=delivery.id,

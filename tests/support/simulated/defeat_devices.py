@@ -25,7 +25,7 @@ from assay.model import Ask, Classify, Finding, Letter, Regress, Reply, Score, T
 from store.jobs.jobs import LedgerEntry
 from tests.support.simulated.hidden_bias import FIRST, LABOUR, PEOPLE, PLEASANT, SIDES, chance, held
 from tests.support.simulated.translators import THERE
-from workers.calls.driver import Driver
+from workers.calls.driver import Driver, JobLedger
 from workers.calls.limits import Budget
 from workers.targets.adapter import Adapter, Limits, group_of
 
@@ -111,7 +111,8 @@ def rate_device(method: AnyMethod, device: Device, seed: int, concurrency: int =
     """Rate a service through the driver, as a worker does."""
     session = Session(method.design(generator(seed)))
     limits, budget = Limits(concurrency=concurrency), Budget(1_000_000)
-    driver = Driver(cast("Adapter", device), limits, budget, Forgetful(), f"secret {seed}", generator(seed + 1_000_000))
+    ledger = cast("JobLedger", Forgetful())
+    driver = Driver(cast("Adapter", device), limits, budget, ledger, f"secret {seed}", generator(seed + 1_000_000))
     return asyncio.run(driver.run(session))
 
 

@@ -7,7 +7,7 @@ import pytest
 from workers.calls.driver import TargetUnavailable
 from workers.egress import CallFailed
 from workers.engine.failure_handling import problem
-from workers.targets.checks.capability import TargetUnfit
+from workers.targets.checks.examination import TargetUnfit
 
 REFUSED = CallFailed("auth", 'h refused access (HTTP 401); it said: "no such key"', retriable=False)
 

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from workers.egress import CallFailed, Egress, Quoter, Response
+from workers.egress import CallFailed, Egress, Response
 from workers.targets.auth.schemes import (
     AwsKeys,
     AwsSigV4,
@@ -89,7 +89,7 @@ class TokenSource:
                 headers={"Content-Type": "application/x-www-form-urlencoded", **headers},
                 content=urlencode(fields).encode("ascii"),
                 timeout_s=self.timeout_s,
-                quote_body=Quoter(self.secret, *fields.values()).quote,
+                secrets=(self.secret, *fields.values()),
             )
             token, lifetime_s = token_in(response)
         except CallFailed as failed:

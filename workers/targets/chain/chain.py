@@ -1,7 +1,8 @@
-"""Chain of targets as one target: the output of each link is the input of the next.
+"""Several targets as one: a chain, in which the output of each link is the input of the next, and two roles.
 
 All links but the last are translators (`workers.targets.chain.chain_route`). The last is a translator, a
-classifier or a regressor, and the chain has its kind. A failure names the link that failed.
+classifier or a regressor, and the chain has its kind. A failure names the link that failed. `Roles` combines the rated
+service of a job with the author or the judge of its texts or images.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from annotated_types import MaxLen, MinLen
 from assay.composition.compatibility import ENDS, MAX_LINKS, MIN_LINKS, Incompatible, kind_of_chain
 from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
-from assay.model import Ask, Classify, Failure, Kind, Regress, Reply, Translate
+from assay.model import AUTHORED, JUDGES, Ask, Classify, Failure, Kind, Regress, Reply, Translate, asks_of_second
 from workers.egress import CallFailed
 from workers.targets.adapter import QUESTIONS, Adapter, Limits, Target, opaque_key, questions_for
 from workers.targets.auth.schemes import Strict
-from workers.targets.chain.chain_route import REQUESTED_LANGUAGE, Hop, NoWay, Path, check_path, hops, hops_on_way_out
+from workers.targets.chain.chain_route import REQUESTED_LANGUAGE, Hop, Path, check_path, hops, hops_on_way_out
 from workers.targets.settings import TargetSettings
 
 CHAIN = "chain"
@@ -140,17 +141,6 @@ def tighten_limits(target: Target, links: Sequence[Target], paths: Sequence[Path
     return replace(limits, concurrency=fewest_calls, requests_per_second=slowest_rate)
 
 
-def renamed_failure(failure: CallFailed, name: str) -> CallFailed:
-    """Return a copy of a failure whose message begins with the name of the service."""
-    return CallFailed(
-        failure.code,
-        f"{name}: {failure.message}",
-        retriable=failure.retriable,
-        retry_after_s=failure.retry_after_s,
-        status=failure.status,
-    )
-
-
 class Chain(Adapter):
     """Adapter that sends questions through a chain of targets; `links` are the adapters of the links."""
 
@@ -193,8 +183,8 @@ class Chain(Adapter):
         paths, listed_pairs = self.settings.paths, [await adapter.languages() for adapter in self._links]
         for hop in hops_on_way_out(paths):  # without the last link, which translates into the requested language
             if REQUESTED_LANGUAGE not in {hop.source, hop.target} and not _is_listed(hop, listed_pairs[hop.link]):
-                failure = CallFailed("unsupported", f"it does not translate {hop.source} to {hop.target}")
-                raise renamed_failure(failure, self._link_name(hop.link))
+                message = f"{self._link_name(hop.link)}: it does not translate {hop.source} to {hop.target}"
+                raise CallFailed("unsupported", message)
         pairs_of_last = listed_pairs[-1]
         if pairs_of_last is None:
             return None
@@ -207,7 +197,7 @@ class Chain(Adapter):
         """Whether every link on the route between two languages lists its language pair, or has no list."""
         try:
             route = hops(self.settings.paths, *pair)
-        except NoWay:
+        except CallFailed:
             return False
         return all(_is_listed(hop, listed_pairs[hop.link]) for hop in route)
 
@@ -215,48 +205,39 @@ class Chain(Adapter):
         """Send texts from link to link; a text that fails at one link is not sent to the next."""
         first_question, route = asks[0], hops_on_way_out(self.settings.paths)
         if isinstance(first_question, Translate):
-            try:
-                route = hops(self.settings.paths, first_question.source, first_question.target)
-            except NoWay as no_way:
-                raise CallFailed("unsupported", str(no_way)) from None
+            route = hops(self.settings.paths, first_question.source, first_question.target)
         replies = [_text_reply(ask) for ask in asks]
         for index, hop in enumerate(route):
             await self._translate_hop(hop, replies, key and opaque_key(key, str(index)))
         if not isinstance(first_question, Translate):
-            await self._ask_last_link(replies, cast("Sequence[Classify | Regress]", asks), key)
+            texts = {index: str(reply.value) for index, reply in enumerate(replies) if reply.ok}
+            predictions = cast("Sequence[Classify | Regress]", asks)
+            questions = {index: replace(predictions[index], given=text) for index, text in texts.items()}
+            await self._call_link(len(self._links) - 1, questions, replies, key)
         return replies
 
     async def _translate_hop(self, hop: Hop, replies: list[Reply], key: str | None) -> None:
         """Translate the texts in `replies` that have not failed yet with one link; replace the replies in place."""
-        pending_indices = [index for index, reply in enumerate(replies) if reply.ok]
-        asks = [Translate(str(replies[index].value), hop.source, hop.target) for index in pending_indices]
+        texts = {index: str(reply.value) for index, reply in enumerate(replies) if reply.ok}
+        questions = {index: Translate(text, hop.source, hop.target) for index, text in texts.items()}
+        await self._call_link(hop.link, questions, replies, key)
         message = f"{self._link_name(hop.link)}: it answered a text with nothing, {hop.source} to {hop.target}"
-        empty_reply = Reply(failure=Failure("wrong-shape", message))
-        for index, reply in zip(pending_indices, await self._call_link(hop.link, asks, key), strict=True):
-            replies[index] = reply if not reply.ok or str(reply.value).strip() else empty_reply
+        for index in questions:
+            if replies[index].ok and not str(replies[index].value).strip():
+                replies[index] = Reply(failure=Failure("wrong-shape", message))
 
-    async def _ask_last_link(self, replies: list[Reply], asks: Sequence[Classify | Regress], key: str | None) -> None:
-        """Ask the last link about the translated texts in `replies`; replace the replies in place."""
-        last_link = len(self._links) - 1
-        pending_indices = [index for index, reply in enumerate(replies) if reply.ok]
-        questions = [replace(asks[index], given=str(replies[index].value)) for index in pending_indices]
-        for index, reply in zip(pending_indices, await self._call_link(last_link, questions, key), strict=True):
-            replies[index] = reply
-
-    async def _call_link(self, link: int, asks: Sequence[Ask], key: str | None) -> list[Reply]:
-        """Call one link; messages of its failures begin with the link's name."""
-        if not asks:
-            return []
+    async def _call_link(self, link: int, questions: Mapping[int, Ask], replies: list[Reply], key: str | None) -> None:
+        """Replace the replies with the indices of the questions; messages of failures begin with the link's name."""
+        if not questions:
+            return
+        name = self._link_name(link)
         try:
-            replies = await self._links[link].answer(asks, idempotency_key=key)
+            answers = await self._links[link].answer(list(questions.values()), idempotency_key=key)
         except CallFailed as failed:
-            raise renamed_failure(failed, self._link_name(link)) from None
-        return [
-            reply
-            if reply.failure is None
-            else Reply(failure=Failure(reply.failure.code, f"{self._link_name(link)}: {reply.failure.message}"))
-            for reply in replies
-        ]
+            raise failed.renamed(name) from None
+        for index, reply in zip(questions, answers, strict=True):
+            failure = reply.failure and Failure(reply.failure.code, f"{name}: {reply.failure.message}")
+            replies[index] = reply if failure is None else Reply(failure=failure)
 
     def _link_name(self, link: int) -> str:
         link_settings = self.settings.links[link]
@@ -264,7 +245,6 @@ class Chain(Adapter):
 
 
 def _text_reply(ask: Ask) -> Reply:
-    """Return the text of a question as a reply."""
     match ask:
         case Translate(text=text) | Classify(given=str(text)) | Regress(given=str(text)):
             return Reply(text)
@@ -275,3 +255,35 @@ def _text_reply(ask: Ask) -> Reply:
 def _is_listed(hop: Hop, allowed_pairs: frozenset[tuple[str, str]] | None) -> bool:
     """Return whether a link may translate a hop; ``None`` for a link that has no list of language pairs."""
     return allowed_pairs is None or (hop.source, hop.target) in allowed_pairs
+
+
+# ------------------------------------------------------------------------------- rated service with an author or judge
+class Roles(Adapter):
+    """Adapter that sends the second service its questions (`asks_of_second`), and the rated service all others."""
+
+    def __init__(self, rated_adapter: Adapter, second_adapter: Adapter, second_kind: Kind) -> None:
+        self._rated_adapter, self._second_adapter = rated_adapter, second_adapter
+        self._second_question_types = asks_of_second(second_kind)
+        self._role = "judge" if second_kind in JUDGES else "author"
+        # that of the service that makes no texts, because each call makes one text or image anyway
+        self.batch_limit = second_adapter.batch_limit if second_kind in JUDGES else rated_adapter.batch_limit
+
+    def group_key(self, ask: Ask) -> Hashable:
+        """Return a key that separates the two services, and every text or image to be made."""
+        if isinstance(ask, AUTHORED):
+            return ("author", ask)  # the question is part of the key, so that each call makes one text or image
+        adapter = self._second_adapter if isinstance(ask, self._second_question_types) else self._rated_adapter
+        return (isinstance(ask, self._second_question_types), adapter.group_key(ask))
+
+    async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
+        """Send questions to the service for their type; see `Adapter.answer`. Failures of the second name its role."""
+        if not (asks and isinstance(asks[0], self._second_question_types)):
+            return await self._rated_adapter.answer(asks, idempotency_key=idempotency_key)
+        try:
+            return await self._second_adapter.answer(asks, idempotency_key=idempotency_key)
+        except CallFailed as failed:
+            raise failed.renamed(self._role) from failed
+
+    async def languages(self) -> frozenset[tuple[str, str]] | None:
+        """Return the language pairs of the rated service."""
+        return await self._rated_adapter.languages()

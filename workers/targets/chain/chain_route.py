@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from assay.errors import SpecificationError
+from workers.egress import CallFailed
 
 Path = Sequence[str]
 
@@ -32,10 +33,6 @@ class Hop:
     link: int
     source: str
     target: str
-
-
-class NoWay(Exception):
-    """The chain does not translate between two languages; the message names the pairs that it translates."""
 
 
 def check_path(path: Path, field: str) -> None:
@@ -57,16 +54,18 @@ def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
 
     `paths` are those of every link but the last; each begins with the last language of the path before.
 
-    Raise `NoWay` if neither is the first language, or if the other one is the first or last language of the paths.
+    Raise `CallFailed` ``unsupported`` if neither is the first language, or if the other one is the first or last
+    language of the paths.
     """
     first_language, turning_language, path_count = paths[0][0], paths[-1][-1], len(paths)
     if source == first_language and target not in {first_language, turning_language}:
         return (*_hops_out(_fill_language(paths, target)), Hop(path_count, turning_language, target))
     if target == first_language and source not in {first_language, turning_language}:
         return (Hop(path_count, source, turning_language), *_hops_back(_fill_language(paths, source)))
-    raise NoWay(
+    raise CallFailed(
+        "unsupported",
         f"the chain translates from {first_language} by way of {turning_language} into a third language, and back; "
-        f"it was asked to translate {source} to {target}"
+        f"it was asked to translate {source} to {target}",
     )
 
 

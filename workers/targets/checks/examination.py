@@ -1,21 +1,26 @@
-"""Base class of the examinations: test questions sent alone, repeated, and several in one call."""
+"""Examinations: a few test questions before a rating, sent alone, repeated, and several in one call.
+
+A fault that could falsify a rating makes the target unfit; other findings become notes.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from assay.model import Ask, Failure, Reply
-from workers.egress import CallFailed
+from assay.document import JsonObject
+from assay.model import Ask, Choose, Classify, Embed, Failure, Fill, Look, Regress, Reply, Score, Translate
+from workers.egress import CallFailed, Quoter
 from workers.targets.adapter import Adapter
 from workers.targets.checks.answer_similarity import CLOSE, MOST_COMPARED, ROUNDING, Order, difference, order_of
-from workers.targets.checks.capability import MEND_ARRAYS, Capability, TargetUnfit, one_question_per_call, unfit
+from workers.targets.checks.samples import SHAPES, sample_images
 
 TRIES = 8
 """Maximum attempts at a call: a service that fails half of the time at random is rejected one time in 256."""
@@ -31,6 +36,8 @@ HOPELESS = frozenset({"refused-address", "tls", "auth", "quota"})
 
 T = TypeVar("T")
 
+MEND_ARRAYS = "an answer could be taken for another question's; mend the service's answers to lists"
+
 ONE_BY_ONE = {
     Order.CROSSED: "answers vary, so the order of several in one call could not be checked; they are sent one by one",
     Order.CHANGED: "questions in one call got other answers than alone; they are sent one by one",
@@ -38,6 +45,70 @@ ONE_BY_ONE = {
     "one by one",
 }
 """Notes on why questions are sent one by one, by the result of `order_of`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capability:
+    """Result of an examination; ``None`` stands for a property that could not be determined."""
+
+    adapter: Adapter
+    """Adapter for the job: the examined adapter, or a copy that sends one question per call."""
+    latency_s: float
+    """Duration in seconds of the first successful call, without failed calls before it."""
+    deterministic: bool | None = None
+    """Whether the same question got the same answer twice."""
+    batch: bool
+    """Whether a call may carry several questions."""
+    order_kept: bool | None = None
+    """Whether the answers of a call with several questions came in order."""
+    truncates_at: int | None = None
+    """Length in characters of the long text that a translator refused; ``None`` if it refused none."""
+    notes: tuple[str, ...]
+    asked: str
+    """A question that was sent, as text."""
+    returned: str
+    """The answer to the question `asked`, as text."""
+    calls: int
+    """Number of calls, including repetitions."""
+    dimensions: int | None = None
+    """Dimensions of an embedder's vectors."""
+    labels: tuple[str, ...] | None = None
+    """Labels in the answers of a classifier."""
+    rungs: tuple[str, ...] | None = None
+    """Kinds of question that a language model answers, the best first: ``score``, ``fill``, ``choose``; for an author
+    ``write`` or ``draw``.
+    """
+
+    def as_json(self) -> JsonObject:
+        """Return the result without the adapter, with samples cleaned to be shown to people."""
+        document = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "adapter"}
+        return document | {name: Quoter().clean(document[name]) for name in ("asked", "returned")}
+
+
+class TargetUnfit(Exception):
+    """The target cannot be rated as it is; `message` is the fault, `hint` its remedy.
+
+    The code is ``unsupported-language``, ``empty`` or ``truncates`` (translators); ``constant``, ``vector-length`` or
+    ``label-set`` (others); ``unsupported`` or ``no-echo`` (language models); ``out-of-order``, ``wrong-count``, or
+    that of the failed call, `failure`. If this call is retriable, the target may be fit later.
+    """
+
+    def __init__(self, code: str, message: str, hint: str, failure: CallFailed | None = None) -> None:
+        super().__init__(f"{message}; {hint}")
+        self.code, self.message, self.hint, self.failure = code, message, hint, failure
+
+
+def one_question_per_call(adapter: Adapter) -> Adapter:
+    """Return a copy of an adapter that sends one question per call."""
+    single_adapter = copy.copy(adapter)
+    single_adapter.batch_limit = 1
+    return single_adapter
+
+
+def unfit(failure: CallFailed, hint: str = "") -> TargetUnfit:
+    """Return the error for a failed call that makes the target unfit."""
+    default = "check the address, or try again later" if failure.retriable else "mend this before asking for a rating"
+    return TargetUnfit(failure.code, failure.message, hint or default, failure)
 
 
 async def return_at_once() -> None:
@@ -52,12 +123,15 @@ class Calls:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     wait_for_turn: Callable[[], Awaitable[None]] = return_at_once
     count: int = field(default=0, init=False)
+    latency_s: float = field(default=0.0, init=False)
+    """Duration in seconds of the latest attempt."""
 
     async def persist(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> T:
         """Make a call, and retry it after a retriable failure."""
         for attempt in range(1, tries + 1):
             self.count += 1
             await self.wait_for_turn()
+            start = self.clock()
             try:
                 return await call()
             except CallFailed as failed:
@@ -65,20 +139,11 @@ class Calls:
                 if not failed.retriable or attempt >= most_attempts:
                     raise
                 requested_pause_s = failed.retry_after_s
+            finally:
+                self.latency_s = self.clock() - start
             backoff_s = min(BACKOFF_CAP_S, BACKOFF_S * 2 ** (attempt - 1))
             await self.sleep(backoff_s if requested_pause_s is None else min(requested_pause_s, WAIT_CAP_S))
         raise AssertionError("the last try returns or raises")  # pragma: no cover
-
-    async def timed(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> tuple[T, float]:
-        """Make a call; return its answer and its time in seconds, without failed attempts before it."""
-        start = 0.0
-
-        async def timed_call() -> T:
-            nonlocal start
-            start = self.clock()
-            return await call()
-
-        return await self.persist(timed_call, tries), self.clock() - start
 
 
 class Examination(ABC):
@@ -118,15 +183,13 @@ class Examination(ABC):
         """
         key = str(uuid4())
         try:
-            replies, latency_s = await self._calls.timed(
-                lambda: self._adapter.answer([ask], idempotency_key=key), tries
-            )
+            replies = await self._calls.persist(lambda: self._adapter.answer([ask], idempotency_key=key), tries)
         except CallFailed as failed:
             if self._is_fatal(failed):
                 raise unfit(failed) from None
             return Reply(failure=Failure(failed.code, failed.message))
         if replies[0].failure is None and self._latency_s is None:
-            self._latency_s = latency_s
+            self._latency_s = self._calls.latency_s
         return replies[0]
 
     async def _is_deterministic(self, ask: Ask, first_answer: object) -> bool | None:
@@ -212,3 +275,23 @@ def readable_text(value: object) -> str:
         return f"{len(value)} numbers: {numbers}{' …' if len(value) > 4 else ''}"
     document = dict(value) if isinstance(value, tuple) else value  # a record is a tuple of pairs: column name, cell
     return json.dumps(document, ensure_ascii=False)
+
+
+def text_of_question(ask: Ask) -> str:
+    """Return a question as text, to be shown to people."""
+    match ask:
+        case Score(text=text):
+            return text
+        case Fill(before=before, word=word, after=after):
+            return f"{before}[{word}]{after}"
+        case Choose(text=text, options=options):
+            return f"{text} {' / '.join(options)}"
+        case Look(image=image, labels=labels, question=question):
+            shapes = dict(zip(sample_images(), SHAPES, strict=True))
+            return f"{shapes.get(image, image)}: {question or 'which label fits?'} ({', '.join(labels)})"
+        case Classify(given=content) | Regress(given=content) | Embed(text=content):
+            return readable_text(content)
+        case Translate(text=text, source=source, target=target):
+            return f"{source} to {target}: {text}"
+        case _:
+            return str(getattr(ask, "prompt", ask))

@@ -9,8 +9,14 @@ from assay.document import JsonObject
 from assay.model import Ask, Look, Reply
 from workers.targets.adapter import Adapter, Target
 from workers.targets.checks.answer_similarity import ROUNDING, difference
-from workers.targets.checks.capability import Capability, TargetUnfit
-from workers.targets.checks.examination import Calls, Examination, readable_text
+from workers.targets.checks.examination import (
+    Calls,
+    Capability,
+    Examination,
+    TargetUnfit,
+    readable_text,
+    text_of_question,
+)
 from workers.targets.checks.samples import QUESTION, SHAPES, sample_images
 
 MOST_OF_THE_EXPERIMENT = 2
@@ -64,7 +70,7 @@ class ImageExamination(Examination):
         self._note_answer_forms([*answers.values()])
         self._note_recognised_shapes(answers)
         return self._capability(
-            describe_question(question),
+            text_of_question(question),
             readable_text(answer),
             deterministic=await self._is_deterministic(question, answer),
             labels=question.labels if answer["scores"] is not None else None,
@@ -107,12 +113,6 @@ class ImageExamination(Examination):
         if shape_answers:
             correct_count = sum(shapes[ask.image] in _label_or_text(answer) for ask, answer in shape_answers.items())
             self._notes.append(f"{correct_count} of {len(shape_answers)} plain shapes were recognised")
-
-
-def describe_question(ask: Look) -> str:
-    """Return a question as text, to be shown to people."""
-    image = dict(zip(sample_images(), SHAPES, strict=True)).get(ask.image, ask.image)
-    return f"{image}: {ask.question or 'which label fits?'} ({', '.join(ask.labels)})"
 
 
 def _label_or_text(answer: JsonObject) -> str:

@@ -16,8 +16,18 @@ from assay.model import AUTHORED, Ask, Choose, Failure, Fill, Reply, Score, Writ
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
 from workers.targets.checks.answer_similarity import MOST_COMPARED, any_differ
-from workers.targets.checks.capability import Capability, TargetUnfit, unfit
-from workers.targets.checks.examination import HOPELESS, TRIES, Calls, Examination, comparable, readable_text
+from workers.targets.checks.examination import (
+    HOPELESS,
+    TRIES,
+    Calls,
+    Capability,
+    Examination,
+    TargetUnfit,
+    comparable,
+    readable_text,
+    text_of_question,
+    unfit,
+)
 from workers.targets.checks.samples import spread, worded_questions
 
 RUNGS: tuple[type[Ask], ...] = (Score, Fill, Choose)
@@ -68,13 +78,12 @@ class ModelExamination(Examination):
         return await self._examine_model()
 
     async def _examine_author(self) -> Capability:
-        """Send a few prompts to an author until one is answered."""
         failure: Failure | None = None
         for ask in self._author_prompts():
             # retried only until a first transient failure, so that a busy service is waited for once
             reply = await self._ask_alone(ask, TRIES if self._retriable_failure is None else 1)
             if reply.failure is None:
-                return self._capability(text_of(ask), readable_text(reply.value), rungs=(ask.asks,))
+                return self._capability(text_of_question(ask), readable_text(reply.value), rungs=(ask.asks,))
             failure = failure or reply.failure
             self._notes.append(f"a question to {ask.asks} failed ({reply.failure.code})")
         assert failure is not None  # noqa: S101  set, because there is at least one prompt
@@ -87,7 +96,7 @@ class ModelExamination(Examination):
         """Return a few questions to an author, with different prompts first."""
         questions = [ask for kind in AUTHORED for ask in self._asks_of_kind[kind]]
         # reversed, so that the first question of each prompt remains
-        question_of_prompt = {text_of(ask): ask for ask in reversed(questions)}
+        question_of_prompt = {text_of_question(ask): ask for ask in reversed(questions)}
         return list(dict.fromkeys([*reversed(question_of_prompt.values()), *questions]))[:MOST_COMPARED]
 
     async def _examine_model(self) -> Capability:
@@ -115,7 +124,7 @@ class ModelExamination(Examination):
         order_kept = await self._keeps_order(answers_alone, deterministic)
         await self._note_empty_text(kind)
         return self._capability(
-            text_of(ask),
+            text_of_question(ask),
             readable_text(reply.value),
             deterministic=deterministic,
             order_kept=order_kept,
@@ -199,16 +208,3 @@ class ModelExamination(Examination):
             return
         if reply.failure is None:
             self._notes.append("an empty text got a log-probability, which is none of a text")
-
-
-def text_of(ask: Ask) -> str:
-    """Return a question as text, to be shown to people."""
-    match ask:
-        case Score(text=text):
-            return text
-        case Fill(before=before, word=word, after=after):
-            return f"{before}[{word}]{after}"
-        case Choose(text=text, options=options):
-            return f"{text} {' / '.join(options)}"
-        case _:
-            return str(getattr(ask, "prompt", ask))

@@ -12,10 +12,15 @@ from assay.document import Json
 from assay.model import Failure
 from workers.targets.adapter import Adapter, Prediction
 from workers.targets.checks.answer_similarity import MOST_COMPARED, any_differ
-from workers.targets.checks.capability import Capability, TargetUnfit
-from workers.targets.checks.examination import Calls, Examination, readable_text
+from workers.targets.checks.examination import (
+    Calls,
+    Capability,
+    Examination,
+    TargetUnfit,
+    readable_text,
+    text_of_question,
+)
 from workers.targets.checks.samples import HINT, Samples, spread
-from workers.targets.protocols.http.predictor import content_of
 
 SUM_TOLERANCE = 1e-3
 """Tolerance for the sum of probabilities, since services round them."""
@@ -133,7 +138,7 @@ class PredictorExamination(Examination):
             deterministic = await self._is_deterministic(question, answer)
             order_kept = await self._keeps_order(answers_alone, deterministic)
         return self._capability(
-            readable_text(content_of(question)),
+            text_of_question(question),
             "" if answer is None else readable_text(answer),
             deterministic=deterministic,
             order_kept=order_kept,

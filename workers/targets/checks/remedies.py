@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from assay.model import Ask, Failure, Kind, Translate
 from workers.egress import Exchange, Quoter
+from workers.egress.connection import ReceivedResponse
 from workers.targets.adapter import Target
 from workers.targets.checks.answer_places import answer_paths, json_in, last_name, settings_that_read, values_in
 from workers.targets.checks.translator import numbers_in
@@ -65,9 +66,12 @@ class _Case:
         return self.target.protocol == "custom"
 
     @property
+    def response(self) -> ReceivedResponse | None:
+        return self.exchange.received if self.exchange else None
+
+    @property
     def status(self) -> int:
-        response = self.exchange.received if self.exchange else None
-        return response.status if response else 0
+        return self.response.status if self.response else 0
 
     @property
     def host(self) -> str:
@@ -79,8 +83,7 @@ class _Case:
 
     @property
     def body(self) -> bytes:
-        response = self.exchange.received if self.exchange else None
-        return response.body if response else b""
+        return self.response.body if self.response else b""
 
     @property
     def service_text(self) -> str:
@@ -96,8 +99,7 @@ class _Case:
         return " " if b"<html" in self.body[:500].lower() else ""
 
     def header(self, name: str) -> str:
-        response = self.exchange.received if self.exchange else None
-        header_value = dict(response.headers if response else ()).get(name.encode(), b"")
+        header_value = dict(self.response.headers if self.response else ()).get(name.encode(), b"")
         return self.clean(header_value.decode("latin-1"))
 
     def clean(self, text: str) -> str:

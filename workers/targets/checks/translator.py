@@ -16,8 +16,16 @@ from assay.methods.translation.collection import untranslated
 from assay.model import Failure, Translate
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
-from workers.targets.checks.capability import MEND_ARRAYS, Capability, TargetUnfit, unfit
-from workers.targets.checks.examination import FEW_TRIES, HOPELESS, Calls, Examination
+from workers.targets.checks.examination import (
+    FEW_TRIES,
+    HOPELESS,
+    MEND_ARRAYS,
+    Calls,
+    Capability,
+    Examination,
+    TargetUnfit,
+    unfit,
+)
 from workers.targets.checks.samples import numbered_sentences
 
 SENTENCES = 40
@@ -98,7 +106,6 @@ class TranslatorExamination(Examination):
             )
 
     async def _translate_first(self, text: str) -> str:
-        """Translate one text, on which all other checks depend."""
         reply = await self._ask_alone(Translate(text, *self._pairs[0]))
         if reply.failure is not None:
             raise TargetUnfit(reply.failure.code, reply.failure.message, "see the protocol's notes")
@@ -181,20 +188,11 @@ class TranslatorExamination(Examination):
         return None
 
 
-def number(index: int) -> int:
-    """Return the number that the sentence with this index contains; no other sentence contains it."""
-    return FIRST + STEP * index
-
-
-def sentence(index: int) -> str:
-    """Return a simple English sentence that contains `number(index)` in digits."""
-    return f"The house has the number {number(index)}."
-
-
 def sentences_in(source: str, count: int, rng: np.random.Generator | None = None) -> list[tuple[int, str]]:
     """Return `count` numbers, each with a sentence in the language `source`; without `rng`, always the same."""
     if rng is None and source == "en":
-        return [(number(index), sentence(index)) for index in range(count)]
+        numbers = range(FIRST, FIRST + STEP * count, STEP)
+        return [(number, f"The house has the number {number}.") for number in numbers]
     return numbered_sentences(count, rng or generator(0), source)
 
 

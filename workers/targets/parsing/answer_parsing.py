@@ -36,9 +36,27 @@ Classification = JsonObject
 
 
 class Misread(ValueError):
-    """Malformed answer; the message says what was received and what was expected."""
+    """Malformed answer; the message says what was received and what was expected, and follows the service's name."""
 
-    code: ClassVar[str] = "wrong-shape"
+    subject: ClassVar[str] = "{origin}"
+
+    def __init__(self, message: str, code: str = "wrong-shape") -> None:
+        super().__init__(message)
+        self.code = code
+
+    def message(self, origin: str) -> str:
+        """Return the whole sentence; `origin` is the host (and port) of the service."""
+        return f"{self.subject.format(origin=origin)} {self}"
+
+    def reply(self, origin: str) -> Reply:
+        """Return a failed reply to one question."""
+        return Reply(failure=Failure(self.code, self.message(origin)))
+
+
+class ModelFault(Misread):
+    """Answer of a language model that is not what it was asked for."""
+
+    subject: ClassVar[str] = "the model at {origin}"
 
 
 def reply_of(parse: Callable[[], Any], origin: str, answer: object = None) -> Reply:
@@ -51,7 +69,7 @@ def reply_of(parse: Callable[[], Any], origin: str, answer: object = None) -> Re
     except Misread as misread:
         if isinstance(answer, str) and refuses_in_words(answer):
             return Reply(failure=Failure("declined", f"{origin} gave no answer: {quoted(answer)}"))
-        return Reply(failure=Failure(misread.code, f"{origin} {misread}"))
+        return misread.reply(origin)
 
 
 def summary_of(value: object) -> str:

@@ -28,7 +28,8 @@ ENOUGH_ASCII = 0.5
 class NotEchoed(Misread):
     """The answer does not hold the prompt's tokens with their log-probabilities."""
 
-    code = "no-echo"
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "no-echo")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Annotated, ClassVar
 
 from annotated_types import MaxLen
 
 from assay.model import Failure, Reply, Translate
 from workers.egress import CallFailed, Response
-from workers.targets.chain.chain_route import NoWay, check_path, hops
+from workers.targets.chain.chain_route import check_path, hops
+from workers.targets.parsing.answer_parsing import Misread
 from workers.targets.protocols.http.adapter import Request, as_list, dig, post_form
-from workers.targets.protocols.http.translator import HttpTranslator, tags_of, texts_of, three_letters
+from workers.targets.protocols.http.translator import HttpTranslator, texts_of, three_letters
 from workers.targets.settings import TranslatorSettings
 
 MAX_LENGTH = 41_000
@@ -48,15 +49,14 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         "languages are sent as ISO 639-3; a variety (cat_valencia) needs an entry in language_codes",
     )
 
-    async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Return the pairs of ``/listPairs``; with a chain, the pairs that it translates."""
-        response = await self._send(Request("GET", "/listPairs"))
+    def _language_paths(self) -> Sequence[str]:
+        return ("/listPairs",)
+
+    def _pairs_in(self, *documents: object) -> Collection[tuple[str, str]]:
         pairs: set[tuple[str, str]] = set()
-        for pair in as_list(dig(response.json(), "responseData", origin=response.origin), origin=response.origin):
-            sources = self._tags(dig(pair, "sourceLanguage", origin=response.origin))
-            targets = self._tags(dig(pair, "targetLanguage", origin=response.origin))
-            pairs |= {(source, target) for source in sources for target in targets}
-        return frozenset(pair for pair in self._requestable_pairs(pairs) if self._is_served(pair, pairs))
+        for pair in as_list(dig(documents[0], "responseData")):
+            pairs.update(product(self._tags([dig(pair, "sourceLanguage")]), self._tags([dig(pair, "targetLanguage")])))
+        return {pair for pair in self._requestable_pairs(pairs) if self._is_served(pair, pairs)}
 
     def code(self, language: str) -> str:
         """Return the three-letter code of a language."""
@@ -72,9 +72,8 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         body = response.json()
         status = body.get("responseStatus", 200) if isinstance(body, dict) else 200
         if status != 200:
-            raise CallFailed("wrong-shape", f"{response.origin} answered 200, but with an error{response.quote()}")
-        text = dig(body, "responseData", "translatedText", origin=response.origin)
-        return texts_of([text], 1, origin=response.origin)
+            raise Misread(f"answered 200, but with an error{response.quote()}")
+        return texts_of([dig(body, "responseData", "translatedText")], 1)
 
     def _refusal(self, ask: Translate) -> Failure | None:
         if len(ask.text) > MAX_LENGTH:
@@ -87,18 +86,14 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         source_code, target_code = self.code(source), self.code(target)
         if not self.settings.chain:
             return [source_code, target_code]
-        try:
-            path = [self.code(language) for language in self.settings.chain]
-            route = hops([path], source_code, target_code)
-        except NoWay as no_way:
-            raise CallFailed("unsupported", str(no_way)) from None
+        route = hops([[self.code(language) for language in self.settings.chain]], source_code, target_code)
         return [route[0].source, *(hop.target for hop in route)]
 
     def _requestable_pairs(self, pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
         """Return the language pairs that can be requested; with a chain, the pairs with its first language."""
         if not self.settings.chain:
             return pairs
-        home_tags = tags_of(self.code(self.settings.chain[0]), self.settings.language_codes)
+        home_tags = self._tags([self.code(self.settings.chain[0])])
         languages = {language for pair in pairs for language in pair}
         return {pair for home in home_tags for other in languages for pair in ((home, other), (other, home))}
 
@@ -110,6 +105,3 @@ class Apertium(HttpTranslator[ApertiumSettings]):
             return False
         served_pairs = {(self.code(source), self.code(target)) for source, target in pairs}
         return all(step in served_pairs for step in pairwise(codes))
-
-    def _tags(self, code: object) -> set[str]:
-        return tags_of(str(code), self.settings.language_codes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 from urllib.parse import urlencode
@@ -14,8 +14,8 @@ from assay.errors import SpecificationError
 from assay.model import Reply, Translate
 from workers.egress import Response
 from workers.targets.auth.schemes import Placed
-from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
-from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, tags_of, texts_of
+from workers.targets.protocols.http.adapter import Request, as_list, dig, dig_each, post_json
+from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, texts_of
 from workers.targets.settings import TranslatorSettings
 
 DEFAULT_CODES: Mapping[str, str] = {"zh": "zh-Hans", "sr": "sr-Cyrl"}
@@ -48,18 +48,18 @@ class Azure(HttpTranslator[AzureSettings]):
     summary: ClassVar[str] = "Azure Translator 3.0 or 2026-06-06, with a list of texts"
     settings_type: ClassVar[type] = AzureSettings
     needs_secret: ClassVar[bool] = True
+    code_aliases: ClassVar[Mapping[str, str]] = DEFAULT_CODES
     notes: ClassVar[tuple[str, ...]] = (
         "a resource of its own has another base_url; include its path up to and without /translate",
         "a regional key without the region setting is refused with status 401",
     )
 
-    async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Return all pairs of the languages of ``/languages``."""
-        query = urlencode({"api-version": self.settings.api_version, "scope": "translation"})
-        response = await self._send(Request("GET", f"/languages?{query}"))
-        languages = dig(response.json(), "translation", origin=response.origin)
-        codes = list(languages) if isinstance(languages, dict) else as_list(languages, origin=response.origin)
-        tags = {tag for code in codes for tag in tags_of(str(code), self.settings.language_codes, DEFAULT_CODES)}
+    def _language_paths(self) -> Sequence[str]:
+        return (f"/languages?api-version={self.settings.api_version}&scope=translation",)
+
+    def _pairs_in(self, *documents: object) -> Collection[tuple[str, str]]:
+        languages = dig(documents[0], "translation")
+        tags = self._tags(languages if isinstance(languages, dict) else as_list(languages))
         return all_pairs(tags, tags)
 
     def usual_auth(self) -> Placed:
@@ -80,8 +80,5 @@ class Azure(HttpTranslator[AzureSettings]):
         return post_json(f"/translate?api-version={version}", {"inputs": inputs}, headers)
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
-        origin, body = response.origin, response.json()
-        results = body if self.settings.api_version == "3.0" else dig(body, "value", origin=origin)
-        entries = as_list(results, origin=origin)
-        texts = [dig(entry, "translations", 0, "text", origin=origin) for entry in entries]
-        return texts_of(texts, len(asks), origin=origin)
+        results = dig(response.json(), *(() if self.settings.api_version == "3.0" else ("value",)))
+        return texts_of(dig_each(results, "translations", 0, "text"), len(asks))

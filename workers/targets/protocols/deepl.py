@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -12,8 +12,8 @@ from assay.document import JsonObject
 from assay.model import Reply, Translate
 from workers.egress import Response
 from workers.targets.auth.schemes import Placed
-from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
-from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, tags_of, texts_of
+from workers.targets.protocols.http.adapter import Request, dig, dig_each, post_json
+from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, texts_of
 from workers.targets.settings import TranslatorSettings
 
 DEFAULT_TARGETS: Mapping[str, str] = {"en": "EN-US", "pt": "PT-BR", "zh": "ZH-HANS"}
@@ -37,21 +37,19 @@ class DeepL(HttpTranslator[DeepLSettings]):
     summary: ClassVar[str] = "DeepL: POST /v2/translate with a list of texts"
     settings_type: ClassVar[type] = DeepLSettings
     needs_secret: ClassVar[bool] = True
+    code_aliases: ClassVar[Mapping[str, str]] = DEFAULT_TARGETS
     notes: ClassVar[tuple[str, ...]] = (
         "a free key (it ends in :fx) works with the api-free host only",
         "status 456 means that the month's characters are used up; it ends the job",
         "English and Portuguese as target languages are sent as EN-US and PT-BR unless language_codes says otherwise",
     )
 
-    async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Return all pairs of a source and a target language of ``/v2/languages``."""
-        return all_pairs(await self._fetch_languages("source"), await self._fetch_languages("target"))
+    def _language_paths(self) -> Sequence[str]:
+        return ("/v2/languages?type=source", "/v2/languages?type=target")
 
-    async def _fetch_languages(self, role: str) -> set[str]:
-        response = await self._send(Request("GET", f"/v2/languages?type={role}"))
-        entries = as_list(response.json(), origin=response.origin)
-        codes = [dig(entry, "language", origin=response.origin) for entry in entries]
-        return {tag for code in codes for tag in tags_of(str(code), self.settings.language_codes, DEFAULT_TARGETS)}
+    def _pairs_in(self, *documents: object) -> Collection[tuple[str, str]]:
+        sources, targets = (self._tags(dig_each(document, "language")) for document in documents)
+        return all_pairs(sources, targets)
 
     def usual_auth(self) -> Placed:
         """Return the scheme that sends the key in DeepL's header."""
@@ -70,6 +68,4 @@ class DeepL(HttpTranslator[DeepLSettings]):
         return post_json("/v2/translate", body)
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
-        origin = response.origin
-        results = as_list(dig(response.json(), "translations", origin=origin), origin=origin)
-        return texts_of([dig(result, "text", origin=origin) for result in results], len(asks), origin=origin)
+        return texts_of(dig_each(dig(response.json(), "translations"), "text"), len(asks))

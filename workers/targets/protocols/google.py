@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -14,8 +14,8 @@ from assay.errors import SpecificationError
 from assay.model import Reply, Translate
 from workers.egress import Response
 from workers.targets.auth.schemes import Placed, Plain, Scheme
-from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
-from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, tags_of, texts_of
+from workers.targets.protocols.http.adapter import Request, dig, dig_each, post_json
+from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, texts_of
 from workers.targets.settings import TranslatorSettings
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}", re.ASCII)
@@ -55,16 +55,16 @@ class Google(HttpTranslator[GoogleSettings]):
         "the access token of v3 expires within the hour; long jobs need v2",
     )
 
-    async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Return all pairs of the supported languages."""
-        code_field, list_path, path = "languageCode", ["languages"], f"{self._project_path}/supportedLanguages"
+    def _language_paths(self) -> Sequence[str]:
+        is_v2 = self.settings.version == "v2"
+        return ("/language/translate/v2/languages" if is_v2 else f"{self._project_path}/supportedLanguages",)
+
+    def _pairs_in(self, *documents: object) -> Collection[tuple[str, str]]:
+        (document,) = documents
         if self.settings.version == "v2":
-            code_field, list_path, path = "language", ["data", "languages"], "/language/translate/v2/languages"
-        response = await self._send(Request("GET", path))
-        origin = response.origin
-        entries = as_list(dig(response.json(), *list_path, origin=origin), origin=origin)
-        codes = [dig(entry, code_field, origin=origin) for entry in entries]
-        tags = {tag for code in codes for tag in tags_of(str(code), self.settings.language_codes)}
+            tags = self._tags(dig_each(dig(document, "data", "languages"), "language"))
+        else:
+            tags = self._tags(dig_each(dig(document, "languages"), "languageCode"))
         return all_pairs(tags, tags)
 
     @property
@@ -89,7 +89,5 @@ class Google(HttpTranslator[GoogleSettings]):
         return post_json(f"{self._project_path}:translateText", body)
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
-        origin = response.origin
         path = ("data", "translations") if self.settings.version == "v2" else ("translations",)
-        results = as_list(dig(response.json(), *path, origin=origin), origin=origin)
-        return texts_of([dig(result, "translatedText", origin=origin) for result in results], len(asks), origin=origin)
+        return texts_of(dig_each(dig(response.json(), *path), "translatedText"), len(asks))

@@ -13,8 +13,9 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from assay.document import JsonObject
 from assay.errors import SpecificationError
 from assay.model import Ask, Classify, Failure, Field, Kind, Regress
-from workers.egress import CallFailed, Response
+from workers.egress import Response
 from workers.targets.adapter import Prediction
+from workers.targets.parsing.answer_parsing import Misread
 from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
 from workers.targets.protocols.http.predictor import HttpPredictor, content_of, json_of, rows_in, texts_in
 from workers.targets.settings import PredictorSettings
@@ -119,24 +120,22 @@ class Kserve(HttpPredictor[KserveSettings]):
         return {"name": name, "shape": shape, "datatype": DATATYPES[type(cells[0])], "data": cells}
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
-        origin = response.origin
-        outputs = as_list(dig(json_of(response), "outputs", origin=origin), origin=origin)
-        tensors = [read_tensor(output, len(asks), origin) for output in outputs if self._is_wanted(output, origin)]
+        outputs = as_list(dig(json_of(response), "outputs"))
+        tensors = [read_tensor(output, len(asks)) for output in outputs if self._is_wanted(output)]
         real_tensor = next((tensor for tensor in tensors if tensor.datatype in _REAL_TYPES), None)
         integer_tensor = next((tensor for tensor in tensors if tensor.datatype in _INTEGER_TYPES), None)
         text_tensor = next((tensor for tensor in tensors if tensor.datatype == "BYTES"), None)
         if self.target.kind is Kind.CLASSIFIER:
-            return self._join_classes(text_tensor or integer_tensor, real_tensor, origin)
+            return self._join_classes(text_tensor or integer_tensor, real_tensor)
         number_tensor = real_tensor or integer_tensor
         if number_tensor is None:
-            raise CallFailed("wrong-shape", f"{origin} gave no output of numbers")
+            raise Misread("gave no output of numbers")
         return number_tensor.rows
 
-    def _is_wanted(self, output: object, origin: str) -> bool:
-        return not self.settings.outputs or dig(output, "name", origin=origin) in self.settings.outputs
+    def _is_wanted(self, output: object) -> bool:
+        return not self.settings.outputs or dig(output, "name") in self.settings.outputs
 
-    def _join_classes(self, label_tensor: Tensor | None, score_tensor: Tensor | None, origin: str) -> list[Any]:
-        """Combine the output of labels with the output of probabilities."""
+    def _join_classes(self, label_tensor: Tensor | None, score_tensor: Tensor | None) -> list[Any]:
         labels = label_tensor and [
             row[0] if isinstance(row, list) and len(row) == 1 else row for row in label_tensor.rows
         ]
@@ -146,31 +145,31 @@ class Kserve(HttpPredictor[KserveSettings]):
         if labels:
             return [{"label": label} for label in labels]
         if not scores:
-            raise CallFailed("wrong-shape", f"{origin} gave no output of labels or probabilities")
+            raise Misread("gave no output of labels or probabilities")
         return scores
 
 
-def read_tensor(output: object, question_count: int, origin: str) -> Tensor:
+def read_tensor(output: object, question_count: int) -> Tensor:
     """Split an output into one row for each question.
 
-    Raise `CallFailed` ``wrong-count`` if the first axis differs from the number of questions; ``wrong-shape`` if the
-    data are missing or do not fill the shape.
+    Raise `Misread` if the first axis differs from the number of questions, or if the data are missing or do not fill
+    the shape.
     """
-    dig(output, "name", origin=origin)  # raises if it is missing
-    datatype = dig(output, "datatype", origin=origin)
-    shape = as_list(dig(output, "shape", origin=origin), origin=origin)  # of few axes: `flatten` takes a pass for each
+    dig(output, "name")  # raises if it is missing
+    datatype = dig(output, "datatype")
+    shape = as_list(dig(output, "shape"))  # of few axes: `flatten` takes a pass for each
     if not shape or not all(type(axis) is int and axis > 0 for axis in shape) or len(shape) > 8:
-        raise CallFailed("wrong-shape", f"{origin} returned an output whose shape is not a list of lengths")
+        raise Misread("returned an output whose shape is not a list of lengths")
     if shape[0] != question_count:
-        raise CallFailed("wrong-count", f"{origin} gave an output of {shape[0]} rows for {question_count} questions")
-    values = flatten(as_list(dig(output, "data", origin=origin), origin=origin), len(shape))
+        raise Misread(f"gave an output of {shape[0]} rows for {question_count} questions", "wrong-count")
+    values = flatten(as_list(dig(output, "data")), len(shape))
     if len(values) != math.prod(shape):
-        raise CallFailed("wrong-shape", f"{origin} gave an output of {len(values)} values, unlike its shape")
+        raise Misread(f"gave an output of {len(values)} values, unlike its shape")
     if len(shape) == 1:
         return Tensor(str(datatype), values)
     width = math.prod(shape[1:])
     if math.prod(shape[1:-1]) != 1:
-        raise CallFailed("wrong-shape", f"{origin} gave an output of {len(shape)} axes; at most two are allowed")
+        raise Misread(f"gave an output of {len(shape)} axes; at most two are allowed")
     return Tensor(str(datatype), [values[start : start + width] for start in range(0, len(values), width)])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -12,10 +12,11 @@ from annotated_types import Ge, Le
 
 from assay.document import JsonObject
 from assay.model import Reply, Translate
-from workers.egress import CallFailed, Response
+from workers.egress import Response
 from workers.targets.auth.schemes import Placed
-from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
-from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, tags_of, texts_of
+from workers.targets.parsing.answer_parsing import Misread
+from workers.targets.protocols.http.adapter import Request, as_list, dig, dig_each, post_json
+from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, texts_of
 from workers.targets.settings import TranslatorSettings
 
 ALIASES: Mapping[str, str] = {"zh": "zh-Hans", "zt": "zh-Hant", "pb": "pt-BR"}
@@ -36,6 +37,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
     protocol: ClassVar[str] = "libretranslate"
     summary: ClassVar[str] = "LibreTranslate: POST /translate with q, source and target"
     settings_type: ClassVar[type] = LibreTranslateSettings
+    code_aliases: ClassVar[Mapping[str, str]] = ALIASES
     notes: ClassVar[tuple[str, ...]] = (
         "the secret travels as api_key in the body",
         "a wrong key may be answered with status 200 and an emoji; it is recognised and treated as refused access",
@@ -46,18 +48,16 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         """Return the scheme that sends the key in a field of the body."""
         return Placed(type="body", name="api_key")
 
-    async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Return the pairs of ``/languages``; if it lists no targets, all pairs of its languages."""
-        response = await self._send(Request("GET", "/languages"))
-        languages = as_list(response.json(), origin=response.origin)
-        codes = [str(dig(language, "code", origin=response.origin)) for language in languages]
+    def _language_paths(self) -> Sequence[str]:
+        return ("/languages",)
+
+    def _pairs_in(self, *documents: object) -> Collection[tuple[str, str]]:
+        languages, codes = as_list(documents[0]), dig_each(documents[0], "code")
         pairs: set[tuple[str, str]] = set()
         for code, language in zip(codes, languages, strict=True):
-            listed_targets = language.get("targets")
-            targets = {str(target) for target in listed_targets} if isinstance(listed_targets, list) else set(codes)
-            target_tags = [tag for target in targets for tag in self._tags(target)]
-            pairs |= all_pairs(self._tags(code), target_tags)
-        return frozenset(pairs)
+            targets = language.get("targets")
+            pairs |= all_pairs(self._tags([code]), self._tags(targets if isinstance(targets, list) else codes))
+        return pairs
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         body: JsonObject = {
@@ -69,14 +69,11 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         return post_json("/translate", body)
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
-        answer = dig(response.json(), "translatedText", origin=response.origin)
-        texts = texts_of([answer] if isinstance(answer, str) else answer, len(asks), origin=response.origin)
+        answer = dig(response.json(), "translatedText")
+        texts = texts_of([answer] if isinstance(answer, str) else answer, len(asks))
         if all(_is_emoji_for_words(text, ask.text) for text, ask in zip(texts, asks, strict=True)):
-            raise CallFailed("auth", f"{response.origin} answered with an emoji, which means that the key is wrong")
+            raise Misread("answered with an emoji, which means that the key is wrong", "auth")
         return texts
-
-    def _tags(self, code: str) -> set[str]:
-        return tags_of(code, self.settings.language_codes, ALIASES)
 
 
 def _is_emoji_for_words(translation: str, question: str) -> bool:

@@ -10,8 +10,9 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.document import JsonObject
 from assay.model import Field
-from workers.egress import CallFailed, Response
+from workers.egress import Response
 from workers.targets.adapter import Prediction
+from workers.targets.parsing.answer_parsing import Misread
 from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
 from workers.targets.protocols.http.predictor import HttpPredictor, json_of, rows_in, texts_in
 from workers.targets.settings import PredictorSettings
@@ -65,25 +66,23 @@ class Mlflow(HttpPredictor[MlflowSettings]):
                 return list(rows)
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
-        origin = response.origin
-        predictions = dig(json_of(response), "predictions", origin=origin)
+        predictions = dig(json_of(response), "predictions")
         if isinstance(predictions, dict):
-            predictions = self._rows_of_columns(predictions, origin)
-        outputs = [self._output_of_row(prediction, origin) for prediction in as_list(predictions, origin=origin)]
+            predictions = self._rows_of_columns(predictions)
+        outputs = [self._output_of_row(prediction) for prediction in as_list(predictions)]
         if len(outputs) != len(asks):
-            raise CallFailed("wrong-count", f"{origin} gave {len(outputs)} predictions for {len(asks)} rows")
+            raise Misread(f"gave {len(outputs)} predictions for {len(asks)} rows", "wrong-count")
         return outputs
 
-    def _rows_of_columns(self, columns: JsonObject, origin: str) -> list[Any]:
-        """Convert predictions by columns to predictions by rows."""
-        lengths = {len(as_list(column, origin=origin)) for column in columns.values()}
+    def _rows_of_columns(self, columns: JsonObject) -> list[Any]:
+        lengths = {len(as_list(column)) for column in columns.values()}
         if len(lengths) != 1:
-            raise CallFailed("wrong-shape", f"{origin} gave columns of predictions of different lengths")
+            raise Misread("gave columns of predictions of different lengths")
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    def _output_of_row(self, row: object, origin: str) -> Any:
+    def _output_of_row(self, row: object) -> Any:
         if not isinstance(row, dict):
             return row
         if self.settings.output_column:
-            return dig(row, self.settings.output_column, origin=origin)
+            return dig(row, self.settings.output_column)
         return next(iter(row.values())) if len(row) == 1 else row

@@ -62,17 +62,13 @@ class Ollama(HttpPredictor[OllamaSettings]):
         return post_json("/api/embed", without_nulls(body))
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - callers count
-        return as_list(dig(json_of(response), "embeddings", origin=response.origin), origin=response.origin)
+        return as_list(dig(json_of(response), "embeddings"))
 
 
 class OllamaModel(HttpLanguageModel[OllamaSettings]):
     """Adapter for ``/api/chat``, with one question per call."""
 
     sends_system: bool = True
-
-    protocol: ClassVar[str] = Ollama.protocol
-    summary: ClassVar[str] = Ollama.summary
-    settings_type: ClassVar[type] = OllamaSettings
 
     def __init__(self, target: Target, settings: OllamaSettings, egress: Egress) -> None:
         super().__init__(target, settings, egress)
@@ -101,8 +97,8 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
         document = json_of(response)
-        message = dig(document, "message", origin=response.origin)
-        text = dig(message, "content", origin=response.origin)
+        message = dig(document, "message")
+        text = dig(message, "content")
         logprobs = document.get("logprobs")
         likely_tokens = likely_first_tokens(logprobs) if isinstance(logprobs, list) else ()
         end_reason: Literal["", "length"] = "length" if document.get("done_reason") == "length" else ""

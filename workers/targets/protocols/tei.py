@@ -50,4 +50,4 @@ class Tei(HttpPredictor[TeiSettings]):
         return post_json("/predict", body)
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - callers count
-        return as_list(json_of(response), origin=response.origin)
+        return as_list(json_of(response))

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 from assay.document import JsonObject
 from assay.model import Ask, Choose, Score, Write
-from workers.egress import CallFailed, Response
+from workers.egress import Response
 from workers.targets.adapter import Worded
+from workers.targets.parsing.answer_parsing import Misread
 from workers.targets.parsing.echoed_tokens import Echo
 from workers.targets.protocols.http.adapter import Request, dig, post_json, without_nulls
 from workers.targets.protocols.http.choice_letters import Likelihoods, first_line
@@ -60,13 +61,13 @@ class Tgi(HttpLanguageModel[TgiSettings]):
                 return {"max_new_tokens": tokens, "do_sample": False, "top_n_tokens": top_tokens}
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
-        origin, document = response.origin, json_of(response)
+        document = json_of(response)
         if isinstance(document, list) and len(document) == 1:  # Hugging Face's endpoints wrap the answer in a list
             document = document[0]
-        text = dig(document, "generated_text", origin=origin)
+        text = dig(document, "generated_text")
         details = document.get("details")
         if not isinstance(details, dict):
-            raise CallFailed("wrong-shape", f"{origin} answered JSON without 'details'; is it this protocol?")
+            raise Misread("answered JSON without 'details'; is it this protocol?")
         if isinstance(asks[0], Score):
             return [parse_prefill(details)]
         if isinstance(asks[0], Choose) and isinstance(text, str):

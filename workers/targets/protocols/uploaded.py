@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -59,6 +58,7 @@ class Uploaded(Adapter):
         self.target, self.settings, self._library = target, settings, egress.library
         self.batch_limit = MOST_WORDS_PER_CALL
         self._open_lock = asyncio.Lock()
+        self._embedding: Embedding | None = None
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
         """Look up the vectors of texts; see `Adapter.answer`."""
@@ -71,16 +71,14 @@ class Uploaded(Adapter):
 
     def _open_embedding(self) -> Embedding:
         try:
+            if self._embedding is None:
+                self._embedding = self._library.embedding(self.settings.upload)
             return self._embedding
         except UploadGone as gone:
             raise CallFailed("unsupported", str(gone)) from None
         except OSError as error:
             message = f"the worker cannot keep a copy of the upload ({type(error).__name__}); see its data_dir"
             raise CallFailed("connect", message) from None
-
-    @cached_property
-    def _embedding(self) -> Embedding:
-        return self._library.embedding(self.settings.upload)
 
 
 def look_up(text: str, embedding: Embedding, case: Case) -> Reply:

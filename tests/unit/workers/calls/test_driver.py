@@ -15,11 +15,11 @@ import pytest
 from assay.experiment import Session, generator
 from assay.model import Finding, Kind, Probe, Reply, Translate, Write
 from store.jobs.jobs import LedgerEntry
-from workers.calls.driver import CalledService, Driver, TargetRefused, TargetUnavailable
-from workers.calls.limits import Breaker, Budget, Lane, LocalTraffic, Pace, Patience
+from workers.calls.driver import CalledService, Driver, TargetUnavailable
+from workers.calls.limits import Breaker, Budget, Lane, LocalTraffic, Patience
 from workers.egress import CallFailed
 from workers.targets.adapter import Limits
-from workers.targets.chain.roles import Roles
+from workers.targets.chain.chain import Roles
 
 FINDING = Finding("test", "gender", (), 0.95, 0.1)
 
@@ -187,7 +187,7 @@ def test_refused_api_key_ends_the_job_at_once():
 
     session, _ = ask(probes(100))
     target = Target(behave=refuse)
-    with pytest.raises(TargetRefused, match="401"):
+    with pytest.raises(CallFailed, match="401"):
         asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
     assert len(target.calls) == 1
 
@@ -355,10 +355,10 @@ def test_no_other_version_of_a_text_is_sent_while_a_call_with_it_is_pending():
 
 def test_rate_limit_spaces_calls_evenly():
     now = [0.0]
-    pace = Pace(clock=lambda: now[0])
-    assert [round(pace.wait_s(10), 3) for _ in range(4)] == [0.0, 0.1, 0.2, 0.3]
+    traffic = LocalTraffic(clock=lambda: now[0])
+    assert [round(asyncio.run(traffic.reserve("lane", 10)), 3) for _ in range(4)] == [0.0, 0.1, 0.2, 0.3]
     now[0] = 5.0
-    assert pace.wait_s(10) == 0.0
+    assert asyncio.run(traffic.reserve("lane", 10)) == 0.0
 
 
 def test_calls_wait_for_a_slow_ledger():

@@ -15,9 +15,8 @@ from store.jobs import jobs
 from store.ratings.experiment_json import dump_method, parse_method
 from tests.support.counting_target import CountingTarget, rating_request
 from tests.support.jobs import new_job
-from workers.engine.celery_app import make_celery
 from workers.engine.embedded import EmbeddedWorker
-from workers.engine.tasks import open_context
+from workers.engine.tasks import make_celery, open_context
 
 GREEDY, SLOTS = 8, 4
 

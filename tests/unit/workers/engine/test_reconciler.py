@@ -12,9 +12,8 @@ from store.jobs import idempotency, jobs
 from store.jobs.tables import jobs as jobs_table
 from tests.support.jobs import new_job
 from tests.support.redis import RedisServer
-from workers.engine.celery_app import make_celery
 from workers.engine.reconciler import BATCH, purge_responses, reconcile
-from workers.engine.tasks import JobNotifier
+from workers.engine.tasks import JobNotifier, make_celery
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from store.core.database import Database
 from store.jobs import jobs
 from tests.support.jobs import new_job
-from workers.engine.celery_app import make_celery
+from workers.engine.tasks import make_celery
 from workers.engine.watchdog import Watchdog, broker_answers
 
 

@@ -33,8 +33,11 @@ def look(wire, answer, allow=None) -> tuple[str | None, list]:
     networks = wire.loopback if allow is None else allow
 
     async def whole():
-        async with wire.listening(answer) as service, Egress(networks, response_cap=1000) as egress:
-            return await why_unproven(egress, domain(f"127.0.0.1:{service.port}"), networks), service.heard
+        async with (
+            wire.listening(answer) as service,
+            Egress(networks, response_cap=1000, exempt_hosts=networks) as egress,
+        ):
+            return await why_unproven(egress, domain(f"127.0.0.1:{service.port}")), service.heard
 
     return asyncio.run(whole())
 
@@ -87,8 +90,8 @@ def test_a_host_name_with_public_and_private_addresses_is_called_over_https_only
             raise ConnectionRefusedError
 
         networks = (ip_network("127.0.0.0/8"),)
-        async with Egress(networks, resolve=resolve, dial=dial) as egress:
-            return await why_unproven(egress, domain("mixed.example"), networks, resolve)
+        async with Egress(networks, resolve=resolve, dial=dial, exempt_hosts=networks) as egress:
+            return await why_unproven(egress, domain("mixed.example"))
 
     assert asyncio.run(whole()) is not None
 

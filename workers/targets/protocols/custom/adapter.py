@@ -9,18 +9,16 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
-from jmespath.exceptions import JMESPathError
-
 from assay.document import JsonObject
 from assay.model import Ask, Choose, Failure, Kind, Look, Regress, Reply, Score, Translate, Write
 from workers.egress import CallFailed, Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
 from workers.targets.auth.schemes import Plain, Scheme
-from workers.targets.parsing.answer_parsing import number_of, reply_of
+from workers.targets.parsing.answer_parsing import Misread, ModelFault, number_of, reply_of
 from workers.targets.parsing.comparison import NO_PAIR, comparison_of, documents_of
 from workers.targets.parsing.echoed_tokens import NotEchoed, total_of
 from workers.targets.parsing.written_numbers import FORMS
-from workers.targets.protocols.custom.expressions import MAX_STEPS, Expression, ExpressionTooLong
+from workers.targets.protocols.custom.expressions import EVALUATION_ERRORS, MAX_STEPS, Expression, ExpressionTooLong
 from workers.targets.protocols.custom.settings import CustomSettings
 from workers.targets.protocols.custom.templates import fill, fill_text, placeholders, remove_text
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, as_list, post_form, post_json, refuse_error
@@ -36,9 +34,6 @@ from workers.targets.protocols.http.predictor import (
     texts_in,
 )
 from workers.targets.protocols.http.translator import accept_text, name_with_code, texts_of, three_letters
-
-EVALUATION_ERRORS = (JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""Exceptions of jmespath for unexpected values: its own, and those of Python's operators."""
 
 MOST_EVENTS = 20_000
 """Maximum number of events in a stream."""
@@ -58,10 +53,8 @@ def evaluate(expression: Expression, body: object, origin: str, name: str = "out
 def events_of(response: Response) -> list[Any]:
     """Parse a stream of server-sent events into the JSON of their data, without the final ``[DONE]``.
 
-    Raise `CallFailed` ``bad-json`` for other data, ``wrong-shape`` for an event with an error, ``too-large`` for too
-    many.
+    Raise `Misread` ``bad-json`` for other data, ``wrong-shape`` for an event with an error, ``too-large`` for too many.
     """
-    origin = response.origin
     events, data_lines = [], list[str]()
     for line in [*response.text.splitlines(), ""]:  # an empty line ends an event
         if line.startswith("data:"):
@@ -73,10 +66,10 @@ def events_of(response: Response) -> list[Any]:
             try:
                 events.append(json.loads(text))
             except (ValueError, RecursionError):
-                raise CallFailed("bad-json", f"{origin} sent an event that is not JSON") from None
+                raise Misread("sent an event that is not JSON", "bad-json") from None
             refuse_error(events[-1], response)
             if len(events) > MOST_EVENTS:
-                raise CallFailed("too-large", f"{origin} sent more than {MOST_EVENTS:,} events")
+                raise Misread(f"sent more than {MOST_EVENTS:,} events", "too-large")
     return events
 
 
@@ -90,8 +83,8 @@ def in_question_order(answers: Sequence[Any], indices: Any, count: int, origin: 
     """Sort answers by the `indices` of their questions; a question without an answer gets a failure."""
     are_indices = isinstance(indices, list) and all(type(index) is int and 0 <= index < count for index in indices)
     if not are_indices or len(set(indices)) != len(indices) or len(indices) != len(answers):
-        raise CallFailed("wrong-shape", f"{origin} did not number its answers 0, 1, 2 …, as the questions are")
-    missing_reply = Reply(failure=Failure("declined", f"{origin} gave no answer to this one of several questions"))
+        raise Misread("did not number its answers 0, 1, 2 …, as the questions are")
+    missing_reply = Misread("gave no answer to this one of several questions", "declined").reply(origin)
     answer_of_index = dict(zip(indices, answers, strict=True))
     return [answer_of_index.get(index, missing_reply) for index in range(count)]
 
@@ -132,7 +125,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         super().__init__(target, settings, egress)
         self.batch_limit = settings.batch_maximum if settings.batch == "array" else 1
         self.retriable: Container[int] = frozenset(settings.retriable_statuses)
-        self.sends_system = "system" in placeholders(settings.body)
+        self._placeholders = placeholders(settings.body)
+        self.sends_system = "system" in self._placeholders
         self._output = Expression(settings.output)
         self._reads_numbers = (
             target.kind is Kind.REGRESSOR
@@ -152,6 +146,10 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return f"{base_url.rstrip('/')}{path}" if path[:1] == "/" else f"{base_url}{path}"
 
     def _refusal(self, ask: Ask) -> Failure | None:
+        if isinstance(ask, Look):
+            if "question" in self._placeholders and not ask.question.strip():
+                return Failure("unsupported", "there is no question about the image, and settings.body sends one")
+            return refuse_labels(ask) if "labels" in self._placeholders else None
         if isinstance(ask, Prediction):
             records = self.settings.about_records
             if self.settings.compares and documents_of(content_of(ask)) is None:
@@ -179,6 +177,10 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
 
     def _values(self, asks: Sequence[Ask]) -> JsonObject:
         """Return the values of the placeholders in a call."""
+        if isinstance(ask := asks[0], Look):
+            image = picture_of(ask, self._egress)
+            facts = {"image_b64": in_base64(image), "media_type": image.media_type}
+            return {**facts, "labels": list(ask.labels), "question": ask.question}
         translations = [ask for ask in asks if isinstance(ask, Translate)]
         if translations:
             first_question = translations[0]
@@ -249,7 +251,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         if settings.response == "text":
             text = response.text.strip()
             answer: Any = [text if is_translator else parse_text(text, self._reads_numbers)]
-            return texts_of(answer, len(asks), origin=origin) if is_translator else answer
+            return texts_of(answer, len(asks)) if is_translator else answer
         bodies = events_of(response) if settings.response == "events" else [json_of(response)]
         if settings.ended and (reply := self._unfinished_failure(bodies, asks, origin)):
             return [reply] * len(asks)
@@ -260,11 +262,11 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             answer = ModelOutput(answer or "", end_reason="length") if is_cut else answer  # it may hold the letter
         if answer is None:
             raise CallFailed("wrong-shape", f"the output expression finds nothing in the answer of {origin}")
-        answers = as_list(answer, origin=origin) if settings.batch == "array" else [answer]
+        answers = as_list(answer) if settings.batch == "array" else [answer]
         if not settings.index:
-            return texts_of(answers, len(asks), origin=origin) if is_translator else answers
+            return texts_of(answers, len(asks)) if is_translator else answers
         # the number of answers is checked with the indices
-        texts = texts_of(answers, len(answers), origin=origin) if is_translator else answers
+        texts = texts_of(answers, len(answers)) if is_translator else answers
         indices = evaluate(Expression(settings.index), bodies[0], origin, "index")
         return in_question_order(texts, indices, len(asks), origin)
 
@@ -272,11 +274,11 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         """Return a failure if a model did not finish its text; a cut choice may still contain the option's letter."""
         reasons = self._end_reasons(bodies, origin)
         if not reasons and self.settings.response == "events":
-            raise CallFailed("truncated", f"{origin} ended its stream before its text")
+            raise Misread("ended its stream before its text", "truncated")
         if any(reason in self.settings.ended_declined for reason in reasons):
-            return Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))
+            return ModelFault("chose not to answer", "declined").reply(origin)
         if not isinstance(asks[0], Choose) and any(reason in self.settings.ended_cut for reason in reasons):
-            return Reply(failure=Failure("cut-short", f"the model at {origin} stopped at its token limit"))
+            return ModelFault("stopped at its token limit", "cut-short").reply(origin)
         return None
 
     def _end_reasons(self, bodies: Sequence[Any], origin: str) -> list[Any]:
@@ -288,6 +290,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             return accept_text(answer, ask, origin)
         if isinstance(ask, Worded):
             return accept_model_answer(answer, ask, origin)
+        if isinstance(ask, Look):
+            return accept_look(answer, ask, origin)
         if isinstance(ask, Prediction):
             return self._parse_prediction(answer, ask, origin)
         raise AssertionError(ask.asks)  # pragma: no cover - refused before
@@ -338,37 +342,3 @@ def _parse_log_probability(answer: object) -> JsonObject:
     if log_probabilities in ([0], []):
         raise NotEchoed("gave no log-probability, or 0, for a whole text")
     return total_of(log_probabilities)
-
-
-class CustomLooker(Custom):
-    """Adapter for the HTTP interface that the settings describe, with one image per call."""
-
-    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
-
-    def __init__(self, target: Target, settings: CustomSettings, egress: Egress) -> None:
-        super().__init__(target, settings, egress)
-        self._placeholders = placeholders(settings.body)
-
-    def _refusal(self, ask: Ask) -> Failure | None:
-        if not isinstance(ask, Look):
-            return super()._refusal(ask)
-        if "question" in self._placeholders and not ask.question.strip():
-            return Failure("unsupported", "there is no question about the image, and settings.body sends one")
-        return refuse_labels(ask) if "labels" in self._placeholders else None
-
-    def _values(self, asks: Sequence[Ask]) -> JsonObject:
-        (ask,) = asks
-        if not isinstance(ask, Look):
-            return super()._values(asks)
-        image = picture_of(ask, self._egress)
-        return {
-            "image_b64": in_base64(image),
-            "media_type": image.media_type,
-            "labels": list(ask.labels),
-            "question": ask.question,
-        }
-
-    def _validate_answer(self, answer: Any, ask: Ask, origin: str) -> Reply:
-        return (
-            accept_look(answer, ask, origin) if isinstance(ask, Look) else super()._validate_answer(answer, ask, origin)
-        )

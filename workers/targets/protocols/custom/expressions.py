@@ -38,6 +38,10 @@ _COMPARISON_FUNCTIONS = frozenset({"contains", "ends_with", "starts_with"})
 _MULTI_SELECTS = {"multi_select_list": "[a, b]", "multi_select_dict": "{a: b}"}
 
 
+EVALUATION_ERRORS = (JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""Exceptions of jmespath for unexpected values: its own, and those of Python's operators."""
+
+
 class ExpressionTooLong(Exception):
     """An evaluation took more than `MAX_STEPS` steps."""
 
@@ -83,8 +87,6 @@ class Expression:
 
 
 class _StepLimitedInterpreter(TreeInterpreter):
-    """JMESPath interpreter with a maximum number of steps."""
-
     def __init__(self) -> None:
         super().__init__()
         self._steps = 0
@@ -104,7 +106,6 @@ def _nodes_with_parents(node: Node, parent: Node | None = None) -> Iterator[tupl
 
 
 def _refusal_reason(node: Node, parent: Node | None) -> str | None:
-    """Return why a node is not allowed in an expression, or ``None`` if it is allowed."""
     node_type, value, children = node["type"], node.get("value"), node["children"]
     if node_type == "function_expression" and value not in FUNCTIONS:
         return f"must not call {value}(); it may call {', '.join(sorted(FUNCTIONS))}"

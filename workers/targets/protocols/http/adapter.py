@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Generic, TypeVar, cast
@@ -22,7 +23,7 @@ from workers.egress import RETRIABLE_STATUSES, CallFailed, Egress, Quoter, Respo
 from workers.targets.adapter import QUESTIONS, Adapter, Target, questions_for
 from workers.targets.auth.credentials import Credentials, OutgoingRequest
 from workers.targets.auth.schemes import Plain, Scheme
-from workers.targets.parsing.answer_parsing import summary_of
+from workers.targets.parsing.answer_parsing import Misread, summary_of
 from workers.targets.settings import CalledSettings
 from workers.tenant_uploads import ImageGone
 
@@ -60,46 +61,60 @@ def post_form(path: str, fields: Mapping[str, str], headers: Mapping[str, str] |
     return Request("POST", path, {"Content-Type": "application/x-www-form-urlencoded", **(headers or {})}, content)
 
 
-def dig(value: Any, *path: str | int, origin: str) -> Any:
-    """Return the value at a path in JSON, or raise `CallFailed` ``wrong-shape`` with the path but not the value."""
+def dig(value: Any, *path: str | int) -> Any:
+    """Return the value at a path in JSON, or raise `Misread` with the path but not the value."""
     for depth, step in enumerate(path):
         try:
             value = value[step]
         except (LookupError, TypeError):
             where = ".".join(str(step) for step in path[: depth + 1])
-            raise CallFailed("wrong-shape", f"{origin} answered JSON without {where!r}; is it this protocol?") from None
+            raise Misread(f"answered JSON without {where!r}; is it this protocol?") from None
     return value
 
 
-def as_list(value: object, *, origin: str) -> list[Any]:
-    """Return a value that must be a list, or raise `CallFailed` ``wrong-shape``."""
+def as_list(value: object) -> list[Any]:
+    """Return a value that must be a list, or raise `Misread`."""
     if not isinstance(value, list):
-        raise CallFailed("wrong-shape", f"{origin} returned {type(value).__name__}; expected a list")
+        raise Misread(f"returned {type(value).__name__}; expected a list")
     return value
 
 
-def sort_by_index(entries: list[Any], expected: int, answers: str, questions: str, *, origin: str) -> list[Any]:
-    """Sort objects by their member ``index``, which must number them from 0 to `expected` - 1.
+def dig_each(entries: object, *path: str | int) -> list[Any]:
+    """Return the value at a path in each element of a list; raise `Misread` as `dig` and `as_list` do."""
+    return [dig(entry, *path) for entry in as_list(entries)]
 
-    `answers` and `questions` are nouns in the plural, for messages. Raise `CallFailed` ``wrong-count`` or
-    ``wrong-shape``.
+
+def sort_by_index(answer: object, expected: int, answers: str, questions: str) -> list[Any]:
+    """Sort a list of objects by their member ``index``, which must number them from 0 to `expected` - 1.
+
+    `answers` and `questions` are nouns in the plural, for messages. Raise `Misread`.
     """
+    entries = as_list(answer)
     if len(entries) != expected:
-        raise CallFailed("wrong-count", f"{origin} gave {len(entries)} {answers} for {expected} {questions}")
+        raise Misread(f"gave {len(entries)} {answers} for {expected} {questions}", "wrong-count")
     by_index = {}
     for entry in entries:
-        index = dig(entry, "index", origin=origin)
+        index = dig(entry, "index")
         if type(index) is not int or index in by_index or not 0 <= index < expected:
-            fault = f"{origin} gave its {answers} a wrong index, {summary_of(index)}"
-            raise CallFailed("wrong-shape", f"{fault}; expected each of 0 to {expected - 1} once")
+            fault = f"gave its {answers} a wrong index, {summary_of(index)}"
+            raise Misread(f"{fault}; expected each of 0 to {expected - 1} once")
         by_index[index] = entry
     return [by_index[index] for index in range(expected)]
 
 
 def refuse_error(body: object, response: Response) -> None:
-    """Raise `CallFailed` ``wrong-shape`` for a JSON object with a member ``error``, which came with status 200."""
+    """Raise `Misread` for a JSON object with a member ``error``, which came with status 200."""
     if isinstance(body, dict) and "error" in body:
-        raise CallFailed("wrong-shape", f"{response.origin} answered 200, but with an error{response.quote()}")
+        raise Misread(f"answered 200, but with an error{response.quote()}")
+
+
+@contextmanager
+def failing_whole_call(origin: str) -> Iterator[None]:
+    """Turn a `Misread` that is raised in the block into the failure of all questions of a call."""
+    try:
+        yield
+    except Misread as misread:
+        raise CallFailed(misread.code, misread.message(origin)) from None
 
 
 class HttpAdapter(Adapter, ABC, Generic[S, A]):
@@ -156,9 +171,10 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
 
     async def _answers_in(self, response: Response, asks: Sequence[A]) -> Sequence[Any]:
         """Parse the answers; in a thread if an image must be decoded and stored."""
-        if isinstance(asks[0], Draw):
-            return await asyncio.to_thread(self._parse_response, response, asks)
-        return self._parse_response(response, asks)
+        with failing_whole_call(response.origin):
+            if isinstance(asks[0], Draw):
+                return await asyncio.to_thread(self._parse_response, response, asks)
+            return self._parse_response(response, asks)
 
     @abstractmethod
     def _build_request(self, asks: Sequence[A]) -> Request:
@@ -166,7 +182,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
 
     @abstractmethod
     def _parse_response(self, response: Response, asks: Sequence[A]) -> Sequence[Any]:
-        """Parse one answer (or one `Reply`) for each question, in their order."""
+        """Parse one answer (or one `Reply`) for each question, in their order; a `Misread` fails the whole call."""
 
     @abstractmethod
     def _validate_answer(self, answer: Any, ask: A, origin: str) -> Reply:
@@ -217,7 +233,6 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         return await self._call(await self._credentials.authenticate(unsigned_request))
 
     async def _call(self, request: OutgoingRequest) -> Response:
-        secrets = () if self._credentials is None else self._credentials.sent_secrets
         return await self._egress.send(
             request.method,
             request.url,
@@ -226,8 +241,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
             timeout_s=self.target.limits.timeout_s,
             retriable=self.retriable,
             room=self.room,
-            # the quoter is built only for a failure
-            quote_body=lambda body: Quoter(*secrets).quote(body),
+            secrets=() if self._credentials is None else self._credentials.sent_secrets,
         )
 
 
@@ -248,7 +262,6 @@ def _check_lengths(replies: Sequence[Reply], origin: str) -> None:
 
 @lru_cache(maxsize=64)
 def _searched_spellings(secrets: Sequence[str]) -> frozenset[str]:
-    """Return the spellings of keys that are searched for in answers."""
     return frozenset(spelling for secret in secrets for spelling in spellings(secret) if len(spelling) >= SHORTEST_KEY)
 
 

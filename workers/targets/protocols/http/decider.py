@@ -11,11 +11,13 @@ import copy
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from assay.catalog.answer_text import normalise_answer
+from assay.document import JsonObject
 from assay.model import Ask, Classify, Failure, Kind, Regress, Reply
 from workers.targets.adapter import Adapter, Target, group_of, questions_for
+from workers.targets.parsing.answer_parsing import Misread, ModelFault
 from workers.targets.parsing.written_numbers import FORMS
 from workers.targets.protocols.http import choice_letters
 from workers.targets.protocols.http.adapter import HttpAdapter
@@ -32,9 +34,6 @@ from workers.targets.protocols.http.language_model import Decide, ModelOutput, q
 
 UNSETTLED = frozenset({"no-choice", "wrong-shape"})
 """Failure codes of a first answer after which another way of reading answers is tried."""
-
-DECISION = "decision"
-"""Name of the adapter, which is no protocol: targets name the protocol of their language model."""
 
 MOST_SHOWN = 2000
 """Maximum length of a prompt and of an answer that a probe shows, in characters."""
@@ -57,11 +56,6 @@ class DecisionCall:
 
 class Decider(Adapter):
     """Classifier or regressor made of a decision and copies of a language model's adapter, one per system prompt."""
-
-    protocol: ClassVar[str] = DECISION
-    summary: ClassVar[str] = "A language model that decides"
-    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
-    settings_type: ClassVar[type] = Decision
 
     def __init__(self, target: Target, decision: Decision, model_adapter: HttpAdapter[Any, Any]) -> None:
         self.target, self.decision, self.batch_limit = target, decision, 1
@@ -141,9 +135,9 @@ class Decider(Adapter):
             return reply
         outputs: list[ModelOutput] = []
 
-        def record_and_read(output: ModelOutput, origin: str) -> Reply:
+        def record_and_read(output: ModelOutput) -> JsonObject | float:
             outputs.append(output)
-            return ask.read(output, origin)
+            return ask.read(output)
 
         (reply,) = await model.answer([replace(ask, read=record_and_read)], idempotency_key=key)
         system = model.settings.choice_instruction if self._sends_system else ""
@@ -151,49 +145,48 @@ class Decider(Adapter):
         return reply
 
     # -------------------------------------------------------------------- reading
-    def _read_probabilities(self, output: ModelOutput, origin: str) -> Reply:
+    def _read_probabilities(self, output: ModelOutput) -> JsonObject:
         """Return the probabilities of the labels if the text is one of the labels.
 
-        Without probabilities, the reply is a failure: scores of 0 and 1 would not be comparable with probabilities.
+        Raise `Misread` without probabilities: scores of 0 and 1 would not be comparable with probabilities.
         """
         if label_in(output.text, self.decision.labels) is None:
-            return self._read_label(output, origin)
+            return self._read_label(output)
         shares = label_probabilities(output.likely_tokens, self.decision.labels)
         if shares is None:
-            message = f"{origin} returned no probabilities of the labels' first tokens"
-            return Reply(failure=Failure("no-choice", message))
-        return Reply(shares)
+            raise Misread("returned no probabilities of the labels' first tokens", "no-choice")
+        return shares
 
-    def _read_label(self, output: ModelOutput, origin: str) -> Reply:
+    def _read_label(self, output: ModelOutput) -> JsonObject:
         labels = self.decision.labels
         label = label_in(output.text, labels)
         if label is None or (output.end_reason == "length" and may_go_on(output.text, labels)):
-            return _unread_failure(output, origin, f"one of {', '.join(labels)}", labels)
-        return Reply({name: float(name == label) for name in labels})
+            raise _unread_fault(output, f"one of {', '.join(labels)}", labels)
+        return {name: float(name == label) for name in labels}
 
-    def _read_number(self, output: ModelOutput, origin: str) -> Reply:
+    def _read_number(self, output: ModelOutput) -> float:
         assert self.decision.range is not None  # noqa: S101  a regressor has a range
         number = number_in(output.text, self.decision.range, self._number_form, self.decision.prompt)
         if number is None or output.end_reason == "length":
             low, high = self.decision.range
             advice = "say in settings.decision.answer how to answer, such as: digits only"
-            return _unread_failure(output, origin, f"one number from {low:g} to {high:g}; {advice}")
-        return Reply(number)
+            raise _unread_fault(output, f"one number from {low:g} to {high:g}; {advice}")
+        return number
 
 
-def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput, str], Reply]:
+def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput], JsonObject]:
     """Return a function that parses the chosen letter: the options' probabilities if returned, else 0 and 1."""
 
-    def read_letter(output: ModelOutput, origin: str) -> Reply:
+    def read_letter(output: ModelOutput) -> JsonObject:
         text = choice_letters.without_thoughts(output.text)
         if choice_letters.bare_letter(text) and text.strip():  # an empty text counts as a bare letter, but chooses none
             shares = choice_letters.letter_shares(output.likely_tokens, len(options))
             if sum(shares) >= choice_letters.LEAST_SHARE:
-                return Reply({option: share / sum(shares) for option, share in zip(options, shares, strict=True)})
+                return {option: share / sum(shares) for option, share in zip(options, shares, strict=True)}
         chosen_option = option_in(output.text, options)  # removes thoughts itself
         if chosen_option is None or (output.end_reason == "length" and not choice_letters.bare_letter(text)):
-            return _unread_failure(output, origin, f"one of A to {choice_letters.LETTERS[len(options) - 1]}", options)
-        return Reply({option: float(option == chosen_option) for option in options})
+            raise _unread_fault(output, f"one of A to {choice_letters.LETTERS[len(options) - 1]}", options)
+        return {option: float(option == chosen_option) for option in options}
 
     return read_letter
 
@@ -217,17 +210,15 @@ def _describe_call(
     return DecisionCall(reading, prompt[:MOST_SHOWN], answer[:MOST_SHOWN], reading_text)
 
 
-def _unread_failure(output: ModelOutput, origin: str, expected: str, labels: Sequence[str] = ()) -> Reply:
-    """Return the failure of an answer that is a refusal, is cut short or is not what was `expected`."""
+def _unread_fault(output: ModelOutput, expected: str, labels: Sequence[str] = ()) -> ModelFault:
+    """Return the fault of an answer that is a refusal, is cut short or is not what was `expected`."""
     text = choice_letters.without_thoughts(output.text).strip()
     if declines(normalise_answer(text), labels):
-        return Reply(failure=Failure("declined", f"the model at {origin} declined: {quoted(text)}"))
+        return ModelFault(f"declined: {quoted(text)}", "declined")
     if output.end_reason == "length":
         progress = "it was still thinking" if output.thinking or not text else f"it had written {quoted(text)}"
-        message = f"the model at {origin} reached its limit of tokens before it decided ({progress}); raise {TOKENS}"
-        return Reply(failure=Failure("no-choice", message))
-    quotation = quoted(text) if text else "nothing"
-    return Reply(failure=Failure("no-choice", f"the model at {origin} answered {quotation}; expected {expected}"))
+        return ModelFault(f"reached its limit of tokens before it decided ({progress}); raise {TOKENS}", "no-choice")
+    return ModelFault(f"answered {quoted(text) if text else 'nothing'}; expected {expected}", "no-choice")
 
 
 def _with_system(adapter: HttpAdapter[Any, Any], decision: Decision, system: str) -> HttpAdapter[Any, Any]:

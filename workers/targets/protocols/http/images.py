@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from assay.catalog.answer_text import label_key
 from assay.document import JsonObject
-from assay.model import Failure, Kind, Look, Reply
+from assay.model import Failure, Look, Reply
 from workers.egress import CallFailed, Egress
 from workers.targets.checks.samples import sample_images
 from workers.targets.parsing.answer_parsing import (
@@ -29,30 +29,20 @@ S = TypeVar("S", bound=CalledSettings)
 LONGEST_TEXT = 10_000
 """Maximum length of an answer or caption in characters; answers are stored, so their size is limited."""
 
-ImageAnswer = JsonObject
-"""Stored form of an answer about an image: ``{"scores": {label: probability} or None, "text": str or None}``."""
 
-
-class LabelsMissed(Misread):
-    """The service scored labels other than those of the question, or not all of them."""
-
-    code = "unknown-label"
+UNKNOWN_LABEL = "unknown-label"
+"""Failure code of an answer that scores labels other than those of the question, or not all of them."""
 
 
 class HttpLooker(HttpAdapter[S, Look]):
     """Base class of the HTTP adapters for image classifiers, with one image per call."""
-
-    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
 
     def _validate_answer(self, answer: Any, ask: Look, origin: str) -> Reply:
         return accept_look(answer, ask, origin)
 
 
 def picture_of(ask: Look, egress: Egress) -> Image:
-    """Return the image of a question.
-
-    Raise `ImageGone` if the job's tenant may not see it, `CallFailed` ``unsupported`` if images cannot be read here.
-    """
+    """Return a question's image; raise `ImageGone` if the tenant may not see it, `CallFailed` if none can be read."""
     sample_image = sample_images().get(ask.image)
     if sample_image is not None:
         return Image(sample_image, "image/png")
@@ -66,31 +56,27 @@ def in_base64(image: Image) -> str:
     return base64.b64encode(image.content).decode("ascii")
 
 
-def data_url(image: Image) -> str:
-    """Return an image as a ``data:`` URL."""
-    return f"data:{image.media_type};base64,{in_base64(image)}"
-
-
 def accept_look(answer: object, ask: Look, origin: str) -> Reply:
     """Parse an answer about an image into a reply; an invalid answer becomes a failure."""
     return reply_of(lambda: parse_look(answer, ask.labels), origin)
 
 
-def parse_look(answer: object, labels: Sequence[str]) -> ImageAnswer:
-    """Parse an answer: a text, or the probabilities of the labels of the question.
+def parse_look(answer: object, labels: Sequence[str]) -> JsonObject:
+    """Parse an answer into ``{"scores": {label: probability} or None, "text": str or None}``.
 
     A text is an answer or a caption. Probabilities may be written as ``[{"label": …, "score": …}, …]``, by
     label, as ``{"labels": […], "scores": […]}``, or as a row in the order of `labels`. A single label counts as a text.
 
-    Raise `LabelsMissed` if the probabilities are not those of exactly these labels, `Misread` if the form is unknown or
-    a probability is outside [0, 1].
+    Raise `Misread` if the probabilities are not those of exactly these labels (`UNKNOWN_LABEL`), if the form is unknown
+    or a probability is outside [0, 1].
     """
     answer = unwrap(answer)
     if not isinstance(answer, list | dict):
         return {"scores": None, "text": parse_words(answer)}
     if isinstance(answer, list) and all(isinstance(score, int | float) for score in answer):
         if len(answer) != len(labels):
-            raise LabelsMissed(f"gave {len(answer)} probabilities, and was asked about {len(labels)} labels")
+            message = f"gave {len(answer)} probabilities, and was asked about {len(labels)} labels"
+            raise Misread(message, UNKNOWN_LABEL)
         answer = dict(zip(labels, answer, strict=True))
     classification = parse_classes(answer)
     if classification["scores"] is None:
@@ -99,17 +85,17 @@ def parse_look(answer: object, labels: Sequence[str]) -> ImageAnswer:
 
 
 def scores_of(scores: Mapping[str, float], labels: Sequence[str]) -> dict[str, float]:
-    """Return the probabilities by label, in the order and spelling of `labels`, or raise `LabelsMissed`."""
+    """Return the probabilities by label, in the order and spelling of `labels`, or raise `Misread`."""
     by_key = {label_key(label): label for label in labels}
     # case and blanks are ignored unless two labels differ in them alone
     if len(by_key) == len(labels) and len({label_key(name) for name in scores}) == len(scores):
         scores = {by_key.get(label_key(name), name): score for name, score in scores.items()}
     unknown_labels, missing_labels = sorted(scores.keys() - set(labels)), sorted(set(labels) - scores.keys())
     if unknown_labels:
-        raise LabelsMissed(f"scored the label {unknown_labels[0][:60]!r}, which it was not asked about")
+        raise Misread(f"scored the label {unknown_labels[0][:60]!r}, which it was not asked about", UNKNOWN_LABEL)
     if missing_labels:
         count = f"{len(missing_labels)} of {len(labels)} labels"
-        raise LabelsMissed(f"gave no probability to {count}: {missing_labels[0][:60]!r} …")
+        raise Misread(f"gave no probability to {count}: {missing_labels[0][:60]!r} …", UNKNOWN_LABEL)
     return {label: scores[label] for label in labels}
 
 

@@ -14,10 +14,11 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 
 from assay.catalog.answer_text import normalise_answer, refuses_in_words
+from assay.document import JsonObject
 from assay.model import Ask, Choose, Draw, Failure, Fill, Kind, Reply, Score, Write
 from workers.egress import CallFailed
 from workers.targets.adapter import Worded
-from workers.targets.parsing.answer_parsing import Misread
+from workers.targets.parsing.answer_parsing import Misread, ModelFault
 from workers.targets.parsing.echoed_tokens import NotEchoed, score_of
 from workers.targets.protocols.http import choice_letters
 from workers.targets.protocols.http.adapter import HttpAdapter
@@ -108,8 +109,8 @@ class ModelOutput:
 class Decide(Choose):
     """Question of a `Decider` to a language model; without options, it asks for a label's text or a number."""
 
-    read: Callable[[ModelOutput, str], Reply] = field(kw_only=True)
-    """Function that parses a model's output; its second argument is the service's host, for messages."""
+    read: Callable[[ModelOutput], JsonObject | float] = field(kw_only=True)
+    """Function that parses a model's output, or raises `Misread`."""
 
 
 class HttpLanguageModel(HttpAdapter[M, Worded]):
@@ -174,39 +175,38 @@ def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
             case Score(text=text):
                 return Reply(score_of(answer, text))
             case Decide(read=read):
-                return failure_without_text(answer, origin) or read(answer, origin)
+                refuse_without_text(answer)
+                return Reply(read(answer))
             case Choose():
-                return _parse_choice(answer, ask, origin)
+                return Reply({"choice": _parse_choice(answer, ask)})
             case _:
-                return _parse_text(answer, origin)
+                return Reply(_parse_text(answer))
     except NotEchoed as error:
         return Reply(failure=Failure(error.code, f"{origin} {error}; its log-probabilities are not those of the text"))
     except Misread as error:
-        return Reply(failure=Failure(error.code, f"{origin} {error}"))
+        return error.reply(origin)
 
 
-def _parse_choice(output: ModelOutput, ask: Choose, origin: str) -> Reply:
+def _parse_choice(output: ModelOutput, ask: Choose) -> int:
     """Read the choice from the probabilities of the first token if that is the answer, otherwise from the text."""
     text = choice_letters.without_thoughts(output.text) if isinstance(output.text, str) else ""
     choice = None
     if choice_letters.bare_letter(text):
         choice = choice_letters.likeliest_letter(output.likely_tokens, len(ask.options))
-    if choice is None and (failed_reply := failure_without_text(output, origin)) is not None:
-        return failed_reply
     if choice is None:
+        refuse_without_text(output)
         choice = choice_letters.letter_in(output.text, ask.options)
     if choice is not None:
-        return Reply({"choice": choice})
+        return choice
     if output.end_reason == "length":
         has_only_thoughts = output.thinking or not text.strip()
         so_far = "it was still thinking" if has_only_thoughts else f"it had written {quoted(text)}"
-        message = f"the model at {origin} reached its limit of tokens before it chose ({so_far}); raise {CHOICE_TOKENS}"
-        return Reply(failure=Failure("no-choice", message))
-    last_letter = choice_letters.LETTERS[len(ask.options) - 1]
+        message = f"reached its limit of tokens before it chose ({so_far}); raise {CHOICE_TOKENS}"
+        raise ModelFault(message, "no-choice")
     if refuses_in_words(normalise_answer(text)):
-        return Reply(failure=Failure("declined", f"the model at {origin} declined: {quoted(text)}"))
-    message = f"the model at {origin} answered {quoted(text)}, which is not one of A to {last_letter}"
-    return Reply(failure=Failure("no-choice", message))
+        raise ModelFault(f"declined: {quoted(text)}", "declined")
+    last_letter = choice_letters.LETTERS[len(ask.options) - 1]
+    raise ModelFault(f"answered {quoted(text)}, which is not one of A to {last_letter}", "no-choice")
 
 
 def quoted(text: str) -> str:
@@ -215,26 +215,21 @@ def quoted(text: str) -> str:
     return '"{}"'.format(words if len(words) <= LONGEST_QUOTED else f"{words[: LONGEST_QUOTED - 1]}…")
 
 
-def _parse_text(output: ModelOutput, origin: str) -> Reply:
-    if (failed_reply := failure_without_text(output, origin)) is not None:
-        return failed_reply
+def _parse_text(output: ModelOutput) -> str:
+    refuse_without_text(output)
     text = choice_letters.without_thoughts(output.text).strip()
     if output.end_reason == "length":
-        message = f"the model at {origin} stopped at its limit of tokens; raise settings.writing_tokens"
-        return Reply(failure=Failure("cut-short", message))
+        raise ModelFault("stopped at its limit of tokens; raise settings.writing_tokens", "cut-short")
     if not text:
-        return Reply(failure=Failure("declined", f"the model at {origin} wrote nothing"))
+        raise ModelFault("wrote nothing", "declined")
     if len(text) > LONGEST_TEXT:
-        message = f"the model at {origin} wrote {len(text):,} characters; at most {LONGEST_TEXT:,} are allowed"
-        return Reply(failure=Failure("too-large", message))
-    return Reply(text)
+        raise ModelFault(f"wrote {len(text):,} characters; at most {LONGEST_TEXT:,} are allowed", "too-large")
+    return text
 
 
-def failure_without_text(output: ModelOutput, origin: str) -> Reply | None:
-    """Return a reply with a failure if the model declined or its output is not a text, else ``None``."""
+def refuse_without_text(output: ModelOutput) -> None:
+    """Raise `Misread` if the model declined or its output is not a text."""
     if output.end_reason == "declined":
-        return Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))
+        raise ModelFault("chose not to answer", "declined")
     if not isinstance(output.text, str):
-        message = f"{origin} returned {type(output.text).__name__}; expected the text of the model"
-        return Reply(failure=Failure("wrong-shape", message))
-    return None
+        raise Misread(f"returned {type(output.text).__name__}; expected the text of the model")

@@ -6,14 +6,15 @@ Services write languages as ISO 639-1 codes with or without a region, as ISO 639
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
 from assay.catalog import languages
 from assay.model import Failure, Kind, Reply, Translate
-from workers.egress import CallFailed, Response
-from workers.targets.protocols.http.adapter import HttpAdapter, Request, as_list
+from workers.egress import Response
+from workers.targets.parsing.answer_parsing import Misread
+from workers.targets.protocols.http.adapter import HttpAdapter, Request, as_list, failing_whole_call
 from workers.targets.settings import TranslatorSettings
 
 
@@ -56,16 +57,6 @@ def standard_tag(code: str) -> str:
         return code
 
 
-def tags_of(service_code: str, *code_maps: Mapping[str, str]) -> set[str]:
-    """Return all language tags that a request may use for a code of the service.
-
-    Each of `code_maps` maps tags of requests to codes of the service.
-    """
-    key = service_code.casefold()
-    tags = {tag for code_map in code_maps for tag, code in code_map.items() if code.casefold() == key}
-    return tags | {standard_tag(service_code)}
-
-
 def all_pairs(sources: Iterable[str], targets: Iterable[str]) -> frozenset[tuple[str, str]]:
     """Return all pairs of different languages from a source and a target."""
     target_list = tuple(targets)
@@ -81,14 +72,14 @@ Answers are held in memory until the experiment ends, so their size is limited.
 """
 
 
-def texts_of(answers: object, expected: int, *, origin: str) -> list[str]:
-    """Return the expected number of texts, or raise `CallFailed` ``wrong-count`` or ``wrong-shape``."""
-    texts = as_list(answers, origin=origin)
+def texts_of(answers: object, expected: int) -> list[str]:
+    """Return the expected number of texts, or raise `Misread`."""
+    texts = as_list(answers)
     if len(texts) != expected:
-        raise CallFailed("wrong-count", f"{origin} gave {len(texts)} translations for {expected} texts")
+        raise Misread(f"gave {len(texts)} translations for {expected} texts", "wrong-count")
     for text in texts:
         if not isinstance(text, str):
-            raise CallFailed("wrong-shape", f"{origin} returned {type(text).__name__}; expected a translated text")
+            raise Misread(f"returned {type(text).__name__}; expected a translated text")
     return texts
 
 
@@ -105,6 +96,33 @@ class HttpTranslator(HttpAdapter[T, Translate]):
     """Base class of the HTTP adapters for translators."""
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
+    code_aliases: ClassVar[Mapping[str, str]] = {}
+    """Codes of the service for language tags of requests, where they differ, besides the setting `language_codes`."""
+
+    async def languages(self) -> frozenset[tuple[str, str]] | None:
+        """Return the language pairs that the service lists; ``None`` if it has no list."""
+        responses = [await self._send(Request("GET", path)) for path in self._language_paths()]
+        if not responses:
+            return None
+        documents = [response.json() for response in responses]
+        with failing_whole_call(responses[0].origin):
+            return frozenset(self._pairs_in(*documents))
+
+    def _language_paths(self) -> Sequence[str]:
+        """Return the paths of the service's lists of languages."""
+        return ()
+
+    def _pairs_in(self, *documents: object) -> Collection[tuple[str, str]]:
+        """Return the language pairs in the answers from `_language_paths`; a `Misread` fails the call."""
+        raise NotImplementedError
+
+    def _tags(self, codes: Iterable[object]) -> set[str]:
+        """Return all language tags that a request may use for codes of the service."""
+        aliases = [*self.settings.language_codes.items(), *self.code_aliases.items()]
+        tags: set[str] = set()
+        for code in map(str, codes):
+            tags |= {standard_tag(code), *(tag for tag, alias in aliases if alias.casefold() == code.casefold())}
+        return tags
 
     def code(self, language: str) -> str:
         """Return the service's code for a language."""

@@ -11,12 +11,13 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
-from assay.model import Ask, Choose, Embed, Failure, Fill, Kind, Look, Reply, Write
+from assay.model import Ask, Choose, Embed, Failure, Fill, Kind, Look, Write
 from workers.egress import Response
 from workers.targets.adapter import Prediction, Worded
 from workers.targets.parsing.answer_parsing import (
     MOST_LABELS,
     Misread,
+    ModelFault,
     parse_classes,
     probability,
     reply_of,
@@ -143,7 +144,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         return post_json(path, body)
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - one text a call
-        origin, body = response.origin, json_of(response)
+        body = json_of(response)
         refuse_error(body, response)
         if self.target.kind is Kind.CLASSIFIER:
             # the object also contains the text, which is dropped
@@ -153,10 +154,9 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         try:
             return [self._pool_vectors(unwrap(body))]
         except Misread as misread:
-            return [Reply(failure=Failure(misread.code, f"{origin} {misread}"))]
+            return [misread.reply(response.origin)]
 
     def _pool_vectors(self, answer: object) -> Any:
-        """Combine the vectors of the tokens into one vector."""
         if not (isinstance(answer, list) and answer and isinstance(answer[0], list)):
             return answer
         if self.settings.pooling == "none" or len(answer) > MOST_TOKENS:
@@ -172,10 +172,6 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
 # ------------------------------------------------------------------------------- language models
 class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
     """Adapter for ``/models/{model}`` of the task fill-mask or text-generation, with one question per call."""
-
-    protocol: ClassVar[str] = HfInference.protocol
-    summary: ClassVar[str] = HfInference.summary
-    settings_type: ClassVar[type] = HfInferenceSettings
 
     def _refusal(self, ask: Worded) -> Failure | None:
         refusal = super()._refusal(ask)
@@ -210,42 +206,32 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         return f" {ask.word}" if has_space else ask.word
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
-        origin, answer = response.origin, unwrap(json_of(response))
+        answer = unwrap(json_of(response))
         refuse_error(answer, response)
         (ask,) = asks  # one question per call
         if not isinstance(ask, Fill):
             output = answer[0] if isinstance(answer, list) and answer else answer
-            text = dig(output, "generated_text", origin=origin)
+            text = dig(output, "generated_text")
             if isinstance(ask, Choose) and isinstance(text, str):
                 text = first_line(text)
             return [ModelOutput(text)]  # parsed later, as that of every language model
-        try:  # a `Reply`, because a model's text has no probability
-            return [reply_of(lambda: {"probability": self._probability(answer, ask.word)}, origin)]
-        except _UnknownWord as unknown:
-            return [Reply(failure=Failure("unknown-word", f"the model at {origin} {unknown}"))]
+        # a `Reply`, because a model's text has no probability
+        return [reply_of(lambda: {"probability": self._probability(answer, ask.word)}, response.origin)]
 
     def _probability(self, answer: object, word: str) -> float:
-        """Return the probability of the word, or raise `_UnknownWord` if the answer is about another token."""
+        """Return the probability of the word, or raise `ModelFault` if the answer is about another token."""
         candidate = answer[0] if isinstance(answer, list) and answer else answer
         if not isinstance(candidate, dict) or not isinstance(candidate.get("token_str"), str):
             raise Misread(f"gave {summary_of(candidate)} where a token with its score is due")
         token = candidate["token_str"].replace("▁", " ").replace("Ġ", " ").strip()  # tokenisers write spaces like this
         is_same_word = token.casefold() == word.casefold() if self.settings.uncased else token == word
         if not is_same_word:
-            raise _UnknownWord(f"does not know {word[:60]!r} as one token")
+            raise ModelFault(f"does not know {word[:60]!r} as one token", "unknown-word")
         return probability(candidate.get("score"))
-
-
-class _UnknownWord(ValueError):
-    """The answer is about a token other than the requested word."""
 
 
 class HfImages(images.HttpLooker[HfInferenceSettings]):
     """Adapter for ``/models/{model}``, with one image per call."""
-
-    protocol: ClassVar[str] = HfInference.protocol
-    summary: ClassVar[str] = HfInference.summary
-    settings_type: ClassVar[type] = HfInferenceSettings
 
     def _refusal(self, ask: Look) -> Failure | None:
         match self.settings.task:
@@ -284,7 +270,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
         return [answer]
 
 
-def parse_answers(answer: object, labels: Sequence[str]) -> images.ImageAnswer:
+def parse_answers(answer: object, labels: Sequence[str]) -> JsonObject:
     """Parse ``[{"answer": …, "score": …}, …]``, the likeliest answers of a model, or raise `Misread`.
 
     Returns

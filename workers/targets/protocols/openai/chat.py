@@ -9,11 +9,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from assay.document import JsonObject
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from assay.model import Choose, Failure, Kind, Look, Reply, Translate, Write
-from workers.egress import CallFailed, Response
+from workers.egress import Response
 from workers.targets.adapter import Worded
+from workers.targets.parsing.answer_parsing import Misread, ModelFault
 from workers.targets.protocols.http.adapter import Request, dig, post_json, without_nulls
 from workers.targets.protocols.http.choice_letters import (
     LEAST_SHARE,
@@ -23,7 +24,7 @@ from workers.targets.protocols.http.choice_letters import (
     letter_shares,
     without_thoughts,
 )
-from workers.targets.protocols.http.images import HttpLooker, accept_look, data_url, picture_of
+from workers.targets.protocols.http.images import HttpLooker, accept_look, in_base64, picture_of
 from workers.targets.protocols.http.language_model import (
     HttpLanguageModel,
     LanguageModelSettings,
@@ -98,28 +99,20 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         instruction = self.settings.instruction.replace("{source}", self.code(source))
         instruction = instruction.replace("{target}", self.code(target))
-        body = {
-            "model": self.settings.model,
-            "messages": [{"role": "system", "content": instruction}, {"role": "user", "content": texts[0]}],
-            "stream": False,
-            **{name: getattr(self.settings, name) for name in ("temperature", "seed", "max_tokens")},
-        }
-        return post_json("/v1/chat/completions", without_nulls(body))
+        messages = [{"role": "system", "content": instruction}, {"role": "user", "content": texts[0]}]
+        return chat_request(self.settings, messages, {"max_tokens": self.settings.max_tokens})
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
-        origin = response.origin
-        choice = dig(response.json(), "choices", 0, origin=origin)
-        content = joined_parts(dig(choice, "message", "content", origin=origin))
+        choice = dig(response.json(), "choices", 0)
+        content = joined_parts(dig(choice, "message", "content"))
         reason = choice.get("finish_reason")
         if reason == "length":
-            message = (
-                f"the model at {origin} stopped at its limit of tokens; raise settings.max_tokens (null: no limit)"
-            )
-            return [Reply(failure=Failure("cut-short", message))]
+            message = "stopped at its limit of tokens; raise settings.max_tokens (null: no limit)"
+            return [ModelFault(message, "cut-short").reply(response.origin)]
         if reason == "content_filter" or choice["message"].get("refusal") or content is None:
-            return [Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))]
+            return [ModelFault("chose not to answer", "declined").reply(response.origin)]
         if not isinstance(content, str):
-            raise CallFailed("wrong-shape", f"{origin} returned {type(content).__name__}; expected the model's text")
+            raise Misread(f"returned {type(content).__name__}; expected the model's text")
         return [unwrap_translation(without_thoughts(content), asks[0].text)]
 
 
@@ -128,42 +121,41 @@ class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
 
     sends_system: bool = True
 
-    protocol: ClassVar[str] = OpenAIChat.protocol
-    summary: ClassVar[str] = OpenAIChat.summary
-    settings_type: ClassVar[type] = OpenAIChatSettings
-
     def _build_request(self, asks: Sequence[Worded]) -> Request:
         (ask,) = asks
-        settings = self.settings
-        body: JsonObject = {"model": settings.model, "messages": messages_of(ask, settings), "stream": False}
-        if isinstance(ask, Choose):
-            body |= {
-                "temperature": settings.temperature,
-                "seed": settings.seed,
-                "max_tokens": settings.choice_tokens,
-                "logprobs": None if settings.top_logprobs is None else True,
-                "top_logprobs": settings.top_logprobs,
-            }
-        elif isinstance(ask, Write):
-            body |= {
+        settings, parameters = self.settings, choice_parameters(self.settings)
+        if isinstance(ask, Write):
+            parameters = {
                 "temperature": settings.writing_temperature,
                 "seed": None if settings.seed is None else ask.number,
                 "max_tokens": settings.writing_tokens,
                 "stop": list(settings.writing_stop) or None,
             }
-        return post_json("/v1/chat/completions", without_nulls(body))
+        return chat_request(settings, messages_of(ask, settings), parameters)
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
         return [output_in(response)]
 
 
+def chat_request(settings: OpenAIChatSettings, messages: Sequence[Json], parameters: Json) -> Request:
+    """Build the request for the next message of a chat; `parameters` take precedence over the settings."""
+    defaults = {"stream": False, "temperature": settings.temperature, "seed": settings.seed}
+    body = {"model": settings.model, "messages": messages, **defaults, **parameters}
+    return post_json("/v1/chat/completions", without_nulls(body))
+
+
+def choice_parameters(settings: OpenAIChatSettings) -> JsonObject:
+    """Return the parameters of a question with lettered options."""
+    logprobs = None if settings.top_logprobs is None else True
+    return {"max_tokens": settings.choice_tokens, "logprobs": logprobs, "top_logprobs": settings.top_logprobs}
+
+
 def output_in(response: Response) -> ModelOutput:
-    """Parse the output of a chat model, or raise `CallFailed`."""
-    origin = response.origin
-    choice = dig(json_of(response), "choices", 0, origin=origin)
-    message = dig(choice, "message", origin=origin)
+    """Parse the output of a chat model, or raise `Misread`."""
+    choice = dig(json_of(response), "choices", 0)
+    message = dig(choice, "message")
     may_lack_text = isinstance(message, dict) and any(message.get(name) for name in MEMBERS_WITHOUT_TEXT)
-    text = joined_parts(message.get("content") if may_lack_text else dig(message, "content", origin=origin))
+    text = joined_parts(message.get("content") if may_lack_text else dig(message, "content"))
     reason, logprobs = choice.get("finish_reason"), choice.get("logprobs")
     token_entries = logprobs.get("content") if isinstance(logprobs, dict) else None
     likely_tokens: Likelihoods = likely_first_tokens(token_entries) if isinstance(token_entries, list) else ()
@@ -223,10 +215,6 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
     probabilities of the letters, if all letters are among the likely first tokens.
     """
 
-    protocol: ClassVar[str] = OpenAIChat.protocol
-    summary: ClassVar[str] = OpenAIChat.summary
-    settings_type: ClassVar[type] = OpenAIChatSettings
-
     def _refusal(self, ask: Look) -> Failure | None:
         return refusal_of_kind(question_of(ask), (Choose, Write))
 
@@ -235,21 +223,12 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
         settings, question = self.settings, question_of(ask)
         *instructions, last_message = messages_of(question, settings)
         detail = {} if settings.image_detail is None else {"detail": settings.image_detail}
-        image = {"url": data_url(picture_of(ask, self._egress)), **detail}
-        content = [{"type": "text", "text": last_message["content"]}, {"type": "image_url", "image_url": image}]
-        body: JsonObject = {
-            "model": settings.model,
-            "messages": [*instructions, {"role": "user", "content": content}],
-            "stream": False,
-            "temperature": settings.temperature,
-            "seed": settings.seed,
-            "max_tokens": settings.writing_tokens,
-        }
-        if isinstance(question, Choose):
-            logprobs = None if settings.top_logprobs is None else True
-            body["max_tokens"] = settings.choice_tokens
-            body |= {"logprobs": logprobs, "top_logprobs": settings.top_logprobs}
-        return post_json("/v1/chat/completions", without_nulls(body))
+        image = picture_of(ask, self._egress)
+        image_url = {"url": f"data:{image.media_type};base64,{in_base64(image)}", **detail}
+        content = [{"type": "text", "text": last_message["content"]}, {"type": "image_url", "image_url": image_url}]
+        is_choice = isinstance(question, Choose)
+        parameters = choice_parameters(settings) if is_choice else {"max_tokens": settings.writing_tokens}
+        return chat_request(settings, [*instructions, {"role": "user", "content": content}], parameters)
 
     def _parse_response(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
         return [output_in(response)]

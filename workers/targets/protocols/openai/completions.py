@@ -12,12 +12,12 @@ from typing import Annotated, Any, ClassVar, Literal
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.document import JsonObject
-from assay.model import Ask, Choose, Failure, Reply, Score, Write
+from assay.model import Ask, Choose, Reply, Score, Write
 from workers.egress import Response
 from workers.targets.adapter import Worded
-from workers.targets.parsing.answer_parsing import float_or_infinity
+from workers.targets.parsing.answer_parsing import Misread, float_or_infinity
 from workers.targets.parsing.echoed_tokens import Echo
-from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json, sort_by_index, without_nulls
+from workers.targets.protocols.http.adapter import Request, dig, post_json, sort_by_index, without_nulls
 from workers.targets.protocols.http.choice_letters import Likelihoods, first_line
 from workers.targets.protocols.http.language_model import (
     HttpLanguageModel,
@@ -87,18 +87,17 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
                 }
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
-        origin = response.origin
-        choices = as_list(dig(json_of(response), "choices", origin=origin), origin=origin)
-        choices = sort_by_index(choices, len(asks), answers="completions", questions="prompts", origin=origin)
-        return [self._output_of(choice, ask, origin) for choice, ask in zip(choices, asks, strict=True)]
+        choices = dig(json_of(response), "choices")
+        choices = sort_by_index(choices, len(asks), answers="completions", questions="prompts")
+        return [self._output_of(choice, ask, response.origin) for choice, ask in zip(choices, asks, strict=True)]
 
     def _output_of(self, choice: Any, ask: Worded, origin: str) -> Echo | ModelOutput | Reply:
-        text, logprobs = dig(choice, "text", origin=origin), choice.get("logprobs")
+        text, logprobs = dig(choice, "text"), choice.get("logprobs")
         details = logprobs if isinstance(logprobs, dict) else {}
         if isinstance(ask, Score):
             return Echo(details.get("tokens"), details.get("token_logprobs"), details.get("text_offset"), text)
         if not isinstance(text, str):
-            return Reply(failure=Failure("wrong-shape", f"{origin} returned {type(text).__name__}; expected a text"))
+            return Misread(f"returned {type(text).__name__}; expected a text").reply(origin)
         reason = choice.get("finish_reason")
         likely_tokens: Likelihoods = ()
         if isinstance(ask, Choose):

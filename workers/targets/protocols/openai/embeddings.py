@@ -12,10 +12,10 @@ import numpy as np
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.model import Kind
-from workers.egress import CallFailed, Response
+from workers.egress import Response
 from workers.targets.adapter import Prediction
-from workers.targets.parsing.answer_parsing import MOST_DIMENSIONS
-from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json, sort_by_index, without_nulls
+from workers.targets.parsing.answer_parsing import MOST_DIMENSIONS, Misread
+from workers.targets.protocols.http.adapter import Request, dig, dig_each, post_json, sort_by_index, without_nulls
 from workers.targets.protocols.http.predictor import HttpPredictor, json_of, model_of, texts_in
 from workers.targets.settings import PredictorSettings
 
@@ -62,14 +62,13 @@ class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
         return post_json("/v1/embeddings", without_nulls(body))
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
-        origin = response.origin
-        entries = as_list(dig(json_of(response), "data", origin=origin), origin=origin)
-        sorted_entries = sort_by_index(entries, len(asks), answers="vectors", questions="texts", origin=origin)
-        return [decode_vector(dig(entry, "embedding", origin=origin), origin) for entry in sorted_entries]
+        entries = dig(json_of(response), "data")
+        sorted_entries = sort_by_index(entries, len(asks), answers="vectors", questions="texts")
+        return [decode_vector(embedding) for embedding in dig_each(sorted_entries, "embedding")]
 
 
-def decode_vector(embedding: object, origin: str) -> Any:
-    """Decode a vector in base64; return any other value unchanged. Raise `CallFailed` for other texts."""
+def decode_vector(embedding: object) -> Any:
+    """Decode a vector in base64; return any other value unchanged. Raise `Misread` for other texts."""
     if not isinstance(embedding, str):
         return embedding
     try:
@@ -77,5 +76,5 @@ def decode_vector(embedding: object, origin: str) -> Any:
     except (binascii.Error, ValueError):
         vector_bytes = b""
     if not vector_bytes or len(vector_bytes) % BYTES_A_NUMBER:
-        raise CallFailed("wrong-shape", f"{origin} returned a text that is not a vector in base64")
+        raise Misread("returned a text that is not a vector in base64")
     return np.frombuffer(vector_bytes, "<f4").astype(float).tolist()

@@ -14,6 +14,7 @@ from assay.document import JsonObject
 from assay.model import Ask, Draw, Failure, Kind, Reply
 from store.formats.image import MOST_BYTES, ImageRefused
 from workers.egress import CallFailed, Response
+from workers.targets.parsing.answer_parsing import Misread, reply_of
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, as_list, dig, post_json
 from workers.targets.settings import CalledSettings
 
@@ -68,33 +69,31 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         return post_json("/v1/images/generations", body)
 
     def _parse_response(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
-        origin = response.origin
-        images = as_list(dig(response.json(), "data", origin=origin), origin=origin)
+        images = as_list(dig(response.json(), "data"))
         if len(images) != 1:
-            raise CallFailed("wrong-count", f"{origin} gave {len(images)} images where one was asked for")
-        (image,) = images
-        image_text = image.get("b64_json") if isinstance(image, dict) else None
-        if isinstance(image_text, str) and image_text:
-            return [self._store_image(image_text, origin)]
-        if isinstance(image, dict) and image.get("url"):
-            message = f"{origin} returned the address of an image, which is not called; expected the image"
-            return [Reply(failure=Failure("image-elsewhere", f"{message}. Ask for response_format b64_json"))]
-        raise CallFailed("wrong-shape", f"{origin} answered JSON without 'data.0.b64_json'; is it this protocol?")
+            raise Misread(f"gave {len(images)} images where one was asked for", "wrong-count")
+        image = images[0] if isinstance(images[0], dict) else {}
+        image_text = image.get("b64_json")
+        if not (isinstance(image_text, str) and image_text) and not image.get("url"):
+            raise Misread("answered JSON without 'data.0.b64_json'; is it this protocol?")
+        return [reply_of(lambda: self._stored_image(image_text), response.origin)]
 
-    def _store_image(self, image_text: str, origin: str) -> Reply:
-        """Store the image and return a reply with its digest."""
+    def _stored_image(self, image_text: object) -> JsonObject:
+        """Store the image; return its digest, media type and size."""
+        if not (isinstance(image_text, str) and image_text):
+            message = "returned the address of an image, which is not called; expected the image"
+            raise Misread(f"{message}. Ask for response_format b64_json", "image-elsewhere")
         if self._egress.library is None:
             raise CallFailed("unsupported", "this process cannot store images")
         try:
             content = base64.b64decode(image_text, validate=True)
         except ValueError:  # raised for invalid base64
-            return Reply(failure=Failure("not-an-image", f"{origin} returned a text that is not an image in base64"))
+            raise Misread("returned a text that is not an image in base64", "not-an-image") from None
         try:
             facts = self._egress.library.keep_image(content)
         except ImageRefused as refused:
-            return Reply(failure=Failure(refused.code, f"{origin} drew an image that cannot be stored: {refused}"))
-        properties = {"media_type": facts.media_type, "width": facts.width, "height": facts.height}
-        return Reply({"image": facts.digest, **properties})
+            raise Misread(f"drew an image that cannot be stored: {refused}", refused.code) from None
+        return {"image": facts.digest, "media_type": facts.media_type, "width": facts.width, "height": facts.height}
 
     def _validate_answer(self, answer: Any, ask: Ask, origin: str) -> Reply:  # noqa: ARG002 - signature of `HttpAdapter`
         raise AssertionError("a drawn image is a reply already")  # pragma: no cover

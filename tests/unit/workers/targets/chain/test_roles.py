@@ -9,7 +9,7 @@ import pytest
 from assay.model import Classify, Kind, Reply, Score, Write
 from workers.egress import CallFailed
 from workers.job_targets import hosts_of
-from workers.targets.chain.roles import Roles
+from workers.targets.chain.chain import Roles
 
 
 class Remembering:

@@ -14,9 +14,8 @@ from assay.catalog.tables import read_table
 from assay.model import Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target
-from workers.targets.checks.capability import TargetUnfit
-from workers.targets.checks.examination import FEW_TRIES, TRIES, Calls
-from workers.targets.checks.translator import SENTENCES, TranslatorExamination, sentence
+from workers.targets.checks.examination import FEW_TRIES, TRIES, Calls, TargetUnfit
+from workers.targets.checks.translator import SENTENCES, TranslatorExamination, sentences_in
 from workers.targets.registry import connect
 
 PAIRS = [("en", "es"), ("es", "en")]
@@ -83,7 +82,7 @@ def test_working_translator_passes_in_five_calls_and_keeps_its_batch_limit():
     assert (found.deterministic, found.batch, found.order_kept, found.truncates_at) == (True, True, True, None)
     assert (found.calls, len(service.calls), slept) == (5, 5, [])
     assert (found.adapter, found.adapter.batch_limit, found.notes) == (service, 25, ())
-    assert (found.asked, found.returned, found.latency_s) == (sentence(0), "La casa: 211.", 1)
+    assert (found.asked, found.returned, found.latency_s) == ("The house has the number 211.", "La casa: 211.", 1)
 
 
 def test_the_result_of_an_examination_can_be_serialised_as_json():
@@ -184,7 +183,7 @@ def test_a_service_that_refuses_long_texts_openly_is_fit():
         return honest(asks)
 
     found, _ = look(Service(refuse))
-    assert found.truncates_at == len(" ".join(sentence(place) for place in range(SENTENCES)))
+    assert found.truncates_at == len(" ".join(text for _, text in sentences_in("en", SENTENCES)))
 
 
 def test_a_service_that_answers_differently_each_time_is_fit_with_a_note():

@@ -25,8 +25,7 @@ from tests.support.json_server import json_server
 from workers.egress import CallFailed
 from workers.engine.worker_context import WorkerContext
 from workers.targets.adapter import Target, group_of
-from workers.targets.checks.capability import TargetUnfit
-from workers.targets.checks.examination import Calls
+from workers.targets.checks.examination import Calls, TargetUnfit
 from workers.targets.checks.image_classifier import ImageExamination, look_questions
 from workers.targets.checks.samples import QUESTION, SHAPES, sample_images
 

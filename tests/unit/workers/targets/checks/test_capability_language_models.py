@@ -12,8 +12,7 @@ import pytest
 from assay.model import Choose, Failure, Fill, Kind, Reply, Score, Write
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target, group_of
-from workers.targets.checks.capability import TargetUnfit
-from workers.targets.checks.examination import TRIES, Calls
+from workers.targets.checks.examination import TRIES, Calls, TargetUnfit
 from workers.targets.checks.language_model import SAMPLE_QUESTIONS, ModelExamination
 from workers.targets.registry import connect
 

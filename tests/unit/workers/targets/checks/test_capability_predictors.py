@@ -13,8 +13,7 @@ import pytest
 from assay.model import Classify, Embed, Failure, Kind, Regress, Reply
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target, group_of
-from workers.targets.checks.capability import TargetUnfit
-from workers.targets.checks.examination import FEW_TRIES, TRIES, Calls
+from workers.targets.checks.examination import FEW_TRIES, TRIES, Calls, TargetUnfit
 from workers.targets.checks.predictor import MOST_ASKED, PredictorExamination
 from workers.targets.checks.samples import SENTENCES, WORDS, Samples, samples_for
 from workers.targets.registry import connect

@@ -7,8 +7,8 @@ import pytest
 from assay.experiment import generator
 from assay.model import Choose, Fill, Kind, Look, Score
 from workers.targets.adapter import Target
+from workers.targets.checks.examination import text_of_question
 from workers.targets.checks.image_classifier import look_questions
-from workers.targets.checks.language_model import text_of
 from workers.targets.checks.samples import KINDS, numbered_sentences, sample_images, worded_questions
 
 
@@ -25,7 +25,7 @@ def test_numbered_examination_sentences_have_one_number_each_and_differ_between_
 @pytest.mark.parametrize("kind", [Score, Fill, Choose])
 def test_examination_questions_to_a_language_model_differ_within_a_job_and_between_jobs(kind):
     first, second = (worded_questions(generator(seed))[kind] for seed in (1, 2))
-    texts, others = ({text_of(ask) for ask in asks} for asks in (first, second))
+    texts, others = ({text_of_question(ask) for ask in asks} for asks in (first, second))
     assert len(texts) == len(others) == 5
     assert not texts & others
 
