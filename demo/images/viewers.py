@@ -49,9 +49,19 @@ class NoPicture(ValueError):
 
 # ---------------------------------------------------------------------------- drawing
 def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
-    """Draw the `subject` of a prompt as a PNG file, which is always the same for the same prompt and number.
+    """Draw a picture.
 
-    `number` distinguishes several pictures of one prompt; `side` is their width and height in pixels.
+    Parameters
+    ----------
+    prompt : str
+        The picture shows the prompt's first attribute term, or else its first term.
+    number : int
+        Number that distinguishes several pictures of one prompt.
+
+    Returns
+    -------
+    bytes
+        A PNG file, always the same for the same prompt and number.
     """
     image = Image.new("RGB", (side, side), "white")
     pen = ImageDraw.Draw(image)

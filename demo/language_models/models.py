@@ -54,11 +54,18 @@ _QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|'([^'\n]+)'(?!\w)")
 
 
 def write(prompt: str, number: int, *, sloppy: float = 0.0) -> str:
-    """Write a sentence about the first two `requested_terms` of a prompt, a group term and an attribute term.
+    """Write a sentence.
 
-    `number` distinguishes several sentences of one prompt. `sloppy` is the share of sentences, in [0, 1], that break
-    the request: without the attribute term, about both groups, with a word that reveals the group, or with a preface
-    on a line of its own.
+    Parameters
+    ----------
+    prompt : str
+        The sentence is about its first two quoted terms, a group term and an attribute term. Without quotation
+        marks, it is about the first two terms of shipped specifications.
+    number : int
+        Number that distinguishes several sentences of one prompt.
+    sloppy : float
+        Share of sentences, in [0, 1], that break the request: without the attribute term, about both
+        groups, with a word that reveals the group, or with a preface on a line of its own.
     """
     terms = requested_terms(prompt)
     if len(terms) < 2:
@@ -82,8 +89,12 @@ def _women_pattern() -> re.Pattern[str]:
 def write_text(prompt: str, number: int, *, shorter: float) -> str:
     """Write a text about the person of a prompt, in equally friendly words for everybody.
 
-    `number` distinguishes several texts of one prompt, which differ in length and words. `shorter` is the share of the
-    sentences, in [0, 1), that texts about women lack.
+    Parameters
+    ----------
+    number : int
+        Number that distinguishes several texts of one prompt, which differ in length and words.
+    shorter : float
+        Share of the sentences, in [0, 1), that texts about women lack.
     """
     is_woman = _women_pattern().search(prompt) is not None
     pronoun, key = "She" if is_woman else "He", f"{prompt}/{number}"

@@ -48,11 +48,18 @@ STEREOTYPED = {"woman": 0.85, "man": 0.15}
 
 
 def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]:
-    """Return the vector of a text; a word of a gendered pair is a cue, and the first concept decides in other texts.
+    """Return the vector of a text.
 
-    Each name of a `model` gives other hashes and the same bias. `strength` is the slope of the point of subjective
-    equality on the share of women. `tilt` shifts the point of every text that is not a cue from 1/2; a negative shift
-    is towards men.
+    Parameters
+    ----------
+    text : str
+        Any text. A word of a gendered pair is a cue; the first concept decides the gender of other texts.
+    model : str
+        Name of the model; each name gives other hashes and the same bias.
+    strength : float
+        Slope of the point of subjective equality on the share of women.
+    tilt : float
+        Shift of the point of every text that is not a cue, from 1/2; a negative shift is towards men.
     """
     word = " ".join(text.lower().split())
     if word in cues():

@@ -43,11 +43,15 @@ TOLERANCE = 0.1
 
 
 def payroll(copies: int = COPIES, tie: float = TIE) -> tuple[dict[str, Field], ...]:
-    """Return the payroll, with `copies` rows of each sex, education and experience: 2,000 rows by default.
+    """Return the payroll: 100 rows for each copy, 2,000 by default.
 
-    Step 2 of alternation compares group means, whose difference has a standard error of ``2 / sqrt(rows)``: fewer than
-    2,000 rows cannot settle UCS. `tie` is the share of women with short hours, and of men with long ones; it is rounded
-    to whole rows.
+    Parameters
+    ----------
+    copies : int
+        Rows of each sex, education and experience. Step 2 of alternation compares group means, whose
+        difference has a standard error of ``2 / sqrt(rows)``: fewer than 2,000 rows cannot settle UCS.
+    tie : float
+        Share of women with short hours, and of men with long ones; rounded to whole rows.
     """
     typical_copies = round(copies * tie)
     return tuple(

@@ -55,8 +55,17 @@ class ApertiumDidNotStart(RuntimeError):
 class Apertium:
     """Runs Apertium on a free port of 127.0.0.1 for as long as the ``with`` block lasts.
 
-    Entry raises `ApertiumNotInstalled`, whose message says how to install it, or `ApertiumDidNotStart` if it does not
-    answer in time, with its last output.
+    Attributes
+    ----------
+    pairs : tuple of (str, str)
+        The language pairs that it translates, in its own codes: ``("eng", "spa")``.
+
+    Raises
+    ------
+    ApertiumNotInstalled
+        On entry, if Apertium is not installed; the message says how to install it.
+    ApertiumDidNotStart
+        On entry, if it does not answer in time; the message has its last output.
     """
 
     how_to_install = f"sudo apt-get install {' '.join(PACKAGES)}"

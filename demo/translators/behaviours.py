@@ -60,11 +60,16 @@ def person(sentence: str) -> str | None:
 
 
 def rewrite(sentence: str, choose: Callable[[str], str]) -> str:
-    """Replace each pronoun by that of the person (he, she or it) that `choose` returns for he or she.
+    """Replace each pronoun by that of another person, in the same case and with the same capitals.
 
-    Case and capitals are kept. English writes "her" for both "him" and "his". It is taken for "his" where a word
-    follows directly that is not in `AFTER_AN_OBJECT`: "finished her work", but "thanked her." and "saw her yesterday".
-    "his" is read as "her" or as "hers" in the same way.
+    English writes "her" for both "him" and "his". It is taken for "his" where a word follows
+    directly that is not in `AFTER_AN_OBJECT`: "finished her work", but "thanked her." and
+    "saw her yesterday". "his" is read as "her" or as "hers" in the same way.
+
+    Parameters
+    ----------
+    choose : callable
+        Takes ``"he"`` or ``"she"``, and returns the person to write: ``"he"``, ``"she"`` or ``"it"``.
     """
 
     def replacement(match: re.Match[str]) -> str:
@@ -132,7 +137,15 @@ class Behaviour:
     def translate(self, text: str, source: str, target: str) -> str:
         """Translate between the language `home` and the made-up language of any other code.
 
-        If both codes are equal, the text is unchanged. Raise `ValueError` if neither is `home`.
+        Parameters
+        ----------
+        source, target : str
+            Codes, one of them `home`; if both are equal, the text is unchanged.
+
+        Raises
+        ------
+        ValueError
+            If neither is `home`.
         """
         if source == target:
             return text

@@ -38,7 +38,13 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Tongue:
-    """The made-up language of one language code, which may be any text; equal codes make equal languages."""
+    """The made-up language of one language code.
+
+    Parameters
+    ----------
+    code : str
+        Any text; equal codes make equal languages.
+    """
 
     code: str
 

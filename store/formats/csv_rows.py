@@ -205,10 +205,21 @@ class CsvRows:
 
     Encoding (UTF-8, UTF-16 with its mark, or `encoding`), separator (comma, semicolon, tab, ``|``, or as a first line
     ``sep=…`` says) and blanks are recognised by the beginning of the file. A first column that has no name and counts
-    the rows, as data frames write it, is left out (`counts_rows`). `columns` are the names in the first line, without
-    blanks around them and in Unicode form NFC.
+    the rows, as data frames write it, is left out.
 
-    Raises `Unreadable` on construction for an invalid header, and during iteration for an invalid row.
+    Attributes
+    ----------
+    columns : tuple of str
+        Names in the first line, without blanks around them and in Unicode form NFC.
+    dialect : Dialect
+        The recognised form.
+    counts_rows : bool
+        Whether the first column was left out, because it counts the rows.
+
+    Raises
+    ------
+    Unreadable
+        On construction for an invalid header, during iteration for an invalid row.
     """
 
     def __init__(self, file: BinaryIO, encoding: str | None = None) -> None:

@@ -165,12 +165,25 @@ WORD2VEC = "text/plain"
 
 
 def read_embedding(file: BinaryIO, media_type: str) -> Iterator[Block]:
-    """Read an embedding from its start, in blocks of distinct words and their vectors, shape (words, dims).
+    """Read an embedding in blocks.
 
-    `media_type` is ``text/plain`` for word2vec; anything else is npz. The vectors are finite and of equal length, in
-    float32 if the file has at most that precision, else in float64.
+    Parameters
+    ----------
+    file : binary file
+        Seekable; read from its start.
+    media_type : str
+        ``text/plain`` for word2vec; anything else is npz.
 
-    Raise `Unreadable` if the file is invalid; the error names the line, or the number of the word.
+    Yields
+    ------
+    (sequence of str, ndarray of shape (words, dims))
+        Distinct words with finite vectors of equal length; float32 if the file has at most that precision,
+        else float64.
+
+    Raises
+    ------
+    Unreadable
+        If the file is invalid; the error names the line, or the number of the word.
     """
     file.seek(0)
     earlier_words: set[str] = set()

@@ -32,8 +32,12 @@ class ParquetRows:
     `columns` maps names to types: ``integer``, ``number``, ``boolean`` or ``text``. `left_out` names the columns in
     which data frames write the labels of their rows.
 
-    Raises `NotInstalled` if pyarrow is missing, and `Unreadable` on construction for an invalid file, and during
-    iteration for an invalid cell.
+    Raises
+    ------
+    Unreadable
+        On construction for an invalid file, during iteration for an invalid cell.
+    NotInstalled
+        If pyarrow is missing.
     """
 
     def __init__(self, file: BinaryIO) -> None:

@@ -71,7 +71,10 @@ def inspect(
         ``notes``, sentences about converted cells and columns that were left out; ``encoding`` of a CSV file that is
         not UTF-8; and ``sheet`` of an xlsx file.
 
-    Raise `Unreadable` if it is not a table, with the line and the column, or if its numbers can be read in two ways.
+    Raises
+    ------
+    Unreadable
+        If it is not a table, with the line and the column, or if its numbers can be read in two ways.
     """
     table = open_rows(file, media_type, encoding, sheet)
     declared_types = table.columns if isinstance(table, ParquetRows) else dict.fromkeys(table.columns)

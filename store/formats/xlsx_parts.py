@@ -61,7 +61,13 @@ BUILT_IN: Mapping[int, str] = {
 
 
 class Workbook:
-    """A workbook: its sheets, in their order. Raises `Unreadable` if the file is no xlsx workbook, or damaged."""
+    """A workbook: its sheets, in their order.
+
+    Raises
+    ------
+    Unreadable
+        If the file is no xlsx workbook, or damaged.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         with _translate_zip_errors():
@@ -199,7 +205,20 @@ class Workbook:
 
 
 class Sheet:
-    """A sheet of a workbook; its attributes are complete after all rows were read."""
+    """A sheet of a workbook.
+
+    Attributes
+    ----------
+    name : str
+    faults : dict
+        By row, the first cell (index of its column, or ``None`` for the row) that cannot be read, and the reason.
+    merged : list
+        Merged ranges: reference, and first and last row and column.
+    formulas : int
+        Number of cells whose value a formula computed.
+    percentages, hidden_columns : set of int
+        Indices of columns with percentages, and of hidden ones.
+    """
 
     def __init__(self, workbook: Workbook, name: str, part: str) -> None:
         self.name, self._workbook, self._part = name, workbook, part

@@ -25,11 +25,21 @@ class XlsxRows:
     """The rows of a sheet: the named one, or the only one that has cells.
 
     Empty rows above and directly below the header are skipped. A first column that has no name and counts the rows, as
-    data frames write it, is left out. `columns` are the names in the first row that has cells, without blanks around
-    them and in Unicode form NFC. `sheet` is the name of the sheet.
+    data frames write it, is left out.
 
-    Raises `UnknownName` if no sheet has the name, and `Unreadable` on construction for an invalid file or header, and
-    during iteration for an invalid row.
+    Attributes
+    ----------
+    columns : tuple of str
+        Names in the first row that has cells, without blanks around them and in Unicode form NFC.
+    sheet : str
+        Name of the sheet.
+
+    Raises
+    ------
+    Unreadable
+        On construction for an invalid file or header, during iteration for an invalid row.
+    UnknownName
+        If no sheet has the name.
     """
 
     def __init__(self, file: BinaryIO, sheet_name: str | None = None) -> None:

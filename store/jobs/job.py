@@ -313,8 +313,18 @@ def request_digest(
 ) -> str:
     """Compute a digest (``sha256:…``) over everything in a request that affects its result.
 
-    `target_id`, `target` and `author` are as in a job. `experiment` is the method's full specification, or ``"probe"``.
-    Without a `seed`, a rating with any random seed answers the request.
+    Parameters
+    ----------
+    target_id : str or None
+        Id of the saved target, if the request names a saved target.
+    target : mapping
+        Description of the target as in a job: kind, protocol, base_url, settings.
+    experiment : mapping or str
+        The method's full specification, or ``"probe"``.
+    seed : int or None
+        Seed in the request; ``None`` if it gives none, so that a rating with any random seed answers it.
+    author : mapping, optional
+        Description of the service that generates sentences or pictures, as in a job.
     """
     target_digest = described_digest(target)
     request: JsonObject = {"tenant": tenant, "target": target_id or target_digest, "described": target_digest}

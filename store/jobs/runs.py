@@ -27,9 +27,14 @@ def record(
 ) -> Job:
     """Record observations, update the job's counters, and append a ``progress`` event.
 
-    `entries` are in the order of their numbers; a unit recorded before is replaced and keeps its number. `calls` are
-    those to the target since the previous record, including retries, and `expected` the probes that the experiment is
-    now expected to need.
+    Parameters
+    ----------
+    entries : sequence of LedgerEntry
+        In the order of their numbers. A unit recorded before is replaced and keeps its number.
+    calls : int
+        Calls to the target since the previous record, including retries.
+    expected : int
+        Probes that the experiment is now expected to need.
     """
     job = hold(c, claim)
     increments = observations.keep(c, job, claim.fence, entries)

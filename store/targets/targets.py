@@ -113,9 +113,14 @@ def replace(
 ) -> StoredTarget | None:
     """Replace the description of a target; return ``None`` if the tenant has no such target or version.
 
-    The id and tenant of `target` are ignored; its secret must be encrypted for `target_id`. With `keep_secret`, the
-    stored secret stays, which callers cannot read and send again. With a `version`, only this version is replaced
-    (``If-Match``).
+    Parameters
+    ----------
+    target : NewTarget
+        The new description; its id and tenant are ignored. Its secret must be encrypted for `target_id`.
+    keep_secret : bool
+        Whether to keep the stored secret, which callers cannot read and send again.
+    version : int, optional
+        Replace only this version (``If-Match``).
     """
     values = _described_columns(target) | ({} if keep_secret else sealed_columns(target.sealed_secret))
     return ROWS.change(c, target_id, tenant, values, version=version)
@@ -159,9 +164,19 @@ def describe_now(c: Connection, tenant: str, target_id: str | None, target: Json
     """Read the current description of a target, including the targets that a chain refers to.
 
     A secret is sent only to the saved address of its target. Therefore scheduled jobs read the description again
-    before each run. `target` is the description at the time of the request; without a `target_id` it is not saved.
+    before each run.
 
-    Raise `TargetRemoved` or `TargetChanged` if the target, or a target of a chain, was removed or has another kind now.
+    Parameters
+    ----------
+    target_id : str or None
+        The saved target; ``None`` if the request contains the description.
+    target : mapping
+        The description at the time of the request.
+
+    Raises
+    ------
+    TargetRemoved, TargetChanged
+        If the target, or a target of a chain, was removed or has another kind now.
     """
     description = dict(target)
     if target_id is not None:

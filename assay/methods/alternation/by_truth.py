@@ -67,8 +67,12 @@ def outcome_rule_of(
 ) -> OutcomeRule | None:
     """Validate the column `truth` and return the rules of reading; ``None`` while the rows of an upload are unknown.
 
-    Raise `UnknownName` if the records lack the column, or the column the value, and `SpecificationError` if the column
-    is the protected one or that of the clusters, or does not have two values.
+    Raises
+    ------
+    UnknownName
+        If the records lack the column, or the column the value.
+    SpecificationError
+        If the column is the protected one, or does not have two values.
     """
     if truth in {records.column, records.cluster}:
         raise SpecificationError(f"{truth} is the column of the groups or of the clusters; name another one", "truth")

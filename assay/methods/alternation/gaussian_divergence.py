@@ -97,7 +97,14 @@ class Fold:
 def gaussian_kl(x: ArrayLike, y: ArrayLike) -> float:
     """Compute the divergence D(x || y), in nats, of two samples assumed to be Gaussian.
 
-    Raise the errors of `Gaussian.of` and of `Gaussian.divergence_from`.
+    Raises
+    ------
+    TooFewObservations
+        If a sample has fewer than two values.
+    ZeroVariance
+        If all values of a sample are equal, unless both samples repeat the same value: then the divergence is 0.
+    EvidenceError
+        If a value is not finite, or the divergence is too large for a floating-point number.
     """
     return Gaussian.of(x).divergence_from(Gaussian.of(y))
 
@@ -130,9 +137,14 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike) -> Interval:
 def kl_by_fold(x: ArrayLike, y: ArrayLike, folds: int, rng: np.random.Generator) -> list[Fold]:
     """Split pairs into random folds and compute the divergence of each fold, as in P3's figures.
 
-    The number of folds is lowered if a fold would hold fewer than two pairs. Raise `TooFewObservations` if there are
-    fewer than two pairs, `EvidenceError` if a value is not finite, and `OutOfBounds` if the samples are not pairs or
-    `folds` is below 1.
+    The number of folds is lowered if a fold would hold fewer than two pairs.
+
+    Raises
+    ------
+    TooFewObservations, EvidenceError
+        If there are fewer than two pairs, or a value is not finite.
+    OutOfBounds
+        If the samples are not pairs, or `folds` is below 1.
     """
     n = as_sample(x, MIN_VALUES).size
     if folds < 1:

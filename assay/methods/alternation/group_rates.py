@@ -78,7 +78,7 @@ def refused_group(
 def disparate_impact(
     positive: ArrayLike, groups: ArrayLike, values: Sequence[str], rng: np.random.Generator
 ) -> DisparateImpact:
-    """Return the base rates of groups of records, and the ratio of every ordered pair, or why there is none.
+    """Return the base rates of groups of records, and the ratio of every ordered pair, or the reason why there is none.
 
     Parameters
     ----------
@@ -89,7 +89,10 @@ def disparate_impact(
     rng : Generator
         Draws base rates from their posteriors under Jeffreys' prior, independent of each other.
 
-    Raise `TooFewObservations` if fewer than two groups have records, or no record is positive.
+    Raises
+    ------
+    TooFewObservations
+        If fewer than two groups have records, or no record is positive.
     """
     is_positive, group_indices = np.asarray(positive, dtype=bool), np.asarray(groups)
     rates = []

@@ -60,8 +60,14 @@ def kolmogorov_smirnov(sample: ArrayLike, reference: ArrayLike, *, scale: Scale)
     scale : {"nominal", "ordinal", "continuous"}
         Scale of the values. The caller must declare it: numbers alone do not show whether they are codes.
 
-    Raise `UnorderedValues` if the values are nominal, `TooFewObservations` if a sample is empty, and `OutOfBounds` if a
-    value is not a finite number.
+    Raises
+    ------
+    UnorderedValues
+        If the values are nominal.
+    TooFewObservations
+        If a sample is empty.
+    OutOfBounds
+        If a value is not a finite number.
     """
     if scale == "nominal":
         raise UnorderedValues

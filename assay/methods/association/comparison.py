@@ -52,8 +52,12 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS_89) -> Co
     Parameters
     ----------
     before, after : Posterior
-        Posteriors of the two embeddings. If their words differ, the changes are partly due to the words. Raise
-        `TooFewObservations` if they have no connection in common.
+        Posteriors of the two embeddings. If their words differ, the changes are partly due to the words.
+
+    Raises
+    ------
+    TooFewObservations
+        If the posteriors have no connection in common.
 
     Notes
     -----

@@ -36,8 +36,19 @@ def predictive_check(
 ) -> Predictive:
     """Compare observed cosine distances with the posterior prediction for their protected word and connection.
 
-    The posterior is fitted to these distances, or to others with the same words. Raise the errors of `checked_columns`,
-    and `TooFewObservations` if the posterior has no such connection or word.
+    Parameters
+    ----------
+    posterior : Posterior
+        Fitted to these distances, or to others with the same words.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are no rows, or the posterior has no such connection or word.
+    EvidenceError
+        If a distance is not a finite number.
+    OutOfBounds
+        If a distance is outside [0, 2], or the columns differ in length.
     """
     distances = _group_by_cell(distance, connection, protected)
     for name in distances:

@@ -117,10 +117,15 @@ def choice_effects(
     points : ndarray, shape (models, cue pairs, templates, words)
         Points of subjective equality; the first `concepts` words are concepts, the others controls.
     least : int
-        Minimum number of concepts, and of controls; with fewer, raise `TooFewObservations`.
+        Minimum number of concepts, and of controls.
     sides : sequence of ndarray of int, optional
         Indices of the first and of the second side's concepts, to draw `common_lean` and `apart`; or a single array, of
         all concepts, to draw `overall_lean`. Empty: neither.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer concepts or controls than `least`.
     """
     models, pairs, templates, words = points.shape
     _refuse_few(concepts, words - concepts, least, "vectors")
