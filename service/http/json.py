@@ -91,13 +91,6 @@ def read_json(body: bytes) -> Any:
     return value
 
 
-def check_name(name: str) -> str:
-    """Return a name from a query; raise a `SpecificationError` if it holds an invisible character."""
-    if invisible := invisible_in(name):
-        raise SpecificationError(f"a name holds the invisible character {invisible}; leave it out")
-    return name
-
-
 def write_json(value: BaseModel | Json) -> bytes:
     """Serialise as JSON in ASCII, because a target's reply may hold lone surrogates, which UTF-8 cannot encode."""
     dump = methodcaller("model_dump", by_alias=True)
@@ -138,7 +131,7 @@ def pointer_to(*parts: str | int) -> str:
 
 @contextmanager
 def located(*path: str | int) -> Iterator[None]:
-    """Convert a specification error inside the block to a problem that points to `path` in the request body.
+    """Point the errors inside the block to `path` in the request body; specification errors become problems.
 
     >>> with located("target"):
     ...     validator.check(target)            # field "base_url" becomes the pointer /target/base_url
@@ -147,6 +140,9 @@ def located(*path: str | int) -> Iterator[None]:
         yield
     except SpecificationError as error:
         raise bad_specification(error, path) from None
+    except Problem as problem:
+        problem.extend_pointers(pointer_to(*path))
+        raise
 
 
 def field_parts(field: str | None) -> list[str]:

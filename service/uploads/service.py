@@ -42,8 +42,6 @@ MAX_ROWS_OF_A_JOB = 20_000
 UPLOADED = "uploaded"
 """Protocol of targets whose vectors, trials or decisions are an upload (`workers.targets.protocols.uploaded`)."""
 
-PIECE_BYTES = 1 << 20
-
 PACKED = frozenset({PARQUET, NPZ, XLSX})
 """Media types of compressed files, which can unpack to more than their size."""
 
@@ -78,24 +76,13 @@ async def received_file(request: Request, tenant: str) -> AsyncIterator[Received
         raise Problem("rate-limited", detail, headers={"Retry-After": "5"})
     _receiving[tenant] += 1
     try:
-        async with _receive_file(request) as received:
-            yield received
+        with await asyncio.to_thread(_temporary_file) as file:
+            digest, size = hashlib.sha256(), 0
+            async for chunk in request.stream():
+                size += await asyncio.to_thread(_write_chunk, file, digest, chunk)
+            yield ReceivedFile(file, f"sha256:{digest.hexdigest()}", size)
     finally:
         _receiving[tenant] -= 1
-
-
-@asynccontextmanager
-async def _receive_file(request: Request) -> AsyncIterator[ReceivedFile]:
-    with await asyncio.to_thread(_temporary_file) as file:
-        digest, size = hashlib.sha256(), 0
-        piece = bytearray()
-        async for chunk in request.stream():
-            piece += chunk
-            if len(piece) >= PIECE_BYTES:
-                size += await asyncio.to_thread(_write_piece, file, digest, bytes(piece))
-                piece.clear()
-        size += await asyncio.to_thread(_write_piece, file, digest, bytes(piece))
-        yield ReceivedFile(file, f"sha256:{digest.hexdigest()}", size)
 
 
 async def keep(
@@ -198,11 +185,11 @@ def _temporary_file() -> BinaryIO:
         raise _disk_full_problem(error) from error
 
 
-def _write_piece(file: BinaryIO, digest: Any, piece: bytes) -> int:
-    """Write a piece and add it to the digest; return the number of its bytes."""
-    digest.update(piece)
+def _write_chunk(file: BinaryIO, digest: Any, chunk: bytes) -> int:
+    """Write a chunk and add it to the digest; return the number of its bytes."""
+    digest.update(chunk)
     try:
-        return file.write(piece)
+        return file.write(chunk)
     except OSError as error:
         raise _disk_full_problem(error) from error
 
