@@ -109,19 +109,15 @@ def tagged(value: BaseModel | Json, etag: str) -> Response:
 
 @dataclass(frozen=True)
 class Answer:
-    """A response that can be stored. `body` is the JSON as sent; `replayed` marks the answer to a repeated request."""
+    """A response that can be stored. `body` is the JSON as sent."""
 
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
-    replayed: bool = False
 
     def response(self, **further_headers: str) -> Response:
         """Return the response, with further headers that are not stored."""
-        headers = {**self.headers, **further_headers}
-        if self.replayed:
-            headers["Idempotency-Replayed"] = "true"
-        return Response(self.body, self.status, headers, "application/json")
+        return Response(self.body, self.status, {**self.headers, **further_headers}, "application/json")
 
 
 def pointer_to(*parts: str | int) -> str:

@@ -12,7 +12,7 @@ from service.http.authentication import Admin
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel
 from service.http.openapi.responses import LOCATION, leads_to, returns
-from service.http.problems import not_found
+from service.http.problems import removed
 from service.http.rows import Lists, Paging, lists_of
 from store.core.columns import read_clock
 from store.core.database import Connection
@@ -79,10 +79,9 @@ async def list_keys(lists: Lists, caller: Admin, query: Paging) -> Response:
 @router.delete("/{key_id}", status_code=204, response_description="Revoked.")
 async def revoke_key(key_id: str, service: ServiceDependency, caller: Admin) -> Response:
     """Revoke a key, immediately and permanently."""
-    if not await service.database.write(keys.revoke, key_id, caller.tenant):
-        raise not_found("key", key_id)
+    was_revoked = await service.database.write(keys.revoke, key_id, caller.tenant)
     service.recent_keys.clear()
-    return Response(status_code=204)
+    return removed(was_revoked, "key", key_id)
 
 
 def _create_key(c: Connection, tenant: str, body: KeyRequest) -> tuple[ApiKey, str]:

@@ -129,23 +129,16 @@ def _suite_fields(suite: StoredSuite, progress: SuiteProgress) -> JsonObject:
     if progress.ended_at is None:
         links["cancel"] = f"{path}/cancel"
     unfinished_status = "queued" if set(progress.by_status) == {"queued"} else "running"
+    statuses = ("queued", "running", "succeeded", "failed", "cancelled")
+    counts = {status: progress.by_status.get(status, 0) for status in statuses}
     return {
         "status": unfinished_status if progress.ended_at is None else "ended",
         "ended_at": progress.ended_at,
-        "progress": _progress_view(suite, progress),
+        "progress": Progress.from_row(
+            progress, cells=sum(progress.by_status.values()), omitted=len(suite.request["omitted"]), **counts
+        ),
         "links": links,
     }
-
-
-def _progress_view(suite: StoredSuite, progress: SuiteProgress) -> Progress:
-    names = ("queued", "running", "succeeded", "failed", "cancelled")
-    return Progress(
-        cells=sum(progress.by_status.values()),
-        omitted=len(suite.request["omitted"]),
-        asked=progress.asked,
-        expected=progress.expected,
-        **{name: progress.by_status.get(name, 0) for name in names},
-    )
 
 
 def _cell_view(cell: StoredCell, ratings: Ratings, now_s: float) -> CellView:

@@ -32,7 +32,7 @@ from store.corpora.uploads import NewUpload, StoredUpload
 from store.formats import NPZ, PARQUET, XLSX
 from store.formats.child import TASKS
 from store.formats.limited import READERS, run_limited
-from store.formats.table import TableRows, sample_of
+from store.formats.table import sample_of
 
 log = structlog.get_logger(__name__)
 
@@ -116,18 +116,16 @@ async def keep(
     return await service.database.write(uploads.add, new_upload, received.file, quota)
 
 
-async def rows_of(
-    service: Service, tenant: str, reference: str, *, rng: np.random.Generator, limit: int = MAX_ROWS_OF_A_JOB
-) -> TableRows:
-    """Read the rows of an uploaded table, by its id or digest; a random sample if there are more than `limit`.
+async def rows_of(service: Service, tenant: str, reference: str, *, rng: np.random.Generator) -> list[JsonObject]:
+    """Read the rows of an uploaded table, by its id or digest; a random sample of more than `MAX_ROWS_OF_A_JOB`.
 
     `rng` has the job's seed, so that the sample is repeatable. The error for an unknown table names ``upload``.
     """
     upload = await find_upload(service, tenant, reference, "table")
-    sample = sample_of(upload.summary, limit, rng)
+    sample = sample_of(upload.summary, MAX_ROWS_OF_A_JOB, rng)
     arguments = {"media_type": upload.media_type, "summary": upload.summary, "sample": sample}
-    rows = await _run_on_content(service, upload, "rows", **arguments)
-    return TableRows(tuple(rows), int(upload.summary["rows"]))
+    rows: list[JsonObject] = await _run_on_content(service, upload, "rows", **arguments)
+    return rows
 
 
 async def trials_of(service: Service, tenant: str, reference: str, *, field: str = "upload") -> list[JsonObject]:
