@@ -43,8 +43,6 @@ OLDEST_S = 1.0
 POLICY = "default-src 'none'"
 """``Content-Security-Policy``: an embed loads and runs nothing."""
 
-NO_WORK = "Reading never starts work."
-
 Name = Annotated[str | None, Field(max_length=100)]
 Route = Callable[..., Coroutine[Any, Any, Response]]
 RatingReader = Callable[..., DatedRating]
@@ -216,7 +214,7 @@ def _add_route(path: str, embed: Embed, route: Route, prefix: str, tag: str, of_
         tags=[tag],
         operation_id=_operation_id(prefix, embed),
         summary=f"{embed.title} {of_what}",
-        description=f"Get {embed.summary}. {NO_WORK}",
+        description=f"Get {embed.summary}. Reading never starts work.",
         response_class=Response,
         responses=_responses(embed),
     )

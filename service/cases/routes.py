@@ -17,7 +17,7 @@ from service.http.problems import existing
 from service.http.rows import Lists, Page
 from service.jobs.schemas import ObservationView
 from service.ratings.routes import FoundRating
-from service.ratings.service import date_headers, thumbnails_of
+from service.ratings.service import date_headers, dated, thumbnails_of
 
 router = APIRouter(
     prefix="/v1/ratings/{rating_id}/cases", tags=["ratings"], route_class=StrictRoute, dependencies=DOWNLOAD
@@ -46,17 +46,9 @@ async def list_cases(
     thumbnails = await thumbnails_of(service, rating.id, caller.tenant, [row for _, rows in matches for row in rows])
     reader = case_reader(rating.rating, deciding=None)
     views = [view_of(reader, case, rows, thumbnails) for case, rows in matches]
-    response = lists.response(
-        query,
-        list_name,
-        Page(views, next_key=None if next_start is None else (next_start, ""), total=total_of(index, query)),
-        views,
-        counts=index.counts,
-        observations=index.observations,
-        copied=index.copied,
-    )
-    response.headers.update(date_headers(rating))
-    return response
+    page = Page(views, next_key=None if next_start is None else (next_start, ""), total=total_of(index, query))
+    facts = {"counts": index.counts, "observations": index.observations, "copied": index.copied}
+    return dated(lists.response(query, list_name, page, views, **facts), rating)
 
 
 @router.get("/{seq}", response_model=CaseExchanges, responses=returns(RATED) | fails(404))

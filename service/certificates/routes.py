@@ -24,7 +24,7 @@ from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.responses import CONFLICT, ETAG, LOCATION, RATED, TAGGED, returns
 from service.http.problems import Problem, not_found
 from service.ratings.routes import FoundRating
-from service.ratings.service import PUBLIC_CACHE, date_headers, headers_of
+from service.ratings.service import PUBLIC_CACHE, dated, headers_of
 from store.core.database import Connection
 from store.security import signing
 from store.security.rights import OPERATOR_TENANT
@@ -65,9 +65,7 @@ async def export_rating(rating: FoundRating, service: ServiceDependency, caller:
 
     It holds the rating, its certificate, the public keys and every observation in the order of the evidence.
     """
-    export = await export_response(service, rating, caller.tenant)
-    export.headers.update(date_headers(rating))
-    return export
+    return dated(await export_response(service, rating, caller.tenant), rating)
 
 
 @router.get(

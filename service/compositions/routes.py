@@ -7,7 +7,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Response
 
-import assay
 from reports.pages import PageFormat
 from service.compositions.schemas import CompositionList, CompositionRequest, CompositionView, view_of
 from service.compositions.service import compose
@@ -81,7 +80,5 @@ async def get_composition_report_markdown(row: FoundComposition) -> Response:
 
 
 def _report_response(row: StoredComposition, page_format: PageFormat) -> Response:
-    tag = entity_tag(row.id, assay.__version__)
-    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     document = view_of(row, is_owner=False)  # a report has no ids of targets
-    return page_report(page_format, "composition", document, headers)
+    return page_report(page_format, "composition", document, entity_tag(row.id))

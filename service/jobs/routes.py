@@ -313,9 +313,7 @@ def _read_stamp(c: Connection, job: Job) -> Stamp | None:
 
 
 def _rating_link(rating: Stamp | StoredRating | None) -> RatingLink | None:
-    if rating is None:
-        return None
-    return RatingLink(id=rating.id, letter=rating.letter, declared=rating.declared, href=f"/v1/ratings/{rating.id}")
+    return None if rating is None else RatingLink.from_row(rating, href=f"/v1/ratings/{rating.id}")
 
 
 def _job_answer(

@@ -52,6 +52,7 @@ from service.ratings.service import (
     audit_report,
     caching,
     date_headers,
+    dated,
     headers_of,
     read_annotations,
     recount_file,
@@ -224,9 +225,7 @@ async def list_evidence(
     rows, last_seq = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
     views = ObservationView.of_rows(rows, await thumbnails_of(service, rating.id, caller.tenant, rows))
     next_key = None if last_seq is None else (last_seq, "")
-    response = lists.response(query, list_name, Page(rows, next_key), views)
-    response.headers.update(date_headers(rating))
-    return response
+    return dated(lists.response(query, list_name, Page(rows, next_key), views), rating)
 
 
 Digest = Annotated[str, Path(description="Digest of a picture that was shown: `sha256:` and 64 digits of base 16.")]
@@ -250,17 +249,13 @@ async def get_thumbnail(digest: Digest, service: ServiceDependency, caller: Publ
 @router.get("/{rating_id}/observations.csv", **download("text/csv"))
 async def download_evidence_csv(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating: every question with its reply."""
-    ledger = await ledger_csv(service.database, rating.job_id)
-    ledger.headers.update(date_headers(rating))
-    return ledger
+    return dated(await ledger_csv(service.database, rating.job_id), rating)
 
 
 @router.get("/{rating_id}/observations.parquet", **download("application/vnd.apache.parquet"))
 async def download_evidence_parquet(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating as Parquet, for pandas and similar tools; the agency needs the extra `real`."""
-    ledger = await ledger_parquet(service.database, rating.job_id)
-    ledger.headers.update(date_headers(rating))
-    return ledger
+    return dated(await ledger_parquet(service.database, rating.job_id), rating)
 
 
 @router.get("/{rating_id}/sentences.csv", **download("text/csv"))

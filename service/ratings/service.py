@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from starlette.responses import Response
 
+import assay
 from assay.document import Json, RatingDocument
 from assay.evidence.verification import Check
 from assay.methods.outcomes.recount import check_recount, experiment_without_counts
@@ -127,6 +128,12 @@ def date_headers(rating: StoredRating) -> dict[str, str]:
     }
 
 
+def dated(response: Response, rating: StoredRating) -> Response:
+    """Add `date_headers` to a response, and return it."""
+    response.headers.update(date_headers(rating))
+    return response
+
+
 def headers_of(rating: StoredRating, version: str) -> dict[str, str]:
     """Return the headers of a cacheable representation of a rating; each representation has another `version`."""
     return {
@@ -151,9 +158,11 @@ def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -
 
 
 def page_report(
-    page_format: PageFormat, subject: Literal["suite", "composition"], document: Json, headers: Mapping[str, str]
+    page_format: PageFormat, subject: Literal["suite", "composition"], document: Json, etag: str
 ) -> Response:
-    """Render the document of a suite or composition, as a response with `headers`."""
+    """Render the document of a suite or composition, whose entity tag is `etag`; that of the report names Assay too."""
+    report_etag = etag.removesuffix('"') + f'-{assay.__version__}"'
+    headers = {"ETag": report_etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     return _file_response(render_page(page_format, subject, document), MEDIA_TYPES[page_format], headers)
 
 

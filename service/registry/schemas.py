@@ -87,10 +87,8 @@ class HistoryEntry(RatingHead):
     @classmethod
     def of(cls, step: Step, since: RatingDifference | None) -> Self:
         """Build the view of one step of a history."""
-        rating = step.rating
-        fields = {name: value for name, value in rating.shown.items() if name in cls.model_fields}
-        links = {"href": f"/v1/ratings/{rating.id}", "since": None if since is None else SinceView.of(since)}
-        return cls.model_validate(fields | links)
+        links = {"href": f"/v1/ratings/{step.rating.id}", "since": None if since is None else SinceView.of(since)}
+        return cls.model_validate(step.rating.shown | links)
 
 
 # ---------------------------------------------------------------------------- all public ratings

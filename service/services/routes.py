@@ -128,7 +128,8 @@ async def _read_ranking(
     query, questions, ranking = await _rank(service, database, tenant, query)
     start, page = await asyncio.to_thread(ranking.page, query.sort, query.q, query.start, limit)
     views = await database.read(_read_views, page)
-    return RankingView.of(query.model_copy(update={"start": start}), questions, len(ranking), views)
+    # the query names the question
+    return RankingView.from_row(query, questions=questions, total=len(ranking), start=start, items=views)
 
 
 async def _rank(

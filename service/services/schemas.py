@@ -144,14 +144,6 @@ class RankingView(ResponseModel):
     """Number of rows before the first one here."""
     items: list[RankedServiceView]
 
-    @classmethod
-    def of(
-        cls, query: RankingQuery, questions: list[RankedQuestionView], total: int, items: list[RankedServiceView]
-    ) -> Self:
-        """Build the view of a page; the query names its question."""
-        names = {name: getattr(query, name) for name in ("kind", "method", "attribute", "language", "start")}
-        return cls(**names, questions=questions, total=total, items=items)
-
 
 class SeriesView(ResponseModel):
     """The ratings of a service by one method for one attribute, newest first."""

@@ -8,7 +8,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-import assay
 from assay.errors import UnknownName
 from reports.pages import PageFormat
 from reports.regulators import AUDIT_FILES, audit_file
@@ -111,13 +110,8 @@ async def get_suite_report_markdown(suite_id: str, service: ServiceDependency, c
 async def _report(service: Service, suite_id: str, tenant: str, page_format: PageFormat) -> Response:
     suite_state = await _read_suite(service, suite_id, tenant)
     now_s = service.clock()
-    headers = {
-        "ETag": version_of(suite_state, now_s).removesuffix('"') + f'-{assay.__version__}"',
-        "Cache-Control": "private, no-cache",
-        "Vary": "Authorization",
-    }
     document = suite_view(suite_state, now_s).model_dump(mode="json")
-    return page_report(page_format, "suite", document, headers)
+    return page_report(page_format, "suite", document, version_of(suite_state, now_s))
 
 
 @router.get("/{suite_id}/audits/{name}", response_class=Response, responses=returns({}, *AUDIT_TYPES) | CONFLICT)
