@@ -18,7 +18,6 @@ from prometheus_client import CollectorRegistry
 import assay
 from assay.rating.methodology import Methodologies, shipped
 from service.badges import routes as badges
-from service.badges.service import OLDEST_S
 from service.cases import routes as cases
 from service.catalog import routes as catalog
 from service.certificates import routes as certificates
@@ -96,15 +95,6 @@ ROUTERS = (
     meta.router,
 )
 """One router per resource, in the order of the documentation."""
-
-MOST_REPORTS = 32
-"""Maximum number of cached reports, which can have a megabyte each."""
-
-MOST_CASE_INDEXES = 8
-"""Maximum number of ratings whose cases are cached; those of one rating take up to about 10 MB."""
-
-MERGED_S, OLDEST_MERGED_S, MOST_MERGED = 300.0, 86_400.0, 24
-"""Seconds after which rankings and counts of a large registry are read again and no longer used, and their number."""
 
 
 def operation_id(route: APIRoute) -> str:
@@ -264,14 +254,14 @@ def _build_service(
         ),
         statuses=statuses,
         progress=SwrCache(keep_s=1.0, stale_s=2.0),
-        reports=SwrCache(keep_s=60.0, stale_s=60.0, capacity=MOST_REPORTS),
+        reports=SwrCache(keep_s=60.0, stale_s=60.0, capacity=32),  # a report can have a megabyte
         open_streams=OpenStreams(settings.max_streams),
         queue_state=SwrCache(keep_s=1.0, stale_s=10.0),
-        case_indexes=SwrCache(keep_s=600.0, stale_s=600.0, capacity=MOST_CASE_INDEXES),
-        embeds=SwrCache(keep_s=settings.badge_cache_s, stale_s=OLDEST_S, count=meter.count_embed),
+        case_indexes=SwrCache(keep_s=600.0, stale_s=600.0, capacity=8),  # the cases of a rating take up to 10 MB
+        embeds=SwrCache(keep_s=settings.badge_cache_s, stale_s=badges.OLDEST_S, count=meter.count_embed),
         recent_keys=SwrCache(keep_s=settings.status_cache_s, stale_s=settings.status_cache_s),
         can_write=SwrCache(keep_s=1.0, stale_s=0.0),
-        merged_reads=SwrCache(keep_s=MERGED_S, stale_s=OLDEST_MERGED_S, capacity=MOST_MERGED),
+        merged_reads=SwrCache(keep_s=300.0, stale_s=86_400.0, capacity=24),  # rankings and counts of a large registry
         clock=clock,
         methodologies=methodologies or shipped(),
         held_back=read_held_back(settings.held_back),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
 from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request, Response
 
-from assay.rating.methodology import Methodologies, shipped
+from assay.rating.methodology import Methodologies
 from assay.references import HeldBack
 from reports.cases import CaseIndex
 from service.http.authentication import HttpParts, get_parts, parts_of
@@ -49,8 +49,8 @@ class Service(HttpParts):
     can_write: SwrCache[str, bool]
     merged_reads: SwrCache[tuple[object, ...], Any]
     clock: Callable[[], float]
-    methodologies: Methodologies = field(default_factory=shipped)
-    held_back: HeldBack = field(default_factory=HeldBack)
+    methodologies: Methodologies
+    held_back: HeldBack
 
     async def merge(
         self,

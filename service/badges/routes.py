@@ -7,22 +7,28 @@ private. By address, only ratings that stand for it count (`store.ratings.standi
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
-from functools import partial
+import hashlib
+import json
+import re
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from reports.embeds import EMBEDS, Embed
-from service.badges.schemas import answers, operation
-from service.badges.service import render
+from assay.document import JsonObject
+from reports.embeds import EMBEDS, Embed, PublicView
 from service.container import Service, ServiceDependency
 from service.http.authentication import PublicReader
 from service.http.json import Answer, StrictRoute
 from service.http.openapi.common_schemas import QueryModel
-from service.http.problems import base_url, not_found
-from service.registry.schemas import ModelName
+from service.http.openapi.responses import FRESHNESS, NOT_MODIFIED, Responses
+from service.http.problems import base_url, existing
+from service.ratings.schemas import ModelName
+from service.ratings.service import caching
+from store.core.database import Connection
 from store.ratings import published
 from store.ratings.published import DatedRating
 
@@ -31,11 +37,15 @@ router = APIRouter(route_class=StrictRoute)
 BADGES = tuple(embed for embed in EMBEDS if embed.file.startswith("badge."))
 """Formats that are also available by target, by address and by service."""
 
-NO_WORK = "Reading never starts work."
+OLDEST_S = 1.0
+"""Age in seconds above which a cached rating is never used, so that a badge shows a withdrawal within this time."""
+
+POLICY = "default-src 'none'"
+"""``Content-Security-Policy``: an embed loads and runs nothing."""
 
 Name = Annotated[str | None, Field(max_length=100)]
 Route = Callable[..., Coroutine[Any, Any, Response]]
-RatingReader = Callable[[], Awaitable[DatedRating]]
+RatingReader = Callable[..., DatedRating]
 
 
 class RatingFilter(QueryModel):
@@ -54,13 +64,7 @@ class AddressQuery(RatingFilter):
 
 def _rating_route(embed: Embed) -> Route:
     async def of_rating(request: Request, rating_id: str, service: ServiceDependency, caller: PublicReader) -> Response:
-        async def read_rating() -> DatedRating:
-            dated_rating = await service.database_for(request).read(published.rating, rating_id, caller.tenant)
-            if dated_rating.rating is None:
-                raise not_found("rating", rating_id)
-            return dated_rating
-
-        return await _embed_response(request, service, embed, read_rating, "rating", caller.tenant, rating_id)
+        return await _embed_response(request, service, embed, _read_rating, rating_id, caller.tenant)
 
     return of_rating
 
@@ -69,9 +73,7 @@ def _target_route(embed: Embed) -> Route:
     async def of_target(
         request: Request, target_id: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
-        filters = query.model_dump()
-        read_rating = partial(service.database_for(request).read, published.of_target, target_id, **filters)
-        return await _embed_response(request, service, embed, read_rating, "target", target_id, *filters.values())
+        return await _embed_response(request, service, embed, published.of_target, target_id, **query.model_dump())
 
     return of_target
 
@@ -80,9 +82,7 @@ def _service_route(embed: Embed) -> Route:
     async def of_service(
         request: Request, service_name: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
-        filters = query.model_dump()
-        read_rating = partial(service.database_for(request).read, published.of_service, service_name, **filters)
-        return await _embed_response(request, service, embed, read_rating, "service", service_name, *filters.values())
+        return await _embed_response(request, service, embed, published.of_service, service_name, **query.model_dump())
 
     return of_service
 
@@ -91,25 +91,119 @@ def _address_route(embed: Embed) -> Route:
     async def of_address(
         request: Request, service: ServiceDependency, query: Annotated[AddressQuery, Query()]
     ) -> Response:
-        read_rating = partial(service.database_for(request).read, published.of_address, **query.model_dump())
-        return await _embed_response(request, service, embed, read_rating, "address", *query.model_dump().values())
+        return await _embed_response(request, service, embed, published.of_address, **query.model_dump())
 
     return of_address
 
 
+def _read_rating(c: Connection, rating_id: str, tenant: str) -> DatedRating:
+    dated_rating = published.rating(c, rating_id, tenant)
+    existing(dated_rating.rating, "rating", rating_id)
+    return dated_rating
+
+
 async def _embed_response(
-    request: Request, service: Service, embed: Embed, read_rating: RatingReader, *key: str | None
+    request: Request, service: Service, embed: Embed, read: RatingReader, *names: str, **filters: str | None
 ) -> Response:
-    """Return an embed of the rating that `read_rating` returns; `key` holds everything on which `read_rating` depends.
+    """Return an embed of the rating that ``read(c, *names, **filters)`` finds.
 
     A badge can be on pages with a thousand views a second; it is read and rendered once for all of them.
     """
     base = base_url(request)
 
     async def build_answer() -> Answer:
-        return render(await read_rating(), embed, base)
+        return render(await service.database_for(request).read(read, *names, **filters), embed, base)
 
-    return (await service.embeds.get((embed.file, base, *key), build_answer)).response()
+    key = (embed.file, base, read.__name__, *names, *filters.values())
+    return (await service.embeds.get(key, build_answer)).response()
+
+
+def render(dated_rating: DatedRating, embed: Embed, base_url: str) -> Answer:
+    """Render an embed of a rating; ``unrated`` if there is none.
+
+    The entity tag is a digest of the bytes, because the age in a badge changes without the rating.
+    """
+    rating = dated_rating.rating
+    now = datetime.fromtimestamp(dated_rating.at / 1000, UTC)  # from milliseconds
+    view = PublicView(document=None, now=now, base_url=base_url, visibility="public")
+    if rating is not None:
+        is_withdrawn = rating.withdrawn_at is not None
+        view = replace(view, document=rating.document, visibility=rating.visibility, withdrawn=is_withdrawn)
+        if (standing := dated_rating.standing) is not None:
+            view = replace(view, requester=standing.requester, host_proved=standing.host_proved)
+            view = replace(view, objects=dated_rating.objects, changed_since=standing.changed_since)
+    body = embed.render(view).encode()
+    return Answer(200, body, {"Content-Type": embed.media_type, **_cache_headers(body, view), **_date_headers(view)})
+
+
+def _cache_headers(body: bytes, view: PublicView) -> dict[str, str]:
+    private = view.visibility == "private"
+    return {
+        "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
+        "Cache-Control": caching(private=private),
+        "Content-Security-Policy": POLICY,
+        # lets scripts on other websites, such as a catalog, read public embeds
+        **({"Vary": "Authorization"} if private else {"Access-Control-Allow-Origin": "*"}),
+    }
+
+
+def _date_headers(view: PublicView) -> dict[str, str]:
+    facts = view.known_facts
+    headers = {
+        "X-Assay-Rated-At": facts.get("rated_at"),
+        "X-Assay-Expires-At": facts.get("expires_at"),
+        "X-Assay-Methodology": facts.get("methodology"),
+    }
+    return {name: value for name, value in headers.items() if value is not None}
+
+
+# ---------------------------------------------------------------------------- descriptions and routes
+RATED_AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+EXAMPLE: JsonObject = {
+    "id": "rat_01KA8Z6M3YQ8V5T2N7R4W9X0CD",
+    "letter": "DSBS",
+    "declared": True,
+    "probabilities": {"BS": 0.004, "DSBS": 0.996, "UCS": 0.0},
+    "method": "round-trip",
+    "attribute": "gender",
+    "target": {"name": "Apertium eng-spa", "kind": "translator", "url": "http://127.0.0.1:5000"},
+    "methodology": {"version": "1.3.0"},
+    "requester": {"role": "owner", "host_proved": True, "description": "default"},
+    "rated_at": RATED_AT.isoformat(),
+    "expires_at": (RATED_AT + timedelta(days=90)).isoformat(),
+}
+"""Rating that is rendered in the examples of the OpenAPI document."""
+
+_HEADERS = {
+    "ETag": {
+        "description": "Identifies these bytes, which change with the rating, its age and its state.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    **FRESHNESS,
+}
+
+
+def _operation_id(prefix: str, embed: Embed) -> str:
+    """Return the operationId of an embed, such as ``getRatingBadgeSvg``."""
+    return prefix + "".join(part.capitalize() for part in re.split(r"[.-]", embed.file))
+
+
+def _responses(embed: Embed) -> Responses:
+    """Return the OpenAPI responses of an embed's operation, with an example."""
+    shown_at = RATED_AT + timedelta(days=3)
+    example = PublicView(EXAMPLE, shown_at, base_url="http://127.0.0.1:8000", visibility="public")
+    media_type = embed.media_type.partition(";")[0]
+    content: JsonObject = {"schema": {"type": "string"}, "example": embed.render(example)}
+    if embed.content is not None:  # for YAML, the documented schema and example are those of its data
+        document = embed.content(example)
+        list_schema: JsonObject = {"type": "array", "items": {"type": "object"}}
+        content = {"schema": list_schema if isinstance(document, list) else {"type": "object"}, "example": document}
+    elif media_type.endswith("json"):
+        content = {"schema": {"type": "object"}, "example": json.loads(embed.render(example))}
+    success = {"description": "The current state.", "headers": _HEADERS, "content": {media_type: content}}
+    return {200: success, 304: NOT_MODIFIED}
 
 
 def _add_route(path: str, embed: Embed, route: Route, prefix: str, tag: str, of_what: str) -> None:
@@ -118,11 +212,11 @@ def _add_route(path: str, embed: Embed, route: Route, prefix: str, tag: str, of_
         route,
         methods=["GET"],
         tags=[tag],
-        operation_id=operation(prefix, embed),
+        operation_id=_operation_id(prefix, embed),
         summary=f"{embed.title} {of_what}",
-        description=f"Get {embed.summary}. {NO_WORK}",
+        description=f"Get {embed.summary}. Reading never starts work.",
         response_class=Response,
-        responses=answers(embed),
+        responses=_responses(embed),
     )
 
 

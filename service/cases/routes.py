@@ -6,8 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
+from reports.reading import case_reader
 from service.cases.schemas import CaseExchanges, CaseList, CaseOrderQuery, CaseQuery
-from service.cases.service import MOST_EXCHANGES, case_index, cases_of, page_of, rows_of, text_reader, total_of, view_of
+from service.cases.service import MOST_EXCHANGES, case_index, cases_of, page_of, rows_of, total_of, view_of
 from service.container import ServiceDependency
 from service.http.authentication import DOWNLOAD, PublicReader
 from service.http.json import StrictRoute, json_response
@@ -16,7 +17,7 @@ from service.http.problems import existing
 from service.http.rows import Lists, Page
 from service.jobs.schemas import ObservationView
 from service.ratings.routes import FoundRating
-from service.ratings.service import date_headers, thumbnails_of
+from service.ratings.service import date_headers, dated, thumbnails_of
 
 router = APIRouter(
     prefix="/v1/ratings/{rating_id}/cases", tags=["ratings"], route_class=StrictRoute, dependencies=DOWNLOAD
@@ -43,19 +44,11 @@ async def list_cases(
     index = await case_index(service, rating)
     matches, next_start = await page_of(service, rating, index, query, start)
     thumbnails = await thumbnails_of(service, rating.id, caller.tenant, [row for _, rows in matches for row in rows])
-    reader = text_reader(rating)
+    reader = case_reader(rating.rating, deciding=None)
     views = [view_of(reader, case, rows, thumbnails) for case, rows in matches]
-    response = lists.response(
-        query,
-        list_name,
-        Page(views, next_key=None if next_start is None else (next_start, ""), total=total_of(index, query)),
-        views,
-        counts=index.counts,
-        observations=index.observations,
-        copied=index.copied,
-    )
-    response.headers.update(date_headers(rating))
-    return response
+    page = Page(views, next_key=None if next_start is None else (next_start, ""), total=total_of(index, query))
+    facts = {"counts": index.counts, "observations": index.observations, "copied": index.copied}
+    return dated(lists.response(query, list_name, page, views, **facts), rating)
 
 
 @router.get("/{seq}", response_model=CaseExchanges, responses=returns(RATED) | fails(404))
@@ -77,7 +70,7 @@ async def get_case(
     case_before = () if position is None else cases[max(0, position - 1) : position]
     case_after = () if position is None else cases[position + 1 : position + 2]
     view = CaseExchanges(
-        **view_of(text_reader(rating), case, rows, thumbnails).model_dump(),
+        **view_of(case_reader(rating.rating, deciding=None), case, rows, thumbnails).model_dump(),
         exchanges=ObservationView.of_rows(rows, thumbnails),
         position=None if position is None else position + 1,
         previous=case_before[0].id if case_before else None,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from assay.model import Look
 from reports.cases import UNJUDGED_KINDS, Case, CaseIndex, CaseIndexBuilder, CaseReader
 from reports.cases.reading import CaseReading
-from reports.reading import case_reader, deciding_reader
-from service.cases.schemas import CaseOrderQuery, CaseQuery, CaseTextView, CaseView
+from reports.reading import deciding_reader
+from service.cases.schemas import CaseOrderQuery, CaseQuery, CaseView
 from service.container import Service
 from service.jobs.ledger import pages
 from store.jobs import observations
@@ -40,11 +39,6 @@ async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
         return await asyncio.to_thread(builder.finish)
 
     return await service.case_indexes.get(rating.id, build_index)
-
-
-def text_reader(rating: StoredRating) -> CaseReader:
-    """Return the object that reads the texts of a rating's cases from observations."""
-    return case_reader(rating.rating, None)
 
 
 def cases_of(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Case]:
@@ -102,12 +96,11 @@ def view_of(
     texts = reader.texts(row.observation for row in rows)
     asks = [row.observation.probe.ask for row in rows]
     picture_digest = next((ask.image for ask in asks if isinstance(ask, Look)), "")
-    same_fields = {name: getattr(case, name) for name in CaseView.model_fields if hasattr(case, name)}
     reading = CaseReading(case.kind, case.part, case.step, case.difference, case.side)
-    return CaseView(
-        **same_fields,
+    return CaseView.from_row(
+        case,
         in_words=None if case.difference is None else reader.in_words(reading),
-        texts=[CaseTextView(**asdict(text)) for text in texts],
+        texts=texts,
         observations=list(case.seqs),
         thumbnail=thumbnails.get(picture_digest),
     )

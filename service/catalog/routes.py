@@ -17,7 +17,6 @@ from assay.methods import AnyMethod, every_method, method_name
 from reports.coverage import coverage
 from service.catalog.schemas import (
     AttributeList,
-    AttributeMethod,
     AttributeView,
     MethodList,
     MethodSummary,
@@ -68,15 +67,11 @@ async def list_attributes() -> AttributeList:
     return await asyncio.to_thread(_attribute_list)
 
 
-@cache
 def _attribute_list() -> AttributeList:
-    """Return the attributes; cached, because every method is made for each of them."""
-    items = []
-    for name in attributes():
-        rated_attribute = attribute(name)
-        methods = [AttributeMethod.from_row(row) for row in coverage(name)]
-        view = AttributeView.from_row(rated_attribute, name=name, values=rated_attribute.value_names, methods=methods)
-        items.append(view)
+    items = [
+        AttributeView.from_row(attribute(name), name=name, values=attribute(name).value_names, methods=coverage(name))
+        for name in attributes()
+    ]
     return AttributeList(items=items)
 
 

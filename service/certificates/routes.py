@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Annotated
 
@@ -19,15 +18,16 @@ from service.certificates.schemas import (
 )
 from service.certificates.service import certificate_of, export_response, proof_of, published_keys
 from service.container import ServiceDependency
-from service.http.authentication import DEFAULT_TENANT, DOWNLOAD, Admin, PublicReader
+from service.http.authentication import DOWNLOAD, Admin, PublicReader
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.responses import CONFLICT, ETAG, LOCATION, RATED, TAGGED, returns
 from service.http.problems import Problem, not_found
 from service.ratings.routes import FoundRating
-from service.ratings.service import FRESH_S, date_headers, headers_of
+from service.ratings.service import PUBLIC_CACHE, dated, headers_of
 from store.core.database import Connection
 from store.security import signing
+from store.security.rights import OPERATOR_TENANT
 
 router = APIRouter(tags=["certificates"], route_class=StrictRoute)
 
@@ -65,9 +65,7 @@ async def export_rating(rating: FoundRating, service: ServiceDependency, caller:
 
     It holds the rating, its certificate, the public keys and every observation in the order of the evidence.
     """
-    export = await export_response(service, rating, caller.tenant)
-    export.headers.update(date_headers(rating))
-    return export
+    return dated(await export_response(service, rating, caller.tenant), rating)
 
 
 @router.get(
@@ -91,14 +89,12 @@ async def prove_observation(
 async def get_jwks(service: ServiceDependency) -> Response:
     """Read the agency's public keys, retired ones included, as a JSON Web Key Set."""
     keys = {"keys": [key.as_jwk() for key in await published_keys(service)]}
-    etag = hashlib.sha256(write_json(keys)).hexdigest()[:32]
-    headers = {"ETag": f'"{etag}"', "Cache-Control": f"public, max-age={FRESH_S}"}
-    return json_response(keys, headers=headers)
+    return json_response(keys, headers={"Cache-Control": PUBLIC_CACHE})
 
 
 async def agency_admin(caller: Admin) -> None:
     """Require an administrator of the agency itself, the owner of the signing keys."""
-    if caller.tenant != DEFAULT_TENANT:
+    if caller.tenant != OPERATOR_TENANT:
         raise Problem("scope-missing", "signing keys belong to the agency itself, not to a tenant", scope="admin")
 
 
@@ -108,7 +104,7 @@ AGENCY_ADMIN = [Depends(agency_admin)]
 @router.get(KEYS, response_model=SigningKeyList, dependencies=AGENCY_ADMIN)
 async def list_signing_keys(service: ServiceDependency) -> Response:
     """List the agency's signing keys, newest first: one per rotation."""
-    view = SigningKeyList(items=[SigningKeyView.of(key) for key in await published_keys(service)])
+    view = SigningKeyList(items=[SigningKeyView.from_row(key) for key in await published_keys(service)])
     return json_response(view, headers={"Cache-Control": "no-store"})
 
 
@@ -126,6 +122,6 @@ async def rotate_signing_key(service: ServiceDependency, repeat: Repeat) -> Resp
     def rotate(c: Connection) -> Answer:
         new_key = signing.rotate(c, service.vault)
         public_key = next(key for key in signing.all_keys(c) if key.id == new_key.id)
-        return Answer(201, write_json(SigningKeyView.of(public_key)), {"Location": KEYS})
+        return Answer(201, write_json(SigningKeyView.from_row(public_key)), {"Location": KEYS})
 
     return await answer_once(service, repeat, rotate)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from assay.document import JsonObject
 from assay.evidence.jwks import encode
 from service.http.openapi.common_schemas import Instant, QueryModel, ResponseModel
-from store.security.signing import PublicKey
 
 
 class AttestationQuery(QueryModel):
@@ -80,16 +79,11 @@ class SigningKeyView(ResponseModel):
     """The public part of a signing key."""
 
     id: str
-    public_key: str
+    public_key: Annotated[str, BeforeValidator(encode)]
     """32 bytes, in base64url."""
     created_at: Instant
     retired_at: Instant | None
     """Time of the key's retirement; null for the current key."""
-
-    @classmethod
-    def of(cls, key: PublicKey) -> Self:
-        """Build the view of a key."""
-        return cls.from_row(key, public_key=encode(key.public_key))
 
 
 class SigningKeyList(ResponseModel):

@@ -5,15 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
-import assay
 from reports.pages import PageFormat
 from service.compositions.schemas import CompositionList, CompositionRequest, CompositionView, view_of
 from service.compositions.service import compose
 from service.container import ServiceDependency
 from service.http.authentication import PublicReader, Reader, Writer
-from service.http.conditional import entity_tag, not_modified
+from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, tagged, write_json
 from service.http.openapi.responses import ETAG, TAGGED, created, leads_to, returns
@@ -69,19 +68,17 @@ async def remove_composition(composition_id: str, service: ServiceDependency, ca
 
 
 @router.get("/{composition_id}/report.html", response_class=Response, responses=returns(ETAG, "text/html"))
-async def get_composition_report_html(request: Request, row: FoundComposition) -> Response:
+async def get_composition_report_html(row: FoundComposition) -> Response:
     """Download a composition as an HTML report, with links to the reports of its ratings."""
-    return _report_response(request, row, "html")
+    return _report_response(row, "html")
 
 
 @router.get("/{composition_id}/report.md", response_class=Response, responses=returns(ETAG, "text/markdown"))
-async def get_composition_report_markdown(request: Request, row: FoundComposition) -> Response:
+async def get_composition_report_markdown(row: FoundComposition) -> Response:
     """Download a composition as a Markdown report."""
-    return _report_response(request, row, "markdown")
+    return _report_response(row, "markdown")
 
 
-def _report_response(request: Request, row: StoredComposition, page_format: PageFormat) -> Response:
-    tag = entity_tag(f"{row.id}-{assay.__version__}")
-    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
+def _report_response(row: StoredComposition, page_format: PageFormat) -> Response:
     document = view_of(row, is_owner=False)  # a report has no ids of targets
-    return not_modified(request, headers) or page_report(page_format, "composition", document, headers)
+    return page_report(page_format, "composition", document, entity_tag(row.id))

@@ -18,9 +18,8 @@ from assay.experiment import generator
 from assay.model import Kind, Observation
 from service.compositions.schemas import ComposedLink, CompositionRequest
 from service.container import Service
-from service.http.json import pointer_to
+from service.http.json import located
 from service.http.openapi.common_schemas import instant
-from service.http.problems import Problem
 from service.jobs.ledger import pages
 from service.targets.service import CHAIN, with_links
 from store.archive import places
@@ -65,16 +64,14 @@ class ChosenRating:
 async def compose(service: Service, tenant: str, request: CompositionRequest) -> NewComposition:
     """Infer the rating of a chain.
 
-    Raise `Problem` ``bad-specification``, pointing at the invalid link. The problem does not say whether a rating is
-    missing or may not be read by the caller.
+    Raise `Problem` or `SpecificationError` that points at the invalid link. The message does not say whether a rating
+    is missing or may not be read by the caller.
     """
     links, now = await service.database.read(_choose_ratings, tenant, request)
     _check_visibility(request, links)
     ratings = [link.rating.rating for link in links]
-    try:
+    with located("chain"):
         check_chain(ratings)
-    except Incompatible as error:
-        raise _refusal(str(error), "chain", error.place, code=error.code) from None
     link_observations = await _read_observations(service, links)
     compose_ratings = partial(composition_document, table=request.table, observations=link_observations)
     document = await asyncio.to_thread(compose_ratings, ratings, generator(SEED))
@@ -91,7 +88,7 @@ def _choose_ratings(c: Connection, tenant: str, request: CompositionRequest) -> 
     targets_by_id = targets.find_by_ids(c, tenant, [link.target for link in request.chain if link.target is not None])
     attribute = request.attribute or next((rating.attribute for rating in ratings.values()), None)
     if targets_by_id and attribute is None:
-        raise _refusal("name the attribute whose ratings are to be used", "attribute")
+        raise SpecificationError("name the attribute whose ratings are to be used", "attribute")
     digests = {target_id: described_digest(vars(target)) for target_id, target in targets_by_id.items()}
     newest_ratings = compositions.latest_of_targets(
         c, tenant, digests, targets_by_id.values(), attribute=attribute, method=request.method
@@ -99,10 +96,11 @@ def _choose_ratings(c: Connection, tenant: str, request: CompositionRequest) -> 
     links = [
         _chosen_rating(index, link, ratings, targets_by_id, newest_ratings) for index, link in enumerate(request.chain)
     ]
-    for index, link in enumerate(links):
-        if request.attribute is not None and link.rating.attribute != request.attribute:
-            reason = f"link {index + 1} was rated for {link.rating.attribute}, not for {request.attribute}"
-            raise _refusal(reason, "chain", index, code=Incompatible.code)
+    with located("chain"):
+        for index, link in enumerate(links):
+            if request.attribute is not None and link.rating.attribute != request.attribute:
+                reason = f"link {index + 1} was rated for {link.rating.attribute}, not for {request.attribute}"
+                raise Incompatible(index, reason)
     return links, read_clock(c)
 
 
@@ -116,16 +114,17 @@ def _chosen_rating(
     if link.rating is not None:
         rating = ratings.get(link.rating)
         if rating is None:
-            raise _refusal(f"no rating has the id {link.rating!r}", "chain", index, "rating")
+            raise SpecificationError(f"no rating has the id {link.rating!r}", f"chain.{index}.rating")
         if rating.withdrawn_at is not None:
-            raise _refusal(f"the rating of link {index + 1} was withdrawn; name another", "chain", index, "rating")
+            reason = f"the rating of link {index + 1} was withdrawn; name another"
+            raise SpecificationError(reason, f"chain.{index}.rating")
         return ChosenRating(rating, target=None)
     target = targets_by_id.get(str(link.target))
     if target is None:
-        raise _refusal(f"no target has the id {link.target!r}", "chain", index, "target")
+        raise SpecificationError(f"no target has the id {link.target!r}", f"chain.{index}.target")
     if target.id not in newest_ratings:
         reason = f"the target of link {index + 1} has no such rating that you can read; request one with POST /v1/jobs"
-        raise _refusal(reason, "chain", index, "target")
+        raise SpecificationError(reason, f"chain.{index}.target")
     return ChosenRating(newest_ratings[target.id], target)
 
 
@@ -134,11 +133,7 @@ def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]
     for number, link in enumerate(links, start=1):
         if OPENNESS.index(request.visibility) > OPENNESS.index(link.rating.visibility):
             visibility = f"the rating of link {number} is {link.rating.visibility}"
-            raise _refusal(f"{visibility}; its composition cannot have more readers", "visibility")
-
-
-def _refusal(detail: str, *path: str | int, code: str = SpecificationError.code) -> Problem:
-    return Problem("bad-specification", detail, errors=[{"pointer": pointer_to(*path), "detail": detail, "code": code}])
+            raise SpecificationError(f"{visibility}; its composition cannot have more readers", "visibility")
 
 
 # ---------------------------------------------------------------------------- recorded replies

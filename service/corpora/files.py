@@ -9,7 +9,7 @@ from starlette.responses import StreamingResponse
 
 from service.corpora.schemas import ItemView, SentenceItem
 from service.http.openapi.common_schemas import instant
-from service.jobs.ledger import RUNS_IN_A_SPREADSHEET, csv_file, csv_safe, jsonl_file, pages
+from service.jobs.ledger import RUNS_IN_A_SPREADSHEET, csv_file, jsonl_file, pages
 from store.core.database import AsyncDatabase
 from store.corpora import items
 from store.corpora.corpora import StoredCorpus
@@ -44,7 +44,7 @@ def _csv_cells(row: StoredItem) -> list[Any]:
     content = (row.text, row.group_term, row.attribute_term, row.counterpart, row.image, row.term, row.source)
     origin = (*map(author.get, ("name", "host", "model")), *map(provenance.get, ("prompt", "job", "note")))
     # in the order of COLUMNS
-    return [row.id, row.seq, *map(csv_safe, (*content, *origin, original.get("text"))), instant(row.created_at)]
+    return [row.id, row.seq, *content, *origin, original.get("text"), instant(row.created_at)]
 
 
 def sentences_of_csv(file: BinaryIO) -> list[SentenceItem]:

@@ -76,10 +76,9 @@ def adds_items(description: str, *statuses: int) -> JsonObject:
 @router.post("", **created(CorpusView, "Created.", CORPUS_LINKS))
 async def create_corpus(body: CorpusRequest, service: ServiceDependency, caller: Writer, repeat: Repeat) -> Response:
     """Create a corpus. If it names a specification, every sentence must follow its rules."""
-    with located():
-        corpus = await validation.new_corpus(service, caller.tenant, body)
-        per_term = body.from_frames
-        framed = await asyncio.to_thread(validation.framed_items, corpus, per_term) if per_term else []
+    corpus = await validation.new_corpus(service, caller.tenant, body)
+    per_term = body.from_frames
+    framed = await asyncio.to_thread(validation.framed_items, corpus, per_term) if per_term else []
 
     def add(c: Connection) -> Answer:
         row = corpora.add(c, corpus)
@@ -102,13 +101,8 @@ async def list_corpora(
     lists: Lists, service: ServiceDependency, caller: Reader, query: Annotated[CorpusQuery, Query()]
 ) -> Response:
     """List your corpora and those that others share, newest first."""
-    filters, before = query.filters(), query.cursor_key("corpora")
-
-    def read_page(c: Connection) -> tuple[Page[StoredCorpus], dict[str, int]]:
-        page = Page.of(corpora.page(c, caller.tenant, **filters, before=before, limit=query.limit + 1), query.limit)
-        return page, corpora.sizes(c, [row.id for row in page.rows])
-
-    page, sizes = await service.database.read(read_page)
+    page = await lists.read(query, "corpora", corpora.page, caller.tenant)
+    sizes = await service.database.read(corpora.sizes, [row.id for row in page.rows])
     items = [CorpusLine.of(row, sizes[row.id], caller.tenant) for row in page.rows]
     return lists.response(query, "corpora", page, items)
 
@@ -127,8 +121,7 @@ OwnCorpus = Annotated[StoredCorpus, in_path("corpus of yours", _find_own_corpus,
 @router.get("/{corpus_id}", response_model=CorpusView, responses=TAGGED)
 async def get_corpus(row: FoundCorpus, service: ServiceDependency, caller: Reader) -> Response:
     """Read a corpus, with the words of its specification."""
-    headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
-    return await _corpus_response(service, row, caller.tenant, headers)
+    return await _corpus_response(service, row, caller.tenant)
 
 
 @router.patch("/{corpus_id}", response_model=CorpusView, responses=TAGGED | fails(409, 412))
@@ -141,7 +134,7 @@ async def change_corpus(
     corpus = await service.database.write(corpora.change, row.id, caller.tenant, body.changes(), version)
     if corpus is None:
         raise Problem("precondition-failed") if if_match is not None else not_found("corpus of yours", row.id)
-    return await _corpus_response(service, corpus, caller.tenant, {"ETag": entity_tag(corpus.id, corpus.version)})
+    return await _corpus_response(service, corpus, caller.tenant)
 
 
 @router.delete("/{corpus_id}", status_code=204, response_description="Removed.")
@@ -203,8 +196,7 @@ async def change_corpus_item(
     item_id: str, body: ItemChange, row: OwnCorpus, service: ServiceDependency, caller: Writer, if_match: IfMatch = None
 ) -> Response:
     """Edit a sentence, or the term of a picture. The provenance stays; `edited_from` holds the earlier text."""
-    with located():
-        item = await service.database.write(validation.edit_item, row.id, caller.tenant, item_id, body, if_match)
+    item = await service.database.write(validation.edit_item, row.id, caller.tenant, item_id, body, if_match)
     view = ItemView.of(existing(item, "item of this corpus", item_id))
     return tagged(view, view.etag)
 
@@ -279,9 +271,9 @@ async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: s
     return await answer_once(service, repeat, add_items)
 
 
-async def _corpus_response(service: Service, row: StoredCorpus, tenant: str, headers: dict[str, str]) -> Response:
+async def _corpus_response(service: Service, row: StoredCorpus, tenant: str) -> Response:
     sizes = await service.database.read(corpora.sizes, [row.id])
-    return json_response(CorpusView.of(row, sizes[row.id], tenant), headers=headers)
+    return tagged(CorpusView.of(row, sizes[row.id], tenant), entity_tag(row.id, row.version))
 
 
 @router.get("/{corpus_id}/coverage", response_model=CoverageView)

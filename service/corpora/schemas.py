@@ -14,8 +14,14 @@ from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from assay.methods.shared.terms.sentence_generation import Family
 from service.http.conditional import entity_tag
-from service.http.json import check_name
-from service.http.openapi.common_schemas import MAX_SEED, Instant, QueryModel, RequestModel, ResponseModel
+from service.http.openapi.common_schemas import (
+    MAX_SEED,
+    Instant,
+    QueryModel,
+    RequestModel,
+    ResponseModel,
+    check_name,
+)
 from service.http.rows import PageQuery
 from service.jobs.schemas import MAX_CALLS, AnyTarget
 from service.specifications.schemas import check_language

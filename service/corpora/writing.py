@@ -27,16 +27,15 @@ async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, 
     Raise `Problem` or `SpecificationError` if the corpus holds pictures, no words are known, the request contradicts
     the corpus's words, the sentences would exceed the size of a corpus, or the author's description is invalid.
     """
-    with located():
-        if corpus.kind != "sentences":
-            raise SpecificationError(f"{corpus.id} holds {corpus.kind}, not sentences")
-        check_deadline(service, body.deadline_s)
-        words, reference = await _requested_words(service, caller.tenant, corpus, body)
-        most_per_term = MOST_ITEMS // len(words.roles)
-        if body.per_term > most_per_term:
-            amount = f"{body.per_term} sentences for each of {len(words.roles)} terms"
-            reason = f"{amount} are too many for a corpus; at most {most_per_term} per term are allowed"
-            raise OutOfBounds(reason, "per_term")
+    if corpus.kind != "sentences":
+        raise SpecificationError(f"{corpus.id} holds {corpus.kind}, not sentences")
+    check_deadline(service, body.deadline_s)
+    words, reference = await _requested_words(service, caller.tenant, corpus, body)
+    most_per_term = MOST_ITEMS // len(words.roles)
+    if body.per_term > most_per_term:
+        amount = f"{body.per_term} sentences for each of {len(words.roles)} terms"
+        reason = f"{amount} are too many for a corpus; at most {most_per_term} per term are allowed"
+        raise OutOfBounds(reason, "per_term")
     author = await resolve_target(service, caller, body.author, "author")
     with located("author"):
         check_language_model(author)

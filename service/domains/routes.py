@@ -11,7 +11,7 @@ from service.domains.schemas import DomainChange, DomainRequest, DomainView
 from service.http.authentication import Reader, TargetWriter
 from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, answer_once
-from service.http.json import Answer, StrictRoute, located, tagged, write_json
+from service.http.json import Answer, StrictRoute, tagged, write_json
 from service.http.openapi.responses import TAGGED, created, leads_to
 from service.http.problems import existing, removed
 from service.http.rows import Lists, Paging, in_path, lists_of
@@ -31,8 +31,7 @@ DOMAIN_LINKS = leads_to("domain_id", "getDomain", "verifyDomain", "removeDomain"
 @router.post("", **created(DomainView, "Stored; the answer has the token and its place.", DOMAIN_LINKS, may_exist=True))
 async def add_domain(body: DomainRequest, service: ServiceDependency, caller: TargetWriter, repeat: Repeat) -> Response:
     """Claim a host; the answer explains how to verify it. A host that you claimed before is returned with 200."""
-    with located():
-        service.target_validator.check_callback(f"https://{body.host}/", "host")
+    service.target_validator.check_callback(f"https://{body.host}/", "host")
 
     def add(c: Connection) -> Answer:
         domain, is_new = domains.add(c, caller.tenant, body.host)

@@ -1,7 +1,7 @@
 """Authentication by API key, and authorisation by scope.
 
 A key is sent as ``Authorization: Bearer assay_…``. If no key is required (see `Settings.keys_required`), a
-caller without a key is the tenant `DEFAULT_TENANT` with every scope. A key that is sent is always checked.
+caller without a key is the tenant `OPERATOR_TENANT` with every scope. A key that is sent is always checked.
 """
 
 from __future__ import annotations
@@ -74,7 +74,6 @@ _bearer = HTTPBearer(
     auto_error=False,
 )
 
-DEFAULT_TENANT = OPERATOR_TENANT
 NO_TENANT = ""
 """The tenant of a caller without a key, who can read public data only."""
 
@@ -92,7 +91,7 @@ class Caller:
         return scope in self.scopes or "admin" in self.scopes
 
 
-DEFAULT_CALLER = Caller(DEFAULT_TENANT, frozenset(keys.SCOPES))
+DEFAULT_CALLER = Caller(OPERATOR_TENANT, frozenset(keys.SCOPES))
 UNKNOWN_CALLER = Caller(NO_TENANT, frozenset())
 
 
@@ -132,8 +131,9 @@ class Needs(SecurityBase):
     It is a security scheme itself: a separate scheme would be a second dependency (5 % of the time of a POST).
     """
 
+    model, scheme_name = _bearer.model, _bearer.scheme_name  # read by FastAPI
+
     def __init__(self, scope: str, *, cached: bool = False) -> None:
-        self.model, self.scheme_name = _bearer.model, _bearer.scheme_name  # read by FastAPI
         self._scope, self._cached = scope, cached
 
     async def __call__(self, request: Request) -> Caller:
@@ -168,8 +168,7 @@ class MetricsReader(Needs):
 class ReaderOrNobody(SecurityBase):
     """A FastAPI dependency for public data: a caller with ``ratings:read`` can also read the tenant's own data."""
 
-    def __init__(self) -> None:
-        self.model, self.scheme_name = _bearer.model, _bearer.scheme_name  # read by FastAPI
+    model, scheme_name = _bearer.model, _bearer.scheme_name  # read by FastAPI
 
     async def __call__(self, request: Request) -> Caller:
         """Return the caller, or `UNKNOWN_CALLER` without the scope ``ratings:read``."""

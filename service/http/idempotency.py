@@ -78,7 +78,7 @@ def once(
         return work(c)
     match idempotency.begin(c, repeat.scope, repeat.key, repeat.payload_digest, kept_h=repeat.kept_h):
         case idempotency.Replay(status, body, headers):
-            return Answer(status, body, headers, replayed=True), None
+            return Answer(status, body, {**headers, "Idempotency-Replayed": "true"}), None
         case "in-flight":
             raise Problem("idempotency-in-flight", headers={"Retry-After": str(RETRY_AFTER_S)})
         case "mismatch":

@@ -91,13 +91,6 @@ def read_json(body: bytes) -> Any:
     return value
 
 
-def check_name(name: str) -> str:
-    """Return a name from a query; raise a `SpecificationError` if it holds an invisible character."""
-    if invisible := invisible_in(name):
-        raise SpecificationError(f"a name holds the invisible character {invisible}; leave it out")
-    return name
-
-
 def write_json(value: BaseModel | Json) -> bytes:
     """Serialise as JSON in ASCII, because a target's reply may hold lone surrogates, which UTF-8 cannot encode."""
     dump = methodcaller("model_dump", by_alias=True)
@@ -116,19 +109,15 @@ def tagged(value: BaseModel | Json, etag: str) -> Response:
 
 @dataclass(frozen=True)
 class Answer:
-    """A response that can be stored. `body` is the JSON as sent; `replayed` marks the answer to a repeated request."""
+    """A response that can be stored. `body` is the JSON as sent."""
 
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
-    replayed: bool = False
 
     def response(self, **further_headers: str) -> Response:
         """Return the response, with further headers that are not stored."""
-        headers = {**self.headers, **further_headers}
-        if self.replayed:
-            headers["Idempotency-Replayed"] = "true"
-        return Response(self.body, self.status, headers, "application/json")
+        return Response(self.body, self.status, {**self.headers, **further_headers}, "application/json")
 
 
 def pointer_to(*parts: str | int) -> str:
@@ -138,7 +127,7 @@ def pointer_to(*parts: str | int) -> str:
 
 @contextmanager
 def located(*path: str | int) -> Iterator[None]:
-    """Convert a specification error inside the block to a problem that points to `path` in the request body.
+    """Point the errors inside the block to `path` in the request body; specification errors become problems.
 
     >>> with located("target"):
     ...     validator.check(target)            # field "base_url" becomes the pointer /target/base_url
@@ -147,6 +136,9 @@ def located(*path: str | int) -> Iterator[None]:
         yield
     except SpecificationError as error:
         raise bad_specification(error, path) from None
+    except Problem as problem:
+        problem.extend_pointers(pointer_to(*path))
+        raise
 
 
 def field_parts(field: str | None) -> list[str]:

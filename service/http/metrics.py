@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -25,9 +26,8 @@ class Meter:
 
     def __init__(self, registries: Sequence[CollectorRegistry] = ()) -> None:
         self.registry, self._more_registries = CollectorRegistry(), tuple(registries)
-        self._requests = Counter(
-            "assay_http_requests_total", "Requests answered.", ("method", "route", "status"), registry=self.registry
-        )
+        self._counter = partial(Counter, registry=self.registry)
+        self._requests = self._counter("assay_http_requests_total", "Requests answered.", ("method", "route", "status"))
         self._latency = Histogram(
             "assay_http_request_seconds", "Time to the last byte.", ("method", "route"), registry=self.registry
         )
@@ -38,20 +38,17 @@ class Meter:
             registry=self.registry,
         )
         self._gauges = {name: Gauge(f"assay_{name}", text, registry=self.registry) for name, text in GAUGES.items()}
-        self.doorbell_failures = Counter(
+        self.doorbell_failures = self._counter(
             "assay_doorbell_failures_total",
             "Wake-up calls to a worker that failed or were dropped; the reconciler dispatches their jobs.",
-            registry=self.registry,
         )
-        self.rate_storage_failures = Counter(
+        self.rate_storage_failures = self._counter(
             "assay_rate_storage_failures_total",
             "Rate limits that were counted in this process because their storage was unreachable.",
-            registry=self.registry,
         )
-        self.replica_fallbacks = Counter(
+        self.replica_fallbacks = self._counter(
             "assay_replica_fallbacks_total",
             "Public reads that the primary database served because the replica was not current.",
-            registry=self.registry,
         )
         self.count_status = self._outcome_counter(
             "assay_status_cache_total",
@@ -64,7 +61,7 @@ class Meter:
 
     def _outcome_counter(self, name: str, text: str) -> Callable[[str], None]:
         """Return the function that counts a look-up in a cache (``hit`` or ``miss``), or a ``read`` of the database."""
-        counter = Counter(name, text, ("outcome",), registry=self.registry)
+        counter = self._counter(name, text, ("outcome",))
         return lambda outcome: counter.labels(outcome).inc()
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:

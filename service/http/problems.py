@@ -10,12 +10,10 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fastapi import Request
-from starlette.datastructures import URL
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
@@ -74,6 +72,12 @@ class Problem(HTTPException):
         super().__init__(self.kind.status, detail or self.kind.meaning, dict(headers or {}))
         self.errors, self.extensions = tuple(errors), extensions
 
+    def extend_pointers(self, prefix: str) -> None:
+        """Put `prefix`, the pointer of a part of the body, before the errors' pointers, which are relative to it."""
+        self.errors = tuple(
+            {**error, "pointer": prefix + error["pointer"]} if "pointer" in error else error for error in self.errors
+        )
+
 
 def not_found(noun: str, name: str) -> Problem:
     """Return the problem for a missing resource, and, in the same words, for one that the caller must not see."""
@@ -109,24 +113,12 @@ def kind_named(code: str) -> ProblemKind | None:
 def base_url(request: Request) -> str:
     """Return the address under which callers reach this service, without a closing slash."""
     public_url: str = request.app.state.service.settings.public_url
-    if public_url:
-        return public_url.rstrip("/")
-    scope, host = request.scope, request.headers.get("host")
-    server = scope.get("server")  # some servers pass a list instead of a tuple
-    return _request_url(scope["scheme"], host, None if server is None else tuple(server), scope.get("root_path", ""))
+    return (public_url or str(request.base_url)).rstrip("/")
 
 
-@lru_cache(256)
-def _request_url(scheme: str, host: str | None, server: tuple[Any, ...] | None, root_path: str) -> str:
-    """Return the address that the request itself names, if it is a valid one."""
-    headers = [] if host is None else [(b"host", host.encode("latin-1"))]
-    scope = {"scheme": scheme, "headers": headers, "server": server, "path": f"{root_path}/"}
-    return str(URL(scope=scope)).rstrip("/")
-
-
-def document(request: Request, problem: Problem) -> JsonObject:
-    """Return the problem document (RFC 9457, section 3)."""
-    fields: JsonObject = {
+def respond(request: Request, problem: Problem) -> JSONResponse:
+    """Return the response for a problem: a problem document (RFC 9457, section 3)."""
+    document: JsonObject = {
         "type": f"{base_url(request)}/problems/{problem.kind.code}",
         "title": problem.kind.title,
         "status": problem.status_code,
@@ -136,11 +128,6 @@ def document(request: Request, problem: Problem) -> JsonObject:
         "request_id": request.scope.get("assay.request_id"),
     }
     if problem.errors:
-        fields["errors"] = [dict(error) for error in problem.errors]
-    return fields | problem.extensions
-
-
-def respond(request: Request, problem: Problem) -> JSONResponse:
-    """Return the response for a problem."""
+        document["errors"] = [dict(error) for error in problem.errors]
     headers = {"Cache-Control": "no-store", **(problem.headers or {})}
-    return JSONResponse(document(request, problem), problem.status_code, headers, MEDIA_TYPE)
+    return JSONResponse(document | problem.extensions, problem.status_code, headers, MEDIA_TYPE)

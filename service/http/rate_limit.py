@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
@@ -59,18 +59,6 @@ class OpenStreams:
             self._open += Counter()  # removes the entries without open streams
 
 
-def wait_of(prefer: Sequence[str]) -> int | None:
-    """Return the seconds of the first ``wait`` preference, at most `LONGEST_WAIT_S`; ``None`` if there is none.
-
-    A preference that cannot be parsed is ignored, as RFC 7240 (section 2) requires.
-    """
-    for header in prefer:
-        for part in header.split(","):
-            if match := _WAIT.match(part):
-                return min(int(match[1]), LONGEST_WAIT_S)
-    return None
-
-
 async def preferred_wait(
     request: Request,
     response: Response,
@@ -82,12 +70,17 @@ async def preferred_wait(
         ),
     ] = None,
 ) -> int | None:
-    """Read the ``wait`` preference, and confirm it in the header ``Preference-Applied``."""
-    seconds = wait_of(request.headers.getlist("prefer"))
-    if seconds is not None:
-        response.headers["Preference-Applied"] = f"wait={seconds}"
-        response.headers["Vary"] = "Prefer"
-    return seconds
+    """Return the seconds of the first ``wait`` preference, and confirm it in the header ``Preference-Applied``.
+
+    A preference that cannot be parsed is ignored, as RFC 7240 (section 2) requires.
+    """
+    for preference in ",".join(request.headers.getlist("prefer")).split(","):
+        if match := _WAIT.match(preference):
+            seconds = min(int(match[1]), LONGEST_WAIT_S)
+            response.headers["Preference-Applied"] = f"wait={seconds}"
+            response.headers["Vary"] = "Prefer"
+            return seconds
+    return None
 
 
 Wait = Annotated[int | None, Depends(preferred_wait)]
@@ -177,18 +170,28 @@ class RateLimiter:
         self._connections: ConnectionPool | None = None
         self._shared_limiter = None
         if redis_url is not None:
-            self._connections = _connections(redis_url)
-            self._shared_limiter = SlidingWindowCounterRateLimiter(_redis_storage(redis_url, self._connections))
+            self._connections, storage = _redis_storage(redis_url)
+            self._shared_limiter = SlidingWindowCounterRateLimiter(storage)
         self._meter = meter
         self._redis_rests_until = 0.0  # monotonic time
 
     async def take(self, tenant: str, count: int = 1, work: str = JOBS) -> Allowance:
-        """Take `count` requests from the tenant's limit, or take nothing if fewer are left."""
-        return await self._request_allowance(work, tenant, count)
+        """Take `count` requests from the tenant's limit, or take nothing if fewer are left.
+
+        They are counted in Redis or, without it and while it rests after a failure, in this process.
+        """
+        if self._shared_limiter is not None and time.monotonic() >= self._redis_rests_until:
+            try:
+                return await self._count(self._shared_limiter, work, tenant, count)
+            except (StorageError, OSError, TimeoutError) as error:
+                self._redis_rests_until = time.monotonic() + STORAGE_REST_S
+                self._meter.rate_storage_failures.inc()
+                log.warning("rate storage unreachable", why=type(error).__name__)
+        return await self._count(self._local_limiter, work, tenant, count)
 
     async def left(self, tenant: str) -> Allowance:
         """Return the remainder of the tenant's limit of new jobs without counting a request."""
-        return await self._request_allowance(JOBS, tenant, 0)
+        return await self.take(tenant, count=0)
 
     async def admit(self, method: str, path: str, tenant: str) -> None:
         """Count a request that changes something (not a new job); raise ``rate-limited`` if its limit is used up."""
@@ -201,17 +204,6 @@ class RateLimiter:
         if self._connections is not None:
             await self._connections.aclose()
 
-    async def _request_allowance(self, work: str, tenant: str, count: int) -> Allowance:
-        """Count in Redis or, without it and while it rests after a failure, in this process."""
-        if self._shared_limiter is not None and time.monotonic() >= self._redis_rests_until:
-            try:
-                return await self._count(self._shared_limiter, work, tenant, count)
-            except (StorageError, OSError, TimeoutError) as error:
-                self._redis_rests_until = time.monotonic() + STORAGE_REST_S
-                self._meter.rate_storage_failures.inc()
-                log.warning("rate storage unreachable", why=type(error).__name__)
-        return await self._count(self._local_limiter, work, tenant, count)
-
     async def _count(self, limiter: SlidingWindowCounterRateLimiter, work: str, tenant: str, count: int) -> Allowance:
         rate = self._rates[work]
         # a count of 0 only looks up the remainder
@@ -222,18 +214,15 @@ class RateLimiter:
         return Allowance(work, allowed, rate.amount, rate.get_expiry(), remaining, reset_s)
 
 
-def _connections(url: str) -> ConnectionPool:
+def _redis_storage(url: str) -> tuple[ConnectionPool, RedisStorage]:
     # another thread may be importing redis: meanwhile `redis.asyncio` exists but the version of `redis` does not,
     # and `limits` would assume version 0.0.0. Importing `redis` waits for the other thread.
     import redis  # noqa: F401
+    from limits.aio.storage import RedisStorage
     from redis.asyncio import ConnectionPool
 
-    return ConnectionPool.from_url(url, socket_timeout=STORAGE_PATIENCE_S, socket_connect_timeout=STORAGE_PATIENCE_S)
-
-
-def _redis_storage(url: str, connections: ConnectionPool) -> RedisStorage:
-    from limits.aio.storage import RedisStorage
-
+    patience = {"socket_timeout": STORAGE_PATIENCE_S, "socket_connect_timeout": STORAGE_PATIENCE_S}
+    connections = ConnectionPool.from_url(url, **patience)
     # `limits` documents this argument, but its type hints lack it
     options: Any = {"connection_pool": connections}
-    return RedisStorage(f"async+{url}", implementation="redispy", wrap_exceptions=True, **options)
+    return connections, RedisStorage(f"async+{url}", implementation="redispy", wrap_exceptions=True, **options)

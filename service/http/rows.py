@@ -26,6 +26,7 @@ from service.http.authentication import Caller, HttpParts, PartsDependency, part
 from service.http.json import json_response
 from service.http.openapi.common_schemas import ListModel, QueryModel
 from service.http.problems import Problem, base_url, existing
+from service.http.replica import PublicDatabase
 
 Row = TypeVar("Row")
 
@@ -134,12 +135,23 @@ class ListReader:
         *arguments: object,
         key: Callable[[Any], Key] = newest_first,
     ) -> Response:
-        """Read one page of a list by ``read(c, *arguments, **filters, …)``; respond with each row's `view`."""
-        rows = await self.parts.database.read(
-            read, *arguments, **query.filters(), before=query.cursor_key(list_name), limit=query.limit + 1
-        )
-        page = Page.of(rows, query.limit, key)
+        """Read one page of a list as `read` does, and respond with each row's `view`."""
+        page = await self.read(query, list_name, read, *arguments, key=key)
         return self.response(query, list_name, page, [view(row) for row in page.rows])
+
+    async def read(
+        self,
+        query: PageQuery,
+        list_name: str,
+        read: Callable[..., Sequence[Any]],
+        *arguments: object,
+        database: PublicDatabase | None = None,
+        key: Callable[[Any], Key] = newest_first,
+    ) -> Page[Any]:
+        """Read one page of a list by ``read(c, *arguments, **filters, …)``, from `database` or else the primary."""
+        position = {"before": query.cursor_key(list_name), "limit": query.limit + 1}
+        rows = await (database or self.parts.database).read(read, *arguments, **query.filters(), **position)
+        return Page.of(rows, query.limit, key)
 
 
 async def list_reader(request: Request, parts: PartsDependency) -> ListReader:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
 
 import structlog
@@ -55,16 +55,12 @@ class EventStream:
             if len(events) < BATCH:  # after a full batch, more events are there already
                 await asyncio.sleep(POLL_S)
 
-    async def wait_for_end(self, job_id: str, within_s: float) -> bool:
-        """Wait until the job has ended, at most `within_s` seconds; return whether it has ended."""
-        try:
+    async def wait_for_end(self, job_id: str, within_s: float) -> None:
+        """Wait until the job has ended, at most `within_s` seconds."""
+        with suppress(TimeoutError):
             async with asyncio.timeout(within_s), aclosing(self.follow(job_id)) as events:
-                async for event in events:
-                    if event.type in ENDINGS:
-                        return True
-        except TimeoutError:
-            return False
-        return False
+                async for _ in events:
+                    pass
 
     async def _read_new(self, job_id: str, after: int) -> Sequence[Event]:
         try:

@@ -74,8 +74,8 @@ async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: Name
     """
     with located("experiment", rows.field):
         rng = generator(seed)
-        table = await rows_of(service, tenant, rows.upload, rng=rng)
-        return method.with_references(LoadedMaterial(rows=chosen_rows(table.rows, rows, rng)))
+        table_rows = await rows_of(service, tenant, rows.upload, rng=rng)
+        return method.with_references(LoadedMaterial(rows=chosen_rows(table_rows, rows, rng)))
 
 
 async def with_stored_items(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:

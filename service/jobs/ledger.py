@@ -9,7 +9,8 @@ import asyncio
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from starlette.responses import StreamingResponse
@@ -37,16 +38,13 @@ COLUMNS = {
 }
 """Columns of the table with their Arrow types; `ask`, and a `value` that is not text, are JSON."""
 
-TEXT_COLUMNS = range(1, 6)
-"""Indices of the columns that hold texts of users and services, which could be formulas."""
-
 RUNS_IN_A_SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
 
 
 async def ledger_csv(database: AsyncDatabase, job_id: str) -> StreamingResponse:
     """Stream the ledger as CSV (RFC 4180)."""
     await database.read(observations.count, job_id)  # an archived job is reported before the answer begins
-    return csv_file(f"{job_id}-observations", COLUMNS, pages(database, observations.page, job_id), _csv_cells)
+    return csv_file(f"{job_id}-observations", COLUMNS, pages(database, observations.page, job_id), _row_cells)
 
 
 async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingResponse:
@@ -55,11 +53,11 @@ async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingRespo
     Raise `NotInstalled` if pyarrow is missing.
     """
     await database.read(observations.count, job_id)  # an archived job is reported before the answer begins
-    writer = await asyncio.to_thread(ParquetWriter, COLUMNS)  # in a thread, because importing pyarrow is slow
+    writer = await asyncio.to_thread(ParquetWriter)  # in a thread, because importing pyarrow is slow
 
     async def pieces() -> AsyncIterator[bytes]:
         async for page in pages(database, observations.page, job_id):
-            yield await asyncio.to_thread(writer.rows, [_row_cells(row) for row in page])
+            yield await asyncio.to_thread(writer.add, page)
         yield await asyncio.to_thread(writer.end)
 
     return _download(pieces(), "application/vnd.apache.parquet", f"{job_id}-observations.parquet")
@@ -87,7 +85,7 @@ def csv_file(
     """Stream pages of rows as CSV (RFC 4180), saved as a file."""
 
     async def lines() -> AsyncIterator[str]:
-        yield csv_lines([list(columns)])
+        yield csv_lines([columns])
         async for page in row_pages:
             yield await asyncio.to_thread(lambda rows: csv_lines([cells_of(row) for row in rows]), page)
 
@@ -113,10 +111,6 @@ def _json_record(row: StoredObservation) -> JsonObject:
     return {"seq": row.seq, **row.observation.as_json(), **metadata}
 
 
-def _csv_cells(row: StoredObservation) -> list[Any]:
-    return [csv_safe(cell) if index in TEXT_COLUMNS else cell for index, cell in enumerate(_row_cells(row))]
-
-
 def _row_cells(row: StoredObservation) -> list[Any]:
     record = _json_record(row)
     question, failure, value = dict(record["ask"]), record["failure"], record["value"]
@@ -127,19 +121,19 @@ def _row_cells(row: StoredObservation) -> list[Any]:
     return [row.seq, record["unit"], question_kind, json.dumps(question), text, failure and failure["code"], *metadata]
 
 
-def csv_safe(cell: str | None) -> str | None:
-    """Escape a cell of a CSV file, so that no spreadsheet runs it as a formula and every encoder accepts it."""
-    if cell is None:
-        return None
+def csv_lines(rows: Iterable[Iterable[object]]) -> str:
+    """Format rows as CSV (RFC 4180). Texts that a spreadsheet would run as a formula begin with ``'``."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\r\n").writerows([_safe_cell(cell) for cell in row] for row in rows)
+    return buffer.getvalue()
+
+
+def _safe_cell(cell: object) -> object:
+    """Escape a text, so that no spreadsheet runs it as a formula and every encoder accepts it."""
+    if not isinstance(cell, str):
+        return cell
     valid_text = cell.encode("utf-8", "backslashreplace").decode()
     return "'" + valid_text if valid_text.startswith(RUNS_IN_A_SPREADSHEET) else valid_text
-
-
-def csv_lines(rows: Sequence[Sequence[Any]]) -> str:
-    """Format rows as CSV (RFC 4180)."""
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\r\n").writerows(rows)
-    return buffer.getvalue()
 
 
 def _download(lines: AsyncIterator[str] | AsyncIterator[bytes], media_type: str, name: str) -> StreamingResponse:
@@ -148,56 +142,31 @@ def _download(lines: AsyncIterator[str] | AsyncIterator[bytes], media_type: str,
 
 
 class ParquetWriter:
-    """A Parquet file that is returned in pieces while it is written.
+    """A Parquet file with `COLUMNS` that is returned in pieces while it is written; `NotInstalled` without pyarrow."""
 
-    `columns` maps names to Arrow types: ``int64``, ``string``, ``bool``. Raise `NotInstalled` if pyarrow is missing.
-    """
-
-    def __init__(self, columns: Mapping[str, str]) -> None:
+    def __init__(self) -> None:
         try:
             import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
             from pyarrow import parquet
         except ImportError:
             raise NotInstalled("writing Parquet", package="pyarrow", extra="real") from None
-        self._schema = pa.schema([(name, pa.type_for_alias(arrow_type)) for name, arrow_type in columns.items()])
-        self._make_batch = pa.RecordBatch.from_arrays
-        self._make_array = pa.array
-        self._sink = _MemoryFile()
-        self._writer = parquet.ParquetWriter(self._sink, self._schema)
+        schema = pa.schema([(name, pa.type_for_alias(arrow_type)) for name, arrow_type in COLUMNS.items()])
+        self._make_batch = partial(pa.RecordBatch.from_pylist, schema=schema)
+        self._buffer = io.BytesIO()
+        self._writer = parquet.ParquetWriter(self._buffer, schema)
 
-    def rows(self, rows: Sequence[Sequence[Any]]) -> bytes:
+    def add(self, rows: Iterable[StoredObservation]) -> bytes:
         """Add rows; return the new bytes of the file."""
-        columns = [
-            self._make_array([row[index] for row in rows], field.type) for index, field in enumerate(self._schema)
-        ]
-        self._writer.write_batch(self._make_batch(columns, schema=self._schema))
-        return self._sink.take_bytes()
+        self._writer.write_batch(self._make_batch([dict(zip(COLUMNS, _row_cells(row), strict=True)) for row in rows]))
+        return self._new_bytes()
 
     def end(self) -> bytes:
         """End the file; return its last bytes."""
         self._writer.close()
-        return self._sink.take_bytes()
+        return self._new_bytes()
 
-
-class _MemoryFile(io.RawIOBase):
-    """File in memory; `take_bytes` removes the bytes that it returns, but the position counts all written bytes."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._length = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, piece: Any) -> int:
-        copy = bytes(piece)  # a buffer may be altered after this call
-        self._pieces.append(copy)
-        self._length += len(copy)
-        return len(copy)
-
-    def tell(self) -> int:
-        return self._length
-
-    def take_bytes(self) -> bytes:
-        pieces, self._pieces = self._pieces, []
-        return b"".join(pieces)
+    def _new_bytes(self) -> bytes:
+        new_bytes = self._buffer.getvalue()
+        self._buffer.seek(0)  # pyarrow itself counts the bytes of the whole file
+        self._buffer.truncate()
+        return new_bytes

@@ -87,6 +87,11 @@ class Placement:
         """Count the wait, if any, towards the limits of the caller while the block runs."""
         return self.service.open_streams.held(self.caller.tenant, self.caller.key_id) if self.wait else nullcontext()
 
+    async def response_of(self, answer: Answer) -> Response:
+        """Return the response with an answer, and with the rest of the caller's limit of new jobs."""
+        allowance = await self.service.rate_limiter.left(self.caller.tenant)
+        return answer.response(**self.response.headers, **allowance.headers)
+
     async def answer(self, order: Order, *, status_if_succeeded: int = 200) -> Response:
         """Place an order and answer 202; with `wait`, answer after the job's end, or after `wait` seconds."""
         service, caller, wait = self.service, self.caller, self.wait
@@ -97,13 +102,11 @@ class Placement:
             return _job_answer(base_url(self.request), service, status=202, job=job, start=start, rating=rating)
 
         with self.count_wait():
-            answer, job, allowance = await place(service, caller, order, self.repeat, show, waits=bool(wait))
+            answer, job = await place(service, caller, order, self.repeat, show, waits=bool(wait))
             if job is not None and wait and not job.finished:
                 await service.event_stream.wait_for_end(job.id, wait)
                 answer = await service.database.write(_answer_after_wait, job, show, self.repeat)
-        if allowance is None:
-            allowance = await service.rate_limiter.left(caller.tenant)
-        response = answer.response(**self.response.headers, **allowance.headers)
+        response = await self.response_of(answer)
         if wait and b'"status":"succeeded"' in answer.body:  # a repeated request has only the stored bytes
             response.status_code = status_if_succeeded
         return response
@@ -161,11 +164,12 @@ async def list_jobs(
 
     With `fields=full`, only lists with more than 100 entries are left out; `left_out` has their sizes.
     """
-    page, stamps = await service.database.read(_read_page, caller.tenant, query, query.cursor_key("jobs"))
+    page = await lists.read(query, "jobs", jobs.page, caller.tenant)
+    stamps = await service.database.read(ratings.stamps, [job.rating_id for job in page.rows if job.rating_id])
     now_s, base = service.clock(), base_url(lists.request)
     max_entries = MAX_LISTED if query.fields == "full" else MAX_SUMMARISED
     views = [
-        JobLine.listed(job, max_entries, base=base, now_s=now_s, rating=_rating_link(stamps.get(job.id)))
+        JobLine.listed(job, max_entries, base=base, now_s=now_s, rating=_rating_link(stamps.get(job.rating_id)))
         for job in page.rows
     ]
     return lists.response(query, "jobs", page, views)
@@ -304,22 +308,12 @@ def _job_start(service: Service, job: Job, jobs_before: int | None, queue: Queue
     return JobStart(position, None if free_in_s is None else max(free_in_s, due_in_s))
 
 
-def _read_page(
-    c: Connection, tenant: str, query: JobQuery, before: tuple[int, str] | None
-) -> tuple[Page[Job], dict[str, Stamp]]:
-    page = Page.of(jobs.page(c, tenant, **query.filters(), before=before, limit=query.limit + 1), query.limit)
-    stamps = ratings.stamps(c, [job.rating_id for job in page.rows if job.rating_id is not None])
-    return page, {job.id: stamps[job.rating_id] for job in page.rows if job.rating_id in stamps}
-
-
 def _read_stamp(c: Connection, job: Job) -> Stamp | None:
     return None if job.rating_id is None else ratings.stamps(c, [job.rating_id]).get(job.rating_id)
 
 
 def _rating_link(rating: Stamp | StoredRating | None) -> RatingLink | None:
-    if rating is None:
-        return None
-    return RatingLink(id=rating.id, letter=rating.letter, declared=rating.declared, href=f"/v1/ratings/{rating.id}")
+    return None if rating is None else RatingLink.from_row(rating, href=f"/v1/ratings/{rating.id}")
 
 
 def _job_answer(

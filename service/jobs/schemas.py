@@ -286,10 +286,7 @@ class JobLine(JobView):
     @classmethod
     def listed(cls, job: Job, max_entries: int, *, base: str, now_s: float, rating: RatingLink | None) -> Self:
         """Build the view of a job in a list, with parts of at most `max_entries` entries; see `JobView.of`."""
-        experiment = _experiment_to_show(job)
-        if experiment is None:
-            return cls(**dict(JobView.of(job, base=base, now_s=now_s, rating=rating)), left_out={})
-        short_experiment = shorten(experiment, max_entries)
+        short_experiment = shorten(_experiment_to_show(job), max_entries)
         view = JobView.of(replace(job, experiment=short_experiment.experiment), base=base, now_s=now_s, rating=rating)
         return cls(**dict(view), left_out=short_experiment.left_out)
 

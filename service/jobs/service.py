@@ -26,7 +26,6 @@ from service.http.authentication import Caller
 from service.http.idempotency import Repeatable, is_known, once
 from service.http.json import Answer, bad_specification, located, write_json
 from service.http.problems import Problem
-from service.http.rate_limit import Allowance
 from service.jobs.inputs import reading_of, with_named_inputs, with_rows, with_stored_items
 from service.jobs.schemas import TEN_YEARS_S, Prices, RatingRequest, UnnamedExperiment
 from service.targets.schemas import TargetDescription, TargetReference
@@ -83,39 +82,35 @@ Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
 
 async def place(
     service: Service, caller: Caller, order: Order, repeat: Repeatable, show: Show, *, waits: bool
-) -> tuple[Answer, Job | None, Allowance | None]:
+) -> tuple[Answer, Job | None]:
     """Place an order; with `waits`, the final answer is built later, after the job's end.
 
-    Returns the answer; its job, unless the request is a repetition; and, for a new job, the remainder of the caller's
-    rate limit: only new jobs count towards it.
+    Returns the answer and, unless the request is a repetition, its job. Only new jobs count towards the rate limit.
 
     Raise `Problem` ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, for new jobs only.
     """
     max_active = service.settings.max_active_jobs
-    allowance = None
     target_url = order.job.target["base_url"] if order.job.kind == "rating" else None  # only ratings have a cool-down
-    if await service.database.read(_is_new, order, repeat, max_active):
-        allowance = await permit(service, caller, target_url)
+    if is_new := await service.database.read(_is_new, order, repeat, max_active):
+        await permit(service, caller, target_url)
     arguments = (order, repeat, show, max_active, waits)
     try:
-        answer, placed_job = await service.database.write(_place_order, *arguments, permitted=allowance is not None)
+        answer, placed_job = await service.database.write(_place_order, *arguments, permitted=is_new)
     except RateNotTaken:  # the rating or job that would have answered this request expired or ended in the meantime
-        allowance = await permit(service, caller, target_url)
+        await permit(service, caller, target_url)
         answer, placed_job = await service.database.write(_place_order, *arguments, permitted=True)
     if placed_job is not None and placed_job.is_new:
         service.dispatcher.ring(placed_job.job.id)
-    return answer, placed_job and placed_job.job, allowance
+    return answer, placed_job and placed_job.job
 
 
-async def permit(service: Service, caller: Caller, target_url: str | None, count: int = 1) -> Allowance:
+async def permit(service: Service, caller: Caller, target_url: str | None, count: int = 1) -> None:
     """Take `count` new jobs from the caller's rate limit, or raise ``rate-limited`` without taking any.
 
     New jobs are also refused during the cool-down of the target at `target_url`; ``None`` skips this check.
     """
     await refuse_cooling(service, caller, target_url)
-    allowance = await service.rate_limiter.take(caller.tenant, count)
-    allowance.check()
-    return allowance
+    (await service.rate_limiter.take(caller.tenant, count)).check()
 
 
 async def refuse_cooling(service: Service, caller: Caller, target_url: str | None) -> None:
@@ -231,7 +226,7 @@ async def rating_order(
     # before rows, held-back material and an author's earlier items are added, so that equal requests have equal digests
     rows = method.references().rows
     request_fields = dump_method(method) | ({} if rows is None else await reading_of(service, caller.tenant, rows))
-    digest = _request_digest(caller, target, request_fields, request.seed, author)
+    digest = request_digest(caller.tenant, target.saved_id, target.descriptor, request_fields, request.seed, author)
     if service.held_back != HeldBack() and request.seed is None and request.visibility == "public" and not recurring:
         method = method.with_held_back(draw(service.held_back, generator(random_seed())))
     if rows is not None:
@@ -287,7 +282,7 @@ def probe_order(service: Service, caller: Caller, target: ResolvedTarget) -> Ord
 
 def probe_digest(caller: Caller, target: ResolvedTarget) -> str:
     """Return the digest by which identical probes of a saved target are recognised."""
-    return _request_digest(caller, target, experiment="probe", seed=0)
+    return request_digest(caller.tenant, target.saved_id, target.descriptor, experiment="probe", seed=0)
 
 
 def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest: str, **fields: Any) -> NewJob:
@@ -313,20 +308,13 @@ def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest:
     )
 
 
-def _request_digest(
-    caller: Caller, target: ResolvedTarget, experiment: Any, seed: int | None, author: dict[str, Any] | None = None
-) -> str:
-    """Return the digest of everything in a request that affects the rating: equal requests have equal digests."""
-    return request_digest(caller.tenant, target.saved_id, target.descriptor, experiment, seed, author)
-
-
 async def second_service(
     service: Service, caller: Caller, request: RatingRequest, method: AnyMethod
 ) -> tuple[dict[str, Any] | None, AnyMethod]:
     """Return the descriptor of a job's author or judge (``None`` without one), and the method adapted to the judge."""
-    if request.judge is None or request.author is not None:
+    check_judge(method, request)
+    if request.judge is None:
         author = None if request.author is None else await resolve_second(service, caller, request.author, "author")
-        check_judge(method, request)
         return author, method
     judge = await resolve_second(service, caller, request.judge, "judge")
     with located("judge"):

@@ -14,7 +14,6 @@ from service.http.json import Answer
 from service.http.metrics import Meter
 from service.http.swr_cache import SwrCache
 
-MAX_KEPT = 2048
 STALE_S = 1.0
 """Age in seconds above which a status is never returned, even under load."""
 
@@ -35,7 +34,7 @@ class StatusCache(SwrCache[Key, Status]):
     """Cache of statuses; see `SwrCache` for `keep_s` and `clock`. `meter` counts hits, misses and reads."""
 
     def __init__(self, keep_s: float, meter: Meter, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(keep_s, STALE_S, meter.count_status, capacity=MAX_KEPT, clock=clock)
+        super().__init__(keep_s, STALE_S, meter.count_status, clock=clock)
 
     def forget(self, job_id: str) -> None:
         """Remove the cached statuses of a job that has changed."""

@@ -2,21 +2,57 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from fastapi import APIRouter, Response
+from pydantic import Field
 
 from service.container import ServiceDependency
 from service.http.authentication import Admin
 from service.http.json import StrictRoute, json_response
+from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel
 from service.http.openapi.responses import LOCATION, leads_to, returns
-from service.http.problems import not_found
+from service.http.problems import removed
 from service.http.rows import Lists, Paging, lists_of
-from service.keys.schemas import KeyRequest, KeyView, NewKeyView
 from store.core.columns import read_clock
 from store.core.database import Connection
 from store.security import keys
 from store.security.keys import ApiKey
+from store.security.rights import Scope
 
 router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=StrictRoute)
+
+
+class KeyRequest(RequestModel):
+    """Request to create a key for your tenant."""
+
+    name: Annotated[str, Field(min_length=1, max_length=100, examples=["catalog importer"])]
+    """Purpose of the key, for people."""
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=10)]
+    """Scopes of the key; `admin` includes every other scope."""
+    expires_in_s: Annotated[int, Field(ge=60, le=10 * 366 * 86_400)] | None = None
+    """Seconds until the key expires; null means never."""
+
+
+class KeyView(ResponseModel):
+    """The description of a key, without the key itself."""
+
+    id: str
+    name: str
+    short: str
+    """The part after `assay_`, which identifies the key."""
+    scopes: list[str]
+    created_at: Instant
+    expires_at: Instant | None
+    last_used_at: Instant | None
+    revoked_at: Instant | None
+
+
+class NewKeyView(KeyView):
+    """A new key."""
+
+    key: str
+    """The key itself, shown only in this answer."""
 
 
 @router.post(
@@ -43,10 +79,9 @@ async def list_keys(lists: Lists, caller: Admin, query: Paging) -> Response:
 @router.delete("/{key_id}", status_code=204, response_description="Revoked.")
 async def revoke_key(key_id: str, service: ServiceDependency, caller: Admin) -> Response:
     """Revoke a key, immediately and permanently."""
-    if not await service.database.write(keys.revoke, key_id, caller.tenant):
-        raise not_found("key", key_id)
+    was_revoked = await service.database.write(keys.revoke, key_id, caller.tenant)
     service.recent_keys.clear()
-    return Response(status_code=204)
+    return removed(was_revoked, "key", key_id)
 
 
 def _create_key(c: Connection, tenant: str, body: KeyRequest) -> tuple[ApiKey, str]:

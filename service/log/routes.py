@@ -31,6 +31,7 @@ from service.log.schemas import (
     HeadView,
     InclusionQuery,
     InclusionView,
+    LogEntryView,
     WitnessView,
 )
 from store.core.database import Connection
@@ -103,7 +104,9 @@ async def get_checkpoint(service: ServiceDependency) -> Response:
 async def list_log_entries(service: ServiceDependency, query: Annotated[EntriesQuery, Query()]) -> Response:
     """List entries in the order of logging."""
     rows = await service.database.read(log.entries, query.start, query.limit + 1, rating_id=query.rating)
-    return json_response(EntryList.of(rows, query.limit), headers={"Cache-Control": CACHED_BRIEFLY})
+    next_start = rows[query.limit].position if len(rows) > query.limit else None
+    entries = EntryList(items=[LogEntryView.from_row(row) for row in rows[: query.limit]], next_start=next_start)
+    return json_response(entries, headers={"Cache-Control": CACHED_BRIEFLY})
 
 
 @router.get("/proof/inclusion", response_model=InclusionView, responses=TAGGED)
@@ -111,7 +114,7 @@ async def prove_inclusion(service: ServiceDependency, query: Annotated[Inclusion
     """Prove that an entry is in the log."""
     proof = await service.database.read(log.inclusion, query.position, query.size)
     headers = _tree_headers(f"{proof.position}-{proof.head.size}", is_fixed=query.size is not None)
-    return json_response(InclusionView.of(proof), headers=headers)
+    return json_response(InclusionView.from_row(proof, tree=proof.head), headers=headers)
 
 
 @router.get("/proof/consistency", response_model=ConsistencyView, responses=TAGGED)
@@ -119,7 +122,7 @@ async def prove_consistency(service: ServiceDependency, query: Annotated[Consist
     """Prove that the log only grew since it had `first` entries."""
     proof = await service.database.read(log.consistency, query.first, query.second)
     headers = _tree_headers(f"{proof.first.size}-{proof.second.size}", is_fixed=query.second is not None)
-    return json_response(ConsistencyView.of(proof), headers=headers)
+    return json_response(ConsistencyView.from_row(proof), headers=headers)
 
 
 def _read_head(c: Connection, origin: str) -> tuple[TreeHead, list[str]]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
 from assay.document import JsonObject
 from service.http.openapi.common_schemas import Instant, QueryModel, ResponseModel
 from service.http.rows import MAX_ROWS
-from store.ratings.log import Consistency, Inclusion, LogEntry
 
 Count = Annotated[int, Field(ge=0, le=2**53)]
 OneOrMore = Annotated[int, Field(ge=1, le=2**53)]
@@ -96,12 +94,6 @@ class EntryList(ResponseModel):
     next_start: int | None
     """Start of the next page; null at the current end of the log."""
 
-    @classmethod
-    def of(cls, rows: Sequence[LogEntry], limit: int) -> Self:
-        """Return a page of entries that were read with ``limit + 1``."""
-        next_position = rows[limit].position if len(rows) > limit else None
-        return cls(items=[LogEntryView.from_row(row) for row in rows[:limit]], next_start=next_position)
-
 
 class TreeView(ResponseModel):
     """A Merkle tree of the log's first entries."""
@@ -119,11 +111,6 @@ class InclusionView(ResponseModel):
     path: list[Hash]
     """Hashes to combine with the leaf, from the bottom up; the result is the root of the tree."""
 
-    @classmethod
-    def of(cls, proof: Inclusion) -> Self:
-        """Build the view of a proof."""
-        return cls.from_row(proof, tree=TreeView.from_row(proof.head))
-
 
 class ConsistencyView(ResponseModel):
     """Proof that the log only grew between two trees (RFC 9162, section 2.1.4)."""
@@ -131,8 +118,3 @@ class ConsistencyView(ResponseModel):
     first: TreeView
     second: TreeView
     path: list[Hash]
-
-    @classmethod
-    def of(cls, proof: Consistency) -> Self:
-        """Build the view of a proof."""
-        return cls.from_row(proof, first=TreeView.from_row(proof.first), second=TreeView.from_row(proof.second))

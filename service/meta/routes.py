@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from functools import partial
 from pathlib import Path
 
@@ -14,10 +13,11 @@ import assay
 from assay.methods import every_method, method_name
 from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
 from reports.embeds.linkset import MEDIA_TYPE, link, linkset
+from reports.formats import installed_formats
 from service.container import ServiceDependency
 from service.http.authentication import MetricsReader, Reader
 from service.http.json import StrictRoute, json_response
-from service.http.openapi.responses import returns
+from service.http.openapi.responses import NOT_MODIFIED, returns
 from service.http.problems import KINDS, Problem, base_url, kind_named
 from service.http.rate_limit import LONGEST_WAIT_S
 from service.http.rows import MAX_ROWS
@@ -34,7 +34,7 @@ from service.meta.schemas import (
     StorageView,
 )
 from service.ratings.schemas import Methodology
-from service.ratings.service import caching, report_formats
+from service.ratings.service import caching
 from store.core import migrate
 from store.core.errors import SchemaMismatch, StoreUnavailable
 from store.jobs import idempotency, jobs
@@ -105,7 +105,7 @@ async def get_info(service: ServiceDependency) -> InfoView:
         keys_needed=service.settings.keys_required,
         methods=[method_name(method) for method in every_method()],
         protocols=[protocol.name for protocol in service.target_validator.protocols()],
-        report_formats=report_formats(),
+        report_formats=list(installed_formats()),
         documentation="/docs",
         openapi="/openapi.json",
     )
@@ -192,7 +192,7 @@ async def get_asset(name: str) -> Response:
                 },
             },
         },
-        304: {"description": "Not changed since the version in If-None-Match."},
+        304: NOT_MODIFIED,
     },
 )
 async def get_api_catalog(request: Request) -> Response:
@@ -203,7 +203,6 @@ async def get_api_catalog(request: Request) -> Response:
     headers = {
         "Content-Type": CATALOG_TYPE,
         "Link": f'<{base}{PATH}>; rel="api-catalog"; type="{MEDIA_TYPE}", <{base}/v1>; rel="item"',
-        "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
         "Cache-Control": caching(private=False),
     }
     return Response(body, headers=headers)

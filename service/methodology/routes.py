@@ -27,6 +27,7 @@ from service.methodology.schemas import (
     RerateRequest,
 )
 from service.ratings.routes import FoundRating
+from service.ratings.service import PUBLIC_CACHE
 from store.core.columns import iso
 from store.ratings import ratings, rerated
 from store.ratings.ratings import StoredRating
@@ -36,7 +37,6 @@ of_ratings = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=Stric
 
 OwnRating = Annotated[StoredRating, in_path("rating", ratings.find, Writer)]
 
-PUBLIC_CACHE = "public, max-age=300"
 RERATING_DEADLINE_S = 600
 
 Version = Annotated[str, Path(description="A version such as `1.3.0`, or `current`.", examples=["current"])]
@@ -49,8 +49,7 @@ async def list_methodologies(service: ServiceDependency) -> Response:
     items = [MethodologyLine.of(methodology) for methodology in reversed(methodologies.versions)]
     next_version = methodologies.next and methodologies.next.version
     listing = MethodologyList(current=methodologies.current.version, next=next_version, items=items)
-    listing_tag = f'"{digest_of(listing.model_dump()).removeprefix("sha256:")[:16]}"'
-    return json_response(listing, headers={"ETag": listing_tag, "Cache-Control": PUBLIC_CACHE})
+    return json_response(listing, headers={"Cache-Control": PUBLIC_CACHE})
 
 
 @router.get("/{version}.md", response_class=Response, responses=returns(ETAG, "text/markdown"))

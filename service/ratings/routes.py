@@ -15,7 +15,7 @@ from pydantic import Field
 
 import assay
 from assay.canonical import digest_of
-from assay.document import Json, JsonObject
+from assay.document import Json, JsonObject, RatingDocument
 from assay.methods.association.comparison import comparison_document
 from assay.model import MODEL_SETTINGS
 from assay.rating.difference import difference
@@ -23,7 +23,7 @@ from reports.formats.html import thumbnails_wanted
 from reports.regulators import AUDIT_FILES, AuditFile
 from service.container import Service, ServiceDependency
 from service.http.authentication import DOWNLOAD, PublicReader, Reader, Writer
-from service.http.conditional import not_modified
+from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, Repeatable, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.common_schemas import QueryModel
@@ -37,6 +37,7 @@ from service.ratings.schemas import (
     ComparisonQuery,
     ComparisonView,
     DifferenceQuery,
+    ModelName,
     RatingList,
     RatingQuery,
     RatingSummary,
@@ -51,12 +52,12 @@ from service.ratings.service import (
     audit_report,
     caching,
     date_headers,
+    dated,
     headers_of,
     read_annotations,
     recount_file,
     report,
     sentence_table,
-    summary,
     thumbnails_of,
     with_short_experiment,
 )
@@ -85,9 +86,8 @@ async def list_ratings(
 ) -> Response:
     """List your ratings and all public ratings, newest first: their main fields, or more (`fields=full`)."""
     database = service.database_for(lists.request)
-    filters = {**query.filters(), "before": query.cursor_key("ratings"), "limit": query.limit + 1}
     if query.fields == "summary":
-        summary_page = Page.of(await database.read(ratings.summaries, caller.tenant, **filters), query.limit)
+        summary_page = await lists.read(query, "ratings", ratings.summaries, caller.tenant, database=database)
         standing = await database.read(standings, summary_page.rows)
         sentences = await database.read(ratings.sentences, [row.id for row in summary_page.rows])
         views = [RatingSummary.of(row, standing[row.id], sentences.get(row.id)) for row in summary_page.rows]
@@ -96,7 +96,7 @@ async def list_ratings(
             find_similar = partial(similar_names, mine=query.mine, kind=query.kind)
             similar = await database.read(find_similar, caller.tenant, query.q)
         return lists.response(query, "ratings", summary_page, views, similar=similar)
-    page = Page.of(await database.read(ratings.page, caller.tenant, **filters), query.limit)
+    page = await lists.read(query, "ratings", ratings.page, caller.tenant, database=database)
     notes = await database.read(read_annotations, page.rows, service.methodologies.next)
     documents = [notes[rating.id].added_to(rating.seen_by(caller.tenant).shown) for rating in page.rows]
     return lists.response(query, "ratings", page, list(map(with_short_experiment, documents)))
@@ -112,9 +112,7 @@ class LatestQuery(QueryModel):
     ] = "address"
     attribute: Annotated[str | None, Field(max_length=100)] = None
     method: Annotated[str | None, Field(max_length=100)] = None
-    model: Annotated[
-        str | None, Field(max_length=500, description="Model, deployment or endpoint, where the address has several.")
-    ] = None
+    model: ModelName = None
 
 
 @router.get("/latest", response_model=RatingView, responses=TAGGED_AND_RATED | fails(404, 409))
@@ -138,11 +136,6 @@ async def latest_rating(
 
 FoundRating = Annotated[StoredRating, in_path("rating", ratings.find, PublicReader)]
 """The caller's own rating, or a public or unlisted one."""
-
-
-async def other_rating(service: Service, rating_id: str, tenant: str) -> StoredRating:
-    """Return the rating that a query names."""
-    return existing(await service.database.read(ratings.find, rating_id, tenant), "rating", rating_id)
 
 
 @router.get("/{rating_id}", response_model=RatingView, responses=TAGGED_AND_RATED)
@@ -232,9 +225,7 @@ async def list_evidence(
     rows, last_seq = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
     views = ObservationView.of_rows(rows, await thumbnails_of(service, rating.id, caller.tenant, rows))
     next_key = None if last_seq is None else (last_seq, "")
-    response = lists.response(query, list_name, Page(rows, next_key), views)
-    response.headers.update(date_headers(rating))
-    return response
+    return dated(lists.response(query, list_name, Page(rows, next_key), views), rating)
 
 
 Digest = Annotated[str, Path(description="Digest of a picture that was shown: `sha256:` and 64 digits of base 16.")]
@@ -258,17 +249,13 @@ async def get_thumbnail(digest: Digest, service: ServiceDependency, caller: Publ
 @router.get("/{rating_id}/observations.csv", **download("text/csv"))
 async def download_evidence_csv(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating: every question with its reply."""
-    ledger = await ledger_csv(service.database, rating.job_id)
-    ledger.headers.update(date_headers(rating))
-    return ledger
+    return dated(await ledger_csv(service.database, rating.job_id), rating)
 
 
 @router.get("/{rating_id}/observations.parquet", **download("application/vnd.apache.parquet"))
 async def download_evidence_parquet(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating as Parquet, for pandas and similar tools; the agency needs the extra `real`."""
-    ledger = await ledger_parquet(service.database, rating.job_id)
-    ledger.headers.update(date_headers(rating))
-    return ledger
+    return dated(await ledger_parquet(service.database, rating.job_id), rating)
 
 
 @router.get("/{rating_id}/sentences.csv", **download("text/csv"))
@@ -302,29 +289,36 @@ for _file in AUDIT_FILES:
 
 @router.get("/{rating_id}/comparison", response_model=ComparisonView, dependencies=DOWNLOAD, responses=TAGGED)
 async def compare_ratings(
-    request: Request,
-    rating: FoundRating,
-    service: ServiceDependency,
-    caller: PublicReader,
-    query: Annotated[ComparisonQuery, Query()],
+    rating: FoundRating, service: ServiceDependency, caller: PublicReader, query: Annotated[ComparisonQuery, Query()]
 ) -> Response:
     """Compare two ratings of the same words, such as before and after debiasing.
 
     Both must be ratings by `association`; the posterior is drawn again from their distances.
     """
-    later_rating = await other_rating(service, query.later_id, caller.tenant)
-    headers = headers_of_both(rating, later_rating)
-    if response := not_modified(request, headers):
-        return response
-    # in a thread, because the computation takes about 30 ms
-    comparison = await asyncio.to_thread(comparison_document, rating.rating, later_rating.rating)
+    return await _compare(service, caller.tenant, rating, query.later_id, comparison_document)
+
+
+async def _compare(
+    service: Service,
+    tenant: str,
+    rating: StoredRating,
+    later_id: str,
+    compare: Callable[[RatingDocument, RatingDocument], Json],
+) -> Response:
+    later_rating = existing(await service.database.read(ratings.find, later_id, tenant), "rating", later_id)
+    comparison = await asyncio.to_thread(compare, rating.rating, later_rating.rating)  # takes about 30 ms
+    headers = {
+        "ETag": entity_tag(rating.id, later_rating.id, assay.__version__),
+        "Cache-Control": caching(private="private" in {rating.visibility, later_rating.visibility}),
+        "Vary": "Authorization",
+    }
     return json_response(comparison, headers=headers)
 
 
 async def _rating_response(request: Request, service: Service, rating: StoredRating) -> Response:
     notes = await _read_annotations(request, service, rating)
     headers = _rating_headers(rating, notes) | {"Content-Location": f"{router.prefix}/{rating.id}"}
-    return not_modified(request, headers) or json_response(notes.added_to(rating.shown), headers=headers)
+    return json_response(notes.added_to(rating.shown), headers=headers)
 
 
 async def _report_response(
@@ -345,14 +339,7 @@ async def _report_response(
         suffix = digest_of(sorted(thumbnails))[-12:]
         etag = headers["ETag"].removesuffix('"') + f'-{suffix}"'
         headers |= {"Cache-Control": caching(private=True), "ETag": etag}
-    if not_modified_response := not_modified(request, headers):
-        return not_modified_response
-
-    async def render() -> Response:  # in a thread, because a large report takes a second
-        if report_format == "summary":
-            return await asyncio.to_thread(summary, document, headers)
-        return await asyncio.to_thread(report, report_format, document, headers)
-
+    render = partial(asyncio.to_thread, report, report_format, document, headers)  # a large report takes a second
     page = await service.reports.get((report_format, headers["ETag"], address), render)
     return Response(page.body, headers=page.headers)  # a copy, because each answer gets its own headers
 
@@ -367,15 +354,6 @@ def _rating_headers(rating: StoredRating, notes: Annotations, *, expired: bool =
     states = {"withdrawn": rating.withdrawn_at is not None, "expired": expired}
     suffix = "".join(f"-{state}" for state, holds in states.items() if holds)
     return headers_of(rating, f"{rating.visibility}{suffix}{notes.tag}")
-
-
-def headers_of_both(before: StoredRating, after: StoredRating) -> dict[str, str]:
-    """Return the headers of a comparison; it is private if one of its ratings is private."""
-    return {
-        "ETag": f'"{before.id}-{after.id}-{assay.__version__}"',
-        "Cache-Control": caching(private="private" in {before.visibility, after.visibility}),
-        "Vary": "Authorization",
-    }
 
 
 def _candidate(rating: StoredRating) -> JsonObject:
@@ -415,22 +393,13 @@ async def withdraw_rating(
 
 @router.get("/{rating_id}/difference", response_model=RatingDifferenceView, dependencies=DOWNLOAD, responses=TAGGED)
 async def differ_ratings(
-    request: Request,
-    rating: FoundRating,
-    service: ServiceDependency,
-    caller: PublicReader,
-    query: Annotated[DifferenceQuery, Query()],
+    rating: FoundRating, service: ServiceDependency, caller: PublicReader, query: Annotated[DifferenceQuery, Query()]
 ) -> Response:
     """Compare this rating with a later one: the changes, and whether the letter changed.
 
     Different letters count as a change only if both posteriors support it; otherwise they may be noise.
     """
-    later_rating = await other_rating(service, query.later_id, caller.tenant)
-    headers = headers_of_both(rating, later_rating)
-    if response := not_modified(request, headers):
-        return response
-    rating_difference = await asyncio.to_thread(difference, rating.rating, later_rating.rating)
-    return json_response(asdict(rating_difference), headers=headers)
+    return await _compare(service, caller.tenant, rating, query.later_id, lambda *both: asdict(difference(*both)))
 
 
 @router.get("/{rating_id}/recount", response_model=RecountView, dependencies=DOWNLOAD)

@@ -25,6 +25,10 @@ from store.core.columns import iso
 from store.ratings.ratings import State, StoredRating, Summary
 from store.ratings.standing import Description, Requester, Standing
 
+ModelName = Annotated[
+    str | None, Field(max_length=500, description="Model, deployment or endpoint, where the address has several.")
+]
+
 
 class RatedTarget(ResponseModel):
     """The target at the time of the rating."""
@@ -205,7 +209,7 @@ class RatingSummary(RatingHead):
             expires_at=iso(row.expires_at),
             withdrawn=withdrawn,
             requester=row.requested,
-            standing=vars(standing),
+            standing=standing,
             sentence=sentence,
         )
 

@@ -14,20 +14,21 @@ from typing import Any, Literal
 
 from starlette.responses import Response
 
+import assay
 from assay.document import Json, RatingDocument
 from assay.evidence.verification import Check
 from assay.methods.outcomes.recount import check_recount, experiment_without_counts
 from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.model import Look
 from assay.rating.methodology import Methodology
-from reports.formats import format_named, html, installed_formats
+from reports.formats import format_named, html
 from reports.pages import MEDIA_TYPES, PageFormat, render_page
 from reports.reading import read
 from reports.regulators import METHOD as AUDITED
 from reports.regulators import AuditFile, write_audit
 from service.container import Service
 from service.http.problems import Problem
-from service.jobs.ledger import csv_lines, csv_safe
+from service.jobs.ledger import csv_lines
 from service.replies.schemas import ReplyView
 from service.uploads.service import decisions_of, find_upload
 from store.core.columns import iso
@@ -109,6 +110,9 @@ async def thumbnails_of(
 FRESH_S, STALE_S = 300, 86_400
 """Seconds for which a copy is fresh, and for which it may be used during revalidation."""
 
+PUBLIC_CACHE = f"public, max-age={FRESH_S}"
+"""``Cache-Control`` of public data about several ratings."""
+
 
 def caching(*, private: bool) -> str:
     """Return the ``Cache-Control`` of a rating; a private one is read again before a copy is used."""
@@ -122,6 +126,12 @@ def date_headers(rating: StoredRating) -> dict[str, str]:
         "X-Assay-Expires-At": iso(rating.expires_at),
         "X-Assay-Methodology": rating.methodology_version,
     }
+
+
+def dated(response: Response, rating: StoredRating) -> Response:
+    """Add `date_headers` to a response, and return it."""
+    response.headers.update(date_headers(rating))
+    return response
 
 
 def headers_of(rating: StoredRating, version: str) -> dict[str, str]:
@@ -139,21 +149,20 @@ PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; fra
 """``Content-Security-Policy`` of a report: it is one file, which loads and runs nothing."""
 
 
-def summary(document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
-    """Render the one-page HTML summary of a rating, as a response with `headers`."""
-    return _file_response(html.render_summary(document), MEDIA_TYPES["html"], headers)
-
-
 def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
-    """Render a rating document in a format of `reports.formats.FORMATS`, as a response with `headers`."""
+    """Render a rating document in a format of `reports.formats.FORMATS`, or its one-page ``summary`` in HTML."""
+    if name == "summary":
+        return _file_response(html.render_summary(document), MEDIA_TYPES["html"], headers)
     report_format = format_named(name)
     return _file_response(report_format.render(document), report_format.media_type, headers)
 
 
 def page_report(
-    page_format: PageFormat, subject: Literal["suite", "composition"], document: Json, headers: Mapping[str, str]
+    page_format: PageFormat, subject: Literal["suite", "composition"], document: Json, etag: str
 ) -> Response:
-    """Render the document of a suite or composition, as a response with `headers`."""
+    """Render the document of a suite or composition, whose entity tag is `etag`; that of the report names Assay too."""
+    report_etag = etag.removesuffix('"') + f'-{assay.__version__}"'
+    headers = {"ETag": report_etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     return _file_response(render_page(page_format, subject, document), MEDIA_TYPES[page_format], headers)
 
 
@@ -161,11 +170,6 @@ def _file_response(text: str, media_type: str, headers: Mapping[str, str]) -> Re
     # replies of targets can contain lone surrogates, which UTF-8 cannot encode
     content = text.encode("utf-8", "backslashreplace")
     return Response(content, headers={**headers, "Content-Security-Policy": PAGE_POLICY}, media_type=media_type)
-
-
-def report_formats() -> list[str]:
-    """Return the names of the installed report formats."""
-    return list(installed_formats())
 
 
 def audit_report(file: AuditFile, headers: Mapping[str, str], *ratings: StoredRating) -> Response:
@@ -199,8 +203,7 @@ def _sentence_rows(rating: RatingDocument) -> Iterator[list[object]]:
     for component in rating.components:
         sentences = component.sentences if isinstance(component, StereotypeComponent) else ()
         for row in sentences:
-            cells = [component.name if name == "component" else getattr(row, name) for name in COLUMNS]
-            yield [csv_safe(cell) if isinstance(cell, str) else cell for cell in cells]
+            yield [component.name if name == "component" else getattr(row, name) for name in COLUMNS]
 
 
 # ---------------------------------------------------------------------------- shortened experiments
@@ -215,11 +218,11 @@ MAX_SUMMARISED = 8
 class ShortExperiment:
     """An experiment without its long parts; `left_out` has their sizes by their paths (``records.rows``)."""
 
-    experiment: dict[str, Any]
+    experiment: dict[str, Any] | None
     left_out: Mapping[str, int]
 
 
-def shorten(experiment: Mapping[str, Any], max_entries: int = MAX_LISTED) -> ShortExperiment:
+def shorten(experiment: Mapping[str, Any] | None, max_entries: int = MAX_LISTED) -> ShortExperiment:
     """Leave out all parts with more than `max_entries` entries, at any depth."""
     left_out: dict[str, int] = {}
     return ShortExperiment(_shorten(experiment, (), left_out, max_entries), left_out)
@@ -227,9 +230,8 @@ def shorten(experiment: Mapping[str, Any], max_entries: int = MAX_LISTED) -> Sho
 
 def with_short_experiment(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a rating's document with a shortened experiment; unchanged if the experiment is short."""
-    experiment = document.get("experiment")
-    short_experiment = shorten(experiment) if isinstance(experiment, Mapping) else None
-    if short_experiment is None or not short_experiment.left_out:
+    short_experiment = shorten(document.get("experiment"))
+    if not short_experiment.left_out:
         return dict(document)
     return {**document, "experiment": short_experiment.experiment, "left_out": dict(short_experiment.left_out)}
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
@@ -16,13 +15,13 @@ from assay.canonical import described_digest
 from assay.rating.difference import difference
 from service.container import Service, ServiceDependency, sum_of
 from service.http.authentication import DOWNLOAD, PublicReader, Reader
-from service.http.conditional import entity_tag, not_modified
-from service.http.json import StrictRoute, json_response
+from service.http.conditional import entity_tag
+from service.http.json import StrictRoute, json_response, write_json
 from service.http.openapi.responses import ETAG, returns
 from service.http.replica import PublicDatabase
-from service.http.rows import Lists, Page, PageQuery, lists_of
+from service.http.rows import Key, Lists, Page, PageQuery, lists_of, newest_first
 from service.log.schemas import digest_text
-from service.ratings.service import FRESH_S
+from service.ratings.service import PUBLIC_CACHE
 from service.registry.schemas import (
     AddressHistoryQuery,
     DistributionQuery,
@@ -57,17 +56,16 @@ LICENCE = {
     **lists_of(HistoryEntry, "One page of a history, newest first."),
 )
 async def target_history(
-    lists: Lists, row: FoundTarget, service: ServiceDependency, caller: Reader, query: Annotated[HistoryQuery, Query()]
+    lists: Lists, row: FoundTarget, caller: Reader, query: Annotated[HistoryQuery, Query()]
 ) -> Response:
     """List a saved target's ratings, newest first, with the changes between them; withdrawn ratings are marked.
 
     Ratings of a target that was described in the request, with an equal description, are included.
     """
     list_name = f"history of {row.id}"
-    parameters = {**query.filters(), "before": query.cursor_key(list_name), "limit": query.limit + 1}
     identity = (row.id, row.base_url, described_digest(vars(row)))
-    steps = await service.database.read(history.of_target, caller.tenant, *identity, **parameters)
-    return await _history_response(lists, query, list_name, steps)
+    page = await lists.read(query, list_name, history.of_target, caller.tenant, *identity, key=_step_key)
+    return await _history_response(lists, query, list_name, page)
 
 
 @router.get("/v1/registry/history", tags=["registry"], **lists_of(HistoryEntry, "One page of a history, newest first."))
@@ -75,13 +73,16 @@ async def address_history(
     lists: Lists, service: ServiceDependency, caller: PublicReader, query: Annotated[AddressHistoryQuery, Query()]
 ) -> Response:
     """List the ratings that stand for an address, newest first, with the changes between those of one requester."""
-    parameters = {**query.filters(), "before": query.cursor_key("history"), "limit": query.limit + 1}
-    steps = await service.database_for(lists.request).read(history.of_url, caller.tenant, **parameters)
-    return await _history_response(lists, query, "history", steps)
+    database = service.database_for(lists.request)
+    page = await lists.read(query, "history", history.of_url, caller.tenant, database=database, key=_step_key)
+    return await _history_response(lists, query, "history", page)
 
 
-async def _history_response(lists: Lists, query: PageQuery, list_name: str, steps: Sequence[Step]) -> Response:
-    page = Page.of(steps, query.limit, key=lambda step: (step.rating.created_at, step.rating.id))
+def _step_key(step: Step) -> Key:
+    return newest_first(step.rating)
+
+
+async def _history_response(lists: Lists, query: PageQuery, list_name: str, page: Page[Step]) -> Response:
     return lists.response(query, list_name, page, await asyncio.to_thread(_history_entries, page.rows))
 
 
@@ -102,7 +103,7 @@ async def letter_distribution(
     Only the newest public rating of each target counts, if it is neither expired nor withdrawn.
     """
     letters = await count_letters(service, service.database_for(request), query)
-    return json_response(DistributionView.of(letters), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
+    return json_response(DistributionView.of(letters), headers={"Cache-Control": PUBLIC_CACHE})
 
 
 async def count_letters(
@@ -136,25 +137,19 @@ async def download_registry(
         raise BeyondTheLog("after", query.after, head.size)
     part = LogPart(size=head.size, **query.model_dump())
     tag = entity_tag(head.size, head.root.hex()[:16], query.after, query.shard, query.shards)
-    headers = {"ETag": tag, "Cache-Control": f"public, max-age={FRESH_S}"}
-    if response := not_modified(request, headers):
-        return response
+    headers = {"ETag": tag, "Cache-Control": PUBLIC_CACHE}
     headers["Content-Disposition"] = 'attachment; filename="assay-registry.jsonl"'
     return StreamingResponse(_dump_lines(database, head, part), media_type="application/jsonl", headers=headers)
 
 
-async def _dump_lines(database: PublicDatabase, head: TreeHead, part: LogPart) -> AsyncIterator[str]:
+async def _dump_lines(database: PublicDatabase, head: TreeHead, part: LogPart) -> AsyncIterator[bytes]:
     versions = await database.read(rating_statistics.methodologies, part)
     header = {"dump": "assay-registry", "format": 1, **LICENCE, "methodologies": versions}
     header |= {"log": {"size": head.size, "root": digest_text(head.root)}}
-    yield _json_line(header | {"after": part.after, "shard": part.shard, "shards": part.shards})
+    yield write_json(header | {"after": part.after, "shard": part.shard, "shards": part.shards}) + b"\n"
     start = part.after
     while rows := await database.read(rating_statistics.changes, part, start, RATINGS_PER_READ):
         for position, rating in rows:
             start = position + 1
             withdrawal = rating.shown["withdrawn"]
-            yield _json_line({"id": rating.id, "withdrawn": withdrawal} if withdrawal else rating.shown)
-
-
-def _json_line(value: dict[str, Any]) -> str:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False) + "\n"
+            yield write_json({"id": rating.id, "withdrawn": withdrawal} if withdrawal else rating.shown) + b"\n"

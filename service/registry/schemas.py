@@ -12,7 +12,7 @@ from assay.rating.difference import RatingDifference, Verdict
 from service.http.openapi.common_schemas import KindName, LetterName, QueryModel, ResponseModel
 from service.http.rows import PageQuery
 from service.log.schemas import Count
-from service.ratings.schemas import Methodology, RatingHead, RequesterView
+from service.ratings.schemas import Methodology, ModelName, RatingHead, RequesterView
 from store.ratings.history import Step
 from store.ratings.standing import Whose
 
@@ -29,11 +29,6 @@ class HistoryQuery(PageQuery):
     limit: Annotated[int, Field(ge=1, le=HISTORY_ROWS, description=f"Ratings per page, 1 to {HISTORY_ROWS}.")] = 20
     attribute: Annotated[str | None, Field(max_length=100)] = None
     method: Annotated[str | None, Field(max_length=100)] = None
-
-
-ModelName = Annotated[
-    str | None, Field(max_length=500, description="Model, deployment or endpoint, where the address has several.")
-]
 
 
 class AddressHistoryQuery(HistoryQuery):
@@ -92,10 +87,8 @@ class HistoryEntry(RatingHead):
     @classmethod
     def of(cls, step: Step, since: RatingDifference | None) -> Self:
         """Build the view of one step of a history."""
-        rating = step.rating
-        fields = {name: value for name, value in rating.shown.items() if name in cls.model_fields}
-        links = {"href": f"/v1/ratings/{rating.id}", "since": None if since is None else SinceView.of(since)}
-        return cls.model_validate(fields | links)
+        links = {"href": f"/v1/ratings/{step.rating.id}", "since": None if since is None else SinceView.of(since)}
+        return cls.model_validate(step.rating.shown | links)
 
 
 # ---------------------------------------------------------------------------- all public ratings

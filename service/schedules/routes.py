@@ -17,10 +17,10 @@ from service.http.problems import existing, removed
 from service.http.rows import Lists, Paging, in_path, lists_of
 from service.jobs.service import permit
 from service.schedules.schemas import ScheduleChange, ScheduleRequest, ScheduleView, last_run_view
-from service.schedules.service import bounds_of, checked_recurrence, prepared_orders, refusal_of
+from service.schedules.service import checked_recurrence, prepared_orders, refusal_of
 from store.core.database import Connection
 from store.suites import schedules
-from store.suites.schedules import StoredSchedule
+from store.suites.schedules import Bounds, StoredSchedule
 
 router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=StrictRoute)
 
@@ -103,8 +103,10 @@ async def run_schedule(row: OwnSchedule, service: ServiceDependency, caller: Wri
         # `run_now` itself checks the cool-down
         await permit(service, caller, target_url=None, count=len(row.orders.jobs))
 
+    bounds = Bounds(service.settings.max_active_jobs, service.settings.cooldown_s)
+
     def run(c: Connection) -> tuple[Answer, Sequence[str]]:
-        schedule_and_run = schedules.run_now(c, row.id, caller.tenant, bounds_of(service))
+        schedule_and_run = schedules.run_now(c, row.id, caller.tenant, bounds)
         schedule, attempt = existing(schedule_and_run, "schedule", row.id)
         if (run_view := last_run_view(attempt.made_id)) is None:
             raise refusal_of(attempt)

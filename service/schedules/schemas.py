@@ -39,8 +39,6 @@ AnyRequest = Annotated[
     Discriminator(_request_tag),
 ]
 
-AnyBody = RatingRequest | SuiteRequest | WatchRequest
-
 Title = Annotated[str, Field(min_length=1, max_length=200, examples=["Every Monday"])]
 Cron = Annotated[str, Field(min_length=9, max_length=100, examples=["0 3 * * 1"])]
 Interval = Annotated[int, Field(ge=1, le=10 * 366 * 86_400, examples=[604_800])]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from assay.document import Json
 from assay.errors import SpecificationError
 from reports.reading import case_reader
 from service.container import Service
@@ -10,36 +9,29 @@ from service.http.authentication import Caller
 from service.http.json import located
 from service.http.problems import Problem
 from service.jobs.service import Order, cooling_down, rating_order, too_many_jobs
-from service.schedules.schemas import AnyBody, WatchRequest
+from service.schedules.schemas import AnyRequest, WatchRequest
 from service.suites.planning import as_asked, plan_suite
 from service.suites.schemas import SuiteRequest
 from service.targets.service import resolve_target
 from store.core.database import Connection
 from store.core.errors import WatchUnfit
 from store.suites import sentinels
-from store.suites.schedules import Bounds, Orders, Recurrence, ScheduledRun, job_template
+from store.suites.schedules import Orders, Recurrence, ScheduledRun, job_template
 
 
-async def prepared_orders(service: Service, caller: Caller, request: AnyBody) -> Orders:
+async def prepared_orders(service: Service, caller: Caller, request: AnyRequest) -> Orders:
     """Validate a schedule's request, and return the jobs that each run adds; problems point into ``request``."""
-    try:
-        with located("request"):
-            return await _orders_of_request(service, caller, request)
-    except Problem as problem:
-        raise _prepend_pointer(problem, "/request") from None
-
-
-async def _orders_of_request(service: Service, caller: Caller, request: AnyBody) -> Orders:
-    if isinstance(request, WatchRequest):
-        return await service.database.read(_watch_orders, caller, request)
-    if isinstance(request, SuiteRequest):
-        plan = await plan_suite(service, caller, request, recurring=True)
-        templates = [job_template(_refuse_secret(order).job) for _, order in plan.orders]
-        cells = [cell for cell, _ in plan.orders]
-        return Orders(plan.request, templates, cells, omitted=[cell.as_json() for cell in plan.omitted])
-    target = await resolve_target(service, caller, request.target)
-    order = _refuse_secret(await rating_order(service, caller, request, target, recurring=True))
-    return Orders(as_asked(request), [job_template(order.job)])
+    with located("request"):
+        if isinstance(request, WatchRequest):
+            return await service.database.read(_watch_orders, caller, request)
+        if isinstance(request, SuiteRequest):
+            plan = await plan_suite(service, caller, request, recurring=True)
+            templates = [job_template(_refuse_secret(planned_cell.order).job) for planned_cell in plan.planned]
+            cells = [planned_cell.cell for planned_cell in plan.planned]
+            return Orders(plan.request, templates, cells, omitted=[cell.as_json() for cell in plan.omitted])
+        target = await resolve_target(service, caller, request.target)
+        order = _refuse_secret(await rating_order(service, caller, request, target, recurring=True))
+        return Orders(as_asked(request), [job_template(order.job)])
 
 
 def _watch_orders(c: Connection, caller: Caller, request: WatchRequest) -> Orders:
@@ -62,26 +54,11 @@ def _refuse_secret(order: Order) -> Order:
     return order
 
 
-def _prepend_pointer(problem: Problem, prefix: str) -> Problem:
-    """Prepend `prefix` to the pointers of a problem that do not begin with it; return the same problem."""
-    errors: list[Json] = []
-    for error in problem.errors:
-        pointer = error.get("pointer", prefix)
-        errors.append(error if pointer.startswith(prefix) else {**error, "pointer": prefix + pointer})
-    problem.errors = tuple(errors)
-    return problem
-
-
 def checked_recurrence(service: Service, cron: str | None, interval_s: int | None) -> Recurrence:
     """Return a recurrence; refuse one that is invalid or not allowed by the operator; the error names its field."""
     recurrence = Recurrence(cron, interval_s)
     recurrence.check(service.settings.shortest_schedule_s)
     return recurrence
-
-
-def bounds_of(service: Service) -> Bounds:
-    """Return the operator's limits for each run of a schedule."""
-    return Bounds(service.settings.max_active_jobs, service.settings.cooldown_s)
 
 
 def refusal_of(run: ScheduledRun) -> Problem:

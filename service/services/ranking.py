@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
-from assay.document import NO_EFFECT, HiddenDocument, JsonObject
+from assay.document import NO_EFFECT, HiddenDocument, Json
 from assay.model import MODEL_SETTINGS
 from assay.rating.document import DecidingEffect
 from reports.because import phrase
@@ -31,29 +30,6 @@ class SizeInLimits(NamedTuple):
     estimate: float
     low: float
     high: float
-
-
-class KeyEffect(NamedTuple):
-    """The effect that decided a letter: its estimate and interval, and the largest size that counts as no effect."""
-
-    figures: JsonObject
-    method: str
-    estimate: float
-    low: float
-    high: float
-    limit: float
-    size: SizeInLimits
-
-    @property
-    def name(self) -> str:
-        """The effect in words: the input on which it was measured, or the stratum, loss or item that it concerns."""
-        name, hidden = self.figures["name"], self.figures["hidden"]
-        hidden_document = None if hidden is None else HiddenDocument(hidden, name)
-        # the words depend neither on the effect's interval nor on the chance of exceeding the limit
-        step = self.figures["step"]
-        effect = DecidingEffect(name, step, effect=NO_EFFECT, limit=self.limit, chance=0.0, hidden=hidden_document)
-        report = installed_reports().get(self.method)
-        return str(name) if report is None else phrase(effect, report)
 
 
 def in_limits(estimate: float, low: float, high: float, limit: float) -> SizeInLimits:
@@ -136,24 +112,31 @@ def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
     ranking: list[RankedService] = []
     first_place = 1
     for letter in BEST_FIRST:
-        group = [(row, key_effect(row)) for row in rows if _has_valid_letter(row, now) and row.letter == letter]
-        upper_ends = sorted(effect.size.high for _, effect in group if effect is not None)
+        group = [
+            (row, effect_size(row.key_figures)) for row in rows if _has_valid_letter(row, now) and row.letter == letter
+        ]
+        upper_ends = sorted(size.high for _, size in group if size is not None)
         services = []
-        for row, effect in group:
-            place = None if effect is None else first_place + bisect_left(upper_ends, effect.size.low)
-            services.append(_service_of(row, effect, place))
+        for row, size in group:
+            place = None if size is None else first_place + bisect_left(upper_ends, size.low)
+            services.append(_service_of(row, size, place))
         ranking += sorted(services, key=_place_key)
         first_place += len(upper_ends)  # services without an effect have no place and take none
     unplaced_rows = [row for row in rows if not _has_valid_letter(row, now)]
-    unplaced = [_service_of(row, key_effect(row), place=None, expired=row.expires_at <= now) for row in unplaced_rows]
+    unplaced = [
+        _service_of(row, effect_size(row.key_figures), place=None, expired=row.expires_at <= now)
+        for row in unplaced_rows
+    ]
     return ranking + sorted(unplaced, key=lambda service: (service.expired, *_place_key(service)))
 
 
-def _service_of(row: NewestRating, effect: KeyEffect | None, place: int | None, expired: bool = False) -> RankedService:
-    size = float("inf") if effect is None else effect.size.estimate
+def _service_of(
+    row: NewestRating, size: SizeInLimits | None, place: int | None, expired: bool = False
+) -> RankedService:
+    sort_size = float("inf") if size is None else size.estimate
     questions = (row.key_figures or {}).get("questions") or 0
     folded_name = (row.name or "").casefold()
-    return RankedService(row.id, folded_name, place, row.letter, size, questions, row.created_at, expired)
+    return RankedService(row.id, folded_name, place, row.letter, sort_size, questions, row.created_at, expired)
 
 
 def _has_valid_letter(row: NewestRating, now: int) -> bool:
@@ -168,17 +151,29 @@ def _place_key(service: RankedService) -> tuple[float, int, float, int]:
     return place, letter_index, service.size, -service.rated_at
 
 
-def key_effect(row: NewestRating | ServiceRating) -> KeyEffect | None:
-    """Return the deciding effect of a rating; ``None`` if nothing was measured, or its limit is 0."""
-    figures = row.key_figures or {}
-    estimate, limit = figures.get("estimate"), figures.get("limit")
-    if estimate is None or not limit:
+def effect_size(figures: Json | None) -> SizeInLimits | None:
+    """Return the size of a rating's deciding effect; ``None`` if nothing was measured, or its limit is 0."""
+    if not figures or figures.get("estimate") is None or not figures.get("limit"):
         return None
+    return in_limits(figures["estimate"], *effect_interval(figures), figures["limit"])
+
+
+def effect_interval(figures: Json) -> tuple[float, float]:
+    """Return the interval of a deciding effect; without one, the estimate is both of its ends."""
     low, high = figures.get("low"), figures.get("high")
-    if low is None or high is None:
-        low = high = estimate
-    size = in_limits(estimate, low, high, limit)
-    return KeyEffect(figures, row.method, estimate, low=low, high=high, limit=limit, size=size)
+    return (figures["estimate"], figures["estimate"]) if low is None or high is None else (low, high)
+
+
+def effect_name(figures: Json, method: str) -> str:
+    """Return a deciding effect in words: the input on which it was measured, or the stratum, loss or item."""
+    name, hidden = figures["name"], figures["hidden"]
+    hidden_document = None if hidden is None else HiddenDocument(hidden, name)
+    # the words depend neither on the effect's interval nor on the chance of exceeding the limit
+    effect = DecidingEffect(
+        name, figures["step"], effect=NO_EFFECT, limit=figures["limit"], chance=0.0, hidden=hidden_document
+    )
+    report = installed_reports().get(method)
+    return str(name) if report is None else phrase(effect, report)
 
 
 def model_of(row: ServiceRating) -> str | None:
@@ -193,23 +188,3 @@ def name_of(row: ServiceRating, *, for_address: bool) -> str:
         return row.id
     words = re.sub(r"[^a-z0-9]+", "-", row.address.lower())[:48].strip("-")
     return f"{words}-{row.service}" if words else row.service
-
-
-@dataclass(frozen=True)
-class Series:
-    """The ratings of a service by one method for one attribute, newest first, without withdrawn ones."""
-
-    method: str
-    attribute: str
-    ratings: Sequence[ServiceRating]
-    withdrawn: bool
-    """Whether the newest rating was withdrawn, so that the service has no valid letter."""
-
-
-def series_of(rows: Sequence[ServiceRating]) -> Iterator[Series]:
-    """Yield the ratings of a service, newest first, by method and attribute; skip those with withdrawn ratings only."""
-    for method, attribute in dict.fromkeys((row.method, row.attribute) for row in rows):
-        ratings = [row for row in rows if (row.method, row.attribute) == (method, attribute)]
-        valid_ratings = [row for row in ratings if row.withdrawn_at is None]
-        if valid_ratings:
-            yield Series(method, attribute, valid_ratings, withdrawn=ratings[0].withdrawn_at is not None)

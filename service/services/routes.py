@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
 from fastapi import APIRouter, Query, Request, Response
-from starlette.responses import StreamingResponse
 
 from assay.model import Kind
 from service.container import Service, ServiceDependency, sum_of
@@ -19,9 +18,9 @@ from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import fails, returns
 from service.http.problems import base_url, not_found
 from service.http.replica import PublicDatabase
-from service.jobs.ledger import csv_lines, csv_safe
-from service.ratings.service import FRESH_S
-from service.services.ranking import RankedService, Ranking, series_of
+from service.jobs.ledger import csv_file
+from service.ratings.service import PUBLIC_CACHE
+from service.services.ranking import RankedService, Ranking
 from service.services.schemas import (
     RankedQuestionView,
     RankedServiceView,
@@ -56,8 +55,6 @@ CSV_COLUMNS = (
 QUESTION_PARAMETERS = ("kind", "method", "attribute", "language")
 """Parameters by which the ratings of a ranking are chosen."""
 
-PUBLIC_CACHE = f"public, max-age={FRESH_S}"
-
 
 @router.get("/ranking", response_model=RankingView)
 async def rank_services(
@@ -70,8 +67,7 @@ async def rank_services(
     keeps only ratings measured in that one language (`round-trip` and `one-hop` only).
     """
     ranking = await _read_ranking(request, service, caller.tenant, query, query.limit)
-    headers = {"Cache-Control": "private, no-cache" if caller.tenant else PUBLIC_CACHE, "Vary": "Authorization"}
-    return json_response(ranking, headers=headers)
+    return json_response(ranking, headers=_cache_headers(caller.tenant))
 
 
 @router.get("/ranking.csv", response_class=Response, dependencies=DOWNLOAD, responses=returns({}, "text/csv"))
@@ -82,17 +78,21 @@ async def download_ranking(
     query = query.model_copy(update={"q": None, "start": 0})
     database = service.database_for(request)
     _, _, ranking = await _rank(service, database, caller.tenant, query)
-    headers = {"Content-Disposition": 'attachment; filename="ranking.csv"', "Vary": "Authorization"}
-    headers["Cache-Control"] = "private, no-cache" if caller.tenant else PUBLIC_CACHE
-    lines = _csv_lines(database, await asyncio.to_thread(ranking.sorted_by, query.sort))
-    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+    view_pages = _view_pages(database, await asyncio.to_thread(ranking.sorted_by, query.sort))
+    file = csv_file("ranking", CSV_COLUMNS, view_pages, _csv_cells)
+    file.headers.update(_cache_headers(caller.tenant))
+    return file
 
 
-async def _csv_lines(database: PublicDatabase, rows: Sequence[RankedService]) -> AsyncIterator[str]:
-    yield csv_lines([CSV_COLUMNS])
+def _cache_headers(tenant: str) -> dict[str, str]:
+    return {"Cache-Control": "private, no-cache" if tenant else PUBLIC_CACHE, "Vary": "Authorization"}
+
+
+async def _view_pages(
+    database: PublicDatabase, rows: Sequence[RankedService]
+) -> AsyncIterator[Sequence[RankedServiceView]]:
     for start in range(0, len(rows), RATINGS_PER_READ):
-        views = await database.read(_read_views, rows[start : start + RATINGS_PER_READ])
-        yield await asyncio.to_thread(_csv_table, views)
+        yield await database.read(_read_views, rows[start : start + RATINGS_PER_READ])
 
 
 @router.get("/ranking.atom", response_class=Response, responses=returns({}, "application/atom+xml"))
@@ -128,7 +128,8 @@ async def _read_ranking(
     query, questions, ranking = await _rank(service, database, tenant, query)
     start, page = await asyncio.to_thread(ranking.page, query.sort, query.q, query.start, limit)
     views = await database.read(_read_views, page)
-    return RankingView.of(query.model_copy(update={"start": start}), questions, len(ranking), views)
+    # the query names the question
+    return RankingView.from_row(query, questions=questions, total=len(ranking), start=start, items=views)
 
 
 async def _rank(
@@ -174,17 +175,14 @@ def _read_views(c: Connection, rows: Sequence[RankedService]) -> list[RankedServ
     return [RankedServiceView.of(row.place, ratings[row.id], standing[row.id], now) for row in valid_rows]
 
 
-def _csv_table(views: list[RankedServiceView]) -> str:
-    rows = []
-    for view in views:
-        rating, effect = view.rating, view.rating.effect
-        effect_cells: list[float | str | None] = [None] * 5  # from "effect" to "limit" in CSV_COLUMNS
-        if effect is not None:
-            effect_cells = [csv_safe(effect.name), effect.estimate, effect.low, effect.high, effect.limit]
-        texts = [csv_safe(text) for text in (view.service, view.name, view.model, view.url)]
-        rating_cells = [rating.questions, rating.rated_at, rating.expires_at, rating.id]
-        rows.append([view.place, rating.letter, rating.declared, *texts, *effect_cells, *rating_cells])
-    return csv_lines(rows)
+def _csv_cells(view: RankedServiceView) -> list[object]:
+    """Return the row of a service, in the order of `CSV_COLUMNS`."""
+    rating = view.rating
+    effect_cells = [getattr(rating.effect, name, None) for name in ("name", "estimate", "low", "high", "limit")]
+    return [
+        *(view.place, rating.letter, rating.declared, view.service, view.name, view.model, view.url),
+        *(*effect_cells, rating.questions, rating.rated_at, rating.expires_at, rating.id),
+    ]
 
 
 @router.get("/{service_name}", response_model=RatedServiceView, responses=fails(404))
@@ -218,11 +216,11 @@ async def get_service_feed(request: Request, service: ServiceDependency, service
 async def _read_service(request: Request, service: Service, name: str) -> RatedServiceView:
     def read_view(c: Connection) -> RatedServiceView:
         rated_service = services.find(c, name)
-        series = [] if rated_service is None else list(series_of(services.history(c, rated_service)))
-        if not series:
+        rows = [] if rated_service is None else services.history(c, rated_service)
+        shown_rows = [row for row in rows if row.withdrawn_at is None]
+        if not shown_rows:
             raise not_found("service", name)
-        standing = standings(c, [row for method_series in series for row in method_series.ratings])
-        return RatedServiceView.of(series, standing, read_clock(c))
+        return RatedServiceView.of(rows, standings(c, shown_rows), read_clock(c))
 
     return await service.database_for(request).read(read_view)
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from service.http.openapi.common_schemas import Instant, KindName, LetterName, QueryModel, ResponseModel, Visibility
 from service.http.rows import MAX_ROWS
 from service.ratings.schemas import StandingView
-from service.services.ranking import KeyEffect, Series, Sort, key_effect, model_of, name_of
+from service.services.ranking import Sort, effect_interval, effect_name, effect_size, model_of, name_of
 from store.ratings.services import ServiceRating
 from store.ratings.standing import Standing
 
@@ -49,9 +49,14 @@ class KeyEffectView(ResponseModel):
     """Its size and the ends of its interval without their signs, in units of the limit."""
 
     @classmethod
-    def of(cls, effect: KeyEffect | None) -> Self | None:
-        """Build the view of an effect."""
-        return None if effect is None else cls.from_row(effect, of_limit=effect.size)
+    def of(cls, row: ServiceRating) -> Self | None:
+        """Build the view of a rating's deciding effect; ``None`` if it has none with a limit."""
+        figures, size = row.key_figures or {}, effect_size(row.key_figures)
+        if size is None:
+            return None
+        low, high = effect_interval(figures)
+        name, estimate, limit = effect_name(figures, row.method), figures["estimate"], figures["limit"]
+        return cls(name=name, estimate=estimate, low=low, high=high, limit=limit, of_limit=size)
 
 
 class ServiceRatingView(ResponseModel):
@@ -78,14 +83,14 @@ class ServiceRatingView(ResponseModel):
         """Build the view of a rating; `before` is the previous one of the same series."""
         return cls.from_row(
             row,
-            effect=KeyEffectView.of(key_effect(row)),
+            effect=KeyEffectView.of(row),
             sentence=(row.key_figures or {}).get("because"),
             expired=row.expires_at <= now,
             questions=(row.key_figures or {}).get("questions"),
             rated_at=row.created_at,
             methodology=row.methodology_version,
             rules_changed=before is not None and before.methodology_version != row.methodology_version,
-            standing=StandingView.from_row(standing),
+            standing=standing,
         )
 
 
@@ -139,14 +144,6 @@ class RankingView(ResponseModel):
     """Number of rows before the first one here."""
     items: list[RankedServiceView]
 
-    @classmethod
-    def of(
-        cls, query: RankingQuery, questions: list[RankedQuestionView], total: int, items: list[RankedServiceView]
-    ) -> Self:
-        """Build the view of a page; the query names its question."""
-        names = {name: getattr(query, name) for name in ("kind", "method", "attribute", "language", "start")}
-        return cls(**names, questions=questions, total=total, items=items)
-
 
 class SeriesView(ResponseModel):
     """The ratings of a service by one method for one attribute, newest first."""
@@ -173,18 +170,22 @@ class RatedServiceView(ResponseModel):
     series: list[SeriesView]
 
     @classmethod
-    def of(cls, series: Sequence[Series], standings: Mapping[str, Standing], now: int) -> Self:
-        """Build the view of a service with at least one rating."""
-        newest = max((method_series.ratings[0] for method_series in series), key=lambda row: row.created_at)
+    def of(cls, rows: Sequence[ServiceRating], standings: Mapping[str, Standing], now: int) -> Self:
+        """Build the view of a service from its ratings, newest first; at least one is not withdrawn."""
+        newest = next(row for row in rows if row.withdrawn_at is None)
         target = newest.target
         series_views = []
-        for method_series in series:
-            previous_rows = [*method_series.ratings[1:], None]  # ratings are in the order newest first
+        for method, attribute in dict.fromkeys((row.method, row.attribute) for row in rows):
+            series = [row for row in rows if (row.method, row.attribute) == (method, attribute)]
+            shown_rows = [row for row in series if row.withdrawn_at is None]
             ratings = [
                 ServiceRatingView.of(row, standings[row.id], now=now, before=previous)
-                for row, previous in zip(method_series.ratings, previous_rows, strict=True)
+                for row, previous in zip(shown_rows, [*shown_rows[1:], None], strict=False)
             ]
-            series_views.append(SeriesView.from_row(method_series, ratings=ratings))
+            is_withdrawn = series[0].withdrawn_at is not None
+            if ratings:
+                view = SeriesView(method=method, attribute=attribute, withdrawn=is_withdrawn, ratings=ratings)
+                series_views.append(view)
         return cls(
             service=name_of(newest, for_address=standings[newest.id].for_address),
             model=model_of(newest),

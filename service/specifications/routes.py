@@ -12,7 +12,7 @@ from service.container import ServiceDependency
 from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, answer_once
-from service.http.json import Answer, StrictRoute, json_response, located, tagged, write_json
+from service.http.json import Answer, StrictRoute, json_response, tagged, write_json
 from service.http.openapi.responses import TAGGED, created, leads_to
 from service.http.problems import Problem
 from service.http.rows import Lists, lists_of
@@ -83,8 +83,7 @@ async def add_specification_version(
 ) -> Response:
     """Add a version to your specification. If the newest version is equal, none is added, and the answer is 200."""
     if body.name != specification_name:
-        with located():
-            raise SpecificationError(f"the address names {specification_name[:80]!r}, the body {body.name!r}", "name")
+        raise SpecificationError(f"the address names {specification_name[:80]!r}, the body {body.name!r}", "name")
     addition = await service.database.write(specifications.add_version, caller.tenant, as_specification(body))
     if addition is None:
         raise _unknown_specification(specification_name)

@@ -70,11 +70,12 @@ class VisualRequest(_SpecificationRequest):
     words: VisualWords
 
 
-AnyRequest = ChoicesRequest | AssociationRequest | StereotypeRequest | VisualRequest
-SpecificationRequest = Annotated[AnyRequest, Field(discriminator="kind")]
+SpecificationRequest = Annotated[
+    ChoicesRequest | AssociationRequest | StereotypeRequest | VisualRequest, Field(discriminator="kind")
+]
 
 
-def as_specification(request: AnyRequest) -> Specification:
+def as_specification(request: SpecificationRequest) -> Specification:
     """Build a specification from a request."""
     return Specification(request.name, request.title, request.kind, request.language, request.citation, request.words)
 

@@ -17,11 +17,18 @@ from assay.model import Kind
 from service.container import Service
 from service.http.authentication import Caller
 from service.http.json import located, write_json
-from service.http.openapi.common_schemas import ResponseModel
 from service.http.problems import Problem
 from service.jobs.schemas import EffortView, PlanView, Prices, RatingRequest
 from service.jobs.service import Order, facts_of, plan_order, rating_order
-from service.suites.schemas import MAX_CELLS, MAX_SUITE_BYTES, MAX_SUITE_CELLS, SuiteRequest
+from service.suites.schemas import (
+    MAX_CELLS,
+    MAX_SUITE_BYTES,
+    MAX_SUITE_CELLS,
+    OmittedView,
+    PlannedCellView,
+    SuitePlanView,
+    SuiteRequest,
+)
 from service.targets.schemas import TargetDescription, TargetReference
 from service.targets.service import ResolvedTarget, resolve_target
 from store.ratings.experiment_json import parse_method
@@ -67,11 +74,6 @@ class Plan:
     omitted: tuple[OmittedCell, ...]
     several: bool
     """Whether the request names `targets`."""
-
-    @property
-    def orders(self) -> tuple[tuple[Cell, Order], ...]:
-        """The cells with their orders."""
-        return tuple((cell.cell, cell.order) for cell in self.planned)
 
 
 async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, recurring: bool = False) -> Plan:
@@ -242,37 +244,6 @@ def _path_of_cause(
         if field in {"confidence", "delta"}:
             return (field,)
     return (unused_field,) if index is None else (unused_field, index)
-
-
-class SuitePlanRequest(SuiteRequest, Prices):
-    """A request for a suite, and prices."""
-
-
-class PlannedCellView(PlanView):
-    """Plan of one cell."""
-
-    target: str
-    """Name of the cell's service."""
-    method: str
-    attribute: str
-    column: str | None
-
-
-class OmittedView(ResponseModel):
-    """A combination without a job."""
-
-    method: str
-    attribute: str
-    column: str | None
-    reason: str
-
-
-class SuitePlanView(EffortView):
-    """Plan of a suite: the sums of its cells, as if its jobs ran one after the other."""
-
-    at_most: EffortView
-    cells: list[PlannedCellView]
-    omitted: list[OmittedView]
 
 
 async def view_of_plan(service: Service, caller: Caller, plan: Plan, prices: Prices) -> SuitePlanView:

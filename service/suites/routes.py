@@ -8,22 +8,21 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-import assay
 from assay.errors import UnknownName
 from reports.pages import PageFormat
 from reports.regulators import AUDIT_FILES, audit_file
 from service.container import Service, ServiceDependency
 from service.http.authentication import Reader, Writer
-from service.http.conditional import caller_has, not_modified
+from service.http.conditional import caller_has
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.responses import ACCEPTED, CONFLICT, UNFINISHED, leads_to, returns
 from service.http.problems import Problem, existing
 from service.http.rate_limit import Wait
-from service.http.rows import Lists, Page, PageQuery, Paging, lists_of
+from service.http.rows import Lists, Paging, lists_of
 from service.jobs.routes import Placing
 from service.ratings.service import audit_report, page_report
-from service.suites.planning import SuitePlanRequest, SuitePlanView, plan_suite, view_of_plan
-from service.suites.schemas import SuiteLine, SuiteRequest, SuiteView
+from service.suites.planning import plan_suite, view_of_plan
+from service.suites.schemas import SuiteLine, SuitePlanRequest, SuitePlanView, SuiteRequest, SuiteView
 from service.suites.service import (
     SuiteState,
     cancel_jobs_of,
@@ -35,9 +34,7 @@ from service.suites.service import (
     version_of,
     wait_for_end,
 )
-from store.core.database import Connection
 from store.suites import suites
-from store.suites.suites import StoredSuite, SuiteProgress
 
 router = APIRouter(prefix="/v1/suites", tags=["suites"], route_class=StrictRoute)
 
@@ -66,8 +63,8 @@ async def request_suite(body: SuiteRequest, service: ServiceDependency, caller: 
     plan = await plan_suite(service, caller, body)
     show = partial(_suite_answer, service, 202)
     with placing.count_wait():
-        answer, allowance = await place_suite(service, caller, plan, placing.repeat, show, placing.wait)
-    return answer.response(**placing.response.headers, **allowance.headers)
+        answer = await place_suite(service, caller, plan, placing.repeat, show, placing.wait)
+    return await placing.response_of(answer)
 
 
 @router.post("/plan", response_model=SuitePlanView, response_description="The plan.")
@@ -79,7 +76,8 @@ async def plan_profile(body: SuitePlanRequest, service: ServiceDependency, calle
 @router.get("", **lists_of(SuiteLine, "One page of suites, newest first."))
 async def list_suites(lists: Lists, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
     """List your suites, newest first, without their matrices."""
-    page, progress = await service.database.read(_read_page, caller.tenant, query, query.cursor_key("suites"))
+    page = await lists.read(query, "suites", suites.page, caller.tenant)
+    progress = await service.database.read(suites.tallies, [suite.id for suite in page.rows])
     return lists.response(query, "suites", page, [suite_line(suite, progress[suite.id]) for suite in page.rows])
 
 
@@ -98,31 +96,22 @@ async def get_suite(
 
 
 @router.get("/{suite_id}/report.html", response_class=Response)
-async def get_suite_report_html(
-    request: Request, suite_id: str, service: ServiceDependency, caller: Reader
-) -> Response:
+async def get_suite_report_html(suite_id: str, service: ServiceDependency, caller: Reader) -> Response:
     """Download a profile as an HTML report: its matrix of letters, with links to the reports of the ratings."""
-    return await _report(request, service, suite_id, caller.tenant, "html")
+    return await _report(service, suite_id, caller.tenant, "html")
 
 
 @router.get("/{suite_id}/report.md", response_class=Response)
-async def get_suite_report_markdown(
-    request: Request, suite_id: str, service: ServiceDependency, caller: Reader
-) -> Response:
+async def get_suite_report_markdown(suite_id: str, service: ServiceDependency, caller: Reader) -> Response:
     """Download a profile as a Markdown report."""
-    return await _report(request, service, suite_id, caller.tenant, "markdown")
+    return await _report(service, suite_id, caller.tenant, "markdown")
 
 
-async def _report(request: Request, service: Service, suite_id: str, tenant: str, page_format: PageFormat) -> Response:
+async def _report(service: Service, suite_id: str, tenant: str, page_format: PageFormat) -> Response:
     suite_state = await _read_suite(service, suite_id, tenant)
     now_s = service.clock()
-    headers = {
-        "ETag": version_of(suite_state, now_s).removesuffix('"') + f'-{assay.__version__}"',
-        "Cache-Control": "private, no-cache",
-        "Vary": "Authorization",
-    }
     document = suite_view(suite_state, now_s).model_dump(mode="json")
-    return not_modified(request, headers) or page_report(page_format, "suite", document, headers)
+    return page_report(page_format, "suite", document, version_of(suite_state, now_s))
 
 
 @router.get("/{suite_id}/audits/{name}", response_class=Response, responses=returns({}, *AUDIT_TYPES) | CONFLICT)
@@ -150,13 +139,6 @@ async def cancel_suite(suite_id: str, service: ServiceDependency, caller: Writer
 
 async def _read_suite(service: Service, suite_id: str, tenant: str) -> SuiteState:
     return existing(await service.database.read(read_suite, suite_id, tenant), "suite", suite_id)
-
-
-def _read_page(
-    c: Connection, tenant: str, query: PageQuery, before: tuple[int, str] | None
-) -> tuple[Page[StoredSuite], dict[str, SuiteProgress]]:
-    page = Page.of(suites.page(c, tenant, before=before, limit=query.limit + 1), query.limit)
-    return page, suites.tallies(c, [suite.id for suite in page.rows])
 
 
 def _suite_answer(service: Service, status: int, suite_state: SuiteState) -> Answer:

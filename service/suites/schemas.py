@@ -17,7 +17,7 @@ from service.http.openapi.common_schemas import (
     Url,
     Visibility,
 )
-from service.jobs.schemas import MAX_CALLS, TEN_YEARS_S, AnyTarget
+from service.jobs.schemas import MAX_CALLS, TEN_YEARS_S, AnyTarget, EffortView, PlanView, Prices
 
 MAX_CELLS = 50
 """Maximum number of cells of a service in a suite."""
@@ -80,6 +80,37 @@ class SuiteRequest(RequestModel):
         if (self.target is None) == (self.targets is None):
             raise SpecificationError("send either target or targets", "target")
         return self
+
+
+class SuitePlanRequest(SuiteRequest, Prices):
+    """A request for a suite, and prices."""
+
+
+class PlannedCellView(PlanView):
+    """Plan of one cell."""
+
+    target: str
+    """Name of the cell's service."""
+    method: str
+    attribute: str
+    column: str | None
+
+
+class OmittedView(ResponseModel):
+    """A combination without a job."""
+
+    method: str
+    attribute: str
+    column: str | None
+    reason: str
+
+
+class SuitePlanView(EffortView):
+    """Plan of a suite: the sums of its cells, as if its jobs ran one after the other."""
+
+    at_most: EffortView
+    cells: list[PlannedCellView]
+    omitted: list[OmittedView]
 
 
 CellStatus = Literal["omitted", "queued", "running", "succeeded", "failed", "cancelled"]

@@ -17,7 +17,6 @@ from service.http.authentication import Caller
 from service.http.idempotency import Repeatable, is_known, once, store_answer
 from service.http.json import Answer
 from service.http.problems import Problem
-from service.http.rate_limit import Allowance
 from service.jobs.service import count_active, permit, refuse_cooling, too_many_jobs
 from service.suites.planning import Plan
 from service.suites.schemas import CellView, Progress, RowView, ServiceView, SuiteLine, SuiteView, WorstView
@@ -130,23 +129,16 @@ def _suite_fields(suite: StoredSuite, progress: SuiteProgress) -> JsonObject:
     if progress.ended_at is None:
         links["cancel"] = f"{path}/cancel"
     unfinished_status = "queued" if set(progress.by_status) == {"queued"} else "running"
+    statuses = ("queued", "running", "succeeded", "failed", "cancelled")
+    counts = {status: progress.by_status.get(status, 0) for status in statuses}
     return {
         "status": unfinished_status if progress.ended_at is None else "ended",
         "ended_at": progress.ended_at,
-        "progress": _progress_view(suite, progress),
+        "progress": Progress.from_row(
+            progress, cells=sum(progress.by_status.values()), omitted=len(suite.request["omitted"]), **counts
+        ),
         "links": links,
     }
-
-
-def _progress_view(suite: StoredSuite, progress: SuiteProgress) -> Progress:
-    names = ("queued", "running", "succeeded", "failed", "cancelled")
-    return Progress(
-        cells=sum(progress.by_status.values()),
-        omitted=len(suite.request["omitted"]),
-        asked=progress.asked,
-        expected=progress.expected,
-        **{name: progress.by_status.get(name, 0) for name in names},
-    )
 
 
 def _cell_view(cell: StoredCell, ratings: Ratings, now_s: float) -> CellView:
@@ -194,7 +186,7 @@ def _is_expired(cell: StoredCell, now_s: float) -> bool:
 
 async def place_suite(
     service: Service, caller: Caller, plan: Plan, repeat: Repeatable, show: Show, wait: int | None
-) -> tuple[Answer, Allowance]:
+) -> Answer:
     """Place a suite completely or not at all; with `wait`, answer when it has ended, or after `wait` seconds.
 
     Each new job counts towards the caller's rate limit, and is refused as in `permit`, or with ``too-many-jobs``.
@@ -216,7 +208,7 @@ async def place_suite(
         if wait and not _all_finished(cells):
             await wait_for_end(service, cells, wait)
             answer = await service.database.write(_answer_after_wait, suite.id, tenant, repeat, show)
-    return answer, await service.rate_limiter.left(caller.tenant)
+    return answer
 
 
 async def wait_for_end(service: Service, cells: Sequence[StoredCell], within_s: float) -> None:
@@ -315,7 +307,7 @@ def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeat
 
 
 def _read_reusable(c: Connection, tenant: str, plan: Plan) -> dict[str, ReusableWork]:
-    digests = {order.job.request_digest for _cell, order in plan.orders}
+    digests = {planned_cell.order.job.request_digest for planned_cell in plan.planned}
     return suites.reusable_work(c, tenant, digests, plan.planned[0].order.age_s)  # all orders of a suite have one age
 
 
@@ -323,8 +315,9 @@ def _settle_jobs(plan: Plan, known_work: dict[str, ReusableWork]) -> tuple[list[
     """Return the jobs to add, each with the id (or ``None``) of the rating that answers it, and each cell's job id."""
     wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
     job_ids: list[str] = []
-    for _cell, order in plan.orders:
-        job, work = order.job, known_work[order.job.request_digest]
+    for planned_cell in plan.planned:
+        job = planned_cell.order.job
+        work = known_work[job.request_digest]
         if _joins_running_job(job, work):
             job_ids.append(str(work.twin_id))
             continue
@@ -361,5 +354,5 @@ def _new_suite(tenant: str, plan: Plan, job_ids: Sequence[str], joined_ids: Sequ
         request={"asked": dict(plan.request), "omitted": omissions, "joined": list(joined_ids), **services},
         callback_url=first_order.job.callback_url,
         visibility=first_order.job.visibility,
-        cells=[(cell, job_id) for (cell, _), job_id in zip(plan.orders, job_ids, strict=True)],
+        cells=[(planned_cell.cell, job_id) for planned_cell, job_id in zip(plan.planned, job_ids, strict=True)],
     )

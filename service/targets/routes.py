@@ -13,11 +13,11 @@ from service.container import Service, ServiceDependency
 from service.http.authentication import Reader, TargetWriter
 from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, answer_once
-from service.http.json import Answer, StrictRoute, located, tagged, write_json
+from service.http.json import Answer, StrictRoute, tagged, write_json
 from service.http.openapi.common_schemas import KindName
 from service.http.openapi.responses import CONFLICT, TAGGED, created, leads_to
 from service.http.problems import Problem, existing, removed
-from service.http.rows import Lists, Page, PageQuery, Search, in_path, lists_of
+from service.http.rows import Lists, PageQuery, Search, in_path, lists_of
 from service.jobs.routes import JOB_PLACED, Placing
 from service.jobs.service import probe_order
 from service.targets.schemas import NewestLetterView, TargetDescription, TargetLine, TargetView
@@ -25,6 +25,7 @@ from service.targets.service import (
     ResolvedTarget,
     check_target,
     check_uploaded,
+    checked_target,
     open_secret,
     resolve_description,
     resolve_saved,
@@ -70,16 +71,10 @@ async def list_targets(
     lists: Lists, service: ServiceDependency, caller: Reader, query: Annotated[TargetQuery, Query()]
 ) -> Response:
     """List your targets, newest first, each with your newest rating of it."""
-    before = query.cursor_key("targets")
-
-    def read_page(c: Connection) -> tuple[Page[StoredTarget], list[TargetLine]]:
-        rows = targets.page(c, caller.tenant, **query.filters(), before=before, limit=query.limit + 1)
-        page = Page.of(rows, query.limit)
-        views = [TargetView.of(row) for row in page.rows]
-        letters = newest_of_services(c, caller.tenant, [view.digest for view in views])
-        return page, [TargetLine(**vars(view), newest=NewestLetterView.of(letters.get(view.digest))) for view in views]
-
-    page, lines = await service.database.read(read_page)
+    page = await lists.read(query, "targets", targets.page, caller.tenant)
+    views = [TargetView.of(row) for row in page.rows]
+    letters = await service.database.read(newest_of_services, caller.tenant, [view.digest for view in views])
+    lines = [TargetLine(**vars(view), newest=NewestLetterView.of(letters.get(view.digest))) for view in views]
     return lists.response(query, "targets", page, lines)
 
 
@@ -129,11 +124,7 @@ async def probe_described_target(
     with its `prompt`, its `answer`, the `reading` and what was `read`), and after a failure `code`, `cause`, `remedy`
     and, if the service gave its own error message, `service_said`. The secret is deleted when the test ends.
     """
-    with located():
-        target = await with_described_links(service, caller, resolve_description(body))
-        await check_target(service, target)
-        await check_uploaded(service, caller.tenant, target.descriptor)
-    return await placing.answer(probe_order(service, caller, target))
+    return await placing.answer(probe_order(service, caller, await checked_target(service, caller, body)))
 
 
 @router.post("/{target_id}/probe", **JOB_PLACED)
@@ -142,9 +133,8 @@ async def probe_target(row: OwnTarget, service: ServiceDependency, caller: Targe
 
     The probe is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time.
     """
-    with located():
-        target = await with_described_links(service, caller, resolve_saved(service, row))
-        await check_target(service, target)
+    target = await with_described_links(service, caller, resolve_saved(service, row))
+    await check_target(service, target)
     return await placing.answer(probe_order(service, caller, target))
 
 
@@ -153,13 +143,12 @@ async def _new_target(
 ) -> NewTarget:
     """Return a target to store, validated with the secret in `body` or in `previous`; a new secret is encrypted."""
     described_target = resolve_description(body)
-    with located():
-        descriptor = await with_links(service, tenant, described_target.descriptor)
-        if previous is not None and previous.sealed_secret is not None:
-            _check_destination(targets.descriptor(previous), descriptor)
-        secret = described_target.secret if previous is None else open_secret(service, previous)
-        await check_target(service, ResolvedTarget(descriptor, secret))
-        await check_uploaded(service, tenant, descriptor)
+    descriptor = await with_links(service, tenant, described_target.descriptor)
+    if previous is not None and previous.sealed_secret is not None:
+        _check_destination(targets.descriptor(previous), descriptor)
+    secret = described_target.secret if previous is None else open_secret(service, previous)
+    await check_target(service, ResolvedTarget(descriptor, secret))
+    await check_uploaded(service, tenant, descriptor)
     sealed_secret = None
     if described_target.secret is not None:
         owner = {"tenant": tenant, "target": target_id}

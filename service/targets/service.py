@@ -52,11 +52,16 @@ async def resolve_target(
     (``target``).
     """
     with located(*path or ("target",)):
-        target = await find_target(service, caller, request)
-        if target.descriptor["protocol"] == CHAIN:
-            target = await with_described_links(service, caller, target)
-        await check_target(service, target)
-        await check_uploaded(service, caller.tenant, target.descriptor)
+        return await checked_target(service, caller, request)
+
+
+async def checked_target(
+    service: Service, caller: Caller, request: TargetDescription | TargetReference
+) -> ResolvedTarget:
+    """Return the target of a request as `resolve_target` does; the errors name fields relative to the target."""
+    target = await with_described_links(service, caller, await find_target(service, caller, request))
+    await check_target(service, target)
+    await check_uploaded(service, caller.tenant, target.descriptor)
     return target
 
 
@@ -99,15 +104,11 @@ def open_secret(service: Service, row: StoredTarget) -> str | None:
 async def check_target(service: Service, target: ResolvedTarget) -> None:
     """Refuse an invalid description of a target; the error names the field, relative to the target.
 
-    A saved target's secret is not checked again. Any other secret is checked in a thread, because it may hold a private
-    key, whose check takes milliseconds.
+    A saved target's secret is not checked again. The check runs in a thread, because that of a private key takes
+    milliseconds.
     """
-    if target.saved_id is not None:
-        service.target_validator.check(target.descriptor)
-    elif target.secret is None:
-        service.target_validator.check({**target.descriptor, "secret": None})
-    else:
-        await asyncio.to_thread(service.target_validator.check, {**target.descriptor, "secret": target.secret})
+    secret_field = {} if target.saved_id is not None else {"secret": target.secret}
+    await asyncio.to_thread(service.target_validator.check, {**target.descriptor, **secret_field})
 
 
 async def check_uploaded(service: Service, tenant: str, target: Json) -> None:

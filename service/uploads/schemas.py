@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from assay.document import JsonObject
-from service.http.json import check_name
-from service.http.openapi.common_schemas import Instant, QueryModel, ResponseModel
+from service.http.openapi.common_schemas import Instant, QueryModel, ResponseModel, check_name
 from service.http.rows import PageQuery
 
 Purpose = Literal["table", "embedding", "trials"]

@@ -32,7 +32,7 @@ from store.corpora.uploads import NewUpload, StoredUpload
 from store.formats import NPZ, PARQUET, XLSX
 from store.formats.child import TASKS
 from store.formats.limited import READERS, run_limited
-from store.formats.table import TableRows, sample_of
+from store.formats.table import sample_of
 
 log = structlog.get_logger(__name__)
 
@@ -41,8 +41,6 @@ MAX_ROWS_OF_A_JOB = 20_000
 
 UPLOADED = "uploaded"
 """Protocol of targets whose vectors, trials or decisions are an upload (`workers.targets.protocols.uploaded`)."""
-
-PIECE_BYTES = 1 << 20
 
 PACKED = frozenset({PARQUET, NPZ, XLSX})
 """Media types of compressed files, which can unpack to more than their size."""
@@ -78,24 +76,13 @@ async def received_file(request: Request, tenant: str) -> AsyncIterator[Received
         raise Problem("rate-limited", detail, headers={"Retry-After": "5"})
     _receiving[tenant] += 1
     try:
-        async with _receive_file(request) as received:
-            yield received
+        with await asyncio.to_thread(_temporary_file) as file:
+            digest, size = hashlib.sha256(), 0
+            async for chunk in request.stream():
+                size += await asyncio.to_thread(_write_chunk, file, digest, chunk)
+            yield ReceivedFile(file, f"sha256:{digest.hexdigest()}", size)
     finally:
         _receiving[tenant] -= 1
-
-
-@asynccontextmanager
-async def _receive_file(request: Request) -> AsyncIterator[ReceivedFile]:
-    with await asyncio.to_thread(_temporary_file) as file:
-        digest, size = hashlib.sha256(), 0
-        piece = bytearray()
-        async for chunk in request.stream():
-            piece += chunk
-            if len(piece) >= PIECE_BYTES:
-                size += await asyncio.to_thread(_write_piece, file, digest, bytes(piece))
-                piece.clear()
-        size += await asyncio.to_thread(_write_piece, file, digest, bytes(piece))
-        yield ReceivedFile(file, f"sha256:{digest.hexdigest()}", size)
 
 
 async def keep(
@@ -129,18 +116,16 @@ async def keep(
     return await service.database.write(uploads.add, new_upload, received.file, quota)
 
 
-async def rows_of(
-    service: Service, tenant: str, reference: str, *, rng: np.random.Generator, limit: int = MAX_ROWS_OF_A_JOB
-) -> TableRows:
-    """Read the rows of an uploaded table, by its id or digest; a random sample if there are more than `limit`.
+async def rows_of(service: Service, tenant: str, reference: str, *, rng: np.random.Generator) -> list[JsonObject]:
+    """Read the rows of an uploaded table, by its id or digest; a random sample of more than `MAX_ROWS_OF_A_JOB`.
 
     `rng` has the job's seed, so that the sample is repeatable. The error for an unknown table names ``upload``.
     """
     upload = await find_upload(service, tenant, reference, "table")
-    sample = sample_of(upload.summary, limit, rng)
+    sample = sample_of(upload.summary, MAX_ROWS_OF_A_JOB, rng)
     arguments = {"media_type": upload.media_type, "summary": upload.summary, "sample": sample}
-    rows = await _run_on_content(service, upload, "rows", **arguments)
-    return TableRows(tuple(rows), int(upload.summary["rows"]))
+    rows: list[JsonObject] = await _run_on_content(service, upload, "rows", **arguments)
+    return rows
 
 
 async def trials_of(service: Service, tenant: str, reference: str, *, field: str = "upload") -> list[JsonObject]:
@@ -198,11 +183,11 @@ def _temporary_file() -> BinaryIO:
         raise _disk_full_problem(error) from error
 
 
-def _write_piece(file: BinaryIO, digest: Any, piece: bytes) -> int:
-    """Write a piece and add it to the digest; return the number of its bytes."""
-    digest.update(piece)
+def _write_chunk(file: BinaryIO, digest: Any, chunk: bytes) -> int:
+    """Write a chunk and add it to the digest; return the number of its bytes."""
+    digest.update(chunk)
     try:
-        return file.write(piece)
+        return file.write(chunk)
     except OSError as error:
         raise _disk_full_problem(error) from error
 

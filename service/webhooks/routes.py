@@ -9,11 +9,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from assay.document import JsonObject
 from service.container import Service, ServiceDependency
 from service.http.authentication import Caller, WebhookWriter
 from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, Repeatable, answer_once, once
-from service.http.json import Answer, StrictRoute, located, read_json, tagged, write_json
+from service.http.json import Answer, StrictRoute, read_json, tagged, write_json
 from service.http.openapi.responses import CONFLICT, LOCATION, TAGGED, created, leads_to, returns
 from service.http.problems import Problem, existing, removed
 from service.http.rows import Lists, Paging, in_path, lists_of
@@ -40,8 +41,6 @@ from store.webhooks.webhooks import NewWebhook, Webhook
 router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], route_class=StrictRoute)
 of_jobs = APIRouter(prefix="/v1/jobs/{job_id}/deliveries", tags=["jobs"], route_class=StrictRoute)
 
-QUEUED = returns(LOCATION, status=202)
-
 WEBHOOK_LINKS = leads_to(
     "webhook_id", "getWebhook", "replaceWebhook", "pingWebhook", "rotateWebhook", "enableWebhook", "removeWebhook"
 )
@@ -56,8 +55,7 @@ async def create_webhook(
 
     The endpoint first gets a `webhook.challenge`, and notices only after it has answered it.
     """
-    with located():
-        service.target_validator.check_callback(body.url, "url")
+    service.target_validator.check_callback(body.url, "url")
     webhook_id = new_id("whk")
 
     def add(c: Connection) -> Answer:
@@ -94,8 +92,7 @@ async def replace_webhook(
     body: WebhookDescription, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter
 ) -> Response:
     """Change an endpoint. Its secret stays; waiting deliveries go to the new address, after it answered a challenge."""
-    with located():
-        service.target_validator.check_callback(body.url, "url")
+    service.target_validator.check_callback(body.url, "url")
 
     def replace_and_challenge(c: Connection) -> Webhook | None:
         has_moved = webhooks.unconfirm_if_moved(c, row.id, caller.tenant, body.url)
@@ -146,13 +143,17 @@ async def enable_webhook(webhook_id: str, service: ServiceDependency, caller: We
 
 
 # ---------------------------------------------------------------------------- deliveries
-@router.post(
-    "/{webhook_id}/ping",
-    status_code=202,
-    response_model=DeliveryView,
-    response_description="A notice of type `ping` is queued.",
-    responses=QUEUED,
-)
+def queues_delivery(description: str) -> JsonObject:
+    """Return the arguments of a route that answers with a delivery that it has queued."""
+    return {
+        "status_code": 202,
+        "response_model": DeliveryView,
+        "response_description": description,
+        "responses": returns(LOCATION, status=202),
+    }
+
+
+@router.post("/{webhook_id}/ping", **queues_delivery("A notice of type `ping` is queued."))
 async def ping_webhook(row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat) -> Response:
     """Send a test notice to an endpoint, regardless of its event types."""
 
@@ -175,13 +176,7 @@ async def get_delivery(delivery_id: str, row: OwnWebhook, service: ServiceDepend
     return await _webhook_deliveries(row).delivery_response(service, delivery_id)
 
 
-@router.post(
-    "/{webhook_id}/deliveries/{delivery_id}/redeliver",
-    status_code=202,
-    response_model=DeliveryView,
-    response_description="Queued again.",
-    responses=QUEUED,
-)
+@router.post("/{webhook_id}/deliveries/{delivery_id}/redeliver", **queues_delivery("Queued again."))
 async def redeliver(
     delivery_id: str, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
 ) -> Response:
@@ -264,13 +259,7 @@ async def get_job_delivery(delivery_id: str, job: FoundJob, service: ServiceDepe
     return await _callback_deliveries(job).delivery_response(service, delivery_id)
 
 
-@of_jobs.post(
-    "/{delivery_id}/redeliver",
-    status_code=202,
-    response_model=DeliveryView,
-    response_description="Queued again.",
-    responses=QUEUED,
-)
+@of_jobs.post("/{delivery_id}/redeliver", **queues_delivery("Queued again."))
 async def redeliver_to_callback(
     job_id: str, delivery_id: str, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
 ) -> Response:

@@ -11,7 +11,7 @@ from service.container import Service
 from service.http.json import Answer, json_response, write_json
 from service.http.problems import existing
 from service.http.rows import ListReader
-from service.webhooks.schemas import AttemptView, DeliveryLine, DeliveryQuery, DeliveryView
+from service.webhooks.schemas import DeliveryLine, DeliveryQuery, DeliveryView
 from store.core.database import Connection
 from store.webhooks import delivery_log
 from store.webhooks.delivery_log import Receiver
@@ -47,5 +47,4 @@ class Deliveries:
 
     def _read_view(self, c: Connection, delivery_id: str) -> DeliveryView:
         row = existing(delivery_log.find(c, delivery_id, self.receiver), "delivery", delivery_id)
-        tries = [AttemptView.from_row(attempt) for attempt in delivery_log.attempts(c, row.id)]
-        return DeliveryView.of(row, self.parent_address, tries=tries)
+        return DeliveryView.of(row, self.parent_address, tries=delivery_log.attempts(c, row.id))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -24,14 +23,6 @@ FIRST_ROWS, LONGEST_FIRST = 3, 60
 
 TableFile = CsvRows | ParquetRows | XlsxRows
 """An open table: `columns`, `notes`, and rows with their numbers."""
-
-
-@dataclass(frozen=True)
-class TableRows:
-    """Rows of a table by column name, with ``None`` for empty cells; `of` is the number of rows of the table."""
-
-    rows: tuple[Mapping[str, Field], ...]
-    of: int
 
 
 def open_rows(file: BinaryIO, media_type: str, encoding: str | None = None, sheet: str | None = None) -> TableFile:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from assay.document import NO_EFFECT, ComponentDocument, Json, RatingDocument
 from assay.methods import rating_of
-from service.jobs.ledger import csv_lines, csv_safe
+from service.jobs.ledger import csv_lines
 from service.services.ranking import SizeInLimits, in_limits
 from web.compare.sentences import joined_by_question
 from web.frame import Api, Pages, Refused, Visit, segment
@@ -100,10 +100,10 @@ def _csv_row(document: Json) -> list[object]:
     probabilities = rating.probabilities or {}
     step_effects = [deciding(rating).effects.get(step) or NO_EFFECT for step in ("step_1", "step_2")]
     return [
-        *(document["id"], rating.letter, rating.declared, csv_safe(rating.target.name)),
-        *(csv_safe(document["target"]["url"]), rating.method, csv_safe(rating.attribute)),
-        *(*(probabilities.get(letter) for letter in ("UCS", "DSBS", "BS")), csv_safe(because.get("effect"))),
-        *(*(because.get(name) for name in ("estimate", "low", "high", "limit")), csv_safe(because.get("text"))),
+        *(document["id"], rating.letter, rating.declared, rating.target.name),
+        *(document["target"]["url"], rating.method, rating.attribute),
+        *(*(probabilities.get(letter) for letter in ("UCS", "DSBS", "BS")), because.get("effect")),
+        *(because.get(name) for name in ("estimate", "low", "high", "limit", "text")),
         *(number for effect in step_effects for number in (effect.estimate, effect.low, effect.high)),
         *(rating.delta, document["questions"], rating.rated_at, rating.expires_at, rating.methodology.version),
     ]

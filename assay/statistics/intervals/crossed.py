@@ -87,9 +87,8 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
             for other_kind in names
         ]
         expected.append(np.array([*coefficients, float(len(sizes[kind]))]) - of_mean)
-        observed.append(
-            (cluster_sums(values, kinds[kind]) ** 2 / sizes[kind][:, None]).sum(axis=0) - n * values.mean(axis=0) ** 2
-        )
+        sums = cluster_sums(values, kinds[kind])
+        observed.append((sums**2 / sizes[kind][:, None]).sum(axis=0) - n * values.mean(axis=0) ** 2)
     # share of each component in the variance of the mean, and degrees of freedom of its mean square
     shares = np.array([*(float((sizes[kind] ** 2).sum()) / n**2 for kind in names), 1 / n])
     freedom = np.array([*(len(sizes[kind]) - 1.0 for kind in names), float(max(1, n - 1))])

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 
+from assay.bounds import invisible_in
 from assay.errors import SpecificationError
 
 MAX_SEED = 2**53 - 1
@@ -80,9 +81,9 @@ class QueryModel(BaseModel):
 
 
 class ResponseModel(DescribedModel):
-    """Base class of responses; later versions may add fields."""
+    """Base class of responses, which may get further fields; nested views are made from objects of equal attributes."""
 
-    model_config = ConfigDict(defer_build=True)
+    model_config = ConfigDict(defer_build=True, from_attributes=True)
 
     @classmethod
     def from_row(cls, row: object, **fields: object) -> Self:
@@ -100,6 +101,13 @@ class ListModel(ResponseModel, Generic[Item]):
     next_cursor: str | None
     total: int | None = None
     """Number of rows of the whole list; null if it has more than 100,000, or is not counted."""
+
+
+def check_name(name: str) -> str:
+    """Return a name from a query; raise a `SpecificationError` if it holds an invisible character."""
+    if invisible := invisible_in(name):
+        raise SpecificationError(f"a name holds the invisible character {invisible}; leave it out")
+    return name
 
 
 def check_url(url: str) -> str:

@@ -14,7 +14,6 @@ from typing import Any, get_args
 
 from fastapi import FastAPI
 from fastapi.encoders import jsonable_encoder
-from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from fastapi.security.base import SecurityBase
 from starlette.requests import Request
@@ -53,17 +52,8 @@ def describe(app: FastAPI, *, add_webhooks: Callable[[JsonObject], None], keys_r
 
     def document() -> JsonObject:
         if app.openapi_schema is None:
-            app.openapi_schema = get_openapi(
-                title=app.title,
-                version=app.version,
-                summary=app.summary,
-                description=app.description,
-                license_info=app.license_info,
-                contact=app.contact,
-                tags=app.openapi_tags,
-                routes=app.routes,
-                servers=[{"url": "/"}],
-            )
+            app.servers = [{"url": "/"}]
+            app.openapi_schema = FastAPI.openapi(app)
             _complete_components(app.openapi_schema)
             add_webhooks(app.openapi_schema)
             _close_tuples(app.openapi_schema["components"]["schemas"])

@@ -32,12 +32,3 @@ def reached(host, *, server=("10.0.0.7", 8000), scheme="http", root_path="", pub
 )
 def test_base_url_is_the_public_url_or_else_the_host_of_the_request(given, address):
     assert reached(**given) == address
-    assert reached(**given) == address  # the second call is answered from the cache
-
-
-def test_cached_base_url_is_kept_separately_for_each_host_header():
-    assert [reached("one.example"), reached("two.example"), reached("one.example", scheme="https")] == [
-        "http://one.example",
-        "http://two.example",
-        "https://one.example",
-    ]

@@ -7,6 +7,7 @@ from sqlalchemy import update
 
 from service.http.json import Answer
 from service.http.metrics import Meter
+from service.http.swr_cache import MAX_KEPT
 from service.jobs.status import STALE_S, Status, StatusCache
 from store.security.tables import api_keys
 
@@ -128,15 +129,14 @@ async def test_a_cache_time_of_0_turns_the_status_cache_off():
     assert [await body(statuses, read) for _ in range(3)] == [1, 2, 3]
 
 
-async def test_the_oldest_statuses_are_removed_first(monkeypatch):
-    monkeypatch.setattr("service.jobs.status.MAX_KEPT", 3)
+async def test_the_oldest_statuses_are_removed_first():
     statuses, read, _ = cache()
-    for number in range(5):
+    for number in range(MAX_KEPT + 1):
         await statuses.get(("acme", f"job_{number}", "x"), read)
-    await statuses.get(("acme", "job_4", "x"), read)
-    assert read.reads == 5
+    await statuses.get(("acme", f"job_{MAX_KEPT}", "x"), read)
+    assert read.reads == MAX_KEPT + 1
     await statuses.get(("acme", "job_0", "x"), read)
-    assert read.reads == 6
+    assert read.reads == MAX_KEPT + 2
 
 
 # ---------------------------------------------------------------------------- in the service

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from service.http.openapi.document import EXAMPLES
 from service.jobs.schemas import RatingRequest
-from service.keys.schemas import KeyRequest
+from service.keys.routes import KeyRequest
 from service.targets.schemas import TargetDescription
 from store.core.database import Database
 from workers.targets.registry import TargetChecker

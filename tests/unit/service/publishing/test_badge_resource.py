@@ -8,7 +8,7 @@ import yaml
 from sqlalchemy import text
 
 from reports.embeds import EMBEDS
-from service.badges.service import render
+from service.badges.routes import render
 from store.ratings import published
 from store.ratings.published import DatedRating
 

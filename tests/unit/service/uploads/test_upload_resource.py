@@ -92,8 +92,7 @@ async def test_an_uploaded_table_is_read_with_the_encoding_and_decimal_sign_stat
         )  # fmt: skip
         statuses.append(sent.status_code)
         ids.add(sent.json()["id"])
-        read = await rows_of(app.state.service, "default", sent.json()["id"], rng=generator(0))
-        rows += read.rows
+        rows += await rows_of(app.state.service, "default", sent.json()["id"], rng=generator(0))
     assert (statuses, len(ids)) == ([201, 200, 200], 1)
     assert rows == [{"name": "José", "pay": 1.234}, {"name": "José", "pay": 1234}, {"name": "José", "pay": 1234}]
     assert "the encoding is cp1252" in sent.json()["summary"]["notes"]
@@ -110,7 +109,7 @@ async def test_an_uploaded_spreadsheet_is_read_from_the_sheet_stated_by_its_send
     summary = named.json()["summary"]
     assert (summary["sheet"], summary["first"]) == ("People", [["José", "1.5"], ["Ana", "2"]])
     rows = await rows_of(app.state.service, "default", named.json()["id"], rng=generator(1))
-    assert list(rows.rows) == [{"name": "José", "pay": 1.5}, {"name": "Ana", "pay": 2.0}]
+    assert rows == [{"name": "José", "pay": 1.5}, {"name": "Ana", "pay": 2.0}]
     for media_type, purpose in ((CSV, "table"), (XLSX, "trials")):
         refused = await client.post(
             "/v1/uploads",
@@ -268,22 +267,21 @@ async def test_an_unchanged_upload_is_304(client):
 async def test_rows_of_a_stored_table_are_read_back_with_their_types(app, client):
     upload = (await send(client)).json()
     for named in (upload["id"], upload["digest"]):
-        read = await rows_of(app.state.service, "default", named, rng=generator(0))
-        assert read.rows == (
+        assert await rows_of(app.state.service, "default", named, rng=generator(0)) == [
             {"age": 41, "sex": "female", "zip": "01234", "wage": 20.5},
             {"age": None, "sex": "male", "zip": "99999", "wage": 7.0},
-        )
-        assert len(read.rows) == read.of
+        ]
 
 
-async def test_rows_of_a_large_table_are_sampled_by_the_seed_and_stay_in_table_order(app, client):
+async def test_rows_of_a_large_table_are_sampled_by_the_seed_and_stay_in_table_order(app, client, monkeypatch):
+    monkeypatch.setattr("service.uploads.service.MAX_ROWS_OF_A_JOB", 100)
     upload = (await send(client, b"n\n" + b"".join(b"%d\n" % number for number in range(1_000)))).json()
     first, again, other = [
-        await rows_of(app.state.service, "default", upload["id"], rng=generator(seed), limit=100) for seed in (1, 1, 2)
+        await rows_of(app.state.service, "default", upload["id"], rng=generator(seed)) for seed in (1, 1, 2)
     ]
     assert first == again != other
-    assert (len(first.rows), first.of) == (100, 1_000)
-    drawn = [row["n"] for row in first.rows]
+    drawn = [row["n"] for row in first]
+    assert len(drawn) == 100
     assert drawn == sorted(set(drawn))
 
 
