@@ -37,13 +37,13 @@ LIMITS: Mapping[str, float] = {
     "import circles": 0,
     "files passed by a plain POST": 34,
     "files passed by a round-trip job": 78,
-    "lines of hand-written Python": 106_850,
+    "lines of hand-written Python": 105_100,
     "median lines of a module": 120,
     "90th percentile of lines": 290,
     "longest module": 500,
     "longest function, lines": 60,
     "functions without full annotations": 0,
-    "uses of Any": 790,
+    "uses of Any": 770,
     "public names without a docstring": 0,
 }
 """Largest permitted value of each figure."""

@@ -95,8 +95,7 @@ class Leverage:
     def _deviating_member(self, kind: str, in_cluster: NDArray[np.bool_]) -> str | None:
         """Return the name in a pair of names (`JOINED`) whose outputs deviate more; ``None`` if there is none."""
         first, second = self._pair_columns
-        first_case = self.cases[int(in_cluster.argmax())]
-        members = first_case.clusters[kind].split(JOINED)
+        members = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)  # all its cases have this name
         if len(members) != len(self.profiles.values):  # the cluster has one name for all values
             return None
         first_distance, second_distance = (self._cluster_distance(kind, in_cluster, value) for value in (first, second))
