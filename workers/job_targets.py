@@ -164,7 +164,10 @@ def _called_addresses(job: Job, rated_target: Target, second_target: Target | No
 async def _admit_at_hosts(
     context: WorkerContext, job: Job, egress: Egress, hosts: HostLimits, cools_down_by_url: Mapping[str, bool]
 ) -> None:
-    """Check that a job may call its hosts, unless no host refuses ratings and all of the job's hosts are exempt."""
+    """Check that a job may call its hosts: that none refuses ratings, and that none cools down.
+
+    The check is skipped if no host is known to refuse ratings, and the operator exempts all hosts of the job.
+    """
     must_ask_hosts = context.database.value_of(domains.EXIST)
     try:
         if not must_ask_hosts:

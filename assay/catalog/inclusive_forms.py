@@ -70,8 +70,13 @@ def without_dots(text: str) -> str:
 
 
 def without_accents(text: str) -> str:
-    """Return a text without accents in words of several letters: the genders of a noun may differ in an accent only."""
-    return _LONG_WORD.sub(lambda word: "".join(char for char in normalize("NFD", word[0]) if not combining(char)), text)
+    """Return a text without accents in words of several letters: the genders of a noun may differ in an accent only.
+
+    Words of one letter keep theirs: French "à" and "a" are different words.
+    """
+    return _LONG_WORD.sub(
+        lambda match: "".join(char for char in normalize("NFD", match[0]) if not combining(char)), text
+    )
 
 
 def _is_same_noun(text: str, end: int, begin: int, other_end: int) -> bool:

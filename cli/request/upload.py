@@ -67,7 +67,9 @@ def keep_upload(connection: Connection, tenant: str, request: Json) -> None:
     """Store the file of vectors of a request in the temporary database, from which the worker reads it."""
     file, media_type = request["upload"]
     if request["target"]["kind"] != Kind.EMBEDDER:
-        raise SpecificationError("with the protocol uploaded, --upload must be the vectors of an embedder", "upload")
+        raise SpecificationError(
+            "with the protocol 'uploaded', --upload must name a file with the vectors of an embedder", "upload"
+        )
     with file.open("rb") as content:
         upload = NewUpload(
             tenant,

@@ -177,7 +177,7 @@ class Choices:
 
     @property
     def half_clause(self) -> str:
-        """Clause that says how many of the cases would show no preference."""
+        """Clause with the number of cases to expect without any preference: half of them."""
         return f"; half of them ({self.cases / 2:,.10g}) would be no preference"
 
 

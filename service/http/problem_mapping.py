@@ -196,7 +196,7 @@ def _existing_path(parts: Sequence[str | int], body: Any, *, missing: bool) -> l
             exists = isinstance(part, int) and 0 <= part < len(body)
         else:
             exists = isinstance(body, dict) and part in body
-        if exists:
+        if exists:  # other parts are pydantic's own, such as the tag of a union's member
             body = body[part]
         if exists or (missing and index == len(parts) - 1):
             parts_in_body.append(part)

@@ -184,7 +184,7 @@ def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[Stored
         return None, twin, queued_before(c, twin)
     # near the limit they are counted again, under a lock
     if known_work.active >= max_active - NEAR_LIMIT and count_active(c, job.tenant) >= max_active:
-        raise too_many_jobs(f"{max_active} of your jobs are queued or running")
+        raise too_many_jobs(f"{max_active} of your jobs are queued or running; wait until one of them has ended")
     if known_work.refusals and job.kind in domains.CALLING:  # some host refuses ratings, and the job calls services
         domains.check(c, job.tenant, job.target, job.author)
     return None, None, known_work.own_before

@@ -66,7 +66,7 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class Plan:
-    """The orders of a suite, service by service, and its invalid combinations."""
+    """The jobs that a suite will create, service by service, and the invalid pairs of service and experiment."""
 
     request: Json
     targets: tuple[ResolvedTarget, ...]

@@ -251,7 +251,7 @@ class _Slots:
             raise StoreUnavailable(self._reason) from None
 
     def release(self, future: asyncio.Future[Any]) -> None:
-        """Release the slot of a function that has ended."""
+        """Free the slot of a function that used a connection and has ended."""
         self._free_slots.release()
         if not future.cancelled():
             future.exception()  # otherwise asyncio logs the error of a function whose caller was cancelled

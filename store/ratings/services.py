@@ -147,7 +147,7 @@ def newest(
     """Return the newest rating of each service of a kind, among the ratings that `tenant` may list.
 
     With a `language`, only ratings in it alone count. A service whose newest rating was withdrawn is left out.
-    Services without an address are apart for each tenant. `read` returns the rows to show.
+    Services without an address are told apart by tenant.
     """
     owners = current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)

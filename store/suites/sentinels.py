@@ -237,7 +237,10 @@ def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int
 def _announce_change(
     c: Connection, job_id: str, rating: StoredRating, schedule_id: str, log_e: float | None, change: Change
 ) -> None:
-    """Write the notice of a change (`log_e`: logarithm of its e-value) and its re-rating, as of the job `job_id`."""
+    """Write a notice, which belongs to the job `job_id`, of a change (`log_e`: logarithm of its e-value) and re-rating.
+
+    The job that is named in the notice is the one that detected the change.
+    """
     facts: JsonObject = {"method": rating.method, "attribute": rating.attribute, "log_e": log_e}
     facts |= {"since": iso(change.since), "job_id": change.job_id, "rerating_job_id": change.rerating_job_id or None}
     add_notice(c, job_id, CHANGED, {**rating.notice, **facts, "failure": change.failure, "schedule_id": schedule_id})

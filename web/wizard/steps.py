@@ -30,10 +30,10 @@ class Step:
     """Reads the template's values that are not in the state."""
 
     async def show(self, state: WizardState) -> Response:
-        """Render the page, with an error beside each refused answer."""
+        """Render the page, with the errors beside their answers, and the API's refusal of the whole request."""
         context = await self.context(state)
         refusal = state.refused
-        problem = refusal and {"detail": refusal.problem.get("detail"), "kind": kind_named(refusal.code)}
+        api_problem = refusal and {"detail": refusal.problem.get("detail"), "kind": kind_named(refusal.code)}
         return state.visit.page(
             f"wizard/{self.name}.html",
             422 if state.errors or refusal else 200,
@@ -46,7 +46,7 @@ class Step:
             limits=LIMITS,
             more=MORE,
             wrong=messages_by_input(state.errors, state.material.inputs),
-            refused=problem,
+            refused=api_problem,
             text_of=text_of,
             **context,
         )

@@ -112,7 +112,7 @@ class PredictorSettings(CalledSettings):
             raise SpecificationError("labels must be two or more, all different, or left out", "labels")
 
     def check_kind(self, kind: Kind) -> None:
-        """Refuse samples that are records for an embedder."""
+        """Validate the kind; for an embedder, also refuse samples that are records."""
         super().check_kind(kind)
         if kind is Kind.EMBEDDER and not all(isinstance(sample, str) for sample in self.samples):
             raise SpecificationError("an embedder is asked about texts; samples must be texts", "settings.samples")

@@ -319,8 +319,8 @@ class Alternation(Bounded, Method):
     def _ask(self, answers: Answers, cases: Sequence[Case], order_rng: np.random.Generator, times: int = 1) -> Asking:
         """Ask about the `cases` that `answers` lacks; with `times` > 1, repeat each question `times` - 1 times.
 
-        With strata, the values come in random order: otherwise two target replicas that answer in turn would see one
-        value each.
+        With strata, the values of each case come in a random order: in a fixed order, two replicas of a target that
+        answer in turn would each see one value only.
         """
         questions: list[tuple[tuple[int, int], list[Probe]]] = []
         for turn in range(max(1, times - 1)):

@@ -170,8 +170,8 @@ class TextProfiles(Bounded):
 
     def expected(self) -> int:
         """Count the profiles that `text_cases` writes: all combinations, at most `most`."""
-        pair_count = len(next(iter(self.people.values())))
-        return min(self.most, pair_count * sum(len(words) for words in self.contents.values()) * len(self.frames))
+        people_per_value = len(next(iter(self.people.values())))  # equal for all values, see `check_profiles`
+        return min(self.most, people_per_value * sum(len(words) for words in self.contents.values()) * len(self.frames))
 
 
 def _no_people_message(attribute: str, language: str) -> str:

@@ -124,7 +124,7 @@ def _store_picture(drawings: DrawnPictures, known_images: set[str], term: str, u
     if image is None:
         drawings.refused["no-picture"] += 1
         return False
-    drawings.images.add(image)
+    drawings.images.add(image)  # of this author, also if another term has the same picture
     if image in known_images:
         drawings.refused["same-picture"] += 1
         return False

@@ -110,7 +110,7 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | S
     scores, names, term_of_image = _number_terms(by_image, terms)
     if len(names) < LEAST_CLUSTERS:
         raise TooFewObservations(
-            f"images of {len(names)} generation terms; how probabilities differ between terms needs {LEAST_CLUSTERS}"
+            f"images of only {len(names)} generation terms; the spread of their probabilities needs {LEAST_CLUSTERS}"
         )
     if np.ptp(scores) == 0:
         if scores[0] in (STEREOTYPED, ANTI_STEREOTYPED):

@@ -205,7 +205,7 @@ def _validate_prior(prior: Priors | str, residual: str, draws: int) -> Priors:
 
 # ---------------------------------------------------------------------------- input rows
 def _cells_by_connection(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, Cells]:
-    """Validate the rows and summarise them by connection, in the order of reports (`ORDER`)."""
+    """Validate the distances and summarise them by kind of connection, in the order of `ORDER`."""
     distances, connections, words = checked_columns(distance, connection, protected)
     rows_of: dict[str, list[int]] = {}
     for row, name in enumerate(connections):

@@ -110,7 +110,9 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
         )
     ratios = np.clip(probabilities, 0.0, 1.0) / _proposal_densities(proposed, probabilities.size)
     if (largest := float(ratios.max())) == 0:
-        raise EvidenceError(f"the service gave the answer a probability of zero for each of {ratios.size} inputs")
+        raise EvidenceError(
+            f"the service gave this answer a probability of zero for each of {ratios.size} inputs: no weights"
+        )
     scaled_weights = ratios / largest  # scaled, because squares of tiny weights would underflow to 0
     total = float(scaled_weights.sum())
     shares = scaled_weights / total

@@ -91,7 +91,7 @@ def test_names_in_lists_and_errors_stay_on_their_line(capsys):
     assert "[bold]" in escape(FORGED).replace("\\", "")
 
 
-def test_the_error_of_the_rating_gate_is_one_line_despite_forged_names(capsys):
+def test_an_error_of_assay_gate_stays_one_line_if_a_name_contains_line_breaks(capsys):
     assert gate(["--url", f"http://a{FORGED}", "--target-url", "x", "--attribute", FORGED]) == 64
     written = capsys.readouterr().err
     assert not EXECUTED.search(written)

@@ -93,7 +93,7 @@ class ModelExamination(Examination):
         raise TargetUnfit(failure.code, failure.message, hint)
 
     def _author_prompts(self) -> list[Ask]:
-        """Return a few questions to an author, with different prompts first."""
+        """Return a few questions to an author: one for each prompt first, then others with the same prompts."""
         questions = [ask for kind in AUTHORED for ask in self._asks_of_kind[kind]]
         # reversed, so that the first question of each prompt remains
         question_of_prompt = {text_of_question(ask): ask for ask in reversed(questions)}

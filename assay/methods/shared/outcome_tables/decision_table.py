@@ -238,17 +238,17 @@ class DecisionTable(Bounded):
     def answers(self, name: str, positive: str, negative: Sequence[str], unknown: Sequence[str], field: str) -> Floats:
         """Return a column as numbers, shape (cells,): 1 for `positive`, 0 for `negative`, NaN for all other values.
 
-        Raise `SpecificationError` if the column lacks one of the values, or has further values and no `negative` ones
-        are named; the error names the `field` of the positive value.
+        Raise `SpecificationError` if the column lacks one of the values (unless both kinds are named and it has no
+        others), or has further values and no `negative` ones are named; the error is about the `field` of `positive`.
         """
         column = self.column(name)
         values = [value for value in column.values if value not in unknown]
         if not positive:
             raise SpecificationError(f"say which value of {name} is favourable: {self.frequent_values(name)}", field)
         # where both kinds are named and nothing else occurs, everyone may have the same answer
-        nothing_else = bool(negative) and {*values} <= {positive, *negative}
+        may_lack_a_value = bool(negative) and {*values} <= {positive, *negative}
         for value in (positive, *negative):
-            if value not in values and not nothing_else:
+            if value not in values and not may_lack_a_value:
                 raise UnknownName(f"value of {name}", value, values, field)
         other_values = [value for value in values if value != positive]
         if not negative and len(other_values) > 1:

@@ -112,8 +112,8 @@ class Sample:
         weights = rng.standard_gamma(1.0, (draws, len(sums)))  # of the bundles
         drawn_sums, drawn_totals = weights @ sums, weights @ totals
         if self.binary:  # half a person with each outcome, as in Jeffreys' prior
-            mean_weight = float(self.squares.sum() / max(self.mass.sum(), 1e-300))  # never divides by 0
-            successes, failures = mean_weight * rng.standard_gamma(0.5, (2, draws, self.size))
+            person_weight = float(self.squares.sum() / max(self.mass.sum(), 1e-300))  # never divides by 0
+            successes, failures = person_weight * rng.standard_gamma(0.5, (2, draws, self.size))
             drawn_sums, drawn_totals = drawn_sums + successes, drawn_totals + successes + failures
         means = np.divide(drawn_sums, drawn_totals, out=np.zeros_like(drawn_sums), where=drawn_totals > 0)
         # the weights give a mean of K bundles (K - 1) / (K + 1) of its variance, and normal tails

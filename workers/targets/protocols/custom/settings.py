@@ -264,7 +264,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             message = f"a question is a text or a record: use {{{text_name}}} or {{{row_name}}}, not both"
             raise SpecificationError(message, "body")
         if row_name in used_names and not is_alone(self.body, row_name):
-            raise SpecificationError(f"{{{row_name}}} must be a text of its own, because its value is not text", "body")
+            message = f"{{{row_name}}} must be a whole string, without other characters: its value is not text"
+            raise SpecificationError(message, "body")
         if self.encoding == "form" and not _is_flat(self.body):
             raise SpecificationError("a form's body must be an object of strings", "body")
         if self.batch == "array" and (self.encoding == "form" or self.response != "json"):

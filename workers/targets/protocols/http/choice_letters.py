@@ -215,7 +215,7 @@ def _repeated_option(text: str, options: Sequence[str]) -> int | None:
 
 
 def _without_negating_options(text: str, options: Sequence[str]) -> tuple[str, set[int]]:
-    """Remove the words of negating options, such as "Can't answer"; return the text and these options' indices.
+    """Replace the words of negating options, such as "Can't answer"; return the text and the indices of those in it.
 
     Case and the forms of "cannot" are ignored. Such words alone are no choice: "I can't answer that" is a refusal. But
     they do not contradict the letter of their option.
@@ -225,6 +225,7 @@ def _without_negating_options(text: str, options: Sequence[str]) -> tuple[str, s
         if not (negates(option) or refuses_in_words(option) or _CANNOT_FORMS.search(option)):
             continue
         words = [re.escape(word) for word in _words_to_match(option).split()]
+        # `_words_to_match` writes each form of "cannot" in one way, but the text may have any
         pattern = r"[\W_]+".join(r"can(?:not|\W?t|\s+not)" if word == "cannot" else word for word in words)
         text, repetitions = re.subn(rf"(?<!\w){pattern}(?!\w)", " … ", text, flags=re.IGNORECASE)
         if repetitions:
