@@ -54,5 +54,5 @@ def _write_attribute(key: str, value: Attribute) -> str:
         return ""
     name = key.removesuffix("_").replace("_", "-")
     # True before numbers, because a bool is an int
-    value_text = name if value is True else coordinate(value) if isinstance(value, int | float) else _escape(value)
+    value_text = name if value is True else coordinate(value) if isinstance(value, int | float) else _escape(str(value))
     return f' {name}="{value_text}"'

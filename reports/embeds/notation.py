@@ -42,8 +42,8 @@ class _Dumper(yaml.SafeDumper):
     def represent_object(self, entries: dict[str, object]) -> yaml.MappingNode:
         node = self.represent_dict(entries)
         for key, _ in node.value:
-            if _PLAIN_KEY.fullmatch(key.value):
-                key.style = None  # without quotes, unless YAML would read another type
+            if _PLAIN_KEY.fullmatch(key.value) and key.value.lower() not in {"y", "n"}:  # truth values in YAML 1.1
+                key.style = None  # without quotes, unless PyYAML would read another type
         return node
 
 

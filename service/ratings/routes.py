@@ -23,7 +23,7 @@ from reports.formats.html import thumbnails_wanted
 from reports.regulators import AUDIT_FILES, AuditFile
 from service.container import Service, ServiceDependency
 from service.http.authentication import DOWNLOAD, PublicReader, Reader, Writer
-from service.http.conditional import entity_tag
+from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, Repeatable, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.common_schemas import QueryModel
@@ -339,6 +339,8 @@ async def _report_response(
         suffix = digest_of(sorted(thumbnails))[-12:]
         etag = headers["ETag"].removesuffix('"') + f'-{suffix}"'
         headers |= {"Cache-Control": caching(private=True), "ETag": etag}
+    if unchanged := not_modified(request, headers):
+        return unchanged
     render = partial(asyncio.to_thread, report, report_format, document, headers)  # a large report takes a second
     page = await service.reports.get((report_format, headers["ETag"], address), render)
     return Response(page.body, headers=page.headers)  # a copy, because each answer gets its own headers

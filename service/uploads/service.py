@@ -42,6 +42,8 @@ MAX_ROWS_OF_A_JOB = 20_000
 UPLOADED = "uploaded"
 """Protocol of targets whose vectors, trials or decisions are an upload (`workers.targets.protocols.uploaded`)."""
 
+PIECE_BYTES = 1 << 20
+
 PACKED = frozenset({PARQUET, NPZ, XLSX})
 """Media types of compressed files, which can unpack to more than their size."""
 
@@ -77,9 +79,13 @@ async def received_file(request: Request, tenant: str) -> AsyncIterator[Received
     _receiving[tenant] += 1
     try:
         with await asyncio.to_thread(_temporary_file) as file:
-            digest, size = hashlib.sha256(), 0
+            digest, size, piece = hashlib.sha256(), 0, bytearray()
             async for chunk in request.stream():
-                size += await asyncio.to_thread(_write_chunk, file, digest, chunk)
+                piece += chunk  # small chunks are written together, so that a slow client costs few threads
+                if len(piece) >= PIECE_BYTES:
+                    size += await asyncio.to_thread(_write_piece, file, digest, bytes(piece))
+                    piece.clear()
+            size += await asyncio.to_thread(_write_piece, file, digest, bytes(piece))
             yield ReceivedFile(file, f"sha256:{digest.hexdigest()}", size)
     finally:
         _receiving[tenant] -= 1
@@ -183,11 +189,11 @@ def _temporary_file() -> BinaryIO:
         raise _disk_full_problem(error) from error
 
 
-def _write_chunk(file: BinaryIO, digest: Any, chunk: bytes) -> int:
-    """Write a chunk and add it to the digest; return the number of its bytes."""
-    digest.update(chunk)
+def _write_piece(file: BinaryIO, digest: Any, piece: bytes) -> int:
+    """Write a piece and add it to the digest; return the number of its bytes."""
+    digest.update(piece)
     try:
-        return file.write(chunk)
+        return file.write(piece)
     except OSError as error:
         raise _disk_full_problem(error) from error
 

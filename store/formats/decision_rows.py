@@ -1,7 +1,7 @@
 """Files of recorded decisions: people counted by the columns that a request names, without storing a row.
 
-A file is read once, row by row; of each row only the codes of its named cells are kept until they are counted
-(`assay.methods.shared.outcome_tables.decision_table`). A million rows take about 40 bytes each.
+A file is read once, row by row; of each row only its line number and the codes of its named cells are kept until they
+are counted (`assay.methods.shared.outcome_tables.decision_table`). A million rows take about 45 bytes each.
 """
 
 from __future__ import annotations

@@ -288,6 +288,8 @@ class Sheet:
                 index = _index_of(cell["r"][:-row_digits]) if "r" in cell else index + 1  # by letters, as in "B12"
                 if text is not None or has_formula:
                     is_shared = not has_formula and cell.get("t") == "s"  # the text is then an index of `texts`
+                    if is_shared and (text or "").strip().startswith("-"):
+                        raise LookupError(text)  # a list would count a negative index from its end
                     value = texts[int(text or "")] if is_shared else self._parse_value(cell, text, index, has_formula)
                     if value is not None:
                         indices.append(index)

@@ -159,20 +159,22 @@ async def provenance(visit: Visit) -> Response:
     """Show the facts needed to repeat the rating, and its letters by other methodologies."""
     rating = await rating_in_path(visit)
     letters = await visit.api.items(f"/v1/ratings/{rating.id}/methodologies")
-    versions = {letter["version"] for letter in letters}
+    shown_versions = {letter["version"] for letter in letters}
     methodologies = await visit.api.items("/v1/methodology")
-    methods = {methodology["version"]: methodology["methods"] for methodology in methodologies}
+    methods_by_version = {methodology["version"]: methodology["methods"] for methodology in methodologies}
     # a rating of a removed version cannot be replayed
-    replayable = methods if rating.rated.methodology.version in methods else {}
+    replayable = methods_by_version if rating.rated.methodology.version in methods_by_version else {}
     method = rating.rated.method
-    further_versions = [version for version in replayable if version not in versions and method in replayable[version]]
+    further_versions = [
+        version for version, methods in replayable.items() if version not in shown_versions and method in methods
+    ]
     return render_page(
         visit,
         rating,
         "provenance",
         tables=outline.provenance_tables(rating.view),
         letters=letters,
-        known=methods,
+        known=methods_by_version,
         title_of=title_of,
         versions=further_versions,
         job=await _read_job(visit, rating),

@@ -93,7 +93,7 @@ async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], targ
         "earlier": source_id,
         **{name: (request.get(name) or {}).get("id") or "" for name in ("author", "judge")},
     }
-    material = await material_for(api, {**texts, "earlier": ""})  # nothing is copied that becomes a text here
+    material = await material_for(api, {**texts, "earlier": ""})  # without `copied`, which only shown pages need
     case_fields = [field for field in material.shown_first if field.name.startswith("experiment.")]
     fields_and_values = (
         (material.settings, target.get("settings") or {}),

@@ -61,10 +61,10 @@ def _where_inputs(state: WizardState) -> Sequence[str]:
 
 
 async def _where_context(state: WizardState) -> dict[str, Any]:
-    """Read the saved service and the last test."""
+    """Read the saved service and the last test; preselect the first decision if a model decides and none is chosen."""
     answers, api = state.answers, state.visit.api
     has_decision = any(name.startswith("settings.decision.") for name in answers)
-    if answers["kind"] == DECIDING_MODEL and not has_decision:  # the first decision is preselected
+    if answers["kind"] == DECIDING_MODEL and not has_decision:
         answers["settings.decision.name"] = decisions()[0]
     target = await api.get(f"/v1/targets/{segment(answers['target'])}") if answers["target"] else None
     return {"saved": target, "probe": await newest_probe(state)}

@@ -28,7 +28,7 @@ TIMEOUT_S = 10
 CAP_BYTES = 16_384
 """Maximum size in bytes of the file that holds the token."""
 
-SPEAKS_OTHERWISE = frozenset({"connect", "truncated", "garbage", "http-400"})
+TRY_HTTPS_AFTER = frozenset({"connect", "truncated", "garbage", "http-400"})
 """Codes of failures of an http call after which https is tried."""
 
 
@@ -65,7 +65,7 @@ async def why_unproven(egress: Egress, domain: Domain) -> str | None:
             answer = await egress.send("GET", url, timeout_s=TIMEOUT_S)
         except CallFailed as failed:
             failure = failure or _failure_reason(url, failed)  # that of the first scheme
-            if failed.code not in SPEAKS_OTHERWISE:
+            if failed.code not in TRY_HTTPS_AFTER:
                 break
         else:
             has_token = _has_line(answer.text, domain.token)

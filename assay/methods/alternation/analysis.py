@@ -374,8 +374,8 @@ class _Output:
         means = self.table.mean(axis=0)
         if self.task.rules.judges_strata:
             distances = np.array([abs(means[b] - means[a]) for a, b in pairs])
-            furthest_pairs = furthest(distances, max(1, MOST_TESTED // self.output_count))
-            pairs = [pairs[index] for index in furthest_pairs.tolist()]
+            furthest_indices = furthest(distances, max(1, MOST_TESTED // self.output_count))
+            pairs = [pairs[index] for index in furthest_indices.tolist()]
         # the first kind of cluster is the person (if any); the test flips all signs of a person together
         person_clusters = next(iter(clusters.values()), None)
         return tuple(

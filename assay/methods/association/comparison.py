@@ -76,7 +76,8 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS_89) -> Co
         )
 
     def change(name: str, before_draws: Floats, after_draws: Floats) -> Difference:
-        differences = np.roll(after_draws, after_draws.size // 2)[:draws] - before_draws[:draws]
+        shifted_draws = np.roll(after_draws, after_draws.size // 2)  # see Notes
+        differences = shifted_draws[:draws] - before_draws[:draws]
         return Difference(name, float(differences.mean()), hpdi(differences, mass), float((differences > 0).mean()))
 
     words = [word for word in _words_with_effect(before) if word in _words_with_effect(after)]

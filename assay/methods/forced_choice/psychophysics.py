@@ -219,7 +219,7 @@ def judge_choices(
     All words that are not among the controls count as concepts, even words that `words` does not list.
     """
     judgements = judge_trials(trials)
-    table = judgements.table(words.controls, words.concepts)
+    table = judgements.table(words.controls, shares=words.concepts)
     measurement = Measurement(
         name=words.name,
         counts=counts,
@@ -238,9 +238,8 @@ def judge_choices(
         "concepts": [word for word in judgements.trials if word not in words.controls],
         "controls": [word for word in judgements.trials if word in words.controls],
     }
-    concepts, controls = (
-        [word for word in role_words if word in judgements.fits] for role_words in words_by_role.values()
-    )
+    concepts = [word for word in words_by_role["concepts"] if word in judgements.fits]  # with a fitted curve
+    controls = [word for word in words_by_role["controls"] if word in judgements.fits]
     coverage = cover(words_by_role, judgements.fits)
     measurement.detail = replace(measurement.detail, coverage=coverage)
     if low_coverage := coverage_reasons({name: group for name, group in coverage.items() if group.words}, words.name):

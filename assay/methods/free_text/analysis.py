@@ -280,7 +280,7 @@ def _judge_outcome(
     columns = dict(zip(profiles.values, complete_table.T, strict=True))
     measurement.detail = replace(
         detail,
-        scale=outcome.unit if name == SCORE else None,
+        scale=outcome.unit if name == SCORE else None,  # only scores are in standard deviations
         means=dict(zip(profiles.values, complete_table.mean(axis=0).tolist(), strict=True)),
         estimand=like_those_asked(profiles.clusters),
         clusters={kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},

@@ -99,11 +99,11 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         neutral_choices = self.preferences("neutral")
         stereotype_choices = [preference for role in TIED for preference in self.preferences(role)]
         tied_choices = [(pair, self.tally.results[pair].preferred) for pair, _ in stereotype_choices]
-        even = np.full_like(effects.neutral, NO_PREFERENCE)  # `super` judges the mean of both lists already
+        no_mean = np.full_like(effects.neutral, NO_PREFERENCE)  # adds 0: `super` judges the mean of both lists already
         limit = tolerance.of_step_1
         for kind, name, choices, score in (
             ("individual", "typical frame", neutral_choices, effects.neutral),
-            ("individual", "typical frame, both stereotypes", tied_choices, even),
+            ("individual", "typical frame, both stereotypes", tied_choices, no_mean),
             ("content", "typical frame", stereotype_choices, effects.stereotyped),
         ):
             frame_effect = _typical_frame_effect(choices, score - NO_PREFERENCE, limit, rng.spawn(1)[0])

@@ -85,8 +85,9 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
     def refuse_useless(self, words: Sequence[StereotypeWords]) -> None:
         """Raise an error if no sentence is usable; single unusable sentences are counted and left out."""
         characters = sum(len(sentence.text) + len(sentence.counterpart) for sentence in self.sentences)
-        if len(words) * characters > MOST_CHECKED:
+        if len(words) * characters > MOST_CHECKED:  # too long to read now; the job counts unusable sentences
             return
+        # `read` returns a text, the reason, for an unusable sentence
         if all(isinstance(read(sentence, word_list), str) for word_list in words for sentence in self.sentences):
             reason = read(self.sentences[0], words[0])
             raise SpecificationError(

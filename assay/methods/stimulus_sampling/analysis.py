@@ -89,7 +89,7 @@ def judge(
         chance_1=may_be_chance(effects.unbiased.draws),  # signed deviations from even shares
         chance_2=may_be_chance(np.hstack(effects.half_differences)),  # signed effects of content tied to each value
     )
-    # how much a value's share of the positive answers would grow if every lost reply about this value were positive
+    # upper bound of the growth of a value's share of positives if every lost reply about it were positive
     lost_share = largest_lost_share(tally.by_group)
     sum_of_rates = float(answered_inputs.rates.mean(axis=1).sum())  # of all values, each with equal shares of the sides
     largest_shift = lost_share / (lost_share + sum_of_rates)

@@ -261,13 +261,14 @@ class TranslationMethod(Bounded, Method):
     def design(self, rng: np.random.Generator) -> Experiment:
         """Measure every language with every template, with the same texts for each language."""
         text_rng, analysis_rng = rng.spawn(2)
-        texts_by_template = {name: cache(writer.more) for name, writer in self.text_writers(text_rng).items()}
+        # cached, so that each language is asked about the same texts
+        more_texts = {template: cache(writer.more) for template, writer in self.text_writers(text_rng).items()}
         components: list[Component] = []
         for (language, template), component_rng in zip(self.cells, analysis_rng.spawn(len(self.cells)), strict=True):
             translations = Translations(
                 self.catalog_attribute, language, template, self.blocks, neutral=self.probes_each == 1
             )
-            components.append((yield from self._measure(translations, texts_by_template[template], component_rng)))
+            components.append((yield from self._measure(translations, more_texts[template], component_rng)))
         p_values = {
             component.name: component.detail.step_1_p
             for component in components
@@ -339,8 +340,9 @@ class TranslationMethod(Bounded, Method):
     def _create_measurement(self, translations: Translations) -> Measurement[TranslationComponent]:
         """Return the measurement of the texts so far, with their counts; its independent units are the texts."""
         sentences_per_text = 1 if translations.neutral else len(translations.rows)
-        factor = 1.0 if sentences_per_text == 1 else SHARED_TEXT
-        needed_texts = math.ceil(answers_needed(self.tolerance.delta) * factor / sentences_per_text)
+        # sentences of one text are alike, so more of them are needed
+        inflation = 1.0 if sentences_per_text == 1 else SHARED_TEXT
+        needed_texts = math.ceil(answers_needed(self.tolerance.delta) * inflation / sentences_per_text)
         language_code = translations.language.split("-")[0].lower()
         return Measurement(
             name=translations.name,

@@ -287,6 +287,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         rows = []
         use_labels = self.scale == "labels"
         for picture, answer in self.tally.results.items():
+            # the share of the first label; a named label gives 1 or 0, and both or none .5
             first_share = answer.label if use_labels or answer.share is None else answer.share
             row = ImageDocument(
                 id=picture.id,

@@ -96,26 +96,29 @@ def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTe
     partitions, middle = math.comb(values.size, size), values.size // 2
     first_half, second_half = _subset_sums(values[:middle]), _subset_sums(values[middle:])
     # a group of `size` members has `count` of them from the first half, and the others from the second
-    halves = [
+    sum_pairs = [
         (sums, second_half[size - count])
         for count, sums in enumerate(first_half)
         if 0 <= size - count < len(second_half)
     ]
-    one_sided = _count_reaching(halves, observed - SLACK)
-    strict = _count_reaching(halves, observed + SLACK, strict=True)
+    one_sided = _count_reaching(sum_pairs, observed - SLACK)
+    strict = _count_reaching(sum_pairs, observed + SLACK, strict=True)
     two_sided = partitions  # every difference is at least as far from 0 as 0
     if (distance := abs(observed) - SLACK) > 0:
-        upper_tail = _count_reaching(halves, distance)
-        lower_tail = partitions - _count_reaching(halves, -distance, strict=True)
+        upper_tail = _count_reaching(sum_pairs, distance)
+        lower_tail = partitions - _count_reaching(sum_pairs, -distance, strict=True)
         two_sided = upper_tail + lower_tail
     p_one_sided, p_two_sided, p_strict = (count / partitions for count in (one_sided, two_sided, strict))
     return PartitionTest(p_one_sided, p_two_sided, p_strict, p_method="exact", partitions=partitions)
 
 
-def _count_reaching(halves: Sequence[tuple[Floats, Floats]], threshold: float, *, strict: bool = False) -> int:
-    """Count the groups whose sum is at least (or, strictly, more than) `threshold`; `halves` has sorted sums."""
+def _count_reaching(sum_pairs: Sequence[tuple[Floats, Floats]], threshold: float, *, strict: bool = False) -> int:
+    """Count the groups whose sum is at least (or, strictly, more than) `threshold`.
+
+    Each of `sum_pairs` has the sorted sums of the members from the first half, and of those from the second.
+    """
     count = 0
-    for first, second in halves:
+    for first, second in sum_pairs:
         below_counts = np.searchsorted(first, threshold - second, side="right" if strict else "left")
         count += first.size * second.size - int(below_counts.sum())
     return count

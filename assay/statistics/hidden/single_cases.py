@@ -264,8 +264,8 @@ def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArr
     residuals[np.abs(residuals) < ROUNDING] = 0.0
     freedom = len(cell_ids) - len(sizes) - int(np.linalg.matrix_rank(gram, hermitian=True))
     # errors of the cells' own means, and of the effects of their persons; both around the overall mean
-    centred_gram = table.T @ shares - np.outer(person_sizes, person_sizes) / len(cell_ids)
-    cell_error = len(sizes) - 1 + float(np.trace(inverse @ centred_gram))
+    person_share_gram = table.T @ shares - np.outer(person_sizes, person_sizes) / len(cell_ids)
+    cell_error = len(sizes) - 1 + float(np.trace(inverse @ person_share_gram))
     return _Fit(effects.reshape(-1, *shape[1:]), sizes, residuals.reshape(shape), freedom, cell_error)
 
 

@@ -76,8 +76,8 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
             raise TooFewObservations(f"{count} {unit} are too few; at least {LEAST_CLUSTERS} are needed")
     names = list(kinds)
     # coefficients of the variance components in n * mean**2, which the sums of squares around the mean exclude
-    of_mean = np.array([*(float((sizes[kind] ** 2).sum()) / n for kind in names), 1.0])
-    expected = [np.full(len(names) + 1, float(n)) - of_mean]  # sums of squares (rows) by component: kinds, then noise
+    mean_terms = np.array([*(float((sizes[kind] ** 2).sum()) / n for kind in names), 1.0])
+    expected = [np.full(len(names) + 1, float(n)) - mean_terms]  # sums of squares (rows) by component, noise last
     observed = [((values - values.mean(axis=0)) ** 2).sum(axis=0)]
     for kind in names:
         coefficients = [
@@ -86,7 +86,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
             else float(np.sum(cross_tabulate(kinds[kind], kinds[other_kind]) ** 2 / sizes[kind][:, None]))
             for other_kind in names
         ]
-        expected.append(np.array([*coefficients, float(len(sizes[kind]))]) - of_mean)
+        expected.append(np.array([*coefficients, float(len(sizes[kind]))]) - mean_terms)
         sums = cluster_sums(values, kinds[kind])
         observed.append((sums**2 / sizes[kind][:, None]).sum(axis=0) - n * values.mean(axis=0) ** 2)
     # share of each component in the variance of the mean, and degrees of freedom of its mean square

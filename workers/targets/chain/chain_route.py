@@ -57,11 +57,12 @@ def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
     Raise `CallFailed` ``unsupported`` if neither is the first language, or if the other one is the first or last
     language of the paths.
     """
-    first_language, turning_language, path_count = paths[0][0], paths[-1][-1], len(paths)
+    first_language, turning_language = paths[0][0], paths[-1][-1]
+    last_link = len(paths)  # `paths` lack that of the last link
     if source == first_language and target not in {first_language, turning_language}:
-        return (*_hops_out(_fill_language(paths, target)), Hop(path_count, turning_language, target))
+        return (*_hops_out(_with_requested(paths, target)), Hop(last_link, turning_language, target))
     if target == first_language and source not in {first_language, turning_language}:
-        return (Hop(path_count, source, turning_language), *_hops_back(_fill_language(paths, source)))
+        return (Hop(last_link, source, turning_language), *_hops_back(_with_requested(paths, source)))
     raise CallFailed(
         "unsupported",
         f"the chain translates from {first_language} by way of {turning_language} into a third language, and back; "
@@ -74,7 +75,7 @@ def hops_on_way_out(paths: Sequence[Path]) -> tuple[Hop, ...]:
     return tuple(_hops_out(paths))
 
 
-def _fill_language(paths: Sequence[Path], language: str) -> list[list[str]]:
+def _with_requested(paths: Sequence[Path], language: str) -> list[list[str]]:
     return [[language if code == REQUESTED_LANGUAGE else code for code in path] for path in paths]
 
 

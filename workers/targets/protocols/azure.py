@@ -80,5 +80,6 @@ class Azure(HttpTranslator[AzureSettings]):
         return post_json(f"/translate?api-version={version}", {"inputs": inputs}, headers)
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
-        results = dig(response.json(), *(() if self.settings.api_version == "3.0" else ("value",)))
+        document = response.json()
+        results = document if self.settings.api_version == "3.0" else dig(document, "value")
         return texts_of(dig_each(results, "translations", 0, "text"), len(asks))

@@ -38,6 +38,11 @@ def test_a_text_that_looks_like_another_yaml_type_stays_a_text(word):
     assert yaml.safe_load(yaml_text({"a": word, word: 1})) == {"a": word, word: 1}
 
 
+@pytest.mark.parametrize("word", ["y", "N"])
+def test_a_key_that_yaml_1_1_calls_a_truth_value_is_in_quotes(word):
+    assert yaml_text({word: 1}) == f'"{word}": 1\n'  # PyYAML itself reads it as text
+
+
 def test_nested_yaml_is_indented_by_two_spaces():
     value = {"info": {"title": "T"}, "list": [{"a": 1, "b": [True, None]}, [], {}], "empty": {}}
     assert yaml_text(value) == (

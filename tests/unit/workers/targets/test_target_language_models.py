@@ -657,6 +657,15 @@ def test_a_declined_or_cut_chat_answer_fails_the_choice(wire, answer, code):
     assert failure(wire, CHOICES["openai-chat, without probabilities"], answer).code == code
 
 
+@pytest.mark.parametrize(
+    ("text", "ending", "code"),
+    [("", "stop", "no-choice"), ("", "content_filter", "declined"), (None, "stop", "declined")],
+)
+def test_token_probabilities_of_an_answer_without_a_text_are_no_choice(wire, text, ending, code):
+    answer = chatted(text, ending, likely={"A": -0.01, "B": -5.0})
+    assert failure(wire, CHOICES["openai-chat"], answer).code == code
+
+
 ENDED = {
     "openai-chat": (chatted("A nurse", "length"), chatted("", "stop")),
     "openai-completions, several": None,

@@ -176,7 +176,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return Request(settings.method, path, request.headers, request.content)
 
     def _values(self, asks: Sequence[Ask]) -> JsonObject:
-        """Return the values of the placeholders in a call."""
+        """Return the values of the placeholders in a call, whose questions are all of one kind."""
         if isinstance(ask := asks[0], Look):
             image = picture_of(ask, self._egress)
             facts = {"image_b64": in_base64(image), "media_type": image.media_type}
@@ -259,7 +259,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         answer = join_texts(outputs) if settings.response == "events" else outputs[0]
         if isinstance(asks[0], Choose) and settings.ended and settings.batch == "none":
             is_cut = any(reason in settings.ended_cut for reason in self._end_reasons(bodies, origin))
-            answer = ModelOutput(answer or "", end_reason="length") if is_cut else answer  # it may hold the letter
+            # the beginning of a cut answer may have the letter; an answer that was cut before any text has none
+            answer = ModelOutput(answer or "", end_reason="length") if is_cut else answer
         if answer is None:
             raise CallFailed("wrong-shape", f"the output expression finds nothing in the answer of {origin}")
         answers = as_list(answer) if settings.batch == "array" else [answer]

@@ -151,7 +151,7 @@ class Decider(Adapter):
         Raise `Misread` without probabilities: scores of 0 and 1 would not be comparable with probabilities.
         """
         if label_in(output.text, self.decision.labels) is None:
-            return self._read_label(output)
+            return self._read_label(output)  # which raises: the text is no label
         shares = label_probabilities(output.likely_tokens, self.decision.labels)
         if shares is None:
             raise Misread("returned no probabilities of the labels' first tokens", "no-choice")

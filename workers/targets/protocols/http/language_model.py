@@ -189,12 +189,12 @@ def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
 
 def _parse_choice(output: ModelOutput, ask: Choose) -> int:
     """Read the choice from the probabilities of the first token if that is the answer, otherwise from the text."""
-    text = choice_letters.without_thoughts(output.text) if isinstance(output.text, str) else ""
+    refuse_without_text(output)
+    text = choice_letters.without_thoughts(output.text)
     choice = None
-    if choice_letters.bare_letter(text):
+    if text.strip() and choice_letters.bare_letter(text):  # an empty text counts as a bare letter, but chooses none
         choice = choice_letters.likeliest_letter(output.likely_tokens, len(ask.options))
     if choice is None:
-        refuse_without_text(output)
         choice = choice_letters.letter_in(output.text, ask.options)
     if choice is not None:
         return choice

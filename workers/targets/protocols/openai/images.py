@@ -76,6 +76,7 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         image_text = image.get("b64_json")
         if not (isinstance(image_text, str) and image_text) and not image.get("url"):
             raise Misread("answered JSON without 'data.0.b64_json'; is it this protocol?")
+        # an address without an image fails this question only
         return [reply_of(lambda: self._stored_image(image_text), response.origin)]
 
     def _stored_image(self, image_text: object) -> JsonObject:
