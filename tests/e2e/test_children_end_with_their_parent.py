@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -110,7 +110,10 @@ def running(*names):
     """Whether processes whose command lines contain these words run."""
 
     def is_complete(children):
-        commands = [" ".join(child.cmdline()) for child in children]
+        commands = []
+        for child in children:
+            with suppress(psutil.NoSuchProcess):  # it has ended since the children were listed
+                commands.append(" ".join(child.cmdline()))
         return all(any(name in command for command in commands) for name in names)
 
     return is_complete
