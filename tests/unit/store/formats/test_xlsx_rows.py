@@ -271,6 +271,10 @@ REFUSED = {
     "an unknown type": (book([["a"], [Xml('<c r="{at}" t="q"><v>1</v></c>')]]), "unknown type 'q'"),
     "a shared text that is missing": (book([["a"], [Xml('<c r="{at}" t="s"><v>7</v></c>')]]), "damaged"),
     "a shared text without a number": (book([["a"], [Xml('<c r="{at}" t="s"><v>x</v></c>')]]), "damaged"),
+    "a shared text before the first": (
+        book([["a"], [Xml('<c r="{at}" t="s"><v>-1</v></c>')]], shared=["<t>b</t>"]),
+        "damaged",
+    ),
     "rows in the wrong order": (
         book(
             f'<worksheet xmlns="{MAIN}"><sheetData><row r="2"><c r="A2"><v>1</v></c></row><row r="1"/></sheetData>'
