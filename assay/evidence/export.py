@@ -1,17 +1,18 @@
 """The export of a rating: one file that allows a complete check offline.
 
-JSON lines in ASCII, each in its one canonical form, in this order::
+JSON lines in ASCII without white space, in this order::
 
-    {"format": "assay-export/1", "part": "export"}
+    {"part": "export", "format": "assay-export/2"}
     {"part": "rating", "rating": {…}}                  the document, its experiment and target included; for its owner
                                                        also "unmasked", where the document masks counts of people
-    {"envelopes": [{…}, …], "part": "certificate"}     the signed statements; none where nobody signed
-    {"keys": [{…}, …], "part": "keys"}                 the agency's public keys, as JSON Web Keys
-    {"observation": {…}, "part": "observation"}        one line each, in the order of the evidence tree
-    {"part": "end", "seal": {…}}                       an envelope over the digest of all bytes before it
+    {"part": "certificate", "envelopes": [{…}, …]}     the signed statements; none where nobody signed
+    {"part": "keys", "keys": [{…}, …]}                 the agency's public keys, as JSON Web Keys
+    {"part": "observation", "observation": {…}}        one line each, in the order of the evidence tree
+    {"part": "end", "seal": {…}}                       an envelope over the digest of all bytes before it; keys sorted
 
-A line that is not in canonical form is refused, and the last line holds the digest of all others. So no byte can be
-changed, added or removed unnoticed. Writing and reading hold at most one line in memory.
+A line in another spelling is refused, and the last line holds the digest of all others. So no byte can be changed,
+added or removed unnoticed. Objects keep the order of their keys, because a replay depends on it: the words of a request
+are asked about in its order. (``assay-export/1`` sorted all keys.) At most one line is in memory.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from assay.evidence.dsse import OpenedEnvelope, Sign, envelope, opened
 from assay.experiment import Method, generator
 from assay.model import Observation, Probe, Reply
 
-FORMAT = "assay-export/1"
+FORMAT = "assay-export/2"
+READ_FORMATS = (FORMAT, "assay-export/1")
 MEDIA_TYPE = "application/jsonl"
 SEAL_TYPE = "application/vnd.assay.export+json"
 
@@ -44,11 +46,12 @@ class BrokenExport(CertificateError):
 
 
 def line(value: Json) -> bytes:
-    """Return one line in canonical form: sorted keys, no white space, non-ASCII characters escaped.
+    """Return one line: without white space, in ASCII; the keys of the end, whose order means nothing, are sorted.
 
     Raise `ValueError` if it holds NaN or an infinity.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+    text = json.dumps(value, sort_keys=value.get("part") == "end", separators=(",", ":"), allow_nan=False)
+    return text.encode("ascii") + b"\n"
 
 
 class ExportWriter:
@@ -115,8 +118,10 @@ def read_export(lines: Iterable[bytes]) -> Export:
     """Open an export, given the lines of a binary file; raise `BrokenExport` if a line is wrong."""
     parts = _read_parts(lines)
     head = _expect_part(parts, "export")
-    if head.get("format") != FORMAT:
-        raise BrokenExport(f"the format must be {FORMAT}; the file has {str(head.get('format'))[:80]!r}")
+    if head.get("format") not in READ_FORMATS:
+        raise BrokenExport(
+            f"the format must be {' or '.join(READ_FORMATS)}; the file has {str(head.get('format'))[:80]!r}"
+        )
     rating_part = dict(_expect_part(parts, "rating"))
     unmasked = rating_part.pop("unmasked", None)
     rating = _part_content(rating_part, "rating", dict)
@@ -153,12 +158,12 @@ def _read_line(line_bytes: bytes, number: int) -> JsonObject:
         raise BrokenExport(f"the file is cut short in line {number}")
     try:
         part = json.loads(line_bytes)
-        canonical = line(part)
+        is_unchanged = isinstance(part, dict) and line(part) == line_bytes
     except (ValueError, RecursionError):
         raise BrokenExport(f"line {number} was altered: it is not JSON") from None
-    if not isinstance(part, dict) or canonical != line_bytes:
-        raise BrokenExport(f"line {number} was altered: it is not in its canonical form")
-    return part
+    if not is_unchanged:
+        raise BrokenExport(f"line {number} was altered: it is not an object as an export writes it")
+    return dict(part)
 
 
 def _expect_part(parts: Iterator[JsonObject], name: str) -> JsonObject:
