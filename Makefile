@@ -61,7 +61,7 @@ scaled-demo: $(READY_DEV) ## The same with Postgres, Redis, two APIs and two wor
 	@$(BIN)/python -m tools.scaled_demo --broker $(BROKER)
 
 test: $(READY_DEV) ## Run the tests but for slow ones, which CI runs too (about 10 minutes; ARGS="FILE or options": any others)
-	@echo "Tests of more than about a second, and all of tests/chaos, tests/e2e and tests/fuzz, are left to make test-all."
+	@echo "Tests of more than about a second, and all of tests/browser, tests/chaos, tests/e2e and tests/fuzz, are left to make test-all."
 	@$(MAKE) --no-print-directory test-all ARGS='$(or $(ARGS),-m "not slow")'
 
 test-all: $(READY_DEV) ## Run every test (about 35 minutes)

@@ -81,8 +81,8 @@ LONGEST_FIRST = (
 """Files and folders that take minutes. The first two run at the same time, because one of them mostly waits."""
 
 
-SLOW = ("chaos", "e2e", "fuzz")
-"""Folders in which every test starts processes; `make test` leaves them out, like tests marked `slow`."""
+SLOW = ("browser", "chaos", "e2e", "fuzz")
+"""Folders in which every test starts processes or opens pages in a browser; `make test` leaves them out, like tests marked `slow`."""
 
 
 @pytest.hookimpl(tryfirst=True)
