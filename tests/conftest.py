@@ -82,7 +82,7 @@ LONGEST_FIRST = (
 
 
 SLOW = ("browser", "chaos", "e2e", "fuzz")
-"""Folders in which every test starts processes or opens pages in a browser; `make test` leaves them out, like tests marked `slow`."""
+"""Folders of tests that start processes or open a browser; `make test` leaves them out, like those marked `slow`."""
 
 
 @pytest.hookimpl(tryfirst=True)
