@@ -94,9 +94,8 @@ def _figure(
     if narrow is None or wide is None:
         return None
     is_folded = folds and narrow is not wide and narrow.height > TALL
-    wide_svg = None if is_folded or wide is narrow else Markup(wide.svg)  # noqa: S704  escaped by the figures
-    narrow_svg = Markup(narrow.svg)  # noqa: S704  escaped by the figures
-    return PageFigure(heading, how, narrow_svg, wide_svg, narrow.table, folded=is_folded, note=note)
+    wide_svg = None if is_folded or wide is narrow else wide.svg
+    return PageFigure(heading, how, narrow.svg, wide_svg, narrow.table, folded=is_folded, note=note)
 
 
 def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
@@ -129,7 +128,7 @@ def _walks(rating: Rating, component: Component, shown_index: int | None) -> Ite
             (group, figures.linked_squares(picture, group, f"sq{number}", lambda case: rating.case_of(case.search)))
             for number, group in enumerate(groups)
         ]
-        drawings = tuple((group, Markup(figure.svg), figure.table) for group, figure in squares if figure)  # noqa: S704  escaped
+        drawings = tuple((group, figure.svg, figure.table) for group, figure in squares if figure)
         yield Walk(picture.title, picture.filled, picture.hollow, drawings)
 
 

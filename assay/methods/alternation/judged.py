@@ -58,7 +58,7 @@ class Rules:
 
     @property
     def judges_strata(self) -> bool:
-        """Whether each stratum is judged as well; differences between more than two values then share one fit."""
+        """Whether each stratum is judged, too, and the differences of more than two values are fitted together."""
         return self.max_draw_weights is not None
 
 

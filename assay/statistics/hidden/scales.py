@@ -114,7 +114,7 @@ def _is_dominated_by_few(outputs: Floats) -> bool:
     The standard deviation is the unit of the effects: differences between the other outputs would seem small.
     """
     low, high = np.quantile(outputs, [0.25, 0.75])
-    # with only two different numbers, ranks would give the same effects, so that there is nothing to gain
+    # ranks of only two different numbers give the same effects as the numbers
     return len(np.unique(outputs)) > 2 and float(outputs.std()) > DOMINATED * float(high - low) / QUARTILES
 
 
