@@ -33,15 +33,15 @@ def commitment_of(experiment: object, seed: int, nonce: str) -> str:
     return digest_of({"experiment": experiment, "nonce": nonce, "seed": seed})
 
 
-STANDING = frozenset(
+UNSEALED_KEYS = frozenset(
     {"visibility", "withdrawn", "next_methodology", "reply", "standing", "because", "in_words", "questions"}
 )
 """Keys of a rating document that its digest leaves out: they may change later, or are added when it is shown."""
 
 
 def sealed_part(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a rating document without the keys that may change after it was sealed (`STANDING`)."""
-    return {name: value for name, value in document.items() if name not in STANDING}
+    """Return a rating document without the keys that may change after it was sealed (`UNSEALED_KEYS`)."""
+    return {name: value for name, value in document.items() if name not in UNSEALED_KEYS}
 
 
 def rating_digest(document: Mapping[str, Any]) -> str:

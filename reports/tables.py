@@ -43,7 +43,7 @@ def interval(effect: Effect | EffectDocument | None) -> str:
     return f"{decimal(effect.estimate)} ({decimal(effect.low)} to {decimal(effect.high)})"
 
 
-def standing(effect: Effect) -> str:
+def tolerance_remark(effect: Effect) -> str:
     """Return "within tolerance", "beyond tolerance" or "undecided" for an effect; else what it lacks for that."""
     if effect.estimate is None:
         return NOT_MEASURED
@@ -148,7 +148,7 @@ def _effects_table(title: str, effects: Sequence[Effect], estimand: str | None) 
             decimal(effect.low),
             decimal(effect.high),
             "none" if effect.tolerance is None else decimal(effect.tolerance),
-            standing(effect),
+            tolerance_remark(effect),
         )
         for effect in effects
     )

@@ -16,7 +16,7 @@ from reports.view import Effect, Table
 LEFT, RIGHT, ROW, FOOT = 6, 12, 54, 38
 """Space at the left and at the right; heights of an effect and of the axis below, in user units."""
 
-LETTER, STANDING = 6.4, 104
+CHARACTER_WIDTH, REMARK_WIDTH = 6.4, 104
 """Width of a character, and of the remark at the right, such as "within tolerance", in user units."""
 
 
@@ -44,15 +44,16 @@ def _draw_forest(
     height = ROW * len(measurements)
     unit = "effect, as a share" if component.report.unit is of_hundred else "effect"  # `of_hundred`: effects are shares
     shapes += scale.draw_across(height, f"{unit}; 0 is none")
-    sentences = (f"{effect.title}: {tables.interval(effect)}, {tables.standing(effect)}." for effect in measurements)
+    remark = tables.tolerance_remark
+    sentences = (f"{effect.title}: {tables.interval(effect)}, {remark(effect)}." for effect in measurements)
     return draw(key, table, " ".join(sentences), height + FOOT, *shapes, width=width)
 
 
 def _draw_effect(effect: Effect, y: float, scale: Axis, width: float) -> list[Markup]:
     middle = y + 32
     shapes = [
-        label(0, y + 13, clip(effect.title, int((width - STANDING) / LETTER))),
-        label(width, y + 13, tables.standing(effect), "e s"),
+        label(0, y + 13, clip(effect.title, int((width - REMARK_WIDTH) / CHARACTER_WIDTH))),
+        label(width, y + 13, tables.tolerance_remark(effect), "e s"),
     ]
     if effect.tolerance is not None:
         # the tolerance zone begins at the axis's lower end, because effects below zero are no bias

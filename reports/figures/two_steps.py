@@ -86,7 +86,7 @@ def _figure_sentences(verdict: Verdict, steps: tuple[Step, ...]) -> str:
 def _effect_in_words(step: Step) -> str:
     if step.effect is None:
         return NOT_MEASURED
-    return f"{tables.interval(step.effect)}, {tables.standing(step.effect)}"
+    return f"{tables.interval(step.effect)}, {tables.tolerance_remark(step.effect)}"
 
 
 # ---------------------------------------------------------------------------- the wide and the narrow drawing
@@ -179,8 +179,8 @@ def _draw_step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
         yield label(text_x, y + 98, NOT_MEASURED, "s")
         return
     yield from _draw_interval(step.effect, step.unit, text_x, y + 70, inner_width)
-    standing = tables.standing(step.effect)
-    yield label(text_x, y + 124, standing if step.needed else "step 1 decided", "b" if step.needed else "s")
+    remark = tables.tolerance_remark(step.effect)
+    yield label(text_x, y + 124, remark if step.needed else "step 1 decided", "b" if step.needed else "s")
     yield label(text_x, y + 142, _effect_with_interval(step.effect, step.unit), "s")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from jinja2 import nodes
 
-from assay.canonical import STANDING
+from assay.canonical import UNSEALED_KEYS
 from web.frame.rendering import environment
 from web.site import AREAS
 
@@ -130,6 +130,6 @@ def test_no_two_pages_share_an_address_and_an_http_method():
 
 def test_the_browser_verifier_leaves_out_the_same_fields_of_a_rating_as_the_digest():
     script = (WEB / "static" / "verify.js").read_text("utf-8")
-    listed = re.search(r"const STANDING = (\[.*\]);", script)
+    listed = re.search(r"const UNSEALED = (\[.*\]);", script)
     assert listed is not None
-    assert set(json.loads(listed[1])) == STANDING
+    assert set(json.loads(listed[1])) == UNSEALED_KEYS

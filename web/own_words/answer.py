@@ -11,7 +11,7 @@ from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.methods.visual_stereotype.detail import PictureComponent
 from assay.model import Letter
 from reports.reading import read
-from reports.tables import standing
+from reports.tables import tolerance_remark
 from web.ratings.finding import BEYOND, WITHIN
 
 Verdict = Literal["yes", "opposite", "part", "no", "open"]
@@ -49,8 +49,8 @@ class BiasAnswer:
     """Choices of the stereotype (first) and of its opposite (second)."""
     neutral: Tally
     """Choices of the first and of the second group in neutral cases."""
-    neutral_standing: str
-    """`reports.tables.standing` of the preference in neutral cases."""
+    neutral_remark: str
+    """`reports.tables.tolerance_remark` of the preference in neutral cases."""
     hidden: tuple[str, ...]
     """Titles of the hidden effects that exceed their limits."""
 
@@ -68,33 +68,33 @@ def answer_of(document: Json) -> BiasAnswer | None:
     stereotyped = _count_choices([towards for list_name, towards in cases if list_name != "neutral"])
     neutral = _count_choices([towards for list_name, towards in cases if list_name == "neutral"])
     step_1, step_2 = (view.components[0].effect(name) for name in ("step_1", "step_2"))
-    hidden_titles = tuple(effect.title for effect in view.components[0].hidden if standing(effect) == BEYOND)
-    stereotype_standing = "" if step_2 is None else standing(step_2)
+    hidden_titles = tuple(effect.title for effect in view.components[0].hidden if tolerance_remark(effect) == BEYOND)
+    stereotype_remark = "" if step_2 is None else tolerance_remark(step_2)
     is_estimate_within = step_2 and step_2.tolerance and (step_2.estimate or 0.0) <= step_2.tolerance
-    if stereotype_standing != BEYOND and is_estimate_within:
+    if stereotype_remark != BEYOND and is_estimate_within:
         # although the interval is not within the tolerance: a declared letter rests on more than this interval
-        stereotype_standing = WITHIN
+        stereotype_remark = WITHIN
     return BiasAnswer(
-        verdict=_stereotype_verdict(rating.letter if rating.declared else None, stereotype_standing, stereotyped),
+        verdict=_stereotype_verdict(rating.letter if rating.declared else None, stereotype_remark, stereotyped),
         stereotyped=stereotyped,
         neutral=neutral,
-        neutral_standing="" if step_1 is None else standing(step_1),
+        neutral_remark="" if step_1 is None else tolerance_remark(step_1),
         hidden=hidden_titles,
     )
 
 
-def _stereotype_verdict(declared_letter: Letter | str | None, stereotype_standing: str, tally: Tally) -> Verdict:
-    """Return whether the model shares the stereotype; `stereotype_standing` is that of the effect of step 2."""
+def _stereotype_verdict(declared_letter: Letter | str | None, stereotype_remark: str, tally: Tally) -> Verdict:
+    """Return whether the model shares the stereotype; `stereotype_remark` is that of the effect of step 2."""
     if declared_letter is None or tally.share is None:
         return "open"
     direction: Verdict = "yes" if tally.share >= NO_PREFERENCE else "opposite"
     if declared_letter == Letter.UCS:
         return "no"
-    if declared_letter == Letter.DSBS and stereotype_standing == WITHIN:
+    if declared_letter == Letter.DSBS and stereotype_remark == WITHIN:
         return "part"  # the letter comes from an effect that the mean hides
-    if declared_letter == Letter.DSBS or stereotype_standing == BEYOND:
+    if declared_letter == Letter.DSBS or stereotype_remark == BEYOND:
         return direction
-    return "no" if stereotype_standing == WITHIN else "open"  # BS by neutral cases says nothing of the stereotype
+    return "no" if stereotype_remark == WITHIN else "open"  # BS by neutral cases says nothing of the stereotype
 
 
 def _count_choices(choices: list[float | None]) -> Tally:

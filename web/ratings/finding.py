@@ -172,11 +172,11 @@ def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:
 
 def _hidden_heading(effects: Sequence[Effect]) -> str:
     """Return the heading of the hidden effects: the effects beyond their limits, or the number of undecided ones."""
-    beyond = [effect.title for effect in effects if tables.standing(effect) == BEYOND]
+    beyond = [effect.title for effect in effects if tables.tolerance_remark(effect) == BEYOND]
     if beyond:
         remainder = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
         return f"Beyond its limit: {beyond[0][:1].lower()}{beyond[0][1:]}{remainder}"
-    undecided = [effect.title for effect in effects if tables.standing(effect) != WITHIN]
+    undecided = [effect.title for effect in effects if tables.tolerance_remark(effect) != WITHIN]
     if undecided:
         return f"{len(undecided)} of {len(effects)} effects that the mean could hide are undecided"
     return "Nothing beyond its limit hides behind the mean"

@@ -1,5 +1,5 @@
 // Verify a certificate as `assay verify` does: signature, digests, Merkle proofs.
-const STANDING = ["visibility", "withdrawn", "next_methodology", "reply", "standing", "because", "in_words", "questions"];
+const UNSEALED = ["visibility", "withdrawn", "next_methodology", "reply", "standing", "because", "in_words", "questions"];
 const STATED = ["letter", "declared", "probabilities", "method", "attribute", "confidence", "methodology",
   "engine_version", "seed", "evidence_digest", "rated_at", "expires_at"];
 const card = document.getElementById("verify"), data = card.dataset;
@@ -63,7 +63,7 @@ async function* checks() {
   const stated = parse(new TextDecoder().decode(content)), sealed = stated.predicate;
   const identity = part(target, (name) => ["kind", "protocol", "url", "settings"].includes(name));
   yield ["target", async () => same("target", await digest(identity), target.digest)];
-  const found = await digest(part(rating, (name) => !STANDING.includes(name)));
+  const found = await digest(part(rating, (name) => !UNSEALED.includes(name)));
   yield ["rating", () => same("rating", found, sealed.rating_digest)];
   yield ["statement", () => {
     const subject = { name: target.name, digest: { sha256: target.digest.slice(7) }, ...(target.url && { uri: target.url }) };

@@ -42,7 +42,7 @@ from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
 from assay.statistics.intervals.worst_block import largest_interval
 
 THESE = "these words"
-LIKE_THESE = "control words and stereotypes like these with these words for the groups"
+LIKE_THESE = "control words like these; in step 2, words for groups and stereotypes like these"
 
 MANY_GROUPS = 3
 """Number of groups from which each list of stereotypes is judged by itself, besides the mean of all lists."""

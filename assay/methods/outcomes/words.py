@@ -32,7 +32,8 @@ REASONS: Mapping[str, str] = {
     ),
     "calibrated-but-unequal": (
         "{where:where}a score means the same in every group, but people whom the truth proves right, or wrong, get "
-        "unequal decisions. Where groups differ in how often the truth proves right, no score that errs can avoid "
-        "both (Kleinberg, Mullainathan & Raghavan 2016)."
+        "unequal decisions. Where groups differ in how often the truth proves right, no score that errs can mean the "
+        "same in every group and have equal means among people with the same truth (Kleinberg, Mullainathan & "
+        "Raghavan 2016)."
     ),
 }

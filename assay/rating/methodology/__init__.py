@@ -108,9 +108,9 @@ def shipped() -> Methodologies:
             Methodology(
                 version=METHODOLOGY_VERSION,
                 digest=METHODOLOGY_DIGEST,
-                published="2026-11-23",
+                published="2026-11-30",
                 status="current",
-                summary="Finds bias that a mean hides: within strata, in single cases, in refusals, on another scale.",
+                summary="Judges what a mean can hide as well: in strata, single cases, refusals, on another scale.",
                 changes=(
                     "Step 1 also judges each stratum of the content, and the effect on a typical single item.",
                     "Refusing one group more often is a bias; a letter that lost replies could change is withheld.",
