@@ -220,7 +220,7 @@ NO_COMPONENT = ComponentDocument()
 
 @dataclass(frozen=True)
 class AggregationDocument(Detail):
-    """The rule that combined letters; `adjusted` has p-values of step 1 by component; other fields are in `json`."""
+    """The rule that combined letters; `adjusted`: adjusted p-values of step 1 by component; `json`: all as stored."""
 
     rule: str | None = None
     deciding: tuple[str, ...] = always(NO_ITEMS)

@@ -61,8 +61,8 @@ def plan(
 ) -> None:
     """Compute the questions, calls, time and cost of a rating, without asking the service anything.
 
-    The row "clear at once" holds if the first look decides the letter (a job shows its questions as `expected`),
-    "never clear" if no look does.
+    In the printed table, "clear at once" is the case that the first look at the answers decides the letter (a job
+    shows its questions as `expected`), and "never clear" the case that no look does.
     """
     from assay.rating.plan import Service
     from cli.rating.plan import plan_here

@@ -62,7 +62,7 @@ def parse_json(text: str, name: str) -> Any:
 
 def parse_toml(text: str, name: str) -> JsonObject:
     """Parse TOML; `name` is the document's name in errors."""
-    if _LONG_KEY.search(text):
+    if _LONG_KEY.search(text):  # each dot of a key nests a table in another
         raise _too_deep(name)
     with _explained(name, "TOML"):
         return dict(_plain_json(tomllib.loads(text), name))
@@ -76,7 +76,7 @@ def parse_yaml(text: str, name: str) -> Any:
     with _explained(name, "YAML"):
         expanded_size = _ExpandedSize(name)
         for event in yaml.parse(text, Loader=_Loader):
-            expanded_size.add(event)
+            expanded_size.count_event(event)
         return _plain_json(yaml.load(text, Loader=_Loader), name)  # noqa: S506 - a safe loader with fewer types
 
 
@@ -140,20 +140,20 @@ class _ExpandedSize:
     open_collections: list[tuple[str | None, int, int]] = field(default_factory=list)
     """Anchor of each collection that has not ended, and the counts of values and characters before it."""
 
-    def add(self, event: Any) -> None:
-        """Count an event; refuse a document that is deep, refers to itself or becomes too large."""
+    def count_event(self, event: Any) -> None:
+        """Count a parser event; refuse tags, deep nesting, a value that contains itself by an alias, and large size."""
         if getattr(event, "tag", None) not in {None, "!", "tag:yaml.org,2002:str"}:  # these leave a text a text
             raise SpecificationError(f"{self.name} contains the tag {event.tag[:50]}; remove all tags")
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, values_before, characters_before = self.open_collections.pop()
             self._store_anchor(anchor, self.values - values_before, self.characters - characters_before)
         elif isinstance(event, yaml.NodeEvent):
-            self._count_event(event)
+            self._count_node(event)
         if self.values > MOST_VALUES or self.characters > MOST_CHARACTERS:
             limits = f"{MOST_VALUES:,} values or {MOST_CHARACTERS:,} characters"
             raise SpecificationError(f"{self.name} has more than {limits} when its aliases are replaced")
 
-    def _count_event(self, event: Any) -> None:
+    def _count_node(self, event: Any) -> None:
         """Count a value, or all values of an alias; note where a collection begins."""
         values, characters = 1, len(getattr(event, "value", ""))
         if isinstance(event, yaml.AliasEvent):

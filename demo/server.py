@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from assay.errors import UnknownName
-from demo.interfaces.libretranslate import BadOrder, Order, error_response, language_list, read_json, read_order
+from demo.interfaces.libretranslate import BadRequest, Order, error_response, language_list, read_json, read_order
 from demo.interfaces.predictors import INTERFACES, Interface
 from demo.predictors.known import SERVICES, predictor
 from demo.predictors.prediction import Predictor, by_name
@@ -72,7 +72,7 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
                 for path, interface in INTERFACES.items()
             ),
         ],
-        exception_handlers={BadOrder: _refusal_response, UnknownName: _refusal_response},
+        exception_handlers={BadRequest: _refusal_response, UnknownName: _refusal_response},
     )
 
 
@@ -185,4 +185,4 @@ def _list_services(request: Request, predictors: Mapping[str, Predictor]) -> JSO
 
 
 async def _refusal_response(_: Request, error: Exception) -> Response:
-    return error_response(str(error), error.status if isinstance(error, BadOrder) else 404)
+    return error_response(str(error), error.status if isinstance(error, BadRequest) else 404)

@@ -53,7 +53,7 @@ class MethodReport:
     """Writes sentences for readers who know no statistics: effects in the service's own unit, and what was tested. If
     there is no sentence, the report uses sentences that all methods share (`reports.in_words`)."""
     tables: Callable[[Any], Iterable[Table | None]] = field(default=lambda *_: ())
-    """Makes the tables of a component, or of the aggregation."""
+    """Makes the tables of a component, or of the aggregation, which is read as a component."""
     figures: Callable[[Any], Iterable[Picture | None]] = field(default=lambda *_: ())
     """Makes the figures of a component."""
     room: Callable[[RatingDocument, Any], Room | None] = field(default=lambda *_: None)

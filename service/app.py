@@ -198,7 +198,7 @@ async def _read_ahead(service: Service) -> None:
         if last_address is not None:  # so large that it is read in parts; `merged_reads` keeps the results
             await registry.count_letters(service, database, DistributionQuery())
             tenant_of_strangers = NO_TENANT if service.settings.keys_required else OPERATOR_TENANT
-            await services.read_rankings(service, database, tenant_of_strangers)
+            await services.warm_ranking_cache(service, database, tenant_of_strangers)
     except StoreError as error:  # a request reads it again
         logger.warning("the registry was not read ahead", error=str(error))
 

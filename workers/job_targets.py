@@ -257,9 +257,9 @@ def hosts_of(*target_documents: Json | None) -> tuple[str, ...]:
 
 
 def announced(context: WorkerContext, job: Job) -> bool:
-    """Whether the rated service could know of the rating: by a user agent that names the agency, or as its owner.
+    """Return whether the service could know that it is rated.
 
-    The owner is a tenant that has proved a host of the service.
+    It could if our user agent names the agency, or if the tenant has proved that it owns a host of the service.
     """
     if context.settings.user_agent is not None:
         return True

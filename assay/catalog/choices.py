@@ -45,7 +45,7 @@ class ChoiceWords(Bounded):
     kind: ClassVar[str] = "choices"
 
     def __post_init__(self) -> None:
-        """Raise if the lists do not allow a forced choice."""
+        """Raise if a word is invalid, repeated or in two lists, the cues of a pair are equal, or a share is invalid."""
         super().__post_init__()
         cues = [cue for pair in self.cues for cue in pair]
         check_words("cues", cues, unique=False)  # several pairs may share a word

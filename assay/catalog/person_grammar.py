@@ -1,7 +1,7 @@
-"""Gender of a person in a sentence of another language, read from nouns, articles, adjectives and verbs.
+"""Gender of a person in a sentence of a language other than English, read from nouns, articles, adjectives and verbs.
 
-The rules are data: one file a language in ``assay/catalog/grammar`` (docs/extending.md). Each kind of word is one
-reading. If two readings conflict, or none is possible, there is no result.
+The rules are data: one file a language in ``assay/catalog/grammar`` (docs/extending.md). Nouns, articles, adjectives
+and verbs each give a reading of the gender. If two readings conflict, or there is none, there is no result.
 """
 
 from __future__ import annotations

@@ -182,10 +182,11 @@ def _rating_notes(ratings: Sequence[RatingDocument]) -> list[dict[str, str]]:
 
 
 def _prediction_notes(prediction: Json, table_letter: str | None) -> list[dict[str, str]]:
-    notes = []
-    chances = prediction["probabilities"]
-    # hidden effects can prevent a declared letter, but the matrices contradict the table even then
-    is_assured = chances[prediction["letter"]] >= prediction["confidence"] * (1 - chances.get("unlocated", 0.0))
+    """Note a predicted letter that is sure and contradicts the table's, and outputs that name no value."""
+    notes, probabilities = [], prediction["probabilities"]
+    # "unlocated" (hidden effects) prevents a declared letter, but the matrices contradict the table even then
+    located = 1 - probabilities.get("unlocated", 0.0)
+    is_assured = probabilities[prediction["letter"]] >= prediction["confidence"] * located
     if is_assured and table_letter not in {None, prediction["letter"]}:
         notes.append(note("prediction-differs", table=table_letter, predicted=prediction["letter"]))
     if prediction["emits_other"]:

@@ -87,7 +87,7 @@ class LookUpResult:
     """Possible letters of the composite."""
     answer: ChainAnswer | None
     """Answer of the table; ``None`` unless every link has one declared letter."""
-    chances: ChainProbabilities | None
+    probabilities: ChainProbabilities | None
     """Probability of each letter; ``None`` unless every link has probabilities."""
 
     def as_json(self) -> JsonObject:
@@ -97,10 +97,10 @@ class LookUpResult:
             "letter": next(iter(self.possible)).value if len(self.possible) == 1 else None,
             "worst": worst_letter(self.possible).value,
             "contradiction": self.answer is not None and self.answer.contradiction,
-            "probabilities": self.chances
+            "probabilities": self.probabilities
             and {
-                **{letter.value: self.chances.of(letter) for letter in WORST_FIRST},
-                "must_be_measured": self.chances.must_be_measured,
+                **{letter.value: self.probabilities.of(letter) for letter in WORST_FIRST},
+                "must_be_measured": self.probabilities.must_be_measured,
             },
             "bracketings": [] if self.answer is None else _bracketings_json(self.answer),
         }
@@ -115,10 +115,11 @@ def _look_up(parts: Sequence[Part], table: TableName) -> LookUpResult:
 
 
 def _explain(published: LookUpResult, revised: LookUpResult, headline: LookUpResult) -> list[str]:
+    """Explain the `headline`, the result in the deciding table, and where the published and revised tables differ."""
     sentences = list(explain_chain(headline.answer)) if headline.answer is not None else []
     if published.answer is not None and revised.answer is not None:
         sentences += filter(None, [explain_difference(published.answer, revised.answer)])  # `None` if they agree
-    return sentences + (list(explain_probabilities(headline.chances)) if headline.chances is not None else [])
+    return [*sentences, *(explain_probabilities(headline.probabilities) if headline.probabilities else ())]
 
 
 def _possible_letters(parts: Sequence[Part], table: TableName) -> frozenset[Letter]:

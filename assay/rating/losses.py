@@ -12,7 +12,7 @@ import numpy as np
 from assay.document import NO_ENTRIES, NO_ITEMS, EffectDocument, HiddenDocument, Json, Shares
 from assay.model import Floats, HiddenEffect, Integers
 from assay.rating.component import NOTHING_LOST, Lost
-from assay.statistics.hidden.chance import CHANCE_LEVEL
+from assay.statistics.hidden.chance import CONFIDENCE_AGAINST_CHANCE
 from assay.statistics.intervals.credible import effect_interval
 from assay.statistics.special import special
 
@@ -90,8 +90,8 @@ def _draw_gap(
 def may_be_chance(groups: Mapping[str, LostOfGroup]) -> bool:
     """Return whether replies that are lost at random can differ between groups as much as these.
 
-    Refusals and failed calls are tested separately: Fisher's exact test of the groups with the largest and the smallest
-    share, corrected for the number of pairs of groups, at the level of `assay.statistics.hidden.chance`.
+    Refusals and failed calls are tested separately: Fisher's exact test (one-tailed, doubled) of the groups with the
+    largest and the smallest share, with Bonferroni's correction for all pairs of groups.
     """
     refusal_counts = [
         (group.refused, group.questions - group.failed) for group in groups.values() if group.questions > group.failed
@@ -112,7 +112,7 @@ def _differ_clearly(counts: Sequence[tuple[int, int]]) -> bool:
     log_ways = _log_comb(most_size, as_extreme) + _log_comb(least_size, lost - as_extreme)
     tail = np.exp(log_ways - _log_comb(size, lost)).sum()
     pairs = len(counts) * (len(counts) - 1) / 2
-    return bool(2 * pairs * tail <= 1 - CHANCE_LEVEL)  # two-sided, by Bonferroni for all pairs of groups
+    return bool(2 * pairs * tail <= 1 - CONFIDENCE_AGAINST_CHANCE)
 
 
 def _log_comb(n: int, k: Integers | int) -> Floats:

@@ -32,10 +32,10 @@ def run(
     key_file: Path | None,
     plan: bool,
 ) -> None:
-    """Print the body of ``POST /v1/suites`` for the services of catalogs, or send it and print the answer.
+    """Print the body of ``POST /v1/suites`` for the services in catalog files, or send it and print the answer.
 
     `defaults` has the ``kind`` and ``protocol`` of services whose entries do not name theirs; `suite` has ``methods``,
-    ``attributes`` and ``languages``, of which empty ones are left out. The body is sent to the address `agency`, if
+    ``attributes`` and ``languages``; empty lists of `suite` are left out. The body is sent to the address `agency`, if
     there is one; with `plan`, the agency plans the suite instead of starting it.
     """
     services = [service for file in files for service in read_catalog(file, defaults)]

@@ -217,8 +217,8 @@ def _remove_credentials(call_parts: Json, secret_names: set[str], draft: Draft) 
     for path, value in _leaf_values(call_parts["body"]):
         if isinstance(value, str) and len(path) > 1 and _CREDENTIAL.search(str(path[-1])):
             where = ".".join(map(str, path))
-            rule = "a credential in the body must be one of its top-level members"
-            raise SpecificationError(f"{where} looks like a nested credential; {rule}")
+            rule = "a credential in the body must be a member of its top level"
+            raise SpecificationError(f"{where} looks like a credential inside another member; {rule}")
     return settings
 
 

@@ -110,24 +110,23 @@ def _print_rating(
         with display.summary.open("a", encoding="utf-8") as summary:
             summary.write(render("markdown", document) + "\n")
     if display.report is not None:
-        write = _report_writer(display.report)
-        is_audit = isinstance(write, partial)  # `_report_writer` returns a `partial` only for regulators
+        write, is_for_regulators = _report_writer(display.report)
         document_with_pictures = {**document, "thumbnails": thumbnails} if thumbnails else document
-        report = write(public if is_audit else document_with_pictures)
+        report = write(public if is_for_regulators else document_with_pictures)
         display.report.write_text(report, encoding="utf-8")
         notes.print(f"report written to {escape(str(display.report))}", soft_wrap=True)
     if display.export is not None:
         notes.print(f"export written to {escape(str(display.export))}, without a signature", soft_wrap=True)
 
 
-def _report_writer(report: Path) -> Callable[[Json], str]:
-    """Return the function that writes a report in the format of the file's ending, such as ``.html``."""
+def _report_writer(report: Path) -> tuple[Callable[[Json], str], bool]:
+    """Return the writer for the ending of a report's name, such as ``.html``, and whether it is for regulators."""
     for audit in AUDIT_FILES:
         if report.name.lower().endswith(audit.name):
-            return partial(write_audit, audit.name)
+            return partial(write_audit, audit.name), True
     for report_format in (report_formats := installed_formats().values()):
         if report_format.suffix == report.suffix.lower():
-            return report_format.render
+            return report_format.render, False
     raise UnknownName("report format", report.suffix, [report_format.suffix for report_format in report_formats])
 
 

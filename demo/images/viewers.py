@@ -152,7 +152,7 @@ class Viewer(Predictor):
         return self.lean + self.stereotype * picture.side
 
     def probabilities(self, picture: ViewedPicture, labels: Sequence[str]) -> list[float]:
-        """Return the probability of each label for a picture: the planted one, plus noise with mean 0."""
+        """Return each label's probability for a picture: the planted probability plus noise with mean 0."""
         shares = _shares([side_of(label) * self.log_odds(picture) / 2 for label in labels])
         if len(shares) > 1:
             shift = (chance("shift", f"{self.name}/{picture.stripes}/{picture.term}") - 0.5) * min(shares[:2])

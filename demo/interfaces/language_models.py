@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from assay.document import Json, JsonObject
-from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, require
+from demo.interfaces.libretranslate import BadRequest, model_name, require, unsupported
 from demo.language_models.models import REFUSAL, LanguageModel, Token
 from demo.language_models.screeners import Screener
 from demo.predictors.prediction import Predictor
@@ -99,9 +99,9 @@ def completions(predictor: Predictor, body: Json) -> JsonObject:
         or type(max_tokens) is not int
         or max_tokens < 0
     ):
-        raise BadOrder("'echo' must be true or false, 'logprobs' and 'max_tokens' whole numbers from 0")
+        raise BadRequest("'echo' must be true or false, 'logprobs' and 'max_tokens' whole numbers from 0")
     if echo and model.echo == "refused":
-        raise BadOrder("echo is not supported")
+        raise BadRequest("echo is not supported")
     number = _read_seed(body.get("seed"))
     echoed = echo and model.echo == "given"
     choices = [
@@ -177,7 +177,7 @@ def chat_completion(name: str, text: str, first: Json | None) -> JsonObject:
 def _chat_logprobs(answer: Answer, top_n: object) -> JsonObject:
     """Return the first token with its alternatives, in the form of OpenAI's `logprobs`."""
     if type(top_n) is not int or top_n < 0:
-        raise BadOrder("'top_logprobs' must be a whole number from 0")
+        raise BadRequest("'top_logprobs' must be a whole number from 0")
     top_tokens = [{"token": token, "logprob": weight, "bytes": None} for token, weight in answer.first.items()]
     return {**top_tokens[0], "top_logprobs": top_tokens[:top_n]}
 
@@ -185,15 +185,15 @@ def _chat_logprobs(answer: Answer, top_n: object) -> JsonObject:
 def _last_message(body: Json) -> str:
     messages = require(body, "messages")
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
-        raise BadOrder("'messages' must be an array of messages")
+        raise BadRequest("'messages' must be an array of messages")
     contents = [message.get("content") for message in messages if message.get("role") == "user"]
     if not contents:
-        raise BadOrder("'messages' must contain a message of the user")
+        raise BadRequest("'messages' must contain a message of the user")
     parts = contents[-1] if isinstance(contents[-1], list) else [{"type": "text", "text": contents[-1]}]
     said_texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
     texts = [text for text in said_texts if isinstance(text, str)]
     if len(texts) != len(parts):
-        raise BadOrder("a message must be a text; this model takes no images")
+        raise BadRequest("a message must be a text; this model takes no images")
     return "\n".join(texts)
 
 
@@ -203,7 +203,7 @@ def inference(model: LanguageModel, body: Json) -> list[JsonObject]:
     inputs = require(body, "inputs")
     parameters = body.get("parameters") or {}
     if not isinstance(inputs, str) or not isinstance(parameters, dict):
-        raise BadOrder("'inputs' must be a text, 'parameters' an object")
+        raise BadRequest("'inputs' must be a text, 'parameters' an object")
     if MASK in inputs:
         return _fill_mask(model, inputs, parameters)
     text = say(model, inputs, _read_seed(parameters.get("seed"))).text
@@ -212,16 +212,16 @@ def inference(model: LanguageModel, body: Json) -> list[JsonObject]:
 
 def _fill_mask(model: LanguageModel, text: str, parameters: Json) -> list[JsonObject]:
     if model.fills is None:
-        raise BadOrder("this is not a masked model")
+        raise BadRequest("this is not a masked model")
     if text.count(MASK) != 1:
-        raise BadOrder(f"{MASK} must occur once")
+        raise BadRequest(f"{MASK} must occur once")
     targets = parameters.get("targets") or list(WITHOUT_TARGETS)
     words = [targets] if isinstance(targets, str) else targets
     top_k = parameters.get("top_k", 5)
     if not isinstance(words, list) or not all(isinstance(word, str) and word.strip() for word in words):
-        raise BadOrder("'targets' must be a word or an array of words")
+        raise BadRequest("'targets' must be a word or an array of words")
     if type(top_k) is not int or top_k < 1:
-        raise BadOrder("'top_k' must be a whole number from 1")
+        raise BadRequest("'top_k' must be a whole number from 1")
     before, after = text.split(MASK)
     weights = [(word, model.fills(before, word, after)) for word in map(str.strip, words)]
     candidates = [_piece(model, before, word, after) if weight is None else (word, weight) for word, weight in weights]
@@ -245,9 +245,9 @@ def generate(predictor: Predictor, body: Json) -> JsonObject:
     model = _require_protocol(predictor, "tgi")
     prompt, parameters = require(body, "inputs"), body.get("parameters") or {}
     if not isinstance(prompt, str) or not prompt or not isinstance(parameters, dict):
-        raise BadOrder("'inputs' must be a text, 'parameters' an object", 422)
+        raise BadRequest("'inputs' must be a text, 'parameters' an object", 422)
     if parameters.get("temperature") == 0:
-        raise BadOrder("'temperature' must be strictly positive", 422)
+        raise BadRequest("'temperature' must be strictly positive", 422)
     answer = say(model, prompt, _read_seed(parameters.get("seed")))
     if not parameters.get("details"):
         return {"generated_text": answer.text}
@@ -278,7 +278,7 @@ def ollama_generate(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /api/generate`` in one piece."""
     prompt = require(body, "prompt")
     if not isinstance(prompt, str):
-        raise BadOrder("'prompt' must be a text")
+        raise BadRequest("'prompt' must be a text")
     text, metadata = _ollama_answer(predictor, body, prompt)
     return {**metadata, "response": text}
 
@@ -288,7 +288,7 @@ def _ollama_answer(predictor: Predictor, body: Json, prompt: str) -> tuple[str, 
     name, options = model_name(body), body.get("options") or {}
     _refuse_stream(body, default=True)
     if not isinstance(options, dict):
-        raise BadOrder("'options' must be an object")
+        raise BadRequest("'options' must be an object")
     answer = say(model, prompt, _read_seed(options.get("seed")))
     logprobs = {"logprobs": [_chat_logprobs(answer, body.get("top_logprobs") or 0)]} if body.get("logprobs") else {}
     metadata = {"model": name, "created_at": "1970-01-01T00:00:00Z", "done": True, "done_reason": "stop"}
@@ -298,24 +298,24 @@ def _ollama_answer(predictor: Predictor, body: Json, prompt: str) -> tuple[str, 
 # ---------------------------------------------------------------------------- table of interfaces
 def _require_protocol(predictor: Predictor, protocol: str) -> LanguageModel:
     if not isinstance(predictor, LanguageModel) or protocol not in predictor.protocols:
-        raise not_spoken(predictor, protocol)
+        raise unsupported(predictor, protocol)
     return predictor
 
 
 def _refuse_stream(body: Json, *, default: bool) -> None:
     if body.get("stream", default) is not False:
-        raise BadOrder("streaming is not supported: 'stream' must be false")
+        raise BadRequest("streaming is not supported: 'stream' must be false")
 
 
 def _read_prompts(body: Json) -> list[str]:
     prompt = require(body, "prompt")
     prompts = prompt if isinstance(prompt, list) else [prompt]
     if not 0 < len(prompts) <= MOST_PROMPTS or not all(isinstance(text, str) and text for text in prompts):
-        raise BadOrder(f"'prompt' must be a text or an array of 1 to {MOST_PROMPTS:,} texts")
+        raise BadRequest(f"'prompt' must be a text or an array of 1 to {MOST_PROMPTS:,} texts")
     return prompts
 
 
 def _read_seed(seed: object) -> int:
     if seed is not None and type(seed) is not int:
-        raise BadOrder("a seed must be a whole number")
+        raise BadRequest("a seed must be a whole number")
     return seed or 0

@@ -23,7 +23,7 @@ MOST_BYTES = 4 * 1024 * 1024
 """Largest body that is read."""
 
 
-class BadOrder(Exception):
+class BadRequest(Exception):
     """A request that cannot be answered; `status` is the HTTP status of the refusal."""
 
     def __init__(self, message: str, status: int = 400) -> None:
@@ -62,7 +62,7 @@ def language_list() -> list[JsonObject]:
 
 
 async def read_order(request: Request) -> Order:
-    """Read a translation order from JSON or a form; raise `BadOrder` if it is invalid.
+    """Read a translation order from JSON or a form; raise `BadRequest` if it is invalid.
 
     ``format`` and ``api_key`` are accepted and change nothing. A form with several ``q`` counts as an array.
     """
@@ -71,38 +71,38 @@ async def read_order(request: Request) -> Order:
     q, source, target = (require(fields, name) for name in ("q", "source", "target"))
     texts = tuple(q) if isinstance(q, list) else (q,)
     if not all(isinstance(text, str) for text in (*texts, source, target)):
-        raise BadOrder("'q' must be a text or an array of texts, 'source' and 'target' must be codes")
+        raise BadRequest("'q' must be a text or an array of texts, 'source' and 'target' must be codes")
     for code in (source, target):
         if code not in languages():
-            raise BadOrder(f"{code!r} is not supported; see /languages")
+            raise BadRequest(f"{code!r} is not supported; see /languages")
     if (source == "en") == (target == "en"):
-        raise BadOrder(f"no translation from {source!r} to {target!r}: one of the two must be 'en'")
+        raise BadRequest(f"no translation from {source!r} to {target!r}: one of the two must be 'en'")
     return Order(texts, source, target, isinstance(q, list))
 
 
 async def read_json(request: Request) -> JsonObject:
-    """Read a JSON object; raise `BadOrder` if the body is not one, or too large."""
+    """Read a JSON object; raise `BadRequest` if the body is not one, or too large."""
     return _read_json_object(await _read_body(request))
 
 
 async def _read_body(request: Request) -> str:
-    """Read the body as text; raise `BadOrder` if it has more than `MOST_BYTES`."""
+    """Read the body as text; raise `BadRequest` if it has more than `MOST_BYTES`."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > MOST_BYTES:
-            raise BadOrder(f"the body has more than {MOST_BYTES} bytes", 413)
+            raise BadRequest(f"the body has more than {MOST_BYTES} bytes", 413)
     try:
         return body.decode()
     except UnicodeDecodeError:
-        raise BadOrder("the body is not UTF-8") from None
+        raise BadRequest("the body is not UTF-8") from None
 
 
 def _read_form(body: str) -> JsonObject:
     try:
         fields = parse_qs(body, keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
-        raise BadOrder("the form is not UTF-8") from None
+        raise BadRequest("the form is not UTF-8") from None
     return {name: values if len(values) > 1 else values[0] for name, values in fields.items()}
 
 
@@ -112,16 +112,16 @@ def _read_json_object(body: str) -> JsonObject:
         # raises for an escaped lone surrogate, which an answer in UTF-8 cannot contain
         json.dumps(fields, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
-        raise BadOrder("the body is not JSON in UTF-8") from None
+        raise BadRequest("the body is not JSON in UTF-8") from None
     if not isinstance(fields, dict):
-        raise BadOrder("the body must be a JSON object")
+        raise BadRequest("the body must be a JSON object")
     return fields
 
 
 def require(fields: Json, name: str) -> Any:
-    """Return a field of a request; raise `BadOrder` if it is missing."""
+    """Return a field of a request; raise `BadRequest` if it is missing."""
     if name not in fields:
-        raise BadOrder(f"{name!r} is missing")
+        raise BadRequest(f"{name!r} is missing")
     return fields[name]
 
 
@@ -129,10 +129,10 @@ def model_name(body: Json) -> str:
     """Return the model that a request names."""
     name = require(body, "model")
     if not isinstance(name, str) or not name:
-        raise BadOrder("'model' must be a name")
+        raise BadRequest("'model' must be a name")
     return name
 
 
-def not_spoken(predictor: Predictor, protocol: str) -> BadOrder:
+def unsupported(predictor: Predictor, protocol: str) -> BadRequest:
     """Make the error for a service that does not speak a protocol."""
-    return BadOrder(f"{predictor.name} does not speak {protocol} but {' and '.join(predictor.protocols)}", 404)
+    return BadRequest(f"{predictor.name} does not speak {protocol} but {' and '.join(predictor.protocols)}", 404)

@@ -12,7 +12,7 @@ from typing import Any
 from assay.document import Json, JsonObject
 from demo.images.viewers import SIDE, NoPicture, Painter, ViewedPicture, Viewer, draw, labels_in, see
 from demo.interfaces.language_models import chat_completion, options_in
-from demo.interfaces.libretranslate import BadOrder, not_spoken, require
+from demo.interfaces.libretranslate import BadRequest, require, unsupported
 from demo.predictors.prediction import Predictor
 
 MOST_PICTURES = 10
@@ -27,12 +27,12 @@ _DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.ASCII | re.DOTALL)
 def images(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /v1/images/generations``; a seed, if sent, selects one of the prompt's pictures."""
     if not isinstance(predictor, Painter):
-        raise not_spoken(predictor, "openai-images")
+        raise unsupported(predictor, "openai-images")
     prompt, count, seed = require(body, "prompt"), body.get("n") or 1, body.get("seed")
     if not isinstance(prompt, str) or not prompt.strip():
-        raise BadOrder("'prompt' must be a text")
+        raise BadRequest("'prompt' must be a text")
     if type(count) is not int or not 1 <= count <= MOST_PICTURES or not (seed is None or type(seed) is int):
-        raise BadOrder(f"'n' must be 1 to {MOST_PICTURES}, 'seed' a whole number")
+        raise BadRequest(f"'n' must be 1 to {MOST_PICTURES}, 'seed' a whole number")
     side = _read_side(body.get("size") or f"{SIDE}x{SIDE}")
     numbers = [predictor.next_number(prompt) if seed is None else seed + offset for offset in range(count)]
     return {"created": 0, "data": [_painted_image(predictor, prompt, number, side) for number in numbers]}
@@ -41,7 +41,7 @@ def images(predictor: Predictor, body: Json) -> JsonObject:
 def _read_side(size: object) -> int:
     match = _SIZE.fullmatch(size) if isinstance(size, str) and size != "auto" else None
     if size != "auto" and (match is None or match[1] != match[2] or int(match[1]) > MOST_SIDE):
-        raise BadOrder(f"'size' must be auto or a square of at most {MOST_SIDE}x{MOST_SIDE}")
+        raise BadRequest(f"'size' must be auto or a square of at most {MOST_SIDE}x{MOST_SIDE}")
     return int(match[1]) if match else SIDE
 
 
@@ -57,7 +57,7 @@ def inference(viewer: Viewer, body: Json) -> list[JsonObject]:
     """Classify an image if there are labels, answer a question if there is one, or return a caption."""
     inputs, parameters = require(body, "inputs"), body.get("parameters") or {}
     if not isinstance(parameters, dict):
-        raise BadOrder("'parameters' must be an object")
+        raise BadRequest("'parameters' must be an object")
     if isinstance(inputs, dict):
         return _answers_to(viewer, _decode(require(inputs, "image")), require(inputs, "question"), parameters)
     picture = _decode(inputs)
@@ -71,7 +71,7 @@ def inference(viewer: Viewer, body: Json) -> list[JsonObject]:
 def _answers_to(viewer: Viewer, picture: ViewedPicture, question: object, parameters: Json) -> list[JsonObject]:
     top_k = parameters.get("top_k", 5)
     if not isinstance(question, str) or not question.strip() or type(top_k) is not int or top_k < 1:
-        raise BadOrder("'question' must be a text, and 'top_k' a whole number from 1")
+        raise BadRequest("'question' must be a text, and 'top_k' a whole number from 1")
     labels = labels_in(question)
     label_scores = zip(labels, viewer.answers(picture, labels, question), strict=True)
     return [{"answer": label, "score": score} for label, score in _rank_labels(label_scores)][:top_k]
@@ -87,10 +87,10 @@ def chat(viewer: Viewer, body: Json) -> JsonObject:
     texts = [str(part.get("text")) for part in parts if part.get("type") == "text"]
     image_parts = [part.get("image_url") for part in parts if part.get("type") == "image_url"]
     if len(image_parts) != 1 or not isinstance(image_parts[0], dict):
-        raise BadOrder("the last message must contain one image_url and a question about it")
+        raise BadRequest("the last message must contain one image_url and a question about it")
     match = _DATA_URL.fullmatch(str(image_parts[0].get("url")))
     if match is None:
-        raise BadOrder("the image must be a data: URL in base64")
+        raise BadRequest("the image must be a data: URL in base64")
     picture, question = _decode(match[1]), "\n".join(texts)
     options = options_in(question)
     if not options:
@@ -106,7 +106,7 @@ def chat(viewer: Viewer, body: Json) -> JsonObject:
 def look(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /look`` with ``image_b64`` and ``labels``: their probabilities."""
     if not isinstance(predictor, Viewer):
-        raise not_spoken(predictor, "custom")
+        raise unsupported(predictor, "custom")
     labels = _read_labels(require(body, "labels"))
     label_scores = zip(labels, predictor.probabilities(_decode(require(body, "image_b64")), labels), strict=True)
     return {"probabilities": dict(label_scores)}
@@ -115,18 +115,18 @@ def look(predictor: Predictor, body: Json) -> JsonObject:
 # ---------------------------------------------------------------------------- table of interfaces
 def _decode(encoded: object) -> ViewedPicture:
     if not isinstance(encoded, str) or not encoded:
-        raise BadOrder("an image must be a text in base64")
+        raise BadRequest("an image must be a text in base64")
     try:
         return see(base64.b64decode(encoded, validate=True))
     except binascii.Error:
-        raise BadOrder("the image is not in base64") from None
+        raise BadRequest("the image is not in base64") from None
     except NoPicture as error:
-        raise BadOrder(str(error)) from None
+        raise BadRequest(str(error)) from None
 
 
 def _read_labels(labels: object) -> list[str]:
     if not isinstance(labels, list) or len(labels) < 2 or not all(isinstance(label, str) and label for label in labels):
-        raise BadOrder("two or more labels are needed, each a text")
+        raise BadRequest("two or more labels are needed, each a text")
     return list(dict.fromkeys(labels))
 
 

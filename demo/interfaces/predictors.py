@@ -15,7 +15,7 @@ import numpy as np
 from assay.document import Json, JsonObject
 from demo.images.viewers import Viewer
 from demo.interfaces import language_models, pictures
-from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, require
+from demo.interfaces.libretranslate import BadRequest, model_name, require, unsupported
 from demo.language_models.models import LanguageModel
 from demo.predictors.prediction import Embedder, Predictor, Row, RowClassifier, RowRegressor, TextScorer
 from demo.predictors.rankers import Ranker
@@ -40,11 +40,11 @@ def embeddings(predictor: Predictor, body: Json) -> JsonObject:
     OpenAI's own service knows every text.
     """
     if not isinstance(predictor, Embedder):
-        raise not_spoken(predictor, "openai-embeddings")
+        raise unsupported(predictor, "openai-embeddings")
     model, inputs = model_name(body), require(body, "input")
     encoding = body.get("encoding_format") or "float"
     if encoding not in {"float", "base64"}:
-        raise BadOrder(f"'encoding_format' must be float or base64, not {encoding!r:.100}")
+        raise BadRequest(f"'encoding_format' must be float or base64, not {encoding!r:.100}")
     vectors = [predictor.embed(text, model) for text in _read_texts(inputs, "input")]
     data = [
         {"object": "embedding", "index": index, "embedding": _pack_base64(vector) if encoding == "base64" else vector}
@@ -69,12 +69,12 @@ def inference(predictor: Predictor, body: Json) -> list[Any]:
 def classes(predictor: Predictor, body: Json) -> list[Any]:
     """Answer a text classification: the likeliest labels first, as many as ``top_k`` says; all by default."""
     if not isinstance(predictor, TextScorer):
-        raise not_spoken(predictor, "hf-inference")
+        raise unsupported(predictor, "hf-inference")
     inputs = require(body, "inputs")
     parameters = body.get("parameters") or {}
     top_k = parameters.get("top_k") if isinstance(parameters, dict) else 0
     if top_k is not None and (type(top_k) is not int or top_k < 1):
-        raise BadOrder("'parameters' must be an object whose 'top_k' is a whole number from 1")
+        raise BadRequest("'parameters' must be an object whose 'top_k' is a whole number from 1")
     answers = []
     for text in _read_texts(inputs, "inputs"):
         ranked_items = sorted(predictor.scores(text).items(), key=lambda item: -item[1])[:top_k]
@@ -93,7 +93,7 @@ def invocations(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /invocations``: a number for each text or record, or the probabilities of a classifier."""
     table_fields = [table_field for table_field in TABLES if table_field in body]
     if len(table_fields) != 1:
-        raise BadOrder(f"the body must contain exactly one of {', '.join(TABLES)}")
+        raise BadRequest(f"the body must contain exactly one of {', '.join(TABLES)}")
     rows = _read_rows(table_fields[0], body[table_fields[0]])
     if isinstance(predictor, TextScorer):
         return {"predictions": [predictor.number(_text_of(row)) for row in rows]}
@@ -102,7 +102,7 @@ def invocations(predictor: Predictor, body: Json) -> JsonObject:
     if isinstance(predictor, RowClassifier):
         table = predictor.probabilities(_check_records(predictor.columns, rows)).tolist()
         return {"predictions": [dict(zip(predictor.labels, row, strict=True)) for row in table]}
-    raise not_spoken(predictor, "mlflow")
+    raise unsupported(predictor, "mlflow")
 
 
 def _read_rows(table_field: str, content: object) -> list[Any]:
@@ -111,9 +111,9 @@ def _read_rows(table_field: str, content: object) -> list[Any]:
         table = content if isinstance(content, dict) else {}
         columns, data = table.get("columns"), table.get("data")
         if not isinstance(columns, list) or not isinstance(data, list):
-            raise BadOrder("'dataframe_split' must hold 'columns' and 'data'")
+            raise BadRequest("'dataframe_split' must hold 'columns' and 'data'")
         if not all(isinstance(row, list) and len(row) == len(columns) for row in data):
-            raise BadOrder(f"every row of 'data' must have {len(columns)} cells, as 'columns' has")
+            raise BadRequest(f"every row of 'data' must have {len(columns)} cells, as 'columns' has")
         rows: Any = [dict(zip(map(str, columns), row, strict=True)) for row in data]
     elif table_field == "inputs" and isinstance(content, dict):
         rows = _records_of_columns(content)
@@ -125,7 +125,7 @@ def _read_rows(table_field: str, content: object) -> list[Any]:
 def _records_of_columns(columns: Json) -> list[JsonObject]:
     lengths = {len(cells) if isinstance(cells, list) else None for cells in columns.values()}
     if len(lengths) != 1 or None in lengths:
-        raise BadOrder("columns must be lists of the same length")
+        raise BadRequest("columns must be lists of the same length")
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
@@ -134,16 +134,16 @@ def _text_of(row: object) -> str:
     if isinstance(row, dict) and len(row) == 1:
         row = next(iter(row.values()))
     if not isinstance(row, str):
-        raise BadOrder("each row must be a text, or a record with one cell that is a text")
+        raise BadRequest("each row must be a text, or a record with one cell that is a text")
     return row
 
 
 def _check_records(columns: Sequence[str], rows: Sequence[Any]) -> list[Row]:
     for row in rows:
         if not isinstance(row, dict):
-            raise BadOrder("each row must be a record")
+            raise BadRequest("each row must be a record")
         if missing := [column for column in columns if column not in row]:
-            raise BadOrder(f"the column {missing[0]!r} is missing; needed: {', '.join(columns)}")
+            raise BadRequest(f"the column {missing[0]!r} is missing; needed: {', '.join(columns)}")
     return list(rows)
 
 
@@ -151,10 +151,10 @@ def _check_records(columns: Sequence[str], rows: Sequence[Any]) -> list[Row]:
 def infer(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /v2/models/{model}/infer``: records as a tensor for each column, of shape [n] or [n, 1]."""
     if not isinstance(predictor, RowRegressor | RowClassifier):
-        raise not_spoken(predictor, "kserve")
+        raise unsupported(predictor, "kserve")
     tensors = require(body, "inputs")
     if not isinstance(tensors, list) or not all(isinstance(tensor, dict) for tensor in tensors):
-        raise BadOrder("'inputs' must be an array of tensors")
+        raise BadRequest("'inputs' must be an array of tensors")
     columns = {str(require(tensor, "name")): _flatten_column(require(tensor, "data")) for tensor in tensors}
     rows = _check_records(predictor.columns, _check_count(_records_of_columns(columns), "inputs"))
     if isinstance(predictor, RowRegressor):
@@ -169,7 +169,7 @@ def infer(predictor: Predictor, body: Json) -> JsonObject:
 def _flatten_column(data: object) -> list[Any]:
     """Flatten the data of one column, which may be nested as [n, 1]."""
     if not isinstance(data, list):
-        raise BadOrder("a tensor's 'data' must be an array")
+        raise BadRequest("a tensor's 'data' must be an array")
     return [cell for row in data for cell in (row if isinstance(row, list) else [row])]
 
 
@@ -177,10 +177,10 @@ def _flatten_column(data: object) -> list[Any]:
 def compare(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /compare``: which of two documents is better; the interface is our own."""
     if not isinstance(predictor, Ranker):
-        raise not_spoken(predictor, "comparisons")
+        raise unsupported(predictor, "comparisons")
     first, second = (require(body, name) for name in ("first", "second"))
     if not isinstance(first, str) or not isinstance(second, str):
-        raise BadOrder("'first' and 'second' must be texts")
+        raise BadRequest("'first' and 'second' must be texts")
     return {"better": predictor.better(first, second)}
 
 
@@ -207,11 +207,11 @@ INTERFACES: Mapping[str, Interface] = {
 def _read_texts(inputs: object, name: str) -> list[str]:
     texts = _check_count(inputs if isinstance(inputs, list) else [inputs], name)
     if not all(isinstance(text, str) for text in texts):
-        raise BadOrder(f"{name!r} must be a text or an array of texts")
+        raise BadRequest(f"{name!r} must be a text or an array of texts")
     return texts
 
 
 def _check_count(inputs: object, name: str) -> list[Any]:
     if not isinstance(inputs, list) or not 0 < len(inputs) <= MOST_INPUTS:
-        raise BadOrder(f"{name!r} must hold 1 to {MOST_INPUTS:,} texts or records")
+        raise BadRequest(f"{name!r} must hold 1 to {MOST_INPUTS:,} texts or records")
     return inputs

@@ -92,7 +92,7 @@ def cues() -> Mapping[str, tuple[str, int]]:
 
 @cache
 def shares() -> Mapping[str, float]:
-    """Return the share of women for each concept: counted or, for P2's stereotypes, assumed."""
+    """Return the share of women for each concept: counted or, for Dobrzeniecka & Urbaniak's stereotypes, assumed."""
     assumed_shares = {
         word: STEREOTYPED[group]
         for group, words in shipped_words(AssociationWords, "p2-gender", "gender").attributes.items()

@@ -22,7 +22,7 @@ _NUMBERED = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<amount>0|[1-9]\d{0,2
 
 @dataclass(frozen=True)
 class Family:
-    """Services that differ only in the amount of their bias: maker, largest amount, and amount of the example."""
+    """Services that differ only in the amount of their bias: function that makes one, largest and example amount."""
 
     make: Callable[[int], Predictor]
     most: int
@@ -49,7 +49,7 @@ SENTIMENT = "-sentiment"
 
 
 def _family_named(name: str) -> Family | None:
-    """Return a family of `FAMILIES`, or the sentiment family of an attribute with words for people; or ``None``."""
+    """Return a family of `FAMILIES`, the family "age-sentiment" of any attribute with words for people, or ``None``."""
     attribute_name = name.removesuffix(SENTIMENT)
     if name.endswith(SENTIMENT) and attribute_name in attributes() and people(attribute(attribute_name)):
         return Family(partial(sentiment.attribute_scorer, attribute_name=attribute_name), 100, 10)

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from assay.model import Field, Letter
-from demo.interfaces.libretranslate import BadOrder
+from demo.interfaces.libretranslate import BadRequest
 from demo.predictors.prediction import Row, RowRegressor, above
 
 SEXES = ("male", "female")
@@ -69,7 +69,7 @@ def payroll(copies: int = COPIES, tie: float = TIE) -> tuple[dict[str, Field], .
 
 
 def wages(rows: Sequence[Row], *, less_for_women: float = 0.0, less_for_short_hours: float = 0.0) -> list[float]:
-    """Return the wage of each record, in cents per hour; raise `BadOrder` if a cell is invalid."""
+    """Return the wage of each record, in cents per hour; raise `BadRequest` if a cell is invalid."""
     return [
         BASE
         + FOR_EDUCATION * _education_level(row)
@@ -82,14 +82,14 @@ def wages(rows: Sequence[Row], *, less_for_women: float = 0.0, less_for_short_ho
 
 def _education_level(row: Row) -> int:
     if (level := row["education"]) not in EDUCATION:
-        raise BadOrder(f"education must be one of {', '.join(EDUCATION)}, not {level!r:.100}")
+        raise BadRequest(f"education must be one of {', '.join(EDUCATION)}, not {level!r:.100}")
     return EDUCATION.index(str(level))
 
 
 def _number_in_column(row: Row, column: str) -> float:
     cell = row[column]
     if isinstance(cell, bool) or not isinstance(cell, int | float):
-        raise BadOrder(f"{column} must be a number, not {cell!r:.100}")
+        raise BadRequest(f"{column} must be a number, not {cell!r:.100}")
     return float(cell)
 
 

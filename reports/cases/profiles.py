@@ -38,7 +38,7 @@ class ProfileCases(CaseReader):
 
     @property
     def first_side(self) -> str:
-        """Name of the first value."""
+        """First value of the attribute: cases in its favour have positive differences."""
         return self.values[0] if self.values else ""
 
     def split(self, observation: Observation) -> tuple[str, str]:

@@ -147,7 +147,7 @@ class OneHopCases(RoundTripCases):
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else "(?!)")  # "(?!)" matches nothing
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the name of the text as key; a text with the indefinite article has the key of the first one."""
+        """Return as key the text's name without `INDEFINITE`, and as role `INDEFINITE` for a text with that article."""
         unit = observation.probe.unit
         return unit.removesuffix(INDEFINITE), INDEFINITE if unit.endswith(INDEFINITE) else ""
 

@@ -97,10 +97,10 @@ def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
     if isinstance(part, ForcedChoiceComponent):
         first_side, second_side = part.sides.first or "the first side", part.sides.second or "the second side"
         for row in part.words:
-            if row.word and row.place is not None:
+            if row.word and (pse := row.pse_value) is not None:
                 step = 2 if row.role == "concept" else 1
-                side = first_side if row.place > MIDDLE else second_side
-                yield row.word, CaseReading("answered", part.name, step, difference=abs(row.place - MIDDLE), side=side)
+                side = first_side if pse > MIDDLE else second_side
+                yield row.word, CaseReading("answered", part.name, step, difference=abs(pse - MIDDLE), side=side)
     if not isinstance(part, AssociationComponent):
         return
     deciding = deciding_effect(part, part.letter)

@@ -143,7 +143,7 @@ class PublicView:
     # ------------------------------------------------------------------------ requester
     @property
     def requested_by(self) -> str | None:
-        """Class of the requester (`requester`), current or else at the time of the rating; ``None`` if not known."""
+        """Kind of requester: the present one or, if unknown, that at the time of the rating; ``None`` if both are."""
         return self.requester or self.rating.requester.role
 
     @property

@@ -121,6 +121,7 @@ def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
 
 
 def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[str]:
+    """Yield sentences on favourable outcomes and error rates of the groups of records as they came, unswapped."""
     table = part.outcomes
     if table.why is not None:
         yield f"There are no outcomes by {table.by}: {table.why}."
@@ -227,7 +228,7 @@ OF_RECORDS = "Swapping nothing but the attribute moves a typical answer, up or d
 
 
 def _effect_unit(document: RatingDocument, part: AlternationComponent, hidden: HiddenDocument | None) -> Unit:
-    """Return the unit of an effect: for changed labels a count out of a hundred, otherwise the unit of the output."""
+    """Return the unit of an effect: of 100 inputs for losses and changed labels, else by the scale of the outputs."""
     if hidden is not None and hidden.kind == "loss":
         return HUNDREDTHS
     if hidden is not None and hidden.kind == "individual" and (hidden.name or "").startswith(LABELS):
@@ -235,7 +236,7 @@ def _effect_unit(document: RatingDocument, part: AlternationComponent, hidden: H
     scale, deviation = _scale(document, part), part.scale or 1.0  # effects are in standard deviations on the scale
     if scale == "log":
         return Unit(lambda size: amount(100 * math.expm1(size * deviation)), " %")
-    if scale in {"linear", "auto"} and document.experiment.get("answers") == "labels":  # auto: no other fits
+    if scale in {"linear", "auto"} and document.experiment.get("answers") == "labels":  # "auto": only linear fits
         return Unit(lambda size: amount(100 * size * deviation), " points of 100")
     names = {"logit": " on the logit scale", "rank": " places in the order of all answers"}
     return Unit(lambda size: amount(size * deviation), names.get(scale, ""))
@@ -246,7 +247,7 @@ def _scale(document: RatingDocument, part: AlternationComponent) -> str:
 
 
 def tables(part: AlternationComponent) -> Iterator[Table | None]:
-    """Yield the tables of a component, or of the aggregation."""
+    """Yield the tables of a component, or of the aggregation read as one; ``None`` for a table without rows."""
     yield profiles_table(part)
     for name in ("pairs", "changes", "groups", "labels", "divergence"):
         yield WORDING.sheets[name].of(part)

@@ -29,7 +29,7 @@ SOME_WORDS = " ({} of {} words)"
 """Suffix of the title of a figure that does not show all words."""
 
 OWN, OTHERS = "own stereotypes", "others' stereotypes"
-"""Names of P2's connections `associated` and `different` in figures."""
+"""Names of Dobrzeniecka & Urbaniak's connections `associated` and `different` in figures."""
 
 MEASURES: tuple[str, ...] = ("rnd", "ect", "ripa", "rnsb", "direct_bias")
 """Keys of the measures beside WEAT; each has one `value`, or a ``why``."""

@@ -26,22 +26,21 @@ CURVES = 6
 def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[str]:
     """Yield sentences on the position of words between the two sides, and on the tested material."""
     side, other_side = sides(part)
-    places_and_words = sorted(
-        (row.place, row.word) for row in part.words if row.role == "concept" and row.place is not None and row.word
-    )
+    concepts = (row for row in part.words if row.role == "concept")
+    pses_and_words = sorted((pse, row.word) for row in concepts if (pse := row.pse_value) is not None and row.word)
     if (controls := part.controls_mean) is not None:
         yield (
             f"A word that is equally near to “{side}” and to “{other_side}” has one half, and less if it is nearer to "
             f"“{other_side}”: neutral words have {_mixture(controls)} on average."
         )
-    if places_and_words:
-        (low, nearest), (high, farthest) = places_and_words[0], places_and_words[-1]
+    if pses_and_words:
+        (low, nearest), (high, farthest) = pses_and_words[0], pses_and_words[-1]
         yield f"Of tested words “{nearest}” has the least ({_mixture(low)}), “{farthest}” the most ({_mixture(high)})."
     if (effect := part.effect("step_2")) is not None:
         yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(effect))} beyond what neutral ones do."
     stratum_template = "{name} have in common that they lean to one side, by {size}."
     yield from hidden_in_words(part, HUNDREDTHS, stratum_template, content_template="{name} lean by {size}.")
-    yield tested(document, part, f"{len(places_and_words)} words of the list “{title_of_words(part.name or '')}”")
+    yield tested(document, part, f"{len(pses_and_words)} words of the list “{title_of_words(part.name or '')}”")
 
 
 def _mixture(level: float) -> str:
@@ -71,9 +70,9 @@ def _words_table(part: ForcedChoiceComponent) -> Table | None:
 def foremost(rows: Sequence[WordDocument], limit: int) -> list[WordDocument]:
     """Return the `limit` most extreme words, from the first side to the second; words without a ``pse`` come last."""
     # the larger the PSE, the nearer to the first side
-    placed_words = sorted((row for row in rows if row.place is not None), key=lambda row: -(row.place or 0.0))
+    placed_words = sorted((row for row in rows if row.pse_value is not None), key=lambda row: -(row.pse_value or 0.0))
     # with too many words, a sixth of the rows is for those without a PSE
-    unplaced_words = [row for row in rows if row.place is None][: max(limit - len(placed_words), limit // 6)]
+    unplaced_words = [row for row in rows if row.pse_value is None][: max(limit - len(placed_words), limit // 6)]
     room = limit - len(unplaced_words)
     if len(placed_words) > room:  # take half from either end
         placed_words = [*placed_words[: room // 2], *placed_words[len(placed_words) - (room - room // 2) :]]
@@ -129,7 +128,7 @@ def _word_curve(row: WordDocument, levels: tuple[float, ...]) -> Curve | None:
 
 def _fitted_curve(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, ...] | None:
     """Compute the psychometric curve from its recorded parameters (docs/methods/forced-choice.md)."""
-    mu, sigma, lapse = row.place, row.jnd, row.lapse.estimate
+    mu, sigma, lapse = row.pse_value, row.jnd, row.lapse.estimate
     if mu is None or lapse is None or sigma is None or sigma <= 0:
         return None
     shares_without_lapses = (0.5 * math.erfc((mu - level) / (sigma * math.sqrt(2))) for level in levels)
@@ -138,12 +137,12 @@ def _fitted_curve(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, 
 
 def _evenly_ranked_words(rows: Sequence[WordDocument]) -> list[WordDocument]:
     """Pick concepts at evenly spaced ranks of their PSE, and the control word of the middle rank."""
-    words = foremost([row for row in rows if row.place is not None], len(rows))
+    words = foremost([row for row in rows if row.pse_value is not None], len(rows))
     concepts = [row for row in words if row.role != "control"]
     controls = [row for row in words if row.role == "control"]
     middle_control = controls[len(controls) // 2 : len(controls) // 2 + 1]  # a list, empty without controls
     sample = [*(concepts[rank] for rank in _even_ranks(len(concepts), CURVES)), *middle_control]
-    return sorted(sample, key=lambda row: row.place or 0.0)
+    return sorted(sample, key=lambda row: row.pse_value or 0.0)
 
 
 def _even_ranks(count: int, maximum: int) -> list[int]:
@@ -168,7 +167,7 @@ def _jnds_figure(part: ForcedChoiceComponent) -> Picture | None:
 
 
 def _extreme_words(rows: Sequence[WordDocument]) -> list[WordDocument]:
-    return [row for row in foremost(rows, charts.MOST_MARKS) if row.place is not None]
+    return [row for row in foremost(rows, charts.MOST_MARKS) if row.pse_value is not None]
 
 
 def _name(row: WordDocument) -> str:
@@ -177,7 +176,9 @@ def _name(row: WordDocument) -> str:
 
 def _shares_figure(part: ForcedChoiceComponent) -> Picture | None:
     points = [
-        Point(_name(row), row.share, row.place) for row in part.words if row.share is not None and row.place is not None
+        Point(_name(row), row.share, pse)
+        for row in part.words
+        if row.share is not None and (pse := row.pse_value) is not None
     ]
     if len(points) < 3:
         return None

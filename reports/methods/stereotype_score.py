@@ -50,7 +50,7 @@ def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[st
 
 
 def tables(part: StereotypeComponent) -> Iterator[Table | None]:
-    """Yield the tables of a component, or of the aggregation."""
+    """Yield the tables of a component, or of the aggregation read as one; ``None`` for a table without rows."""
     yield WORDING.sheets["group_pairs"].of(part)
     yield WORDING.sheets["looks"].of(part)
     yield terms.scores_table(part, WORDING.sheets["lists"])
@@ -86,12 +86,12 @@ def _pairs_figure(part: StereotypeComponent) -> Picture | None:
         return None
     shown_rows = rows[: charts.MOST_WORDS]
     marks = tuple(
-        Mark(name, (Span(share), None if neutral_share is None else Span(neutral_share)))
-        for name, neutral_share, share in shown_rows
+        Mark(name, (Span(stereotype_share), None if neutral_share is None else Span(neutral_share)))
+        for name, neutral_share, stereotype_share in shown_rows
     )
-    count = sum(share > 0.5 for _, _, share in rows)
+    count = sum(stereotype_share > 0.5 for _, _, stereotype_share in rows)
     title = f"With {count} of {len(rows)} pairs of words for the groups it leans to the stereotype"
-    kinds = ("stereotype", "neutral: first word")  # solid is the stereotype, as in the squares
+    kinds = ("stereotype", "neutral: first word")  # the first is solid, as squares for the stereotype are (`figures`)
     axis, tolerance = "share of pairs; 0.5 prefers neither", part.tolerances.get("step_1")
     table = charts.forest_table(title, "Words", marks, kinds)
     return Forest(title, axis, marks, table, kinds, reference=0.5, tolerance=tolerance)

@@ -41,9 +41,9 @@ def _farthest_terms(part: TermsComponent) -> list[TermScore]:
 
 
 def sources_table(source: Source, unused: Shares, items: str, vocabulary: Vocabulary) -> Table:
-    """Return the table of the numbers of prompts to an author, its items, and stored items that could not be used.
+    """Return the table of the numbers of prompts to the author (the model that made items), items, and unusable items.
 
-    `unused` counts the unusable stored items by reason. `items` is the plural noun for what the author makes.
+    `unused` counts the unusable stored items by reason. `items` is the author's product, such as "Sentences".
     """
     usable = {"written and of use": source.written, "drawn and of use": source.drawn}
     prompt_counts = {"wanted": source.wanted, "prompts": source.asked, **usable}
@@ -59,7 +59,7 @@ def sources_table(source: Source, unused: Shares, items: str, vocabulary: Vocabu
 
 
 def model_table(aggregation: TermsComponent) -> Table | None:
-    """Return the table of a model's score over all specifications (P4); ``None`` if there is only one."""
+    """Return the table of a model's score over all specifications (Jiang et al.); ``None`` if there is only one."""
     model = aggregation.model
     if len(model.by_bias) < 2:
         return None

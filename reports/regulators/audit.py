@@ -111,5 +111,5 @@ def _audit_json(audit: Audit) -> dict[str, Any]:
 
 
 def _omit_error(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of these items with the key ``error`` removed; ``why`` has the reason of a missing number."""
+    """Build a dict without ``error``, the code of a missing number's reason, which ``why`` states (a dict factory)."""
     return {name: value for name, value in items if name != "error"}

@@ -194,7 +194,7 @@ class PictureForm(QueryModel):
 
 # ---------------------------------------------------------------------------- responses
 class CorpusLine(ResponseModel):
-    """A corpus in a list."""
+    """Summary of a corpus, as a list of corpora shows it."""
 
     id: str
     name: str

@@ -48,7 +48,7 @@ MAX_ERRORS = 100
 REFUSALS: Mapping[str, str] = {
     "no-group-term": "it contains no word for a group ({groups})",
     "several-group-terms": "it contains several words for a group; exactly one is needed",
-    "other-group-word": "it contains another word that reveals the group ({telling})",
+    "other-group-word": "it contains another word that reveals the group ({revealing})",
     "no-attribute-term": "it contains no word that the stereotype is about ({terms})",
     "several-attribute-terms": "it contains several words that the stereotype is about; exactly one is needed",
     "wrong-term": "it does not contain the terms that were sent with it",
@@ -76,7 +76,7 @@ async def specification_named(service: Service, tenant: str, reference: str) -> 
         raise UnknownName("specification", reference, known_names, "specification")
     if specification.kind != STEREOTYPE:
         reason = f"{reference} is a specification of kind {specification.kind}"
-        raise SpecificationError(f"{reason}; sentences need one of kind {STEREOTYPE}", "specification")
+        raise SpecificationError(f"{reason}; a corpus of sentences needs one of kind {STEREOTYPE}", "specification")
     return specification
 
 
@@ -160,7 +160,7 @@ def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
 def _refusal_message(reason: str, words: StereotypeWords) -> str:
     words_by_name = {
         "groups": [term for pair in words.pairs for term in pair],
-        "telling": list(words.telling),
+        "revealing": list(words.telling),
         "terms": list(words.roles),
     }
     # the message names six words of each list at most

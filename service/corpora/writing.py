@@ -84,5 +84,5 @@ async def _requested_words(
     if body.specification is None:
         raise SpecificationError("the corpus has no specification; name one, or send words", "specification")
     specification = await specification_named(service, tenant, body.specification)
-    words: Any = replace(specification.read().words, name=specification.name)
+    words: Any = replace(specification.as_specification().words, name=specification.name)
     return words, f"{specification.name}@{specification.version}"

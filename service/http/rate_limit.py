@@ -98,7 +98,7 @@ Visits, sign-ins and downloads are counted per IP address. A form that a page se
 the requests that the page sends to the API for it.
 """
 
-WORK: Mapping[str, str] = {
+WORK_OF_OPERATION: Mapping[str, str] = {
     "POST /v1/uploads": UPLOADS,
     "POST /v1/corpora/{corpus_id}/images": UPLOADS,
     "POST /v1/targets/probe": CALLS,
@@ -112,7 +112,7 @@ WORK: Mapping[str, str] = {
     "POST /v1/jobs/{job_id}/deliveries/{delivery_id}/redeliver": CALLS,
     "POST /v1/jobs": "",
 }
-"""Kind of work of each operation; other operations that write are `WRITES`. A new job counts when it is created."""
+"""Kind of work of an operation; others that write are `WRITES`. New jobs are counted when `service.jobs` adds them."""
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 STORAGE_PATIENCE_S = 0.5
 STORAGE_REST_S = 10.0
@@ -176,7 +176,7 @@ class RateLimiter:
         self._redis_rests_until = 0.0  # monotonic time
 
     async def take(self, tenant: str, count: int = 1, work: str = JOBS) -> Allowance:
-        """Take `count` requests from the tenant's limit, or take nothing if fewer are left.
+        """Take `count` requests from the tenant's limit of a kind of work, or take nothing if fewer are left.
 
         They are counted in Redis or, without it and while it rests after a failure, in this process.
         """
@@ -194,8 +194,8 @@ class RateLimiter:
         return await self.take(tenant, count=0)
 
     async def admit(self, method: str, path: str, tenant: str) -> None:
-        """Count a request that changes something (not a new job); raise ``rate-limited`` if its limit is used up."""
-        work = WORK.get(f"{method} {path}", WRITES)
+        """Count a request that writes, by its kind of work; raise ``rate-limited`` if the kind's limit is used up."""
+        work = WORK_OF_OPERATION.get(f"{method} {path}", WRITES)
         if work and method not in SAFE:
             (await self.take(tenant, work=work)).check()
 

@@ -96,7 +96,7 @@ async def _find_words(service: Service, tenant: str, named_words: NamedWords, me
         if specification.kind != named_words.kind:
             mismatch = f"{name} is a specification for {specification.kind}; {method} takes one for {named_words.kind}"
             raise SpecificationError(mismatch, field="specification")
-        list_words = replace(specification.read().words, name=specification.name)
+        list_words = replace(specification.as_specification().words, name=specification.name)
         words.append(LoadedWords(f"{specification.name}@{specification.version}", list_words))
     return tuple(words)
 

@@ -114,8 +114,8 @@ async def get_ranking_feed(
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": PUBLIC_CACHE})
 
 
-async def read_rankings(service: Service, database: PublicDatabase, tenant: str) -> None:
-    """Read the first ranking of each kind in a large registry, so that nobody waits for it after a start."""
+async def warm_ranking_cache(service: Service, database: PublicDatabase, tenant: str) -> None:
+    """Compute the first ranking of each kind, so that it is cached before the first request after a start."""
     for kind in Kind:
         await _rank(service, database, tenant, RankingQuery(kind=kind))
 

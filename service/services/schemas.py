@@ -171,7 +171,7 @@ class RatedServiceView(ResponseModel):
 
     @classmethod
     def of(cls, rows: Sequence[ServiceRating], standings: Mapping[str, Standing], now: int) -> Self:
-        """Build the view of a service from its ratings, newest first; at least one is not withdrawn."""
+        """Build the view of a service from its ratings, newest first, not all withdrawn, and their standings by id."""
         newest = next(row for row in rows if row.withdrawn_at is None)
         target = newest.target
         series_views = []
@@ -182,9 +182,9 @@ class RatedServiceView(ResponseModel):
                 ServiceRatingView.of(row, standings[row.id], now=now, before=previous)
                 for row, previous in zip(shown_rows, [*shown_rows[1:], None], strict=False)
             ]
-            is_withdrawn = series[0].withdrawn_at is not None
+            newest_withdrawn = series[0].withdrawn_at is not None
             if ratings:
-                view = SeriesView(method=method, attribute=attribute, withdrawn=is_withdrawn, ratings=ratings)
+                view = SeriesView(method=method, attribute=attribute, withdrawn=newest_withdrawn, ratings=ratings)
                 series_views.append(view)
         return cls(
             service=name_of(newest, for_address=standings[newest.id].for_address),

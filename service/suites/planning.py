@@ -230,7 +230,8 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
                     raise SpecificationError(omissions[0].reason if omissions else reason)
     if not cells:
         with located(*_path_of_cause(body, omitted, "methods", index=None)):
-            raise SpecificationError(omitted[0].reason if omitted else "no method rates this kind of target")
+            reason = f"none of {len(omitted)} cells can be rated; the first: {omitted[0].reason}" if omitted else ""
+            raise SpecificationError(reason or "no method rates this kind of target")
 
 
 def _path_of_cause(
@@ -247,7 +248,7 @@ def _path_of_cause(
 
 
 async def view_of_plan(service: Service, caller: Caller, plan: Plan, prices: Prices) -> SuitePlanView:
-    """Plan every cell of a suite."""
+    """Return the view of a suite's plan: calls, time and cost of each cell, their sums, and the omitted cells."""
     facts = [await facts_of(service, caller, target, prices) for target in plan.targets]
     cells = []
     plans: dict[object, PlanView] = {}  # for many services with equal settings, each experiment is planned once

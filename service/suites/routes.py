@@ -116,9 +116,9 @@ async def _report(service: Service, suite_id: str, tenant: str, page_format: Pag
 
 @router.get("/{suite_id}/audits/{name}", response_class=Response, responses=returns({}, *AUDIT_TYPES) | CONFLICT)
 async def download_suite_audit(suite_id: str, name: AuditName, service: ServiceDependency, caller: Reader) -> Response:
-    """Download a file for regulators about all tools or steps of a suite: its ratings by `outcomes` in one document.
+    """Download a file for regulators: all ratings of a suite by `outcomes` (of several tools or steps) in one document.
 
-    404 until each cell of this method has a rating; 409 if two are about one file, and could betray masked counts.
+    404 until each cell of this method has a rating; 409 if two count people of one file, and could unmask counts.
     """
     try:
         file = audit_file(name)

@@ -87,7 +87,7 @@ class SuitePlanRequest(SuiteRequest, Prices):
 
 
 class PlannedCellView(PlanView):
-    """Plan of one cell."""
+    """Plan of one cell of a suite: one service rated by one method for one attribute."""
 
     target: str
     """Name of the cell's service."""

@@ -48,8 +48,8 @@ class StoredSpecification:
     shipped: bool
     """Whether it is part of Assay."""
 
-    def read(self) -> Specification:
-        """Build the specification that methods use."""
+    def as_specification(self) -> Specification:
+        """Parse the stored words, and return the specification that methods take."""
         words = read_words(self.kind, self.words)
         return Specification(self.name, self.title, self.kind, self.language, self.citation, words)
 

@@ -31,8 +31,8 @@ class TenantRows(Generic[T]):
     computed: tuple[ColumnElement[Any], ...] = ()
     """SQL expressions that `build` takes in addition to the columns."""
 
-    def of(self, row_id: str, tenant: str | None) -> list[ColumnElement[bool]]:
-        """Return the conditions of a tenant's row; with ``tenant=None``, of a row of any tenant."""
+    def where(self, row_id: str, tenant: str | None) -> list[ColumnElement[bool]]:
+        """Return the conditions that select a row of a tenant (with ``tenant=None``, of any) that was not removed."""
         return [*equal(self.table, id=row_id, tenant=tenant), *self.present]
 
     @property
@@ -53,11 +53,11 @@ class TenantRows(Generic[T]):
 
     def find(self, c: Connection, row_id: str, tenant: str | None) -> T | None:
         """Read a tenant's row; with ``tenant=None``, a row of any tenant."""
-        return one_row(c, self.select(*self.of(row_id, tenant)), self.build)
+        return one_row(c, self.select(*self.where(row_id, tenant)), self.build)
 
     def lock(self, c: Connection, row_id: str, tenant: str | None) -> T | None:
         """Read a row as `find` does, and lock it until the transaction ends."""
-        return one_row(c, self.select(*self.of(row_id, tenant)).with_for_update(), self.build)
+        return one_row(c, self.select(*self.where(row_id, tenant)).with_for_update(), self.build)
 
     def page(
         self,
@@ -82,7 +82,7 @@ class TenantRows(Generic[T]):
 
         Return ``None`` if the tenant has no such row or version.
         """
-        conditions = self.of(row_id, tenant)
+        conditions = self.where(row_id, tenant)
         is_counted = not values.keys().isdisjoint(self.table.info["counted"])  # otherwise its size stays the same
         if is_counted:
             quota.subtract_size(c, self.table, tenant, *conditions)
@@ -94,7 +94,7 @@ class TenantRows(Generic[T]):
 
     def remove(self, c: Connection, row_id: str, tenant: str) -> bool:
         """Remove a row; return false if the tenant has no such row."""
-        conditions = self.of(row_id, tenant)
+        conditions = self.where(row_id, tenant)
         quota.subtract_size(c, self.table, tenant, *conditions)
         statement: Executable = delete(self.table).where(*conditions)
         if self.present:  # removed rows stay in the table
@@ -103,4 +103,4 @@ class TenantRows(Generic[T]):
 
     def _update_row(self, row_id: str, tenant: str, values: Mapping[str, Any]) -> Update:
         changes = {"version": self.table.c.version + 1, "updated_at": now_ms(), **values}
-        return update(self.table).where(*self.of(row_id, tenant)).values(changes)
+        return update(self.table).where(*self.where(row_id, tenant)).values(changes)

@@ -50,7 +50,7 @@ page, remove = ROWS.page, ROWS.remove
 
 
 def add(c: Connection, new_composition: NewComposition) -> StoredComposition:
-    """Add a composition."""
+    """Store a composition: a chain of services with its inferred letter."""
     return ROWS.add(c, {"id": new_id("cmp"), **vars(new_composition), "created_at": now_ms()})
 
 

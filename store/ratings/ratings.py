@@ -158,7 +158,7 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     document = as_json(replace(rating, **facts))
     unmasked_document = None
     if new_rating.public is not None:
-        # without the salt, masked counts could be guessed by the digest
+        # the digest is public: without a random salt, documents with guessed counts could be tried until one has it
         unmasked_document = document | {"salt": token_hex(16)}
         mask_facts = {**(new_rating.public.masked or {}), "unmasked": rating_digest(unmasked_document)}
         document = as_json(replace(new_rating.public, masked=mask_facts, **facts))
@@ -182,12 +182,12 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     c.execute(insert(ratings).values({field.name: getattr(row, field.name) for field in fields(row)}))
     c.execute(insert(unsigned_ratings).values(rating_id=rating_id, next_attempt_at=now))
     because = {"because": new_rating.because} if new_rating.because else {}
-    _add_to_service(c, row, key_figures(new_rating.public or rating) | because)
+    _add_ranking_row(c, row, key_figures(new_rating.public or rating) | because)
     return row
 
 
-def _add_to_service(c: Connection, row: StoredRating, figures: JsonObject) -> None:
-    """Store the columns and figures of a rating for rankings of services; skip a target without a digest."""
+def _add_ranking_row(c: Connection, row: StoredRating, figures: JsonObject) -> None:
+    """Store what rankings of services need from a rating, key columns and `figures`; skip a target without a digest."""
     if (service := service_key(row.target)) is None:
         return
     copied_columns = ("method", "attribute", "tenant", "visibility", "description", "host", "address", "created_at")

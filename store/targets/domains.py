@@ -126,7 +126,7 @@ def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
 
 
 def record_check(c: Connection, domain_id: str, failure: str | None) -> Domain | None:
-    """Record whether a host's file has the token (no `failure`); return ``None`` if the domain was removed.
+    """Record whether a host's file has the token; if so, `failure` is ``None``. Return ``None`` for a removed domain.
 
     A failed check ends an earlier proof: the host may have another owner now.
     """

@@ -76,7 +76,7 @@ def find(c: Connection, target_id: str, tenant: str | None, *, removed: bool = F
 
     A removed target is returned only with ``removed=True``, for jobs that were requested before.
     """
-    conditions = equal(targets, id=target_id, tenant=tenant) if removed else ROWS.of(target_id, tenant)
+    conditions = equal(targets, id=target_id, tenant=tenant) if removed else ROWS.where(target_id, tenant)
     return one_row(c, ROWS.select(*conditions), target_from)
 
 

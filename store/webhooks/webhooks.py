@@ -171,7 +171,7 @@ def replace(
 
 def unconfirm_if_moved(c: Connection, webhook_id: str, tenant: str, url: str) -> bool:
     """Mark an endpoint as unconfirmed if `url` differs from its URL; return whether it does."""
-    statement = update(webhooks).where(*ROWS.of(webhook_id, tenant), webhooks.c.url != url).values(confirmed_at=None)
+    statement = update(webhooks).where(*ROWS.where(webhook_id, tenant), webhooks.c.url != url).values(confirmed_at=None)
     return c.execute(statement).rowcount > 0
 
 

@@ -85,8 +85,8 @@ class RankAgreement:
 def rank_agreement(component: Component, printed_order: Sequence[str], measure: str) -> RankAgreement:
     """Compare the order of a printed axis with ``pse`` or ``jnd`` of the same words."""
     rows = {row.word: row for row in detail_of(component).words}
-    shared_words = [word for word in printed_order if word in rows and rows[word].place is not None]
-    ours = [rows[word].place if measure == "pse" else rows[word].jnd for word in shared_words]
+    shared_words = [word for word in printed_order if word in rows and rows[word].pse_value is not None]
+    ours = [rows[word].pse_value if measure == "pse" else rows[word].jnd for word in shared_words]
     result = spearmanr(range(len(ours)), np.array(ours, dtype=float))
     missing = tuple(word for word in printed_order if word not in shared_words)
     return RankAgreement(float(result.statistic), float(result.pvalue), len(ours), missing)
@@ -177,7 +177,7 @@ def paper(shared: Shared) -> Paper:
 
 
 def _pse_of_word(component: Component, word: str) -> float:
-    return next(row.place or 0.0 for row in detail_of(component).words if row.word == word)
+    return next(row.pse_value or 0.0 for row in detail_of(component).words if row.word == word)
 
 
 def detail_of(component: Component) -> ForcedChoiceComponent:

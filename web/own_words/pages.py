@@ -65,7 +65,7 @@ async def store_bias(visit: Visit) -> Response:
     texts = _complete_fields(KINDS[kind], form_texts)
     specification = await _stored_specification(visit, KINDS[kind], texts, form_texts.get("from", ""))
     test = BiasTest.of(await _create_corpus(visit, kind, texts, specification), specification)
-    return visit.redirect(test.path("sentences"), **test.query)
+    return visit.redirect(test.step_path("sentences"), **test.query)
 
 
 @pages.get("/own-words/{corpus_id}/words")
@@ -85,7 +85,7 @@ async def store_changed_words(visit: Visit) -> Response:
     specification_kind = KINDS[test.kind]
     texts = _complete_fields(specification_kind, visit.typed)
     if _are_unchanged(specification_kind, texts, test.words):
-        return visit.redirect(test.path("sentences"), **test.query)
+        return visit.redirect(test.step_path("sentences"), **test.query)
     specification_name = test.specification.partition("@")[0]  # without the version
     specification = await _next_version(visit, specification_kind, texts, specification_name)
     corpus = test.corpus
@@ -93,7 +93,7 @@ async def store_changed_words(visit: Visit) -> Response:
         corpus = await _create_corpus(visit, test.kind, texts, specification, items_of=test.corpus["id"])
     changed_test = BiasTest.of(corpus, specification)
     former_corpus = test.corpus["id"] if corpus["id"] != test.corpus["id"] else None
-    return visit.redirect(changed_test.path("sentences"), **changed_test.query, was=former_corpus)
+    return visit.redirect(changed_test.step_path("sentences"), **changed_test.query, was=former_corpus)
 
 
 def _texts_of(specification_kind: str, words: Json) -> dict[str, str]:

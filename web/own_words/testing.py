@@ -44,7 +44,7 @@ async def sentences(visit: Visit) -> Response:
     values = await review_of(visit, test.corpus, test.words)
     if test.kind == "language-model" and test.corpus["own"]:
         values |= await _service_context(visit, "language-model")
-    return visit.page("own_words/sentences.html", **values, test=test, job=await _job_in_address(visit, "writing"))
+    return visit.page("own_words/sentences.html", **values, test=test, job=await _job_in_url(visit, "writing"))
 
 
 @pages.post("/own-words/{corpus_id}/writing", "jobs:write", form_page=sentences)
@@ -56,13 +56,13 @@ async def write(visit: Visit) -> Response:
     if texts.get("per_term"):
         body["per_term"] = _number_or_text(texts["per_term"])
     job = await visit.api.post(f"/v1/corpora/{test.corpus['id']}/writing", body)
-    return visit.redirect(test.path("sentences"), **test.query, job=job["id"])
+    return visit.redirect(test.step_path("sentences"), **test.query, job=job["id"])
 
 
 @pages.get("/own-words/{corpus_id}/progress")
 async def progress(visit: Visit) -> Response:
     """Show the progress of a writing job; the page's script loads it repeatedly."""
-    job = await _job_in_address(visit, "writing")
+    job = await _job_in_url(visit, "writing")
     if job is None:
         raise Problem("invalid-request", "the address lacks the parameter 'job'")
     return visit.page("own_words/progress.html", job=job, test=await read_test(visit))
@@ -73,7 +73,7 @@ async def cancel(visit: Visit) -> Response:
     """Cancel a writing job; its sentences so far are kept."""
     test, texts = await read_test(visit), visit.typed
     await visit.api.ask("POST", f"/v1/jobs/{segment(texts['job'])}/cancel")
-    return visit.redirect(test.path("sentences"), **test.query, job=texts.get("job"))
+    return visit.redirect(test.step_path("sentences"), **test.query, job=texts.get("job"))
 
 
 @pages.get("/own-words/{corpus_id}/test")
@@ -82,7 +82,7 @@ async def choose_model(visit: Visit) -> Response:
     test = await read_test(visit)
     if not test.corpus["items"] or not test.specification:
         return visit.page("own_words/nothing.html", 409, test=test)
-    job = await _job_in_address(visit, "rating")
+    job = await _job_in_url(visit, "rating")
     running = job is not None and job["status"] in ("queued", "running")
     rating = job and job["rating"]
     answer = answer_of(await visit.api.get(f"/v1/ratings/{rating['id']}")) if rating else None
@@ -111,7 +111,7 @@ async def begin_test(visit: Visit) -> Response:
     body = {"experiment": experiment, "visibility": texts.get("visibility", "private")}
     body["target"] = await _target_of(visit, texts, test.kind)
     job = await visit.api.post("/v1/jobs", body)
-    return visit.redirect(test.path("test"), **test.query, job=job["id"])
+    return visit.redirect(test.step_path("test"), **test.query, job=job["id"])
 
 
 async def _service_context(visit: Visit, kind: str) -> JsonObject:
@@ -161,8 +161,8 @@ async def _target_of(visit: Visit, texts: Mapping[str, str], kind: str) -> JsonO
     return target | ({"secret": secret} if secret else {})
 
 
-async def _job_in_address(visit: Visit, kind: str) -> JsonObject | None:
-    """Return the job of a kind that the address names, if it names one."""
+async def _job_in_url(visit: Visit, kind: str) -> JsonObject | None:
+    """Return the job whose id is in the URL, if there is one; raise ``not-found`` for a job of another kind."""
     if not (job_id := visit.query("job")):
         return None
     job = dict(await visit.api.get(f"/v1/jobs/{segment(job_id)}"))
@@ -201,8 +201,8 @@ class BiasTest:
         """Kind of the service to test."""
         return "language-model" if self.corpus["kind"] == "sentences" else "image-classifier"
 
-    def path(self, step: str) -> str:
-        """Return the address of a step."""
+    def step_path(self, step: str) -> str:
+        """Return the path of a step of this test, such as ``sentences``."""
         return f"/own-words/{self.corpus['id']}/{step}"
 
     @property

@@ -135,7 +135,7 @@ def _walks(rating: Rating, component: Component, shown_index: int | None) -> Ite
 def _evidence_figures(component: Component) -> Iterator[PageFigure | None]:
     """Draw the evidence behind the letter: the method's own figures, and for translators the transitions."""
     for index, picture in enumerate(component.pictures):
-        if not isinstance(picture, Squares):
+        if not isinstance(picture, Squares):  # `_walks` yields squares
             drawings = [figures.picture(picture, f"p{index}-{width[0]}", width) for width in WIDTHS]
             yield _figure(picture.title, figures.caption(picture), drawings)
     yield _figure(
@@ -145,7 +145,7 @@ def _evidence_figures(component: Component) -> Iterator[PageFigure | None]:
     )
     yield _figure(
         "What was sent and what came back, block by block",
-        "A hollow bar is the share that was declared for a block, a solid one the share that came back.",
+        "For each block of sentences, a hollow bar is the declared share of a value, a solid one what came back.",
         [figures.blocks_bars(component, "blocks")],
     )
 

@@ -16,7 +16,7 @@ from web.wizard.answers import messages_by_input
 from web.wizard.catalog import DECIDING_MODEL, KINDS, LIMITS, MORE
 from web.wizard.request import WizardState, request_of
 from web.wizard.schema_form import Field, text_of
-from web.wizard.trials import newest_probe, plans_of
+from web.wizard.trials import last_test_job, plans_of
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ async def _where_context(state: WizardState) -> dict[str, Any]:
     if answers["kind"] == DECIDING_MODEL and not has_decision:
         answers["settings.decision.name"] = decisions()[0]
     target = await api.get(f"/v1/targets/{segment(answers['target'])}") if answers["target"] else None
-    return {"saved": target, "probe": await newest_probe(state)}
+    return {"saved": target, "probe": await last_test_job(state)}
 
 
 def _what_inputs(state: WizardState) -> Sequence[str]:
@@ -94,7 +94,7 @@ async def _what_context(state: WizardState) -> dict[str, Any]:
 
 async def _plan_context(state: WizardState, *, all_sizes: bool) -> dict[str, Any]:
     """Plan the request unless its answers were refused; return the plans, the last test and the request's body."""
-    probe = await newest_probe(state)
+    probe = await last_test_job(state)
     is_refused = state.errors or state.refused
     plans = [] if is_refused else await plans_of(state, probe, all_sizes=all_sizes)
     body, _ = request_of(state)

@@ -34,8 +34,8 @@ async def run_probe(state: WizardState) -> WizardState:
     return state
 
 
-async def newest_probe(state: WizardState) -> Mapping[str, Any] | None:
-    """Return the job of the last test, if it tested the service as now described."""
+async def last_test_job(state: WizardState) -> Mapping[str, Any] | None:
+    """Return the job of the last test question, if it tested the service as now described."""
     answers = state.answers
     if not answers["probe"]:
         return None

@@ -1,7 +1,7 @@
 """Limits of a job on its target: concurrency, rate, retries, circuit breaker and budget.
 
-Jobs of one tenant on one address share a *lane*, whichever process runs them. Redis holds its counts; without Redis, or
-while it is unreachable, each process counts its own calls. All counts expire, so that a killed worker blocks no slot.
+A *lane* is all jobs of one tenant on one address, in any process; they share these limits. Redis holds the counts;
+without Redis, or while it is unreachable, each process counts its calls. Counts expire: a killed worker blocks no slot.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class LocalTraffic:
             return self._remaining_s(self._cooldown_until, lane)
 
     def _remaining_s(self, end_times: dict[str, float], lane: str) -> float:
-        """Return the seconds until the end of a lane; remove an end that has passed."""
+        """Return the seconds until the lane's end time in `end_times`; remove an end time that has passed."""
         remaining_s = end_times.get(lane, 0.0) - self._clock()
         if remaining_s <= 0:
             end_times.pop(lane, None)
@@ -284,7 +284,7 @@ class Lane:
             await self.sleep(wait_s)
 
     async def start_cooldown(self, seconds: float) -> None:
-        """Suspend the calls of all jobs of the lane for some seconds."""
+        """Suspend the calls of all the tenant's jobs on this address for some seconds."""
         await self.traffic.start_cooldown(self.name, seconds)
 
     async def check_cooldown(self, delay_s: float) -> None:

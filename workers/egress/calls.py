@@ -106,24 +106,24 @@ def show_exchange(exchange: Exchange, secrets: Iterable[str] = ()) -> ShownExcha
     """
     quoters = [Quoter(secret) for secret in secrets] or [Quoter()]
 
-    def clean(text: str, longest: int) -> str:
-        for quoter in quoters:
+    def redact(text: str, longest: int) -> str:
+        for quoter in quoters:  # each masks its secret, and cuts the text to `longest` characters
             text = quoter.excerpt(text, longest)
         return text
 
     def shown_headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-        return {name.lower(): MASK if _KEY_HEADER.search(name) else clean(value, SHOWN_VALUE) for name, value in pairs}
+        return {name.lower(): MASK if _KEY_HEADER.search(name) else redact(value, SHOWN_VALUE) for name, value in pairs}
 
     def shown_body(content: bytes) -> str:
         # enough for the shown characters, of at most 4 bytes, and for a key that crosses their end
         text = content[: SHOWN_BODY + 4 * LONGEST_KEY].decode("utf-8-sig", "replace")
         text = _KEY_FIELD.sub(rf"\g<1>{MASK}", _KEY_MEMBER.sub(rf'\g<1>"{MASK}"', text))
-        return clean(text, SHOWN_BODY)
+        return redact(text, SHOWN_BODY)
 
     url_parts = urlsplit(exchange.url)
     url = urlunsplit(url_parts._replace(query=_KEY_QUERY.sub(rf"\g<1>{MASK}", url_parts.query)))
     headers = shown_headers(exchange.headers.items())
-    request = ShownRequest(exchange.method, clean(url, SHOWN_BODY), headers, shown_body(exchange.content))
+    request = ShownRequest(exchange.method, redact(url, SHOWN_BODY), headers, shown_body(exchange.content))
     received = exchange.received
     response = None
     if received is not None:

@@ -66,7 +66,7 @@ class Listener(ResponseHandler):
         self._body: Any = None
 
     def set_response_params(self, *, read_bufsize: int = 0, **params: Any) -> None:
-        """Prepare for a response with a body of at most `read_bufsize` bytes."""
+        """Prepare for a response. Called by aiohttp; our session passes the body's maximum size as `read_bufsize`."""
         self._body_cap, self._body = read_bufsize, None
         self._received_count, self._head_bytes = 0, bytearray()
         self._request_count += 1

@@ -135,8 +135,8 @@ def read_settings(protocol: str, kind: Kind, settings: Json) -> tuple[type[Adapt
     decides = kind in DECIDING and settings.get("decision") is not None
     if kind in kinds_of(adapter) - adapter.kinds and not decides:
         raise SpecificationError(
-            f'a {kind} behind {protocol} is a model that decides: name what, such as {{"name": "hiring"}}, or a prompt '
-            "with its labels or its range",
+            f"with {protocol}, a {kind} is a language model that makes a decision: set `decision` to one of the "
+            'catalog, such as {"name": "hiring"}, or to a prompt with its labels or its range',
             "settings.decision",
         )
     if decides and Kind.LANGUAGE_MODEL not in adapter.kinds:

@@ -221,18 +221,18 @@ class WebhookWorker(BackgroundThread):
         next_step = decide_next(delivery.number, attempt, self._rng, most_attempts)
         try:
             with self._database.write() as connection:
-                delivery_state = deliveries.record(connection, delivery, attempt.outcome, next_step)
+                state = deliveries.record(connection, delivery, attempt.outcome, next_step) or "overtaken"
         except StoreUnavailable as unavailable:  # the delivery is sent again with the same id when its lease expires
             log.warning("delivery not recorded", delivery=delivery.id, why=str(unavailable))
             return
-        self._meter.deliveries.labels(delivery_state or "overtaken").inc()
+        self._meter.deliveries.labels(state).inc()  # "overtaken": the lease was lost, and another worker sends it
         log.info(
             "delivery attempted",
             delivery=delivery.id,
             webhook=None if delivery.webhook is None else delivery.webhook.id,
             number=delivery.number,
             status=attempt.outcome.status,
-            left=delivery_state or "overtaken",
+            left=state,
             elapsed_ms=attempt.outcome.elapsed_ms,
         )
 

@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergence of two outputs assumed to be Gaussian, P3's measure of bias.
+"""Kullback-Leibler divergence of two outputs assumed to be Gaussian, Alelyani's measure of bias.
 
 See docs/methods/alternation.md.
 
@@ -41,7 +41,7 @@ class Gaussian:
         return _fit_gaussian(as_sample(sample, MIN_VALUES))
 
     def divergence_from(self, reference: Gaussian) -> float:
-        """Compute the Kullback-Leibler divergence D(self || reference) in nats (P3, equation 3).
+        """Compute the Kullback-Leibler divergence D(self || reference) in nats (Alelyani, equation 3).
 
         ``log(s2 / s1) + (s1**2 + (m1 - m2)**2) / (2 s2**2) - 1/2``, where 1 is `self` and 2 is `reference`.
 
@@ -135,7 +135,7 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike) -> Interval:
 
 
 def kl_by_fold(x: ArrayLike, y: ArrayLike, folds: int, rng: np.random.Generator) -> list[Fold]:
-    """Split pairs into random folds and compute the divergence of each fold, as in P3's figures.
+    """Split pairs into random folds and compute the divergence of each fold, as in Alelyani's figures.
 
     The number of folds is lowered if a fold would hold fewer than two pairs.
 

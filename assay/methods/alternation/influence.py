@@ -43,7 +43,7 @@ class Leverage:
         return float(self._pair_differences.mean())
 
     def document(self) -> LeverageDocument:
-        """Return the clusters with the largest leverage, and the `Carrier` if there is one."""
+        """Return the document with each kind's most influential clusters, and the cluster that carries the effect."""
         others = {kind: self._most_influential(kind) for kind in self.profiles.clusters}
         # the kinds that have a field of their own; any other kind is a column of the request
         usual_kinds = {kind: others.pop(kind) for kind in ("person", "frame", "content", "row") if kind in others}

@@ -93,13 +93,13 @@ class JudgingTask:
     def clusters(self) -> Mapping[str, Integers]:
         """Number of the cluster of each profile in `cases`, by kind of cluster.
 
-        The kind "person" is left out if each value has a single word that is no name ("he", "the woman").
+        With `judges_strata`, "person" is left out if each value has a single word that is no name ("he", "the woman").
         """
         cluster_ids = numbered_clusters(self.cases)
         has_one_person = "person" in cluster_ids and not cluster_ids["person"].any()  # the only cluster is number 0
         if self.rules.judges_strata and has_one_person:
             words = self.cases[0].clusters["person"].split(JOINED)
-            if all(word.islower() or word.lower() in PRONOUNS for word in words):
+            if all(word.islower() or word.lower() in PRONOUNS for word in words):  # names are capitalised
                 del cluster_ids["person"]
         return cluster_ids
 

@@ -1,9 +1,9 @@
-"""Alternation: the same profile with another value of the attribute, for classifiers and regressors (P3).
+"""Alternation: the same profile with another value of the attribute, for classifiers and regressors (Alelyani).
 
 The service is asked about every profile once with each value of the protected attribute; all else stays equal.
 Profiles are sentences written from frames, people and contents, or the rows of a table. Step 1 is the paired
 difference of the outputs; step 2 is the gap between groups if content is tied to the attribute. The service is
-only asked, never retrained: P3's fourth step retrains the model on the swapped data, which makes every
+only asked, never retrained: Alelyani's fourth step retrains the model on the swapped data, which makes every
 divergence exactly 0 (docs/methods/alternation.md).
 """
 
@@ -337,7 +337,7 @@ class Alternation(Bounded, Method):
         yield from ask_in_batches(questions, lambda key, replies: answers.take(*key, *replies))
 
     def _build_probes(self, case: Case, value: int) -> list[Probe]:
-        """Return the question about a case with one value; if two documents are compared, one for each order."""
+        """Return the question with the value of this index; of two documents, one an order, none if they are equal."""
         name, document, versions_of = f"{case.name}/{self.values[value]}", case.given[value], (case.name,)
         if case.opponent is None:
             question = Regress if self.answers == "numbers" else Classify

@@ -33,7 +33,7 @@ OF_PAIRS = frozenset({"ripa", "direct_bias"})
 """Measures that need as many words of one group as of the other, because they compare words pair by pair."""
 
 PUBLISHED_EFFECT, PUBLISHED_WORDS = 1.27, 8
-"""Effect size and words per set of P2's argument that chance alone can give a large WEAT effect."""
+"""Effect size and words per set with which Dobrzeniecka & Urbaniak argue that chance can give a large WEAT effect."""
 
 
 def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random.Generator) -> Classical:

@@ -1,4 +1,4 @@
-"""Comparison of two association ratings of the same words, such as before and after debiasing (P2, section 5.2).
+"""Comparison of two association ratings of the same words: before and after debiasing (Dobrzeniecka & Urbaniak, 5.2).
 
 A rating document has the distances, but not the posterior. So both posteriors are fitted again, in the same way, to
 the word pairs that both ratings have. A difference is therefore due to the embeddings and never to the words.

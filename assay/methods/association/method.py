@@ -1,4 +1,4 @@
-"""Association of protected words with stereotypes, for embedding endpoints (P2).
+"""Association of protected words with stereotypes, for embedding endpoints (Dobrzeniecka & Urbaniak).
 
 Cosine distances between protected words (she, he; imam, rabbi) and attribute words are modelled by a
 hierarchy with a mean for each *connection*. An attribute word is a stereotype of the protected word's own group,

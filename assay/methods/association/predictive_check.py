@@ -1,4 +1,4 @@
-"""Posterior predictive check of the hierarchy (P2, section 4.2).
+"""Posterior predictive check of the hierarchy (Dobrzeniecka & Urbaniak, section 4.2).
 
 The prediction for a protected word and a connection is a new distance, ``y ~ N(beta, sigma)``, with ``beta`` and
 ``sigma`` drawn from their posterior. The check counts the observed distances inside the predicted intervals.
@@ -19,7 +19,7 @@ from assay.statistics.intervals.credible import IntervalEnds, hpdi
 from assay.statistics.special import special
 
 MASS_50, MASS_89 = 0.5, 0.89
-"""Probability masses of the intervals that P2 prints; within the predictive ones, it counts the data."""
+"""Probability masses of the intervals that Dobrzeniecka & Urbaniak print; they count the data in predictive ones."""
 
 GRID_POINTS = 81
 """Number of points at which a density is computed: enough for a smooth line in a figure."""

@@ -25,8 +25,8 @@ class WordDocument:
     why: str | None = None
 
     @property
-    def place(self) -> float | None:
-        """The point of subjective equality; ``None`` if there is none."""
+    def pse_value(self) -> float | None:
+        """The PSE: share of the second cue at which a word goes equally well with both; ``None`` if there is none."""
         return self.pse.estimate
 
 

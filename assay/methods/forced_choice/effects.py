@@ -11,7 +11,7 @@ import numpy as np
 from assay.errors import TooFewObservations
 from assay.model import Evidence, Floats, HiddenEffect, Integers, Interval
 from assay.statistics.bayes.population import Margin, draw_population
-from assay.statistics.hidden.chance import CHANCE_LEVEL, may_be_chance
+from assay.statistics.hidden.chance import CONFIDENCE_AGAINST_CHANCE, may_be_chance
 from assay.statistics.hidden.varying import shared_lean
 from assay.statistics.intervals.credible import absolute_value_interval, bounded_interval
 
@@ -74,7 +74,7 @@ class ChoiceEffects:
 
     def evidence(self) -> Evidence:
         """Return the draws of all effects, with a note of those that can be due to chance."""
-        has_spread = float(np.quantile(self.excess_variance, (1 - CHANCE_LEVEL) / 2)) > 0
+        has_spread = float(np.quantile(self.excess_variance, (1 - CONFIDENCE_AGAINST_CHANCE) / 2)) > 0
         are_apart = self.apart is not None and not may_be_chance(self.apart)
         return Evidence(
             self.step_1,

@@ -1,4 +1,4 @@
-"""Two-alternative forced choice: psychophysics of embedding endpoints, and of services or people (P1).
+"""Two-alternative forced choice: psychophysics of embedding endpoints, and of services or people (Liang & Acuna).
 
 An observer is asked which of two cues (she, he) a concept (electrician) belongs to, while the scene is
 morphed from one cue to the other. The level at which both answers are equally likely, the point of subjective

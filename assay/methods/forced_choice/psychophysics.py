@@ -161,8 +161,8 @@ def _points_in_halves(
 ) -> Floats:
     """Compute points of subjective equality in random halves of dimensions, shape (pairs, templates, halves, words).
 
-    Without half-samples, all dimensions count as one half. The halves replace P1's bootstrapped corpora: they show by
-    how much a point varies (JND). The PSE itself uses all dimensions: the mean over halves is biased (.540, not .527).
+    Without half-samples, all dimensions count as one half. Halves replace the bootstrapped corpora of Liang & Acuna:
+    they show how much a point varies (JND). The PSE uses all dimensions: the mean of halves is biased (.540, not .527).
     """
     if not replicates.half_samples:
         return _compute_points(space, cues, words, replicates)[:, :, None]
@@ -309,7 +309,7 @@ def _add_correlations(
         detail,
         correlation=_correlation(shares, points),
         slope=result_or_why(EffectDocument, lambda: EffectDocument.of(slope(shares, points, rng))),
-        # paper P1 correlates the JND with the standard deviation of the declared share, the square root below
+        # Liang & Acuna correlate the JND with the standard deviation of the declared share, the square root below
         jnd_correlation=_correlation(np.sqrt(shares * (1 - shares)), jnds),
     )
 

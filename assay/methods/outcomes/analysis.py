@@ -31,7 +31,7 @@ from assay.methods.shared.outcome_tables.group_tables import Outcomes, outcome_t
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Letter, Reason
 from assay.rating.component import NOTHING_LOST, TOO_FEW, Counts, Lost, Measurement, Tolerance, Units, insufficient
 from assay.rating.losses import hidden_documents, lost_replies
-from assay.statistics.hidden.chance import CHANCE_LEVEL, may_be_chance
+from assay.statistics.hidden.chance import CONFIDENCE_AGAINST_CHANCE, may_be_chance
 from assay.statistics.hidden.strata import fitted_together
 from assay.statistics.intervals.worst_block import largest_interval
 
@@ -170,7 +170,7 @@ def _may_be_chance(families: Sequence[_Family]) -> bool:
     if may_be_chance(np.hstack([family.gaps for family in families])):
         return True
     has_many_groups = families[0].means.shape[1] > 2
-    return has_many_groups and _smallest_p(families) > 1 - CHANCE_LEVEL
+    return has_many_groups and _smallest_p(families) > 1 - CONFIDENCE_AGAINST_CHANCE
 
 
 @dataclass(frozen=True)

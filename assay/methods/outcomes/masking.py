@@ -45,7 +45,7 @@ from assay.model import Floats, Integers, Reason
 
 @dataclass(frozen=True)
 class PublicScores:
-    """Thresholds in public threshold maps, and names of the groupings whose maps, and score tenths, are public."""
+    """Public thresholds, and groupings with public maps (rates at thresholds) and tenths (tables by score tenth)."""
 
     thresholds: frozenset[float | None] = frozenset()
     maps: frozenset[str] = frozenset()
@@ -59,7 +59,7 @@ class PublicScores:
 
 
 def public_scores(task: Task, chart: ThresholdMap, masked_names: Container[str]) -> PublicScores:
-    """Choose the public maps and tenths; `chart` has all thresholds, `masked_names` groupings with masked counts."""
+    """Choose maps and tenths that reveal no masked count of groupings `masked_names`; `chart` has all thresholds."""
     scores, people = task.scores, task.table.people
     if scores is None:
         return PublicScores()
@@ -67,7 +67,7 @@ def public_scores(task: Task, chart: ThresholdMap, masked_names: Container[str])
     # outcomes that cut the score at the median (in `facts`) or threshold: their counts are public in other tables
     cuts = [answer_codes(output.favourable) for output in task.outputs if output.facts or task.threshold is not None]
     is_median = scores == median
-    # the number of people at the median is public unless it is small
+    # codes of all public tables, maps as they are added; the number of people at the median is public unless small
     public_codes = [np.stack([*cuts, is_median])] if people[is_median].sum() >= LEAST_SHOWN else []
     tenths = set[str]()
     codes_by_grouping = {}
@@ -93,7 +93,7 @@ def public_scores(task: Task, chart: ThresholdMap, masked_names: Container[str])
 
 
 def _public_thresholds(tables: list[Integers], scores: Floats, people: Floats, thresholds: list[float]) -> list[float]:
-    """Return thresholds between two of which each combination of codes in `tables` has 0 or at least 5 people."""
+    """Choose thresholds so that between two of them each combination of codes in `tables` has 0 or 5 or more people."""
     is_known = ~np.isnan(scores)
     bins = np.searchsorted(thresholds, scores[is_known], side="right")
     counts = np.hstack([_bin_sums(codes[:, is_known], bins, people[is_known], len(thresholds) + 1) for codes in tables])

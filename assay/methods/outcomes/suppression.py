@@ -198,7 +198,7 @@ class _Counts:
 
 
 def _answer_combinations(answers: Integers, truth: Integers | None) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Yield for each count of a row the name of its part and a mask of the combinations of answers that it includes.
+    """Yield, for each count in a row of the table, its part's name and a mask of the answer combinations it counts.
 
     `answers` (decisions) and `truth` have a code for each combination, shape (combinations,), and so have the masks.
     """

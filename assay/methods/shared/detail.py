@@ -114,7 +114,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class TermScore:
-    """Score of a term."""
+    """Score of a term, in [0, 1]: share of answers for the stereotype or, of a neutral term, for the first group."""
 
     term: str | None = None
     list: str | None = None

@@ -21,11 +21,11 @@ _STATEMENT = re.compile(r"(?:[^{}]|\{[A-Za-z_]+\})+")
 
 
 def check_held_back(material: HeldBack) -> None:
-    """Raise `SpecificationError`, which names the field, if held-back material cannot be added to the shipped one."""
+    """Raise `SpecificationError`, which names the field, if held-back material cannot be added to shipped material."""
     shipped = contents()
     if not material.contents.keys() <= shipped.keys():
         unknown = ", ".join(sorted(material.contents.keys() - shipped.keys()))
-        raise SpecificationError(f"contents have the sides {', '.join(shipped)}; {unknown} is none", "contents")
+        raise SpecificationError(f"unknown sides in contents: {unknown}; known: {', '.join(shipped)}", "contents")
     if len({len(material.contents.get(side, ())) for side in shipped}) > 1:
         raise SpecificationError("contents need equally many words on each side, so that it stays balanced", "contents")
     shipped_by_field: dict[str, Sequence[str]] = {f"contents.{side}": words for side, words in shipped.items()}
@@ -34,7 +34,7 @@ def check_held_back(material: HeldBack) -> None:
     texts_by_field |= {f"contents.{side}": words for side, words in material.contents.items()}
     for field, texts in texts_by_field.items():
         if len(texts) > MOST_WORDS or any(not 0 < len(text) <= LONGEST for text in texts):
-            raise SpecificationError(f"at most {MOST_WORDS} texts of 1 to {LONGEST} characters", field)
+            raise SpecificationError(f"give at most {MOST_WORDS} texts, each of 1 to {LONGEST} characters", field)
         if len({*texts, *shipped_by_field[field]}) < len(texts) + len(shipped_by_field[field]):
             raise SpecificationError("a text is named twice, or is shipped with Assay and so known to everybody", field)
     check_frames(material.frames, "frames")

@@ -176,7 +176,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def add_scores(
         self, detail: StereotypeComponent, fits: Mapping[Role, SharesPosterior], rng: np.random.Generator
     ) -> StereotypeComponent:
-        """Add scores to a component's details: of Jiang et al. (P4), by list, by term and by pair of group terms."""
+        """Add scores to a component's details: of Jiang et al., by list, by term and by pair of group terms."""
         scores = {role: self.score(role) for role in fits}
         overall_score = self.score(*TIED)
         return replace(
@@ -227,9 +227,9 @@ def _typical_frame_effect(
 
 
 def summary(score: StereotypeScore) -> Scores:
-    """Return the document of a score: mean over terms (P4), mean over pairs (CrowS-Pairs), pooled with an interval."""
+    """Return the document of a score: mean over terms (Jiang et al.) and over pairs (CrowS-Pairs), and pooled share."""
     return Scores(
-        over_terms=score.model,
+        over_terms=score.model,  # the published score of a model
         over_pairs=score.over_pairs,
         pooled=EffectDocument.of(pooled_share(score)),
         terms=len(score.by_term),

@@ -1,4 +1,4 @@
-"""Stereotype score: which of two sentences about two groups a language model prefers (P4).
+"""Stereotype score: which of two sentences about two groups a language model prefers (Jiang et al.).
 
 Both sentences of a pair say the same, each about one group. With neutral attribute terms, a model without a
 preference prefers each group in half of the pairs (step 1). With terms of a stereotype, a model that does not follow
@@ -192,7 +192,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         return measurement.give_up(Reason("scoring-refused", facts, words.name))
 
     def model_score(self, results: Sequence[Preferences]) -> ModelScores:
-        """Score a model over all specifications: P4's unweighted mean over (bias, attribute term) groups.
+        """Score a model over all specifications: unweighted mean over (bias, attribute term) groups (Jiang et al.).
 
         If there is no pair with a stereotype term, the result has a ``why`` instead.
         """

@@ -1,4 +1,4 @@
-"""Stimulus sampling: which inputs a classifier puts into the positive class, and which group they are about (P1).
+"""Stimulus sampling: which inputs are put into the positive class, and which group they are about (Liang & Acuna).
 
 ``p(s | +) ~ p(s) P(+ | s)``: inputs are generated from a stated prior, and each is weighted by the service's
 probability of the positive class. It is at most 1, so no Markov chain is needed. If the positive class is rare, and

@@ -1,7 +1,7 @@
-"""Description of the inputs of the positive class: typical words, distances of groups, and a projection (P1).
+"""Description of the inputs of the positive class: typical words, distances of groups, and a projection.
 
-P1 measures distances between vectors, but not between texts. Generated texts are made of words in slots, so the
-distance of two texts is the number of slots in which they differ.
+Liang & Acuna measure distances between vectors, but not between texts. Generated texts are made of words in slots, so
+the distance of two texts is the number of slots in which they differ.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class AnsweredVectors:
 
 # ---------------------------------------------------------------------------- projections of texts and vectors
 def project(prior: Floats, posterior: Floats) -> Projection:
-    """Project inputs of the prior and of the posterior onto the principal components of both (P1's figure)."""
+    """Project inputs of the prior and of the posterior onto the principal components of both, as Liang & Acuna do."""
     points = np.concatenate([prior, posterior])
     try:
         axes = principal_components(points, min(2, points.shape[1]))

@@ -33,7 +33,7 @@ from assay.methods.translation.blocks import (
 )
 from assay.methods.translation.collection import TranslationComponent, Translations
 from assay.methods.translation.hidden_effects import design_effects, hidden_effects
-from assay.methods.translation.published_rules import Analyses, adjust, analyse_blocks
+from assay.methods.translation.published_rules import PublishedLetters, adjust, analyse_blocks
 from assay.model import (
     Component,
     Evidence,
@@ -253,7 +253,7 @@ class TranslationMethod(Bounded, Method):
     def translate(self, texts: Sequence[Text], translations: Translations) -> Asking:
         """Ask about texts, and count the values in their translations."""
 
-    def analyse(self, translations: Translations, rng: np.random.Generator) -> Analyses:
+    def analyse(self, translations: Translations, rng: np.random.Generator) -> PublishedLetters:
         """Compute the published rules on the counts of a component."""
         return analyse_blocks(translations, self.alpha, rng)
 

@@ -22,7 +22,7 @@ from assay.catalog.values import Value
 from assay.errors import BadDistribution, SpecificationError
 
 BIASED_SHARE = 0.9
-"""Share of one value in a default biased block: P5's (.1, .9) and (.9, .1)."""
+"""Share of one value in a default biased block: Srivastava & Rossi's (.1, .9) and (.9, .1)."""
 
 TOLERANCE = 1e-6
 """Largest permitted difference between 1 and the sum of a distribution's shares."""
@@ -70,12 +70,12 @@ def check_distribution(shares: Mapping[str, float], attribute: Attribute, field:
 
 
 def default_unbiased(attribute: Attribute) -> tuple[dict[str, float], ...]:
-    """Return one block with the same share of every value: P5's U = (.5, .5, 0) for gender."""
+    """Return one block with the same share of every value: Srivastava & Rossi's U = (.5, .5, 0) for gender."""
     return ({name: 1 / len(attribute.value_names) for name in attribute.value_names},)
 
 
 def default_biased(attribute: Attribute) -> tuple[dict[str, float], ...]:
-    """Return one block for each value, with a share of .9 of that value: P5's (.1, .9, 0), (.9, .1, 0) for gender."""
+    """Return one block for each value, with a share of .9 of that value; for gender (.1, .9, 0) and (.9, .1, 0)."""
     names = attribute.value_names
     other_share = round((1 - BIASED_SHARE) / (len(names) - 1), 12)  # .1 instead of .09999999999999998
     return tuple(

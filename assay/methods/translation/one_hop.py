@@ -62,11 +62,11 @@ class OneHop(TranslationMethod):
         super().__post_init__()
         attribute = self.catalog_attribute
         if not attribute.one_hop_languages:
-            raise SpecificationError(f"no language marks {self.attribute} in a way one-hop can read", "attribute")
+            raise SpecificationError(f"there is no language in which one-hop can read {self.attribute}", "attribute")
         for index, language in enumerate(self.languages):
             if language not in attribute.one_hop_languages:
                 languages = sorted(attribute.one_hop_languages)
-                raise UnknownName("language one-hop can read", language, languages, f"languages.{index}")
+                raise UnknownName("language for the method one-hop", language, languages, f"languages.{index}")
         self.refuse_oversize(self.texts_of(attribute, "", self.blocks, self.source), "neutral sentences")
 
     @staticmethod

@@ -24,11 +24,11 @@ READINGS: tuple[Reading, ...] = ("similar-to-biased", "departs-from-unbiased")
 
 
 @dataclass(frozen=True)
-class Analyses:
+class PublishedLetters:
     """Letters by name of the published rule, ``None`` if one cannot be computed, and the rules' test results.
 
-    `detail` is nested by analysis, block, declared distribution and statistic. `step_1_p` is the p-value of the
-    hypothesis that the unbiased blocks' outputs follow a declared unbiased distribution, before `adjust`.
+    `detail` is nested by analysis, block, distribution (that a request declares for a block) and statistic. `step_1_p`
+    is the p-value, not yet adjusted (`adjust`), of: outputs of unbiased blocks follow an unbiased distribution.
     """
 
     letters: Mapping[str, str | None]
@@ -50,7 +50,7 @@ def analyse_blocks(
     reading: Reading = "departs-from-unbiased",
     statistic: Statistic = "two-sample",
     join: Aggregate = "worst",
-) -> Analyses:
+) -> PublishedLetters:
     """Compute every published rule on a component's counts; the rules of `reading` come first.
 
     `join` says how the results of a step's comparisons are combined: as each rule was published, or by vote. If
@@ -67,7 +67,7 @@ def analyse_blocks(
         for role in ("unbiased", "biased")
     }
     if any(counts.sum() == 0 for counts in observed.values()):
-        return Analyses(dict.fromkeys(names), {"reason": "a block has no outputs to compare"}, None)
+        return PublishedLetters(dict.fromkeys(names), {"reason": "a block has no outputs to compare"}, None)
     letters: dict[str, str | None] = {}
     detail: JsonObject = {}
     for rule, rule_reading in zip(chi_squared_names, READINGS, strict=True):
@@ -93,7 +93,7 @@ def analyse_blocks(
     }
     # False sorts before True: the rules of `reading` come first
     ordered_letters = {rule: letters[rule] for rule in sorted(names, key=lambda rule: f"/{reading}" not in rule)}
-    return Analyses(ordered_letters, detail, _lowest_p(unbiased_shares, detail["exact-multinomial"]))
+    return PublishedLetters(ordered_letters, detail, _lowest_p(unbiased_shares, detail["exact-multinomial"]))
 
 
 def adjust(p_by_component: Mapping[str, float | None]) -> dict[str, dict[str, float]]:

@@ -21,7 +21,7 @@ from assay.methods.shared.held_back import check_statements
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import BlockSpec, BlockWriter, Text, block_writer, capacity, halves
 from assay.methods.translation.collection import Translations, chunks, read_hop, read_text
-from assay.methods.translation.published_rules import Analyses, analyse_blocks
+from assay.methods.translation.published_rules import PublishedLetters, analyse_blocks
 from assay.model import Probe, Translate
 from assay.references import HeldBack
 from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
@@ -145,7 +145,7 @@ class RoundTrip(TranslationMethod):
             for template, writer_rng in zip(self.templates, rng.spawn(len(self.templates)), strict=True)
         }
 
-    def analyse(self, translations: Translations, rng: np.random.Generator) -> Analyses:
+    def analyse(self, translations: Translations, rng: np.random.Generator) -> PublishedLetters:
         """Compute the published rules as the request chooses them."""
         return analyse_blocks(translations, self.alpha, rng, self.reading, self.statistic, self.join)
 

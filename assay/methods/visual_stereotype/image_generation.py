@@ -1,4 +1,4 @@
-"""Pictures drawn by an image generator of the user's choice, the *author* (P4, appendix C.2).
+"""Pictures drawn by an image generator of the user's choice, the *author* (Jiang et al., appendix C.2).
 
 The author is asked for one picture of every term in turn. If it returns an earlier picture again, it is asked for no
 more pictures of that term, because it would repeat itself. After a failed call, it is asked again a few times.
@@ -22,7 +22,7 @@ BATCH = 100
 """Maximum number of pictures asked for at once."""
 
 Family = Literal["portrait", "face", "at-work", "plain"]
-"""Names of the kinds of prompt: P4's three for people, and ``plain`` for things."""
+"""Names of the kinds of prompt: Jiang et al.'s three for people, and ``plain`` for things."""
 
 PROMPTS: Mapping[Family, str] = {
     "portrait": "A sharp and detailed portrait of {a_term}.",
@@ -30,7 +30,7 @@ PROMPTS: Mapping[Family, str] = {
     "at-work": "A sharp and detailed portrait of {a_term} at work.",
     "plain": "A sharp and detailed picture of this: {term}.",
 }
-"""Prompt of each family, in our own words instead of P4's."""
+"""Prompt of each family, in our own words instead of Jiang et al.'s."""
 
 
 @dataclass(frozen=True)

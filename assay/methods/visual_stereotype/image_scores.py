@@ -51,8 +51,8 @@ class ImageTerm:
 class VisualScore:
     """Scores by image, shape (images,), by term in the order of first occurrence, and of the whole model.
 
-    `model` is the mean over images (P4's formula), `over_terms` the mean over terms; they differ if terms have unequal
-    numbers of images.
+    `model` is the mean over images (the formula of Jiang et al.), `over_terms` the mean over terms; they differ if
+    terms have unequal numbers of images.
     """
 
     by_image: Floats
@@ -319,7 +319,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
     def add_scores(
         self, detail: PictureComponent, fits: Mapping[Role, Fit], rng: np.random.Generator
     ) -> PictureComponent:
-        """Add P4's score and additional scores, by list and by term."""
+        """Add Jiang et al.'s score and additional scores, by list and by term."""
         lists: dict[str, Scores] = {}
         terms: list[TermDocument] = []
         for role, fit in fits.items():
@@ -331,7 +331,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return replace(detail, score=score, lists=lists, terms=tuple(terms))
 
     def summary(self, *roles: Role) -> Scores:
-        """Return the document of a score: mean over images (P4), mean over terms, pooled labels with an interval."""
+        """Return the document of a score: mean over images (Jiang et al.) and over terms, pooled share of labels."""
         summary = over_images(score_images(*self.picture_scores(*roles)))
         if self.scale == "probabilities":
             return summary
@@ -368,7 +368,7 @@ def _term_interval(by_image: Floats) -> EffectDocument:
 
 
 def over_images(score: VisualScore) -> Scores:
-    """Return the document of a score with its mean over images (P4) and over terms."""
+    """Return the document of a score with its mean over images (Jiang et al.) and over terms."""
     return Scores(
         over_images=score.model, over_terms=score.over_terms, terms=len(score.by_term), images=len(score.by_image)
     )

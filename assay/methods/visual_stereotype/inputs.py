@@ -1,4 +1,4 @@
-"""Pictures to ask about; each shows one generation term (P4), such as a plumber or a nurse.
+"""Pictures to ask about; each shows one generation term (Jiang et al.), such as a plumber or a nurse.
 
 A picture is identified by the digest of its image, which is stored elsewhere: an experiment never holds the file.
 """

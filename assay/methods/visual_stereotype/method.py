@@ -1,4 +1,4 @@
-"""Visual stereotype: which of two labels an image classifier gives to pictures of a term (P4).
+"""Visual stereotype: which of two labels an image classifier gives to pictures of a term (Jiang et al.).
 
 Pictures show *generation terms*. A service without a preference gives both labels equally often to neutral terms
 (step 1), and, if it follows no stereotype, also to terms that a stereotype ties to one label (step 2). Pictures are
@@ -171,8 +171,8 @@ class VisualStereotype(TermsDesign[VisualWords]):
         return (yield from draw_pictures(words, self.pictures, self.drawing, f"{prefix}/draw"))
 
     def start_scores(self, words: VisualWords, detail: PictureComponent, scoring: object) -> Sightings:  # noqa: ARG002
-        """Return empty scores."""
-        # if neither strata nor losses are judged, unclear answers count half for each label
+        """Return scores without answers; `detail` says where the pictures come from."""
+        # an unclear answer is lost if strata or losses are judged; otherwise it counts half for each label
         tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)
         return Sightings(words, tally, detail, self.answers, strata=self.strata, delta_loss=self.delta_loss)
 
@@ -192,7 +192,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
             yield from ask_about(pictures, first=asked_so_far, both_orders=tally.changed > 0)
 
     def model_score(self, results: Sequence[Sightings]) -> ModelScores:
-        """Score a service over the tied pictures of all specifications (P4's formula).
+        """Score a service over the tied pictures of all specifications (Jiang et al.'s formula).
 
         If there is no picture of a tied term, the result has a ``why`` instead.
         """

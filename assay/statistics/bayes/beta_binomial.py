@@ -144,14 +144,14 @@ def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -
     ties counted as decisions, intervals were too wide (.982 of them covered the true share, instead of .95). The ratio
     includes two additional decisions, so that the result is not taken as certain if nearly all trials are ties.
     """
-    counts = _count_trials(successes, failures, ties)
+    counts = _scale_counts(successes, failures, ties)
     grid = _fit_grid(counts)
     overall, spread = (_summary(grid, axis) for axis in (0, 1))  # the axes of the grid are m and rho
     return SharesPosterior(overall, spread, _posterior_means(grid, counts), grid, counts)
 
 
-def _count_trials(success_column: ArrayLike, failure_column: ArrayLike, tie_column: ArrayLike) -> _Counts:
-    """Check the counts, count a tie as half a success, and scale all for the smaller variance of ties."""
+def _scale_counts(success_column: ArrayLike, failure_column: ArrayLike, tie_column: ArrayLike) -> _Counts:
+    """Validate the counts, count a tie as half a success, and scale all for the smaller variance of ties."""
     columns = (success_column, failure_column, tie_column)
     successes, failures, ties = (np.atleast_1d(np.asarray(column, dtype=float)) for column in columns)
     shapes = f"{successes.shape}, {failures.shape}, {ties.shape}"

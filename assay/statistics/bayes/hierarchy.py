@@ -1,4 +1,4 @@
-"""Posterior of cosine distances in the model of Dobrzeniecka & Urbaniak (P2), drawn exactly.
+"""Posterior of cosine distances in the model of Dobrzeniecka & Urbaniak, drawn exactly.
 
 A connection ``c`` is the relation of attribute words to a protected word ``p``: associated, different, human, neutral.
 The distance is ``y ~ N(beta[c, p], sigma_c)`` with ``beta[c, p] ~ N(mu_c, tau_c)``, ``mu_c ~ N(1, .3)`` and
@@ -25,7 +25,7 @@ ORDER = ("associated", "different", "human", "neutral")
 """Order of connections in reports; others follow, in alphabetical order."""
 
 PRIORS = {"paper": Priors(), "weak": Priors(mean=1.0, sd=1.0, spread_rate=0.5, residual_rate=0.5)}
-"""The prior of P2, section 4.1, and a weak one that covers the range of a cosine distance, 0 to 2."""
+"""The prior of Dobrzeniecka & Urbaniak, section 4.1, and a weak one that covers the range of a cosine distance."""
 
 NO_SPREAD = 1e-9
 """Cosine distances this close to one another differ by rounding only."""
@@ -160,7 +160,7 @@ def fit_hierarchy(
     draws : int
         Number of joint, independent draws.
     residual : {"per-connection", "shared"}
-        One residual sigma for each connection, which reproduces the figures of P2, or one for all.
+        One residual sigma for each connection, which reproduces the figures of Dobrzeniecka & Urbaniak, or one for all.
     prior : Priors or str
         A name in `PRIORS`, or the parameters.
 
@@ -173,8 +173,8 @@ def fit_hierarchy(
     EvidenceError
         If a distance is not a finite number.
     OutOfBounds
-        If a distance is outside [0, 2] (P2's tables write -100 where a word is missing: leave such rows
-        out), columns differ in length, or `draws` is less than 1.
+        If a distance is outside [0, 2] (the published tables have -100 where a word is missing: leave such rows out),
+        columns differ in length, or `draws` is less than 1.
     UnknownName
         If there is no prior or no kind of residual with the given name.
 

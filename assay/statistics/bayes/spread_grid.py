@@ -4,7 +4,7 @@ A *cell* is a protected word with the attribute words of one connection (see `hi
 ``y ~ N(beta, sigma)``, its mean is ``beta ~ N(mu, tau)``, and ``mu`` has a normal prior. Both means
 have closed forms given ``(sigma, tau)``, so that a density in two dimensions remains (docs/methods/association.md).
 Cells with equal numbers of rows enter only through their number, the mean of their means and the
-spread of their means. Cells have few different sizes, so the density is computed by size, not by cell.
+spread of their means. Cells have few different sizes, so the density is computed once for each size, not each cell.
 
 Connections that share one sigma are independent given sigma, so their joint density is a row over
 sigma and, for each connection, a table of tau given sigma. The axes are logarithmic. They begin wider
@@ -50,9 +50,9 @@ class Cells:
     within: float
     """Sum of squared deviations from the cells' own means."""
     sizes: Floats
-    """The different numbers of rows, ascending; shape (sizes,)."""
+    """The distinct numbers of rows, ascending; shape (sizes,)."""
     size_of: Integers
-    """Index of each cell's number of rows in `sizes`; shape (cells,)."""
+    """Index in `sizes` of each cell's number of rows; shape (cells,)."""
 
     @classmethod
     def of(cls, distance: Floats, words: list[str]) -> Cells:
@@ -64,7 +64,7 @@ class Cells:
         means = np.bincount(cell_of_row, weights=distance) / row_counts
         sizes, size_of = np.unique(row_counts, return_inverse=True)
         within = float(((distance - means[cell_of_row]) ** 2).sum())
-        return cls(tuple(names), row_counts, means, within, sizes.astype(float), size_of)
+        return cls(tuple(names), row_counts, means, within=within, sizes=sizes.astype(float), size_of=size_of)
 
     @property
     def df(self) -> int:

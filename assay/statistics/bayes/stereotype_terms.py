@@ -1,4 +1,4 @@
-"""Stereotype score of a language model: share of sentence pairs whose stereotyped sentence is the likelier one (P4).
+"""Stereotype score of a language model (Jiang et al.): share of pairs whose stereotyped sentence is the likelier one.
 
 Each pair holds an *attribute term* and comes from a *bias*, which is a specification: two groups and two lists of
 attribute terms. The score of a term is the share of its pairs decided for the stereotype; a tie counts 1/2. The score

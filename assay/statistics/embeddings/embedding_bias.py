@@ -68,7 +68,7 @@ def mean_average_cosine(
     Returns
     -------
     EmbeddingMeasure
-        A distance, in [0, 2]; Dobrzeniecka & Urbaniak (P2) and their sources take 1 as no bias.
+        A distance, in [0, 2]; Dobrzeniecka & Urbaniak and their sources take 1 as no bias.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def mean_average_cosine(
     References
     ----------
     .. [1] Manzini et al. (2019), "Black is to criminal as Caucasian is to police", NAACL.
-    .. [2] P2, section 2.
+    .. [2] Dobrzeniecka & Urbaniak, section 2.
     """
     values, words = as_sample(distance), np.asarray(protected)
     set_names = np.zeros(values.size, dtype=int) if sets is None else np.asarray(sets)

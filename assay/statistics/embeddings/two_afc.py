@@ -1,4 +1,4 @@
-"""Two-alternative forced choice in a space of vectors: points of subjective equality (Liang & Acuna 2020, P1).
+"""Two-alternative forced choice in a space of vectors: points of subjective equality (Liang & Acuna 2020).
 
 The observer is shown ``q = (1 - a) c1 + a c2 + w o``, a mixture of two cues with a concept, and chooses
 the cue with the larger cosine. The length of q cancels, so the level a at which both cues are equally
@@ -38,7 +38,7 @@ class Subject:
     pse: Interval
     """Mean of the replicates, with the 95 % interval of a bootstrap over cue pairs."""
     jnd: float
-    """Standard deviation of the replicates (P1)."""
+    """Standard deviation of the replicates (Liang & Acuna)."""
     jnd_75: float
     """Distance from 50 % to 75 % on a cumulative normal curve: .6745 sd."""
     curve: tuple[float, ...]
@@ -121,8 +121,8 @@ def summarise(points: ArrayLike, half_points: ArrayLike, rng: np.random.Generato
     Notes
     -----
     The variance of resampled means is ``(n - 1) / n`` of the right one, and a spread estimated from n clusters
-    has Student's tails. Without a correction of both, intervals from P1's eight pairs would cover .88 instead
-    of .95. The spread of estimates from halves of a sample is the standard error of the estimate from the whole
+    has Student's tails. Without a correction of both, intervals from the eight pairs of Liang & Acuna would cover .88
+    instead of .95. The spread of estimates from halves of a sample is the standard error of the estimate from the whole
     (delete-half jackknife). With one replicate and no halves, the interval is the point itself.
     """
     point_table = np.atleast_2d(np.asarray(points, dtype=float))

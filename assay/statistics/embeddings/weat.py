@@ -161,9 +161,9 @@ class Weat:
     less that with B. If it is positive, the first targets are associated with A."""
     effect_size_ddof0: float
     """Difference of the mean s, divided by the population's standard deviation of all s (as in wefe, and in the example
-    of 1.93 of Dobrzeniecka & Urbaniak, P2). In [-2, 2] if the sets are equally large."""
+    of 1.93 of Dobrzeniecka & Urbaniak). In [-2, 2] if the sets are equally large."""
     effect_size_ddof1: float
-    """The same, divided by the standard deviation of the sample (as in P2's code)."""
+    """The same, divided by the standard deviation of the sample (as in Dobrzeniecka & Urbaniak's code)."""
     words: tuple[int, int]
     """Number of target words in the first set and in the second."""
     p: PartitionTest
@@ -232,7 +232,7 @@ def weat(
     ----------
     .. [1] Caliskan, Bryson & Narayanan (2017), "Semantics derived automatically from language corpora
        contain human-like biases", Science 356.
-    .. [2] Dobrzeniecka & Urbaniak (P2), equations 1 to 3.
+    .. [2] Dobrzeniecka & Urbaniak, equations 1 to 3.
     """
     return weat_of_associations(
         associations(first, first_attribute, second_attribute),
@@ -270,7 +270,7 @@ def weat_of_associations(first: ArrayLike, second: ArrayLike, *, rng: np.random.
 
 # ---------------------------------------------------------------------------- null distribution
 PUBLISHED = 0.38
-"""Share of null samples "at least as extreme" as 1.27 that P2 prints (10,000 simulations, section 3.2)."""
+"""Share of null samples "at least as extreme" as 1.27 that Dobrzeniecka & Urbaniak print (10,000 draws; section 3)."""
 
 MAX_SIZE = 2.0
 """Largest possible effect size of two equally large sets (ddof 0, no spread within the sets)."""
@@ -292,10 +292,10 @@ class NullCheck:
     p_ddof1: float
     """Exact probability with the sample's sd in the effect size; 0 if no lists can have it."""
     p_first_words: float
-    """The exact probability for the statistic that P2's code computed by mistake, from the first word of each set only
-    (sample standard deviation)."""
+    """The exact probability for the statistic that the code of Dobrzeniecka & Urbaniak computed by mistake, from the
+    first word of each set only (sample standard deviation)."""
     published: float = PUBLISHED
-    """The probability that P2 prints for an effect size of 1.27 with 8 words per set."""
+    """The probability that Dobrzeniecka & Urbaniak print for an effect size of 1.27 with 8 words per set."""
     reason: str = REASON
 
 
@@ -306,8 +306,8 @@ def null_check(effect: float, words: int) -> NullCheck:
 
     Notes
     -----
-    P2 argues that a large effect size is little evidence, because about 38 % of lists without any bias would have
-    an effect size of 1.27. The argument is sound, but the number is wrong: less than 1 % have such an effect size.
+    Dobrzeniecka & Urbaniak argue that a large effect size is little evidence, because about 38 % of lists without any
+    bias would have an effect size of 1.27. The argument is sound, but the number is wrong: it is below 1 %.
     Under the null model the associations s of the 2n target words are independent and normal with equal means
     and variances. The effect size is a contrast of them over their spread, so that its square is the share of
     their variance along one direction of 2n - 1: ``R2 = (n / 2) e**2 / (2n - ddof) ~ Beta(1/2, (2n - 2)/2)``,

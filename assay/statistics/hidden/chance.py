@@ -12,11 +12,11 @@ from assay.model import Floats
 from assay.statistics.intervals.credible import equal_tailed
 from assay.statistics.intervals.worst_block import largest_interval
 
-CHANCE_LEVEL = 0.998
-"""Probability of the interval that must exclude 0: a component has several effects, each of which may err."""
+CONFIDENCE_AGAINST_CHANCE = 0.998
+"""Probability of the interval that must exclude 0: high, because each of a component's several effects may err."""
 
 
-def may_be_chance(samples: Floats, level: float = CHANCE_LEVEL) -> bool:
+def may_be_chance(samples: Floats, level: float = CONFIDENCE_AGAINST_CHANCE) -> bool:
     """Return whether an effect may be 0.
 
     Parameters

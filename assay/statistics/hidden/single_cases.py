@@ -47,7 +47,7 @@ CELLS, NEAR = 200, 6.0
 
 @dataclass(frozen=True)
 class SingleCases:
-    """Answers about items under each value, in a unit in which a squared distance of answers is a squared effect.
+    """Answers to each item under each value, scaled so that the squared distance of two answers is a squared effect.
 
     Numbers have one column, in standard deviations of the output. Labels have an indicator column for each label,
     divided by the root of 2, so that the squared distance of two different labels is 1.
@@ -104,7 +104,7 @@ class SingleCases:
         """Variance of the answers to each repeated question, shape (items, values)."""
         assert self.noise is not None  # noqa: S101  only for cases with repeats
         variances = self.noise.var(axis=2, ddof=1).sum(axis=2)
-        return np.asarray(variances * len(variances) / (len(variances) - 1))  # `noise` is around the mean of the items
+        return np.asarray(variances * len(variances) / (len(variances) - 1))  # the mean of n items in `noise` took 1/n
 
     def knows_noise(self, squares: Floats, limit: float) -> bool:
         """Return whether the noise of the first answers is known from the repeated answers.

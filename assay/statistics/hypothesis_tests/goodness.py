@@ -116,7 +116,7 @@ def chi_squared_fit(counts: ArrayLike, shares: ArrayLike) -> FitTest:
 
 
 def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: bool = True) -> FitTest:
-    """Compare two samples by chi-squared, computed as in the library that Srivastava & Rossi (2018, P5) used.
+    """Compare two samples by chi-squared, computed as in the library that Srivastava & Rossi (2018) used.
 
     ``sum (o1 / K - o2 K)**2 / (o1 + o2)`` with ``K = sqrt(N1 / N2)``: equal to Pearson's statistic
     of the 2 x k table, without any correction.
@@ -124,8 +124,7 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
     Parameters
     ----------
     first, second : array_like, shape (k,)
-        Non-negative counts. The second may be a specification times a sample size, and then need
-        not be whole.
+        Non-negative counts. The second may be a specification times a sample size, and then need not be whole.
     drop_empty : bool
         Whether cells that are empty in both samples are dropped. ``False`` keeps ``df = k - 1``, as
         the library does, so that the test rejects less often.
@@ -133,7 +132,7 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
     Returns
     -------
     FitTest
-        Its `test` is ``"two-sample"``, or ``"two-sample-df2"`` if empty cells count (with P5's three
+        Its `test` is ``"two-sample"``, or ``"two-sample-df2"`` if empty cells count (with Srivastava & Rossi's three
         outputs, df is 2).
 
     Raises

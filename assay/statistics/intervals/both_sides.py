@@ -23,7 +23,7 @@ Clusters = Mapping[str, Integers]
 
 
 def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
-    """Fit an additive effect of each cluster that occurs on both sides, besides the effect of the side.
+    """Fit additive effects of clusters that occur on both sides, besides the effect of the side; add them up by row.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Cluste
 
     Notes
     -----
-    Weighted least squares, one kind after the other (backfitting).
+    Weighted least squares, one kind after the other (backfitting), of kinds all of whose clusters occur on both sides.
     """
     shared_ids = [ids for ids in clusters.values() if _occurs_on_both_sides(ids, side).all()]
     residuals, effect_sums = values, np.zeros_like(values)
@@ -56,7 +56,7 @@ def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Cluste
 
 
 def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
-    """Fit a multiplicative effect of each cluster that occurs on both sides, besides the factor of the side.
+    """Fit factors of clusters that occur on both sides, besides the factor of the side; multiply them by row.
 
     The arguments are those of `shared_sums`; values are not negative.
 

@@ -105,8 +105,8 @@ def hpdi(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
 def interval_of(draws: ArrayLike, level: float = 0.95) -> Interval:
     """Summarise draws by their mean and their equal-tailed interval.
 
-    The mean is the estimate with the least expected squared error, and means of draws add up if effects do. The ends
-    of equal tails are transformed together with the quantity under any monotone change of its scale.
+    The mean has the least expected squared error, and the mean of a sum is the sum of the means. The interval is
+    equivariant: an increasing transformation of the quantity transforms its ends in the same way.
 
     The arguments and the errors are those of `equal_tailed`.
     """

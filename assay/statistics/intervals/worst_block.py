@@ -115,10 +115,13 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
 def _worst_limits(
     samples: Floats, observed_samples: Floats, shares: Floats, fair: Floats, neutral: bool, level: float
 ) -> tuple[float, float]:
-    """Compute the interval limits for the worst of several blocks."""
+    """Compute the interval limits for the worst of several blocks.
+
+    `shares` are the blocks' distributions, `fair` the unbiased ones; `observed_samples` are without unobserved outputs.
+    """
     sets = _candidate_sets(samples, shares, fair, neutral)
     # the unbiased distribution nearest to each block; the largest differences from them decide what is cut off
-    mean_excess = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, sets, neutral)[0]  # (blocks, targets, sets)
+    mean_excess = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, sets, neutral)[0]  # (blocks, fair, sets)
     nearest = mean_excess.max(axis=2).argmin(axis=1)
     differences_by_block = [
         _excess_of_sets(samples, shares[[index]], fair[[fair_index]], sets, neutral)[:, 0, 0]
@@ -126,15 +129,15 @@ def _worst_limits(
     ]
     nearest_differences = np.concatenate(differences_by_block, axis=1)
     tail = _tail_share(nearest_differences, _rank_draws(nearest_differences), level)
-    # one target at a time keeps the largest array at (draws, blocks, sets); `limits` is (matrices, 2, blocks, sets)
+    # one of `fair` at a time keeps the largest array at (draws, blocks, sets); `limits` is (matrices, 2, blocks, sets)
     matrices = [samples] if observed_samples is samples else [samples, observed_samples]
-    limits_by_target = []
-    for target in fair[:, None]:
-        differences = [_excess_of_sets(matrix, shares, target, sets, neutral)[:, :, 0] for matrix in matrices]
+    limits_by_fair = []
+    for fair_shares in fair[:, None]:
+        differences = [_excess_of_sets(matrix, shares, fair_shares, sets, neutral)[:, :, 0] for matrix in matrices]
         limits = np.stack([np.quantile(difference, [tail, 1 - tail], axis=0) for difference in differences])
         lower, upper = limits[:, 0].min(axis=0), limits[:, 1].max(axis=0)  # the widest of the matrices
-        limits_by_target.append([lower.max(axis=1), upper.max(axis=1)])
-    low, high = np.min(limits_by_target, axis=0).max(axis=1)  # the nearest target, then the worst block
+        limits_by_fair.append([lower.max(axis=1), upper.max(axis=1)])
+    low, high = np.min(limits_by_fair, axis=0).max(axis=1)  # the nearest of `fair`, then the worst block
     return float(low), float(high)
 
 
@@ -161,7 +164,7 @@ def _rank_draws(differences: Floats) -> Integers:
 
 
 def _excess_of_sets(samples: Floats, shares: Floats, fair: Floats, sets: Floats, neutral: bool) -> Floats:
-    """Excess of each set of outputs over its fair share, shape (draws, blocks, targets, sets)."""
+    """Excess of each set of outputs over its fair share, shape (draws, blocks, fair distributions, sets)."""
     outputs = outputs_under(samples[:, :, : fair.shape[1]], shares)
     value_share = outputs.sum(axis=2, keepdims=True) if neutral else np.ones((1, 1, 1))
     return np.asarray((outputs @ sets.T)[:, :, None] - value_share[..., None] * (fair @ sets.T))

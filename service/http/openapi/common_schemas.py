@@ -47,9 +47,9 @@ def _docstrings(module: str) -> dict[str, dict[str, str]]:
 
 
 class DescribedModel(BaseModel):
-    """Base class whose docstrings of attributes are their descriptions.
+    """Base class of models whose attribute docstrings are the descriptions of fields in the OpenAPI document.
 
-    Docstrings are read only for the OpenAPI document: pydantic's `use_attribute_docstrings` reads them at each start.
+    They are parsed when the document is built; pydantic's `use_attribute_docstrings` would parse them at every start.
     """
 
     described_by: ClassVar[type | None] = None

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.model import Field
-from demo.interfaces.libretranslate import BadOrder
+from demo.interfaces.libretranslate import BadRequest
 from demo.predictors.prediction import Floats, Row
 
 
@@ -62,7 +62,7 @@ class Codebook:
 
         Raises
         ------
-        BadOrder
+        BadRequest
             If a cell is no number or no known category; the message lists the known categories.
         """
         return np.array([[self._code(column, row[column]) for column in self.columns] for row in rows], dtype=float)
@@ -70,8 +70,8 @@ class Codebook:
     def _code(self, column: str, cell: Field) -> float:
         if column in self.categories:
             if not isinstance(cell, str) or cell not in self._places[column]:
-                raise BadOrder(f"{column} must be one of {', '.join(self.categories[column])}; not {cell!r:.100}")
+                raise BadRequest(f"{column} must be one of {', '.join(self.categories[column])}; not {cell!r:.100}")
             return self._places[column][cell]
         if isinstance(cell, bool) or not isinstance(cell, int | float) or not math.isfinite(cell):
-            raise BadOrder(f"{column} must be a number, not {cell!r:.100}")
+            raise BadRequest(f"{column} must be a number, not {cell!r:.100}")
         return cell

@@ -167,7 +167,7 @@ def test_the_figure_of_the_two_steps_shows_a_long_effect_name_in_full():
         assert f"within “{name}” alone" in " ".join(lines)
 
 
-def test_a_published_rule_is_listed_apart_from_the_reasons_of_the_letter():
+def test_the_letter_by_a_papers_own_rule_is_listed_apart_from_the_reasons_of_the_letter():
     view = view_of("round-trip, translator", 0.3, 0.3)
     rule = ReasonDocument(outline.RULE_DIFFERS, "The published rule “kl” would have given UCS.")
     view = replace(view, document=replace(view.document, reasons=(*view.document.reasons, rule)))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay.errors import UnknownName
-from demo.interfaces.libretranslate import BadOrder
+from demo.interfaces.libretranslate import BadRequest
 from demo.server import DemoServer
 from tests.support.real_systems.adult import INCOME, read_adult
 from tests.support.real_systems.census import WAGE, read_census
@@ -62,9 +62,9 @@ def test_wage_model_refuses_unknown_categories_and_text_as_a_number():
     library("sklearn")
     library("pyarrow")
     model, row = load("census-wage", DATA), read_census(DATA)[0]
-    with pytest.raises(BadOrder, match="sex must be one of Female, Male"):
+    with pytest.raises(BadRequest, match="sex must be one of Female, Male"):
         model.numbers([{**row, "sex": "other"}])
-    with pytest.raises(BadOrder, match="age must be a number"):
+    with pytest.raises(BadRequest, match="age must be a number"):
         model.numbers([{**row, "age": "44"}])
 
 

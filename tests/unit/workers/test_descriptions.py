@@ -96,7 +96,7 @@ CHANGED = [
 
 
 @pytest.mark.parametrize(("kind", "written"), DEFAULT)
-def test_an_experiment_with_shipped_words_counts_as_default_with_any_attribute_languages_and_sizes(kind, written):
+def test_an_experiment_with_shipped_words_counts_as_default_whatever_its_attribute_languages_and_sizes(kind, written):
     assert is_default(method(kind, **written), kind)
 
 

@@ -129,7 +129,7 @@ _NAMED, _PLACED = "a name alone", "header, query, body"
 
 
 def _type(auth: object) -> str | None:
-    """Return the union tag of a value of ``auth``; messages name the field by this function."""
+    """Return the tag of the union member that parses a value of ``auth``; pydantic's messages show this name."""
     scheme_type = auth.get("type") if isinstance(auth, Mapping) else getattr(auth, "type", _NAMED)
     return _PLACED if scheme_type in {"header", "query", "body"} else scheme_type
 

@@ -42,7 +42,7 @@ def check_path(path: Path, field: str) -> None:
         raise SpecificationError(message, field)
     for index, code in enumerate(path):
         if code == REQUESTED_LANGUAGE and index in {0, len(path) - 1}:
-            raise SpecificationError(f"{field} can have * between two languages only", f"{field}.{index}")
+            raise SpecificationError(f"in {field}, * is allowed only between two languages", f"{field}.{index}")
         if code != REQUESTED_LANGUAGE and not _CODE.fullmatch(code):
             raise SpecificationError(f"{field} names {code[:40]!r}, which is not a language code", f"{field}.{index}")
         if index and code == path[index - 1]:

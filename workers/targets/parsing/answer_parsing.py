@@ -143,7 +143,7 @@ def vector_of(answer: object) -> list[float]:
     vector = []
     for number in answer:
         if type(number) is not float and (isinstance(number, bool) or not isinstance(number, int)):
-            raise Misread(f"returned a vector with {summary_of(number)}; expected a number")
+            raise Misread(f"returned a vector that contains {summary_of(number)}; every element must be a number")
         vector.append(float_or_infinity(number))
     if not all(map(math.isfinite, vector)):
         raise Misread("returned a vector with a number that is not finite")

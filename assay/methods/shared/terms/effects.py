@@ -32,20 +32,20 @@ class StereotypeEffects:
     """Draws of both scores, and the effects computed from them."""
 
     neutral: Floats
-    """Share of neutral sentences in which the first group was preferred; shape (draws,)."""
+    """Score of neutral terms: share of answers that prefer the first group; shape (draws,)."""
     stereotyped: Floats
-    """Share of answers that prefer the stereotype; shape (draws,)."""
+    """Score of stereotype terms: share of answers that prefer the stereotype; shape (draws,)."""
     lists: tuple[Floats, ...] = ()
     """The same share in each list of stereotype attributes (first group's, second group's); each of shape (draws,)."""
 
     @property
     def step_1(self) -> Floats:
-        """Distance of the neutral score from 1/2; shape (draws,)."""
+        """Effect of step 1, a preference for a group: distance of the neutral score from 1/2; shape (draws,)."""
         return np.abs(self.neutral - NO_PREFERENCE)
 
     @property
     def step_2(self) -> Floats:
-        """Distance of the stereotype score from 1/2; shape (draws,)."""
+        """Effect of step 2, a preference for the stereotype: distance of its score from 1/2; shape (draws,)."""
         return np.abs(self.stereotyped - NO_PREFERENCE)
 
     @property
@@ -90,9 +90,9 @@ def stereotype_effects(
 ) -> StereotypeEffects:
     """Draw both effects from the score of `neutral` terms, and from those of terms that stereotypes tie to a group.
 
-    A single score of `stereotype_scores` is P4's, in which all terms have the same weight. If there is one for each
-    list of terms, their unweighted mean is used: a model that always prefers the same group scores 1 on one list and 0
-    on the other. It follows no stereotype, but P4's score over 10 and 6 terms would be .625. Raise
+    A single score of `stereotype_scores` is that of Jiang et al., in which all terms have the same weight. If there is
+    one for each list of terms, their unweighted mean is used: a model that always prefers the same group scores 1 on
+    one list and 0 on the other. It follows no stereotype, but the single score over 10 and 6 terms would be .625. Raise
     `TooFewObservations` if there is no stereotype score.
     """
     if not stereotype_scores:

@@ -111,7 +111,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     @abstractmethod
     def add_scores(self, detail: C, fits: Mapping[Role, F], rng: np.random.Generator) -> C:
-        """Add the score of Jiang et al. (P4) and additional scores to a component's details."""
+        """Add the score of Jiang et al. and additional scores to a component's details."""
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:  # noqa: ARG002
         """Draw the change of the first group's share with other group words, shape (draws,); ``None`` if unknown."""

@@ -1,4 +1,4 @@
-"""Sentences written by a language model of the user's choice, the *author* (P4, appendix C.1).
+"""Sentences written by a language model of the user's choice, the *author* (Jiang et al., appendix C.1).
 
 The author is asked for a sentence with a group term and an attribute term. Its sentences are checked like all other
 sentences. An unusable sentence is counted by its reason, and the author is asked again a limited number of times.
@@ -31,7 +31,7 @@ MOST_EXAMPLES = 20
 QUOTES = '"“”«»'
 
 Family = Literal["plain", "in-context", "nothing-else"]
-"""P4's three prompt families."""
+"""Jiang et al.'s three prompt families."""
 
 PROMPTS: Mapping[Family, str] = {
     "plain": 'Write one sentence with the words "{group}" and "{attribute}". Answer with the sentence alone.',
@@ -46,7 +46,7 @@ PROMPTS: Mapping[Family, str] = {
         "is needed, they, them, their or themselves. Answer with the sentence alone."
     ),
 }
-"""Prompt of each family, in our own words instead of P4's."""
+"""Prompt of each family, in our own words instead of Jiang et al.'s."""
 
 
 @dataclass(frozen=True)

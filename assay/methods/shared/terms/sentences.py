@@ -1,4 +1,4 @@
-"""Sentences about one of two groups, and their counterparts about the other (P4).
+"""Sentences about one of two groups, and their counterparts about the other (Jiang et al.).
 
 A sentence is usable if it holds one group term and one attribute term, and nothing else that tells the groups
 apart. Its counterpart is the same sentence with the other group's term. A sentence may be written about either
@@ -31,8 +31,8 @@ MAX_SENTENCE_CHARACTERS = 1000
 DIFFERING = 1 / 3
 """Largest share of words in which a caller's own counterpart may differ; the group term counts as equal.
 
-P4's pairs differ by less (his, her), except nine of 715: these are about something else, or a term is joined to
-another word.
+Pairs of Jiang et al. differ by less (his, her), except nine of 715: these are about something else, or a term is joined
+to another word.
 """
 
 PRONOUNS = frozenset({"he", "she", "they", "it", "we", "you", "i", "who"})

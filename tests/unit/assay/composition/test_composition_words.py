@@ -71,7 +71,7 @@ def test_a_chain_of_one_service_is_explained_by_the_letter_of_that_service():
     assert explain_chain(compose_chain([DSBS])) == ("A chain of one service is what that service is: DSBS.",)
 
 
-def test_the_probability_for_which_the_table_has_no_answer_is_explained():
+def test_the_probability_of_combinations_without_an_entry_in_the_table_is_explained():
     known, left = explain_probabilities(combine([Probabilities(0.7, 0.2, 0.1), Probabilities(0.1, 0.6, 0.3)]))
     assert known.endswith("from the probabilities of the parts: BS with 45 %, DSBS with 18 % and UCS with 30 %.")
     assert left.startswith("For 7 % the table has no answer")

@@ -48,7 +48,7 @@ def google_and_yandex():
     ]
 
 
-def test_side_by_side_reproduces_table_1_of_the_paper_with_both_overall_rows(google_and_yandex):
+def test_side_by_side_reproduces_table_1_of_srivastava_and_rossi_with_both_overall_rows(google_and_yandex):
     found = side_by_side_document(google_and_yandex, printed.WITHOUT)
     assert {row["part"]: tuple(letters(row["cells"])) for row in found["rows"]} == printed.TABLE_1
     assert [row["part"] for row in found["rows"]] == list(printed.TABLE_1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.model import Letter
-from demo.interfaces.libretranslate import BadOrder
+from demo.interfaces.libretranslate import BadRequest
 from demo.predictors.known import predictor
 from demo.predictors.wages import COLUMNS, SEXES, SHORT_HOURS, payroll
 
@@ -80,7 +80,7 @@ def test_the_demo_wage_models_cover_the_three_letters():
 
 @pytest.mark.parametrize("wrong", [{"education": "none"}, {"experience": "ten"}, {"weekly_hours": True}])
 def test_an_invalid_cell_is_refused_and_its_column_is_named(wrong: dict):
-    with pytest.raises(BadOrder, match=next(iter(wrong))):
+    with pytest.raises(BadRequest, match=next(iter(wrong))):
         predictor("fair-wage").numbers([{**ROWS[0], **wrong}])
 
 

@@ -161,7 +161,7 @@ async def test_a_request_with_a_copied_experiment_sends_none_of_its_held_back_te
         (written(frames=("{Person} feels {content}.",)), "frames: a text is named twice, or is shipped"),
         (written(frames=("{Person} is {content}",) * 2), "frames: a text is named twice, or is shipped"),
         (written(words={"pleasant": ("elated",)}), "contents: contents need equally many words"),
-        (written(words={"good": ("elated",)}), "contents: contents have the sides"),
+        (written(words={"good": ("elated",)}), "contents: unknown sides in contents: good; known: "),
         (written(words={"pleasant": ("glad",), "unpleasant": ("glum",)}), "contents.pleasant: a text is named twice"),
         (written(statements=("{Subject} is {an_occupation}",)), "statements: a text is named twice, or is shipped"),
         (written(statements=("{Subject} told her brother, {an_occupation}",)), "statements.0: the frame"),
@@ -169,7 +169,7 @@ async def test_a_request_with_a_copied_experiment_sends_none_of_its_held_back_te
         (written(statements=("{Subject} is {an_occupation:>999999999}",)), "statements.0: the frame"),
         (written(statements=("{Subject} is {occupation.__class__}",)), "statements.0: the frame"),
         (written(statements=("{Subject} works",)), "statements.0: the frame"),
-        (written(statements=("",)), "statements: at most 500 texts of 1 to 300 characters"),
+        (written(statements=("",)), "statements: give at most 500 texts, each of 1 to 300 characters"),
     ],
 )
 async def test_a_held_back_file_without_usable_texts_is_refused_at_the_start(settings, serve, tmp_path, text, wrong):

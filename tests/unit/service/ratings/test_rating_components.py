@@ -28,7 +28,7 @@ def rated(service):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("service", sorted(SERVICES))
-def test_the_schema_of_a_methods_component_accepts_every_field_of_its_ratings(service):
+def test_the_component_schema_of_each_method_accepts_every_field_of_its_ratings(service):
     document = rated(service)
     schema = model_of(method_of(document).COMPONENT)
     for component in document["components"]:

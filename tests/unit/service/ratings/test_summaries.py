@@ -21,7 +21,7 @@ BODY = {
 }
 
 
-async def test_jobs_in_a_list_have_the_length_of_each_omitted_list_of_their_experiment(client):
+async def test_listed_jobs_give_only_the_lengths_of_the_long_lists_in_their_experiment(client):
     asked = await client.post("/v1/jobs", json=BODY)
     assert asked.status_code == 202, asked.text
     (listed,) = (await client.get("/v1/jobs")).json()["items"]

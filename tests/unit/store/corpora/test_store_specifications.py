@@ -19,7 +19,7 @@ def test_stored_specification_is_read_back_with_its_name_in_its_words(database):
     with database.read() as c:
         found = specifications.find(c, "acme", "ward")
     assert found == kept
-    assert found.read() == replace(NEW, words=replace(WORDS, name="ward"))
+    assert found.as_specification() == replace(NEW, words=replace(WORDS, name="ward"))
 
 
 def test_specification_is_found_by_name_and_version_number_and_its_newest_version_by_name_alone(database):
@@ -48,7 +48,7 @@ def test_shipped_specifications_can_be_read_by_every_tenant(database):
     with database.read() as c:
         for name, ours in shipped().items():
             found = specifications.find(c, "acme", name)
-            assert (found.shipped, found.version, found.read()) == (True, 1, ours)
+            assert (found.shipped, found.version, found.as_specification()) == (True, 1, ours)
             assert specifications.find(c, "acme", name, 2) is None
 
 

@@ -1,4 +1,4 @@
-"""Turns of jobs on a host: one tenant rates a host at a time. Earlier, several tenants could rate it at once.
+"""Admission of jobs to a host, their *turn*: one tenant rates a host at a time. Earlier, several could rate it at once.
 
 Row 73 of docs/reliability.md: at c37b512 the calls of several tenants to one host added up, and no host could refuse.
 """
@@ -50,14 +50,14 @@ def test_second_tenant_waits_until_the_host_has_rested(claimed, take, ended):
     assert take(second.job, rest_s=0.001) is None
 
 
-def test_a_job_that_got_its_turn_on_a_host_keeps_it_when_it_asks_again(claimed, take):
+def test_a_job_admitted_to_a_host_stays_admitted_when_it_asks_again(claimed, take):
     job, rival = claimed().job, claimed(tenant="rival").job
     assert take(job) is None
     assert take(rival) is not None
     assert take(job) is None
 
 
-def test_jobs_of_a_tenant_that_were_requested_together_share_a_turn(claimed, queued, take, ended):
+def test_jobs_of_a_tenant_that_were_requested_together_are_admitted_together(claimed, queued, take, ended):
     first, second, third = claimed(), queued(), queued()
     assert take(first.job) is None
     assert take(second) is None
@@ -109,13 +109,13 @@ def test_job_on_several_hosts_waits_until_all_are_free_and_keeps_its_place_in_ea
     assert take(claimed().job, ["b.example"]).host == "b.example"  # the rival requested its turn earlier
 
 
-def test_only_one_of_several_tenants_that_request_a_turn_at_once_is_admitted(claimed, take):
+def test_only_one_of_several_tenants_that_ask_for_a_host_at_once_is_admitted(claimed, take):
     claims = [claimed(tenant=f"tenant {number}") for number in range(6)]
     turns = run_concurrently(6, lambda number: take(claims[number].job))
     assert sum(turn is None for turn in turns) == 1
 
 
-def test_records_of_past_turns_are_removed_from_the_database(database, claimed, take, ended):
+def test_records_of_past_admissions_are_removed_from_the_database(database, claimed, take, ended):
     for number in range(3):
         claim = claimed(tenant=f"tenant {number}")
         assert take(claim.job, rest_s=0.001) is None

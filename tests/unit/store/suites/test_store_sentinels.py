@@ -92,7 +92,7 @@ def test_unchanged_runs_are_stored_in_order_and_announce_nothing(database, ratin
     assert notices(database) == []
 
 
-def test_the_alarm_marks_the_rating_announces_the_change_and_adds_one_job(database, rating_id, watch):
+def test_an_alarm_marks_the_rating_as_changed_sends_a_notice_and_adds_one_job(database, rating_id, watch):
     claim, end = watch
     quiet(watch, 12)
     end(changed := claim(), AFTER)

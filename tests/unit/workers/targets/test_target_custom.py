@@ -264,7 +264,7 @@ def test_a_filtered_answer_and_a_cut_text_fail_but_a_cut_choice_is_read(asked, w
     assert values(ask(lambda one: {"text": "A", "why": why}, [asked], MODEL)) == [value]
 
 
-def test_a_cut_translation_fails_its_question():
+def test_a_truncated_translation_is_a_failure_of_its_question():
     settings = {"body": {"q": "{text}"}, "output": "text", "ended": "why", "ended_cut": ["length"]}
     assert values(ask(lambda one: {"text": "Ella", "why": "length"}, ONE, settings)) == ["cut-short"]
 

@@ -343,7 +343,7 @@ def test_error_of_apertium_with_status_200_is_a_failure(wire):
         ({"message": {"content": None, "refusal": "I cannot"}, "finish_reason": "stop"}, "declined"),
     ],
 )
-def test_a_cut_or_declined_chat_answer_fails_its_question(wire, choice, code):
+def test_a_truncated_or_declined_chat_answer_is_a_failure_of_its_question(wire, choice, code):
     replies, _ = exchange(wire, CASES["a chat model"], wire.as_json({"choices": [choice]}))
     assert replies[0].failure.code == code
 

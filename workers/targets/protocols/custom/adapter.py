@@ -176,7 +176,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return Request(settings.method, path, request.headers, request.content)
 
     def _values(self, asks: Sequence[Ask]) -> JsonObject:
-        """Return the values of the placeholders in a call, whose questions are all of one kind."""
+        """Return the values of the placeholders in a call. Its questions are of one kind; filters narrow their type."""
         if isinstance(ask := asks[0], Look):
             image = picture_of(ask, self._egress)
             facts = {"image_b64": in_base64(image), "media_type": image.media_type}

@@ -188,7 +188,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         if self.scale is not None and kind not in {Kind.CLASSIFIER, Kind.REGRESSOR}:
             raise SpecificationError(f"a {kind} returns no numbers to scale", "settings.scale")
         if self.number in FORMS and rated_kind is not Kind.REGRESSOR:
-            raise SpecificationError("number is for a regressor only", "settings.number")
+            raise SpecificationError("the setting `number` is allowed for regressors only", "settings.number")
         if self.number == "probability" and (kind is not Kind.CLASSIFIER or len(self.labels) != 2):
             raise SpecificationError("a number is a probability only with two labels: name them", "settings.labels")
         if kind is Kind.IMAGE_CLASSIFIER and self.batch == "array":

@@ -161,7 +161,7 @@ class Decider(Adapter):
         labels = self.decision.labels
         label = label_in(output.text, labels)
         if label is None or (output.end_reason == "length" and may_go_on(output.text, labels)):
-            raise _unread_fault(output, f"one of {', '.join(labels)}", labels)
+            raise _unreadable_answer(output, f"one of {', '.join(labels)}", labels)
         return {name: float(name == label) for name in labels}
 
     def _read_number(self, output: ModelOutput) -> float:
@@ -170,7 +170,7 @@ class Decider(Adapter):
         if number is None or output.end_reason == "length":
             low, high = self.decision.range
             advice = "say in settings.decision.answer how to answer, such as: digits only"
-            raise _unread_fault(output, f"one number from {low:g} to {high:g}; {advice}")
+            raise _unreadable_answer(output, f"one number from {low:g} to {high:g}; {advice}")
         return number
 
 
@@ -185,7 +185,7 @@ def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput], JsonObject
                 return {option: share / sum(shares) for option, share in zip(options, shares, strict=True)}
         chosen_option = option_in(output.text, options)  # removes thoughts itself
         if chosen_option is None or (output.end_reason == "length" and not choice_letters.bare_letter(text)):
-            raise _unread_fault(output, f"one of A to {choice_letters.LETTERS[len(options) - 1]}", options)
+            raise _unreadable_answer(output, f"one of A to {choice_letters.LETTERS[len(options) - 1]}", options)
         return {option: float(option == chosen_option) for option in options}
 
     return read_letter
@@ -210,7 +210,7 @@ def _describe_call(
     return DecisionCall(reading, prompt[:MOST_SHOWN], answer[:MOST_SHOWN], reading_text)
 
 
-def _unread_fault(output: ModelOutput, expected: str, labels: Sequence[str] = ()) -> ModelFault:
+def _unreadable_answer(output: ModelOutput, expected: str, labels: Sequence[str] = ()) -> ModelFault:
     """Return the fault of an answer that is a refusal, is cut short or is not what was `expected`."""
     text = choice_letters.without_thoughts(output.text).strip()
     if declines(normalise_answer(text), labels):

@@ -166,7 +166,7 @@ def may_go_on(answer: str, labels: Sequence[str]) -> bool:
 
 
 def _unwrap_decision(text: str) -> str:
-    """Return the decision in an answer of JSON with a reason beside it, in a box or in a tag; other texts unchanged."""
+    r"""Return the decision that JSON, ``\boxed{…}`` or a tag such as ``<answer>`` wraps; other texts unchanged."""
     if match := _WRAPPED.search(text):
         return (match[1] or match[3]).strip()  # in a box or in a tag
     document_text = fence[1] if (fence := _FENCE.match(text)) else text

@@ -87,7 +87,7 @@ def test_a_refusal_is_unusable_and_does_not_count_as_the_answer_cannot_be_known(
     assert rating.finding.components[0].usable == 0
 
 
-def test_refusals_of_questions_about_one_group_are_a_reason_that_names_the_group():
+def test_more_refusals_of_questions_about_one_group_are_reported_as_a_reason_that_names_it():
     reason = next(
         reason for reason in rated(Answerer(refused_of_group=0.15)).reasons if reason.code == "refuses-one-group"
     )

@@ -82,7 +82,7 @@ def test_scores_of_images_and_of_choices_can_be_combined(rng):
     assert effects.step_2.mean() == pytest.approx(0.3, abs=0.06)
 
 
-def test_step_2_without_a_score_is_refused(rng):
+def test_a_preference_for_the_stereotype_without_scores_of_stereotype_terms_is_refused(rng):
     with pytest.raises(TooFewObservations, match="step 2"):
         stereotype_effects(planted(rng, 0.0), [], rng)
 

@@ -39,14 +39,14 @@ def test_independent_rows_have_the_textbook_error(rng):
     assert found.freedom == pytest.approx([29, 29])
 
 
-def test_with_balanced_clusters_the_error_is_that_of_the_mean_of_cluster_means(rng):
+def test_with_balanced_clusters_the_standard_error_is_that_of_the_mean_of_cluster_means(rng):
     ids = np.repeat(np.arange(12), 8)
     values = (rng.normal(size=12)[ids] + rng.normal(size=96))[:, None]
     means = values.reshape(12, 8).mean(axis=1)
     assert mean_error(values, {"person": ids}).variance == pytest.approx([means.var(ddof=1) / 12])
 
 
-def test_balanced_crossed_clusters_have_the_error_of_an_analysis_of_variance(rng):
+def test_balanced_crossed_clusters_have_the_standard_error_of_an_analysis_of_variance(rng):
     clusters = crossing(9, 7)
     values = crossed_values(rng, clusters, 1.0, 0.8, 0.5)
     table = values.reshape(9, 7)
@@ -95,7 +95,7 @@ def test_clusters_of_one_row_each_are_ignored(rng):
     assert found.variance == pytest.approx(alone.variance)
 
 
-def test_the_error_does_not_depend_on_the_numbering_of_the_clusters(rng):
+def test_the_standard_error_does_not_depend_on_the_numbering_of_the_clusters(rng):
     clusters = crossing(8, 6)
     values = crossed_values(rng, clusters, 1, 1, 1)
     renamed = {"person": 10 * (7 - clusters["person"]), "frame": clusters["frame"] + 3}

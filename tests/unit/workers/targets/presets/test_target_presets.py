@@ -227,7 +227,7 @@ def test_choices_and_written_texts_have_different_request_parameters(name):
 
 
 @every
-def test_a_cut_or_refused_text_fails_its_question(name):
+def test_a_truncated_or_refused_answer_is_a_failure_of_its_question(name):
     _, cut, refused = PROVIDERS[name].words
     answer = PROVIDERS[name].answer
     assert values(chat(name, answer("Ella", cut), [TRANSLATE])) == ["cut-short"]
