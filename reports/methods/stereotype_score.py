@@ -9,13 +9,11 @@ from assay.explain import Vocabulary
 from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.methods.stereotype_score.method import StereotypeScore
 from reports import charts
-from reports.cases import TermCases
 from reports.in_words import hidden_in_words, tested
-from reports.method_report import MethodReport
 from reports.methods import terms
 from reports.methods.material import coverage_table, sides, title_of_words
 from reports.sheets import Wording, sampled_table
-from reports.units import HUNDREDTHS, of_hundred
+from reports.units import HUNDREDTHS
 from reports.view import Forest, Mark, Picture, Span, Table
 
 WORDING = Wording.read("stereotype-score")
@@ -97,16 +95,4 @@ def _pairs_figure(part: StereotypeComponent) -> Picture | None:
     return Forest(title, axis, marks, table, kinds, reference=0.5, tolerance=tolerance)
 
 
-REPORT = MethodReport(
-    StereotypeScore,
-    WORDING.steps,
-    WORDING.letters,
-    in_words,
-    tables,
-    figures,
-    lambda *_: terms.ALL_ASKED,
-    title_of_words,
-    unit=of_hundred,
-    ratable="words",
-    cases=TermCases,
-)
+REPORT = terms.term_report(StereotypeScore, WORDING.steps, WORDING.letters, in_words, tables, figures, ratable="words")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from assay.document import Shares
 from assay.explain import Vocabulary
 from assay.methods.shared.detail import CaseDocument, Source, TermsComponent, TermScore
 from reports import cells, charts
-from reports.method_report import Room
-from reports.methods.material import sides
+from reports.cases import TermCases
+from reports.method_report import MethodReport, Room
+from reports.methods.material import sides, title_of_words
 from reports.sheets import Sheet, shown_suffix
+from reports.units import of_hundred
 from reports.view import Case, Picture, Squares, Table
 
 LISTS: Mapping[str, str] = {"neutral": "neutral", "first_terms": "the first group's", "second_terms": "the second's"}
@@ -183,3 +186,8 @@ class Choices:
 
 ALL_ASKED = Room(0, "", "terms of “words”")
 """Room for 0 further questions: terms differ, so more items of the same terms hardly help; terms can be added."""
+
+term_report = partial(
+    MethodReport, room=lambda *_: ALL_ASKED, title_of=title_of_words, unit=of_hundred, cases=TermCases
+)
+"""Returns the report of a method with terms; takes what differs between these methods."""

@@ -9,13 +9,11 @@ from assay.explain import Vocabulary
 from assay.methods.visual_stereotype.detail import PictureComponent
 from assay.methods.visual_stereotype.method import VisualStereotype
 from reports import cells
-from reports.cases import TermCases
 from reports.in_words import hidden_in_words, tested
-from reports.method_report import MethodReport
 from reports.methods import terms
 from reports.methods.material import coverage_table, sides, title_of_words
 from reports.sheets import Wording, sampled_table
-from reports.units import HUNDREDTHS, of_hundred
+from reports.units import HUNDREDTHS
 from reports.view import Picture, Table
 
 WORDING = Wording.read("visual-stereotype")
@@ -82,16 +80,6 @@ def _answers_table(part: PictureComponent) -> Table:
     return Table("What the answers named", ("Answers", "Pictures"), tuple(rows))
 
 
-REPORT = MethodReport(
-    VisualStereotype,
-    WORDING.steps,
-    WORDING.letters,
-    in_words,
-    tables,
-    figures,
-    lambda *_: terms.ALL_ASKED,
-    title_of_words,
-    unit=of_hundred,
-    ratable="pictures",
-    cases=TermCases,
+REPORT = terms.term_report(
+    VisualStereotype, WORDING.steps, WORDING.letters, in_words, tables, figures, ratable="pictures"
 )
