@@ -12,6 +12,7 @@ from demo.server import DemoServer
 from demo.translators.behaviours import BEHAVIOURS
 from tests.support.commands import run_command
 from tests.support.json_server import json_server
+from tests.support.scripted_server import Answer, scripted_server
 
 SECRET = "sk-never-in-a-file-77c1"
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
@@ -160,6 +161,26 @@ def test_a_failed_trial_call_names_the_cause_and_leaves_a_file_to_correct(tmp_pa
     assert done.returncode == 64
     assert "quota of April" in done.stderr
     assert settings_of(file)["output"] == "@"
+
+
+@pytest.mark.slow
+def test_a_trial_reads_a_stream_of_one_letter_as_events_and_skips_a_constant(tmp_path):
+    def stream(request):
+        piece = "A" if "Answer with one letter" in request.json["prompt"] else "It rains."
+        frame = {"version": "2.0", "form": "2.0", "delta": {"piece": piece}}
+        return Answer(f"data: {json.dumps(frame)}\n\n".encode(), headers={"Content-Type": "text/event-stream"})
+
+    model, translator = tmp_path / "model.toml", tmp_path / "translator.toml"
+    with scripted_server(stream, []) as url:
+        curl = f'curl {url} -d \'{{"prompt": "Hello"}}\''
+        drafted = assay("init", str(model), "--kind", "language-model", "--try", "--curl", curl)
+    assert drafted.returncode == 0, drafted.stderr
+    assert (settings_of(model)["response"], settings_of(model)["output"]) == ("events", "delta.piece")
+    with json_server(lambda asked: {"jsonrpc": "2.0", "versions": [{"string": asked["q"]}]}) as url:
+        curl = f'curl {url} -d \'{{"q": "Hello", "source": "en", "target": "es"}}\''
+        drafted = assay("init", str(translator), "--try", "--curl", curl)
+    assert settings_of(translator)["output"] == "versions[0].string", drafted.stderr
+    assert "jsonrpc has the same value in every answer" in drafted.stderr
 
 
 OPENAPI = """
