@@ -107,6 +107,21 @@ def test_the_field_of_the_question_is_found_by_the_text_that_the_user_gives(tmp_
     assert settings_of(file)["body"] == {"title": "A title", "passage": "{text}"}
 
 
+def test_a_text_that_the_call_lacks_is_named_with_the_texts_of_the_call(tmp_path):
+    curl = f"curl https://api.example.org -d '{json.dumps({'q': 'Hello', 'key': SECRET})}'"
+    done = assay("init", str(tmp_path / "my.toml"), "--curl", curl, "--text", "Absent")
+    assert done.returncode == 64
+    assert "'Absent' is not a text of the call; its texts: 'Hello'" in done.stderr
+    assert SECRET not in done.stderr
+
+
+def test_an_unknown_decision_is_refused_before_anything_is_asked(tmp_path):
+    done = assay("init", str(tmp_path / "my.toml"), "--kind", "classifier", "--decides", "foo")
+    assert done.returncode == 64
+    assert "foo" in done.stderr
+    assert "protocol" not in done.stderr
+
+
 @pytest.mark.parametrize(
     "curl",
     [
