@@ -103,7 +103,7 @@ def answer_paths(body: bytes, kind: Kind, other_bodies: Sequence[bytes] = ()) ->
     yield from list(dict.fromkeys(path for path, _ in ranking))[:MOST_PATHS]
 
 
-def constants_in(body: bytes, other_bodies: Sequence[bytes]) -> dict[str, Any]:
+def constants_in(body: bytes, other_bodies: Sequence[bytes]) -> dict[str, object]:
     """Return the values of a body, by expression, that are the same in all `other_bodies`; none without others."""
     others = [dict(values_in(json_in(other_body))) for other_body in other_bodies]
     values = dict(values_in(json_in(body))) if others else {}

@@ -254,6 +254,11 @@ def test_the_frames_of_events_are_no_answer_as_text(name, asked):
     assert caught.value.code == "wrong-shape"
 
 
+def test_an_output_expression_that_finds_nothing_is_named_with_the_status():
+    with pytest.raises(CallFailed, match=r"expression 'wrong\.path' finds nothing in .* \(HTTP 200\); `assay probe`"):
+        ask(lambda one: {"said": "Ella vino."}, ONE, {"body": {"q": "{text}"}, "output": "wrong.path"})
+
+
 def test_a_text_that_only_mentions_data_is_an_answer():
     said = Answer(b"Ella dijo:\ndata: 3", headers={"Content-Type": "text/plain"})
     assert values(ask(lambda one: said, ONE, {"body": {"q": "{text}"}, "response": "text"})) == ["Ella dijo:\ndata: 3"]

@@ -274,7 +274,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             # the beginning of a cut answer may have the letter; an answer that was cut before any text has none
             answer = ModelOutput(answer or "", end_reason="length") if is_cut else answer
         if answer is None:
-            raise CallFailed("wrong-shape", f"the output expression finds nothing in the answer of {origin}")
+            message = f"the output expression {settings.output!r} finds nothing in the answer of {origin}"
+            raise CallFailed("wrong-shape", f"{message} (HTTP {response.status}); `assay probe` shows the answer")
         answers = as_list(answer) if settings.batch == "array" else [answer]
         if not settings.index:
             return texts_of(answers, len(asks)) if is_translator else answers
