@@ -160,7 +160,7 @@ def init(
         str | None,
         typer.Option(help="A language model that decides: hiring or another shipped decision, or own.", metavar="NAME"),
     ] = None,
-    try_it: Annotated[bool, typer.Option("--try", help="Send one question, and find where the answer stands.")] = False,
+    try_it: Annotated[bool, typer.Option("--try", help="Send up to 5 questions to find the answer.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     egress_allow: EgressAllow = None,
 ) -> None:

@@ -227,6 +227,9 @@ def _insert_placeholders(call_parts: JsonObject, call: Call, kind: Kind, draft: 
     leaves = [(part, path, value) for part in ("body", "query") for path, value in _leaf_values(call_parts[part])]
     text_path = _find_question_path(leaves, call.text)
     if text_path is None:
+        if call.text is not None:
+            found_texts = ", ".join(repr(value) for _, _, value in leaves[:10] if isinstance(value, str)) or "none"
+            raise SpecificationError(f"{call.text!r} is not a text of the call; its texts: {found_texts}", "text")
         candidates = ", ".join(".".join(map(str, path)) for _, path, _ in leaves[:10]) or "nothing"
         remedy = f"Give it with --text, exactly as in the call (found: {candidates})"
         raise SpecificationError(f"which text is the question? {remedy}", "text")

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,22 @@ from assay.catalog.decisions import decision, decisions
 from assay.document import Json
 from assay.errors import SpecificationError, UnknownName
 from assay.methods import usual_method
-from assay.model import Kind
+from assay.model import Ask, Kind, Translate
 from cli.drafting.call import Draft, draft_of, read_curl
 from cli.drafting.openapi import read_openapi
 from cli.request.rating_options import SECRET_VARIABLE
 from cli.request.request import networks
 from reports.plain import escape_hidden
 from store.core.settings import Settings
-from workers.egress import Egress, Exchange
+from workers.egress import CallFailed, Egress, Exchange
+from workers.job_targets import USUAL_PAIRS
 from workers.probe import probe
-from workers.targets.checks.answer_places import answer_paths, settings_that_read
-from workers.targets.registry import check_target, find_protocol, protocols, read_target
+from workers.targets.adapter import Target
+from workers.targets.checks.answer_places import answer_paths, constants_in, settings_that_read
+from workers.targets.checks.language_model import SAMPLE_PROMPT
+from workers.targets.checks.samples import samples_for
+from workers.targets.checks.translator import sentences_in
+from workers.targets.registry import check_target, connect, find_protocol, protocols, read_target
 
 OWN_DECISION = "own"
 """Answer instead of a decision of the catalog, for a prompt of the user's own."""
@@ -36,6 +41,12 @@ LEAST_SECRET = 6
 
 PLACEHOLDER = "placeholder:for-a-check"
 """Secret with which a draft is validated; it is neither sent nor written."""
+
+SUCCESSFUL = range(200, 300)
+"""HTTP statuses of an answer."""
+
+READABLE = frozenset({None, "bad-json", "wrong-shape"})
+"""Codes with which a probe ends if an answer came that other settings may read; ``None`` is success."""
 
 LANGUAGE_MODEL_METHODS = (
     '# Questions about two people, some of which nobody can answer from the context: method = "questions".',
@@ -82,6 +93,8 @@ def draft_from(
     `text` has the words of the call that stand for a question; `url` replaces the document's address of the server;
     `decides` is the decision of a language model, or ``own`` for one that is asked for at the terminal.
     """
+    if decides not in {None, *decisions(), OWN_DECISION}:
+        raise UnknownName("decision", str(decides), [*decisions(), OWN_DECISION], "decides")
     if curl is None and openapi is None:
         return _ask_user(kind, decides)
     if curl is not None and openapi is not None:
@@ -100,7 +113,7 @@ def draft_from(
 
 
 def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
-    """Send one question to the service of a draft, and set the expression that leads to the answer."""
+    """Send a few questions to the service of a draft, and set the expression that leads to the answer."""
     if draft.secrets and not secret:
         raise SpecificationError(f"the service needs a key: put it into the variable {SECRET_VARIABLE}", "secret")
     allowed_networks = networks(settings)
@@ -109,25 +122,49 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     target = read_target(request)
     exchanges = list[Exchange]()
 
-    async def send_question() -> Any:
-        async with Egress(allowed_networks, user_agent=settings.user_agent) as egress:
-            return await probe(target, egress, exchanges=exchanges)
+    other_exchanges = list[Exchange]()
 
-    result = asyncio.run(send_question())
+    async def send_questions() -> Any:
+        async with Egress(allowed_networks, user_agent=settings.user_agent) as egress:
+            result = await probe(target, egress, exchanges=exchanges)
+            adapter = connect(target, egress.watched(other_exchanges.append))
+            for ask in _other_questions(target) if result.code in READABLE else ():
+                with contextlib.suppress(CallFailed):
+                    await adapter.answer([ask])
+            return result
+
+    result = asyncio.run(send_questions())
     body = exchanges[-1].received.body if exchanges and exchanges[-1].received else b""
+    received = [exchange.received for exchange in other_exchanges if exchange.received]
+    other_bodies = [response.body for response in received if response.status in SUCCESSFUL]
     # a model that decides answers with a text, from which Assay reads the decision
     kind = Kind.LANGUAGE_MODEL if target.settings.get("decision") else target.kind
     # with any other code, no answer came that an expression could read
-    reading_settings = settings_that_read(body, kind) if result.code in {None, "bad-json", "wrong-shape"} else {}
+    reading_settings = settings_that_read(body, kind, other_bodies) if result.code in READABLE else {}
     # a doubt about an answer that was read, or a failure that no other setting corrects
     if result.cause and (result.code is None or not reading_settings):
         raise SpecificationError(f"the trial question failed: {result.cause.rstrip('.')}. {result.remedy}")
     if result.code is not None or target.settings["output"] == "@":  # an expression that reads the answer is kept
         draft.target["settings"] |= reading_settings
     draft.notes = [note for note in draft.notes if not note.startswith("output:")]  # the trial settled them
-    if alternatives := list(answer_paths(body, kind))[1:]:
+    constants = constants_in(body, other_bodies)
+    draft.notes += [
+        f"output: {path} has the same value in every answer" for path in answer_paths(body, kind) if path in constants
+    ]
+    if alternatives := [path for path in answer_paths(body, kind, other_bodies) if path not in constants][1:]:
         draft.notes.append(f"output: the answer may also be at {' or '.join(alternatives)}")
     return draft
+
+
+def _other_questions(target: Target) -> Sequence[Ask]:
+    """Return questions whose answers differ from the first one's, to recognise values that never change."""
+    if target.kind is Kind.TRANSLATOR:
+        source, target_language = USUAL_PAIRS[0]
+        return [Translate(sentences_in(source, count=2)[1][1], source, target_language)]
+    if target.kind is Kind.LANGUAGE_MODEL:
+        return [SAMPLE_PROMPT]  # the first question is answered with a letter
+    # of a model that decides, different answers to a few cases are not expected
+    return () if target.settings.get("decision") else samples_for(target).questions[1:]
 
 
 def _ask_user(kind: Kind, decides: str | None) -> Draft:

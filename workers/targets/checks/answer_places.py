@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from assay.document import JsonObject
@@ -33,7 +34,8 @@ _METADATA = re.compile(
     r"|(.*_)?(ms|seconds|at|id|count|total|tokens|version)|(took|time|latency|duration|elapsed|detected).*)"
 )
 _PATH_STEP = re.compile(r"[^\W\d]\w*")
-_STREAM_EVENT = re.compile(rb"\A\s*(?:data|event|id|retry)?:(?s:.*?)^data: ?(\{.*)$", re.MULTILINE)
+_STREAM_START = re.compile(rb"\s*(?:data|event|id|retry)?:")
+_EVENT_DATA = re.compile(rb"^data: ?(.+)$", re.MULTILINE)
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -45,19 +47,30 @@ def json_in(body: bytes) -> Any:
         return None
 
 
-def settings_that_read(body: bytes, kind: Kind) -> JsonObject:
-    """Return settings of the protocol `custom` that extract the likely answer from a body; empty if none is likely."""
-    if event := _STREAM_EVENT.search(body):
-        return {"response": "events", "output": next(answer_paths(event[1], kind), "@")}
+def settings_that_read(body: bytes, kind: Kind, other_bodies: Sequence[bytes] = ()) -> JsonObject:
+    """Return settings of the protocol `custom` that extract the likely answer from a body; empty if none is likely.
+
+    `other_bodies` are the answers to other questions; a value that is the same in all of them is an unlikely answer.
+    """
+    if _STREAM_START.match(body) and (events := _EVENT_DATA.findall(body)):
+        other_events = [event for other in other_bodies for event in _EVENT_DATA.findall(other) if json_in(event)]
+        likeliest_paths = [path for event in events for path in islice(answer_paths(event, kind, other_events), 1)]
+        return {"response": "events", "output": max(likeliest_paths, key=likeliest_paths.count, default="@")}
     if body and json_in(body) is None:
         return {"response": "text"}
-    paths, values = list(answer_paths(body, kind)), dict(values_in(json_in(body)))
+    paths, values = list(answer_paths(body, kind, other_bodies)), dict(values_in(json_in(body)))
     settings: JsonObject = {}
     has_label = bool(paths) and _METADATA.fullmatch(last_name(paths[0])) is None  # a text named "id" is no label
-    if kind is Kind.CLASSIFIER and not has_label:
-        number_paths = [path for path in answer_paths(body, Kind.REGRESSOR) if not isinstance(values[path], str)]
+    if kind is Kind.CLASSIFIER and not (has_label and _percentage(values.get(paths[0])) is None):
+        number_paths = [
+            path
+            for path in answer_paths(body, Kind.REGRESSOR, other_bodies)
+            if not isinstance(values[path], str) or _percentage(values[path]) is not None
+        ]
         if number_paths:  # the likeliest number is taken for the probability of the label "yes"
-            scale = {"scale": [0, 100]} if values[number_paths[0]] > 1 else {}  # above 1, a percentage
+            percentage = _percentage(values[number_paths[0]])
+            is_percentage = percentage is not None or values[number_paths[0]] > 1
+            scale = {"scale": [0, 100]} if is_percentage else {}
             settings = {"labels": ["no", "yes"], "number": "probability", **scale}
             paths = number_paths
     if kind is Kind.REGRESSOR and paths:
@@ -67,23 +80,40 @@ def settings_that_read(body: bytes, kind: Kind) -> JsonObject:
     return settings | ({"output": paths[0]} if paths else {})
 
 
-def answer_paths(body: bytes, kind: Kind) -> Iterator[str]:
+def answer_paths(body: bytes, kind: Kind, other_bodies: Sequence[bytes] = ()) -> Iterator[str]:
     """Yield JMESPath expressions for values that may be the answer, the likeliest first, at most `MOST_PATHS`.
 
     A translation is recognised by the number in the sentence that was sent; otherwise the type and the name decide.
+    Values that are the same in all `other_bodies`, the answers to other questions, come last; of a classifier, whose
+    answers may be alike, only if they have no usual name.
     """
     values = list(values_in(json_in(body)))
     steps = {path: _PATH_STEP.findall(path) for path, _ in values}
     candidates = [(path, value) for path, value in values if _fits_kind(value, kind)]
     candidates = [(path, value) for path, value in candidates if not {"error", "errors"}.intersection(steps[path])]
-    if kind is Kind.TRANSLATOR:
-        candidates = [(path, value) for path, value in candidates if numbers_in(value)] or candidates
+    constants = constants_in(body, other_bodies)
     if kind in {Kind.CLASSIFIER, Kind.IMAGE_CLASSIFIER}:
+        constants = {path: value for path, value in constants.items() if not _ANSWER_NAME.search(last_name(path))}
         candidates = [(_class_expression(path, value), value) for path, value in candidates]
     else:  # labels may have a name of metadata, as in {"type": "toxic"}; other answers do not
         candidates = [(path, value) for path, value in candidates if not any(map(_METADATA.fullmatch, steps[path]))]
-    ranking = sorted(candidates, key=lambda candidate: _rank(*candidate))
+    if kind is Kind.TRANSLATOR:
+        candidates = [(path, value) for path, value in candidates if numbers_in(value)] or candidates
+    ranking = sorted(candidates, key=lambda candidate: (candidate[0] in constants, _rank(*candidate)))
     yield from list(dict.fromkeys(path for path, _ in ranking))[:MOST_PATHS]
+
+
+def constants_in(body: bytes, other_bodies: Sequence[bytes]) -> dict[str, object]:
+    """Return the values of a body, by expression, that are the same in all `other_bodies`; none without others."""
+    others = [dict(values_in(json_in(other_body))) for other_body in other_bodies]
+    values = dict(values_in(json_in(body))) if others else {}
+    return {path: value for path, value in values.items() if all(other.get(path) == value for other in others)}
+
+
+def _percentage(value: object) -> float | None:
+    """Return the number of a text such as "87%"; ``None`` for anything else."""
+    is_percentage = isinstance(value, str) and value.strip().endswith("%")
+    return next(iter(numbers_by_form(str(value)).values()), None) if is_percentage else None
 
 
 def _rank(path: str, value: object) -> tuple[bool, bool, bool]:

@@ -17,7 +17,7 @@ from workers.egress.connection import ReceivedResponse
 from workers.targets.adapter import Target
 from workers.targets.checks.answer_places import answer_paths, json_in, last_name, settings_that_read, values_in
 from workers.targets.checks.translator import numbers_in
-from workers.targets.parsing.answer_parsing import UNDECLARED
+from workers.targets.parsing.answer_parsing import EVENTS_AS_TEXT, UNDECLARED
 from workers.targets.parsing.written_numbers import FORMS
 
 RECORD_KINDS = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
@@ -145,7 +145,7 @@ def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: 
         return case.remedy("empty-translation")
     if str(answer).strip() == ask.text:
         return case.remedy("untranslated", source=ask.source, target=ask.target)
-    return Remedy("", "") if numbers_in(answer) else case.remedy("no-numbers")
+    return Remedy("", "") if numbers_in(answer) & numbers_in(ask.text) else case.remedy("no-numbers")
 
 
 def _remedy_of_case(case: _Case) -> Remedy:
@@ -281,7 +281,11 @@ BY_CODE: Mapping[str, Callable[[_Case], Remedy]] = {
     "http-429": _rate_remedy,
     "garbage": _garbage_remedy,
     "bad-json": _not_json_remedy,
-    "wrong-shape": _wrong_shape_remedy,
+    "wrong-shape": lambda case: (
+        case.remedy("events-as-text", settings=_suggested_settings(case))
+        if EVENTS_AS_TEXT in case.failure.message
+        else _wrong_shape_remedy(case)
+    ),
 }
 """Remedies by the code of a failure, where more than the code decides."""
 

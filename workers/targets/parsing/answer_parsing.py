@@ -247,6 +247,7 @@ def _label_of(answer: object, labels: Sequence[str]) -> str:
 
 
 UNDECLARED = "which is none of the declared labels"
+EVENTS_AS_TEXT = "sent a stream of server-sent events"
 
 
 def label_text(label: str | bool | float) -> str:

@@ -12,6 +12,7 @@ from demo.server import DemoServer
 from demo.translators.behaviours import BEHAVIOURS
 from tests.support.commands import run_command
 from tests.support.json_server import json_server
+from tests.support.scripted_server import Answer, scripted_server
 
 SECRET = "sk-never-in-a-file-77c1"
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
@@ -106,6 +107,21 @@ def test_the_field_of_the_question_is_found_by_the_text_that_the_user_gives(tmp_
     assert settings_of(file)["body"] == {"title": "A title", "passage": "{text}"}
 
 
+def test_a_text_that_the_call_lacks_is_named_with_the_texts_of_the_call(tmp_path):
+    curl = f"curl https://api.example.org -d '{json.dumps({'q': 'Hello', 'key': SECRET})}'"
+    done = assay("init", str(tmp_path / "my.toml"), "--curl", curl, "--text", "Absent")
+    assert done.returncode == 64
+    assert "'Absent' is not a text of the call; its texts: 'Hello'" in done.stderr
+    assert SECRET not in done.stderr
+
+
+def test_an_unknown_decision_is_refused_before_anything_is_asked(tmp_path):
+    done = assay("init", str(tmp_path / "my.toml"), "--kind", "classifier", "--decides", "foo")
+    assert done.returncode == 64
+    assert "foo" in done.stderr
+    assert "protocol" not in done.stderr
+
+
 @pytest.mark.parametrize(
     "curl",
     [
@@ -160,6 +176,26 @@ def test_a_failed_trial_call_names_the_cause_and_leaves_a_file_to_correct(tmp_pa
     assert done.returncode == 64
     assert "quota of April" in done.stderr
     assert settings_of(file)["output"] == "@"
+
+
+@pytest.mark.slow
+def test_a_trial_reads_a_stream_of_one_letter_as_events_and_skips_a_constant(tmp_path):
+    def stream(request):
+        piece = "A" if "Answer with one letter" in request.json["prompt"] else "It rains."
+        frame = {"version": "2.0", "form": "2.0", "delta": {"piece": piece}}
+        return Answer(f"data: {json.dumps(frame)}\n\n".encode(), headers={"Content-Type": "text/event-stream"})
+
+    model, translator = tmp_path / "model.toml", tmp_path / "translator.toml"
+    with scripted_server(stream, []) as url:
+        curl = f'curl {url} -d \'{{"prompt": "Hello"}}\''
+        drafted = assay("init", str(model), "--kind", "language-model", "--try", "--curl", curl)
+    assert drafted.returncode == 0, drafted.stderr
+    assert (settings_of(model)["response"], settings_of(model)["output"]) == ("events", "delta.piece")
+    with json_server(lambda asked: {"jsonrpc": "2.0", "versions": [{"string": asked["q"]}]}) as url:
+        curl = f'curl {url} -d \'{{"q": "Hello", "source": "en", "target": "es"}}\''
+        drafted = assay("init", str(translator), "--try", "--curl", curl)
+    assert settings_of(translator)["output"] == "versions[0].string", drafted.stderr
+    assert "jsonrpc has the same value in every answer" in drafted.stderr
 
 
 OPENAPI = """

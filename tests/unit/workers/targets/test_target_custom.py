@@ -226,6 +226,44 @@ def test_a_broken_stream_fails_the_call(name):
     assert caught.value.code == code
 
 
+@pytest.mark.parametrize("said", ["25.0%", "25 %", "25,0 %"])
+def test_a_percentage_as_text_is_read_as_the_probability_of_the_second_label(said):
+    settings = {"body": {"q": "{text}"}, "labels": ["no", "yes"], "number": "probability", "scale": [0, 100]}
+    assert values(ask(lambda one: said, CLASSES[:1], settings))[0]["scores"] == {"no": 0.75, "yes": 0.25}
+
+
+FRAMES = b'data: {"choices":[{"delta":{"content":"A"}}]}\n\n'
+AS_TEXT = {
+    "one event": (FRAMES, "text/event-stream"),
+    "no content type": (b"event: piece\nid: 1\n" + FRAMES + b"data: [DONE]\n\n", "text/plain"),
+    "a first line that is no event": (b"hello\n" + FRAMES, "text/event-stream; charset=utf-8"),
+    "events that are not JSON": (b"data: A\n\ndata: B\n\n", "text/event-stream"),
+}
+
+
+@pytest.mark.parametrize("asked", [Choose("Who came?", ("a man", "a woman")), Write("Write."), ONE[0]])
+@pytest.mark.parametrize("name", AS_TEXT)
+def test_the_frames_of_events_are_no_answer_as_text(name, asked):
+    body, content_type = AS_TEXT[name]
+    with pytest.raises(CallFailed, match="server-sent events") as caught:
+        ask(
+            lambda one: Answer(body, headers={"Content-Type": content_type}),
+            [asked],
+            {"body": {"q": "{text}"}, "response": "text"},
+        )
+    assert caught.value.code == "wrong-shape"
+
+
+def test_an_output_expression_that_finds_nothing_is_named_with_the_status():
+    with pytest.raises(CallFailed, match=r"expression 'wrong\.path' finds nothing in .* \(HTTP 200\); `assay probe`"):
+        ask(lambda one: {"said": "Ella vino."}, ONE, {"body": {"q": "{text}"}, "output": "wrong.path"})
+
+
+def test_a_text_that_only_mentions_data_is_an_answer():
+    said = Answer(b"Ella dijo:\ndata: 3", headers={"Content-Type": "text/plain"})
+    assert values(ask(lambda one: said, ONE, {"body": {"q": "{text}"}, "response": "text"})) == ["Ella dijo:\ndata: 3"]
+
+
 # ------------------------------------------------------------------------------------------------ models
 MODEL = {
     "body": {

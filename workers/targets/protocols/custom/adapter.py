@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
@@ -14,10 +15,10 @@ from assay.model import Ask, Choose, Failure, Kind, Look, Regress, Reply, Score,
 from workers.egress import CallFailed, Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
 from workers.targets.auth.schemes import Plain, Scheme
-from workers.targets.parsing.answer_parsing import Misread, ModelFault, number_of, reply_of
+from workers.targets.parsing.answer_parsing import EVENTS_AS_TEXT, Misread, ModelFault, number_of, reply_of
 from workers.targets.parsing.comparison import NO_PAIR, comparison_of, documents_of
 from workers.targets.parsing.echoed_tokens import NotEchoed, total_of
-from workers.targets.parsing.written_numbers import FORMS
+from workers.targets.parsing.written_numbers import FORMS, numbers_by_form, plain_number
 from workers.targets.protocols.custom.expressions import EVALUATION_ERRORS, MAX_STEPS, Expression, ExpressionTooLong
 from workers.targets.protocols.custom.settings import CustomSettings
 from workers.targets.protocols.custom.templates import fill, fill_text, placeholders, remove_text
@@ -37,6 +38,8 @@ from workers.targets.protocols.http.translator import accept_text, name_with_cod
 
 MOST_EVENTS = 20_000
 """Maximum number of events in a stream."""
+
+_EVENT_LINE = re.compile(r"(?:data|event|id|retry)?:")
 
 
 def evaluate(expression: Expression, body: object, origin: str, name: str = "output") -> Any:
@@ -71,6 +74,14 @@ def events_of(response: Response) -> list[Any]:
             if len(events) > MOST_EVENTS:
                 raise Misread(f"sent more than {MOST_EVENTS:,} events", "too-large")
     return events
+
+
+def refuse_events(response: Response) -> None:
+    """Raise `Misread` for server-sent events, whose frames are no answer if the body is read as text."""
+    lines = [line for line in response.text.splitlines() if line.strip()]
+    is_event_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
+    if any(line.startswith("data:") for line in lines) and (is_event_stream or all(map(_EVENT_LINE.match, lines))):
+        raise Misread(f'{EVENTS_AS_TEXT}, and settings.response is not "events"')
 
 
 def join_texts(outputs: Sequence[Any]) -> str | None:
@@ -249,6 +260,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         origin, settings = response.origin, self.settings
         is_translator = self.target.kind is Kind.TRANSLATOR
         if settings.response == "text":
+            refuse_events(response)
             text = response.text.strip()
             answer: Any = [text if is_translator else parse_text(text, self._reads_numbers)]
             return texts_of(answer, len(asks)) if is_translator else answer
@@ -262,7 +274,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             # the beginning of a cut answer may have the letter; an answer that was cut before any text has none
             answer = ModelOutput(answer or "", end_reason="length") if is_cut else answer
         if answer is None:
-            raise CallFailed("wrong-shape", f"the output expression finds nothing in the answer of {origin}")
+            message = f"the output expression {settings.output!r} finds nothing in the answer of {origin}"
+            raise CallFailed("wrong-shape", f"{message} (HTTP {response.status}); `assay probe` shows the answer")
         answers = as_list(answer) if settings.batch == "array" else [answer]
         if not settings.index:
             return texts_of(answers, len(asks)) if is_translator else answers
@@ -306,6 +319,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         is_number = self.settings.number == "probability" or isinstance(ask, Regress)
         if isinstance(answer, str) and is_number:
             text = answer
+            if self.settings.number == "probability" and plain_number(text) is None:  # such as "87.5 %"
+                number_form = next(iter(numbers_by_form(text)), None)
             number_reply = reply_of(lambda: number_of(text, number_form), origin, text)
             if number_reply.failure is not None:
                 return number_reply

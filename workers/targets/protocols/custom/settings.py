@@ -188,7 +188,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         if self.scale is not None and kind not in {Kind.CLASSIFIER, Kind.REGRESSOR}:
             raise SpecificationError(f"a {kind} returns no numbers to scale", "settings.scale")
         if self.number in FORMS and rated_kind is not Kind.REGRESSOR:
-            raise SpecificationError("the setting `number` is allowed for regressors only", "settings.number")
+            message = f'{self.number} is for regressors; a classifier\'s numbers are read with "probability"'
+            raise SpecificationError(message, "settings.number")
         if self.number == "probability" and (kind is not Kind.CLASSIFIER or len(self.labels) != 2):
             raise SpecificationError("a number is a probability only with two labels: name them", "settings.labels")
         if kind is Kind.IMAGE_CLASSIFIER and self.batch == "array":

@@ -37,6 +37,53 @@ def test_the_suggested_output_expression_locates_the_answer_in_the_body(kind, bo
     assert settings_that_read(json.dumps(body).encode(), kind) == {"output": output}
 
 
+STREAMS = {
+    "OpenAI": (
+        b'data: {"id":"c-1","model":"m","choices":[{"delta":%s}]}\n\n',
+        b'{"content":"A"}',
+        "choices[0].delta.content",
+    ),
+    "an object": (b'event: piece\ndata: {"type":"piece","delta":%s}\n\n', b'{"piece":"A"}', "delta.piece"),
+    "a flat field": (b"data: %s\r\n\r\n", b'{"piece":"A"}', "piece"),
+    "a text alone": (b"data: %s\n\n", b'"A"', "@"),
+}
+
+
+@pytest.mark.parametrize("kind", [Kind.LANGUAGE_MODEL, Kind.TRANSLATOR])
+@pytest.mark.parametrize("end", [b"", b"data: [DONE]\n\n"])
+@pytest.mark.parametrize("form", STREAMS)
+def test_a_stream_of_a_one_letter_answer_is_suggested_to_be_read_as_events(form, end, kind):
+    frame, piece, output = STREAMS[form]
+    first_event = frame % b'{"role":"assistant"}' if form == "OpenAI" else b""
+    found = settings_that_read(first_event + frame % piece + end, kind)
+    assert found == {"response": "events", "output": output}
+
+
+def version(number):
+    return {"jsonrpc": "2.0", "versions": [{"kind": "draft", "string": f"La casa {number}"}]}
+
+
+TAGS = {"tags": [["POS", "87%"], ["NEG", "13%"]]}, {"tags": [["POS", "20%"], ["NEG", "80%"]]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "bodies", "settings"),
+    [
+        (Kind.TRANSLATOR, (version(211), version(347)), {"output": "versions[0].string"}),
+        (
+            Kind.CLASSIFIER,
+            TAGS,
+            {"labels": ["no", "yes"], "number": "probability", "scale": [0, 100], "output": "tags[0][1]"},
+        ),
+        (Kind.CLASSIFIER, ({"trace": "a1", "label": "POS"}, {"trace": "b2", "label": "POS"}), {"output": "label"}),
+        (Kind.LANGUAGE_MODEL, ({"form": "2.0", "said": "A"}, {"form": "2.0", "said": "It rains."}), {"output": "said"}),
+    ],
+)
+def test_a_value_that_is_the_same_in_the_answers_to_other_questions_is_not_suggested(kind, bodies, settings):
+    body, other_body = (json.dumps(document).encode() for document in bodies)
+    assert settings_that_read(body, kind, [other_body]) == settings
+
+
 def test_a_single_percentage_is_suggested_as_a_probability_on_a_scale_from_0_to_100():
     found = settings_that_read(json.dumps(NESTED).encode(), Kind.CLASSIFIER)
     assert (found["output"], found["number"], found["scale"]) == ("data.scores.positivity", "probability", [0, 100])
