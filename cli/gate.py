@@ -31,7 +31,7 @@ SERVER_ERROR = 500
 
 WHOSE = ("mine", "address")
 UNRATED = {
-    "mine": "unrated: no rating of the service for {attribute!r} is yours; ask for one, or accept the ratings of others "
+    "mine": "unrated: no rating of the service for {attribute!r} is yours; ask for one, or accept ratings of others "
     "with --whose address",
     "address": "unrated: no rating for {attribute!r} that you may read stands for this address; ask for one",
 }
