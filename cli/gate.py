@@ -31,9 +31,9 @@ SERVER_ERROR = 500
 
 WHOSE = ("mine", "address")
 UNRATED = {
-    "mine": "unrated: this key's tenant has not rated it; ask for a rating, or accept the ratings of others with "
-    "--whose address",
-    "address": "unrated: no rating that this key may see stands for this address; ask for one",
+    "mine": "unrated: no rating of the service for {attribute!r} is yours; ask for one, or accept ratings of others "
+    "with --whose address",
+    "address": "unrated: no rating for {attribute!r} that you may read stands for this address; ask for one",
 }
 """Message if there is no rating, by the value of ``--whose`` (the ratings that count)."""
 
@@ -189,7 +189,7 @@ def _judge(options: argparse.Namespace, stdin: TextIO, now: datetime) -> Judgeme
         return Judgement(Exit.USAGE, str(error))
     try:
         if not answer.is_success:
-            return _judge_refusal(answer, options.whose)
+            return _judge_refusal(answer, options)
         return Bar(options.at_least, options.max_age_days).judge(answer.json(), now)
     except (LookupError, TypeError, ValueError) as error:
         # an uncaught error would exit with 1, which means a letter below the bar
@@ -229,7 +229,7 @@ def _newest_rating(url: str, key: str | None, query: Mapping[str, str]) -> httpx
         return http.get("/v1/ratings/latest", params=query)  # the last attempt; its answer or error is the result
 
 
-def _judge_refusal(answer: httpx.Response, whose: str) -> Judgement:
+def _judge_refusal(answer: httpx.Response, options: argparse.Namespace) -> Judgement:
     """Judge an answer that is not 2xx by its problem document (RFC 9457), if it has one."""
     try:
         document = answer.json()
@@ -238,7 +238,9 @@ def _judge_refusal(answer: httpx.Response, whose: str) -> Judgement:
     problem: dict[str, Any] = document if isinstance(document, dict) else {}
     code = problem.get("code", "http-error")
     if code == "no-rating":
-        return Judgement(Exit.UNSETTLED, UNRATED[whose])
+        unknown = [error["detail"] for error in problem.get("errors") or () if error.get("parameter") == "attribute"]
+        message = UNRATED[options.whose].format(attribute=options.attribute)
+        return Judgement(Exit.UNSETTLED, "; ".join([message, *map(str, unknown)]))
     if code == "ambiguous-rating":
         methods = sorted({str(candidate["method"]) for candidate in problem["candidates"]})
         if len(methods) == 1:

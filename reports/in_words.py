@@ -77,8 +77,10 @@ def hidden_in_words(
             template, effect_unit = individual_template, individual_unit or unit
         elif kind == "content":
             template = own_templates.get(f"content: {name}", content_template)
-        qualifier = "at most an estimated " if hidden.bound else "an estimated "  # the estimate is an upper bound
-        size = qualifier + effect_unit.of(hidden.effect.estimate, hidden.effect.low, hidden.effect.high)
+        effect = hidden.effect
+        size = f"an estimated {effect_unit.of(effect.estimate or 0.0, effect.low, effect.high)}"
+        if hidden.bound:  # the draws are those of an upper bound: their interval is none of the effect
+            size = f"at most an estimated {effect_unit.of(effect.estimate or 0.0)}"
         sentence = template.format(name=name, size=size)
         yield sentence[:1].upper() + sentence[1:]
 

@@ -62,6 +62,8 @@ class MethodReport:
     """Returns the title of a component for people: by default its name; some methods use the title of its words."""
     counted: Callable[[Any], str] = field(default=lambda _: "Answers")
     """Returns the plural noun for the items that a component counts as usable, unusable or failed."""
+    unusable: str = "came back unreadable"
+    """Phrase for the items that are counted as unusable."""
     unit: Callable[[RatingDocument, Any, HiddenDocument | None], Unit] | None = None
     """Returns the unit of a step's effect, or of a hidden effect; ``None``: effects are shown as plain numbers."""
     remark: Callable[[Any], str | None] = field(default=lambda _: None)

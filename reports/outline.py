@@ -70,6 +70,8 @@ def commands(rating: RatingView) -> list[str]:
     # the address is AGENCY/ratings/ID
     agency_url = (rating.circumstances.address or "").removesuffix(f"/{rating.document.id}").rpartition("/")[0]
     files = (f"v1/ratings/{rating.document.id}/export.jsonl", ".well-known/jwks.json") if agency_url else ()
+    if rating.document.requester.role == "local":
+        return ["assay verify export.jsonl --replay  # the file of --export: add this option to your command"]
     return [*(f"curl -O {agency_url}/{file}" for file in files), "assay verify export.jsonl --keys jwks.json --replay"]
 
 

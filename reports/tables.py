@@ -254,7 +254,7 @@ def replies(component: Component) -> Table:
     """Return a table of the numbers of replies that were read and lost, with the reasons."""
     counts = {
         "read": component.part.usable,
-        "came back unreadable": component.part.unusable,
+        component.report.unusable: component.part.unusable,
         "lost to failed calls": component.part.failed,
         "not asked, for want of budget": component.part.unasked or None,
     }

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 FEWER_THAN_1 = "fewer than 1"
 
+LESS_THAN_TENTH = "less than 0.1"
+"""Format of an amount above 0 that is too small to matter to a reader."""
+
 
 def hundredths(share: float) -> str:
     """Format a share in [0, 1] as a count out of a hundred: "30", "fewer than 1"."""
@@ -21,6 +24,11 @@ def amount(size: float) -> str:
     return f"{float(f'{size:.2g}'):.9f}".rstrip("0").rstrip(".")  # f: without an exponent
 
 
+def points(share: float) -> str:
+    """Format a share in [0, 1] as points of a hundred: "9.8", "less than 0.1"."""
+    return LESS_THAN_TENTH if 0 < share < 0.001 else amount(100 * share)
+
+
 @dataclass(frozen=True)
 class Unit:
     """Unit of a service's output: `write` formats the size of an effect, and `name` follows the size."""
@@ -33,7 +41,8 @@ class Unit:
         text = f"{self.write(size)}{self.name}"
         if low is None or high is None or self.write(low) == self.write(high):
             return text
-        low_text, high_text = self.write(low).replace(FEWER_THAN_1, "0"), self.write(high).replace(FEWER_THAN_1, "1")
+        low_text = self.write(low).replace(FEWER_THAN_1, "0").replace(LESS_THAN_TENTH, "0")
+        high_text = self.write(high).replace(FEWER_THAN_1, "1").replace(LESS_THAN_TENTH, "0.1")
         return f"{text} (probably between {low_text} and {high_text})"
 
 

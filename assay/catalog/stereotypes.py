@@ -101,7 +101,9 @@ class StereotypeWords(TermLists):
             object.__setattr__(self, field, tuple(map(spelt, getattr(self, field))))
         group_terms = tuple(term for pair in self.pairs for term in pair)
         refuse_shared({"pairs": group_terms, **self.lists, "telling": self.telling})
-        self.refuse_neutral_only("an attribute term that the stereotype gives to a group is needed")
+        self.refuse_neutral_only(
+            "no word is tied to a group; name at least one word that the stereotype ties to one of the two groups"
+        )
         for index, frame in enumerate(self.frames):
             check_frame(frame, f"frames.{index}")
 
@@ -145,7 +147,9 @@ class VisualWords(TermLists):
         # apart from the terms: labels and names are read in answers, where no term is looked for
         names = {"first_names": self.first_names, "second_names": self.second_names}
         refuse_shared({"first": (self.first,), "second": (self.second,), **names})
-        self.refuse_neutral_only("a term that the stereotype ties to a label is needed")
+        self.refuse_neutral_only(
+            "no picture is tied to a label; name at least one term that the stereotype ties to one of the two labels"
+        )
 
     @property
     def labels(self) -> tuple[str, str]:

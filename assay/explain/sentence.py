@@ -48,7 +48,7 @@ REQUESTED: Mapping[str, str] = {
     "owner": "Requested by the confirmed owner of the host.",
     "operator": "Requested by the operator of the agency.",
     "other": "Requested by a third party.",
-    "local": "Rated by the user of “assay rate”, and not by an agency.",
+    "local": "Rated at a command line (“assay rate” or “assay audit”), and not by an agency.",
 }
 """Sentence about the requester of a rating, by its role."""
 

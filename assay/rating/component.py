@@ -300,8 +300,13 @@ class Measurement(Generic[D]):
         )
 
     def _hidden_reasons(self, letter: Letter, evidence: Evidence, lost: Lost) -> list[Reason]:
-        """Return reasons for the letter: the hidden effects that most probably exceed their limit, likeliest first."""
-        kinds_by_letter = {Letter.DSBS: {"content"}, Letter.BS: {*HIDDEN} - {"content"}}
+        """Return reasons for the letter: the hidden effects that most probably exceed their limit, likeliest first.
+
+        The effect on single cases is left out if the mean shows it: its reason says that groups are alike on average.
+        """
+        is_shown_by_mean = not evidence.bound and float((evidence.step_1 > self.tolerance.of_step_1).mean()) > 0.5
+        not_for_bs = {"content", "individual"} if is_shown_by_mean else {"content"}
+        kinds_by_letter = {Letter.DSBS: {"content"}, Letter.BS: {*HIDDEN} - not_for_bs}
         kinds = kinds_by_letter.get(letter, set())
         candidates = [effect for effect in evidence.hidden if effect.kind in kinds and not effect.bound]
         chances = [float(effect.beyond(self.tolerance.of_step_1).mean()) for effect in candidates]

@@ -100,9 +100,11 @@ def listening(settings: Settings) -> ListeningSocket:
         opened_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened_socket.bind((settings.host, settings.port))
         opened_socket.listen(BACKLOG)
-    except OSError:
+    except OSError as error:
         opened_socket.close()
-        raise
+        address = f"{settings.host} at port {settings.port}"
+        cause = "another program listens there" if error.errno == errno.EADDRINUSE else error.strerror
+        raise OSError(f"cannot listen on {address}: {cause}; choose another port with --port") from error
     return opened_socket
 
 

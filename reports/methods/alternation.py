@@ -29,7 +29,7 @@ from reports.method_report import MethodReport, in_order
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.methods.outcome_tables import error_rates_table, favourable_count, outcomes_table, tests_table
 from reports.sheets import Wording, shown_suffix
-from reports.units import HUNDREDTHS, Unit, amount, hundredths
+from reports.units import HUNDREDTHS, Unit, amount, hundredths, points
 from reports.view import ARROW, Dots, Picture, Span, Strip, Table
 
 WORDING = Wording.read("alternation")
@@ -237,7 +237,7 @@ def _effect_unit(document: RatingDocument, part: AlternationComponent, hidden: H
     if scale == "log":
         return Unit(lambda size: amount(100 * math.expm1(size * deviation)), " %")
     if scale in {"linear", "auto"} and document.experiment.get("answers") == "labels":  # "auto": only linear fits
-        return Unit(lambda size: amount(100 * size * deviation), " points of 100")
+        return Unit(lambda size: points(size * deviation), " points of 100")
     names = {"logit": " on the logit scale", "rank": " places in the order of all answers"}
     return Unit(lambda size: amount(size * deviation), names.get(scale, ""))
 

@@ -276,5 +276,6 @@ REPORT = MethodReport(
     unit=of_hundred,
     advice=lambda _document, part: WORDING.sentences["advice"].get(part.letter or ""),
     counted=lambda _: "People",
+    unusable="left out, because their group or outcome is unknown",
     decided=counts_in_words,
 )

@@ -119,7 +119,9 @@ def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: s
     )
     table_rows = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in share_rows)
     heading = title.format(sum(share > 0.5 for _, share in scored_cases), len(scored_cases))
-    table = Table(heading, ("Term" if grouping == "term" else "List", filled.capitalize(), "Of"), table_rows)
+    ties_note = ", undecided counted half" if any(share == 0.5 for _, share in scored_cases) else ""
+    column = f"{filled.capitalize()}{ties_note}"
+    table = Table(heading, ("Term" if grouping == "term" else "List", column, "Of"), table_rows)
     described_cases = _cases_by_term(part, scored_cases)
     return Squares(heading, tuple(share_rows), filled, hollow, table, described_cases, step=1 if neutral else 2)
 

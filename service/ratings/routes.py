@@ -15,7 +15,9 @@ from pydantic import Field
 
 import assay
 from assay.canonical import digest_of
+from assay.catalog import attributes
 from assay.document import Json, JsonObject, RatingDocument
+from assay.errors import known_names
 from assay.methods.association.comparison import comparison_document
 from assay.model import MODEL_SETTINGS
 from assay.rating.difference import difference
@@ -127,8 +129,11 @@ async def latest_rating(
     matches = await service.database_for(request).read(ratings.latest, caller.tenant, **query.model_dump())
     if not matches:
         relation = "stands for this address" if query.whose == "address" else "of this address is yours"
-        error = {"parameter": "target_url", "detail": f"no rating that you can read {relation}"}
-        raise Problem("no-rating", errors=[error])
+        errors = [{"parameter": "target_url", "detail": f"no rating that you can read {relation}"}]
+        if query.attribute is not None and query.attribute not in attributes():  # it may be one of own words
+            detail = f"the catalog has no attribute {query.attribute!r}{known_names(query.attribute, attributes())}"
+            errors.append({"parameter": "attribute", "detail": detail})
+        raise Problem("no-rating", errors=errors)
     if len(matches) > 1:
         raise Problem("ambiguous-rating", candidates=[_candidate(rating) for rating in matches])
     return await _rating_response(request, service, matches[0].seen_by(caller.tenant))

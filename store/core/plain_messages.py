@@ -41,7 +41,8 @@ def plain_message(error: Mapping[str, Any], valid_names: Iterable[str] = ()) -> 
         case "literal_error" | "enum":
             # pydantic writes: 'a', 'b' or 'c'
             names = str(context["expected"]).replace(" or ", ", ").replace("'", "").split(", ")
-            return f"this value is not possible{known_names(str(error.get('input', '')), names)}"
+            value = str(error.get("input", ""))
+            return f"{value[:80]!r} is not possible{known_names(value, names)}"
         case "union_tag_invalid":
             names = str(context["expected_tags"]).replace("'", "").split(", ")
             # pydantic writes 'field', or name() for a discriminating function

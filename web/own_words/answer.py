@@ -53,6 +53,8 @@ class BiasAnswer:
     """`reports.tables.tolerance_remark` of the preference in neutral cases."""
     hidden: tuple[str, ...]
     """Titles of the hidden effects that exceed their limits."""
+    reasons: tuple[str, ...] = ()
+    """Sentences that explain the letter, or why there is none."""
 
 
 def answer_of(document: Json) -> BiasAnswer | None:
@@ -80,6 +82,7 @@ def answer_of(document: Json) -> BiasAnswer | None:
         neutral=neutral,
         neutral_remark="" if step_1 is None else tolerance_remark(step_1),
         hidden=hidden_titles,
+        reasons=tuple(reason.text for reason in view.components[0].reasons),
     )
 
 

@@ -11,6 +11,8 @@ from typing import Self
 from starlette.responses import Response
 
 from assay.document import Json, JsonObject
+from assay.methods.shared.terms.scores import LEAST_TIED
+from assay.rating.component import LEAST_UNITS
 from service.http.problems import Problem, kind_named, not_found
 from web.corpora.review import corpus_of, review_of
 from web.frame import Pages, Refused, Visit, segment
@@ -177,6 +179,9 @@ def _number_or_text(text: str) -> int | str:
     return text if number is None else number
 
 
+LEAST_ALONE = 8
+"""Minimum number of words in the only list of a stereotype: a letter needs 80 pairs, and a word gives 10."""
+
 KINDS = {kind: str(service["specification"]) for kind, service in SERVICES.items()}
 """Kind of specification for each kind of service."""
 
@@ -200,6 +205,14 @@ class BiasTest:
     def kind(self) -> str:
         """Kind of the service to test."""
         return "language-model" if self.corpus["kind"] == "sentences" else "image-classifier"
+
+    @property
+    def has_too_few_words(self) -> bool:
+        """Whether a list has fewer words than a letter needs, so that a test cannot give one."""
+        tied_counts = [count for side in ("first", "second") if (count := len(self.words.get(f"{side}_terms", ())))]
+        least_tied = LEAST_ALONE if len(tied_counts) == 1 else LEAST_TIED
+        neutral_count = len(self.words.get("neutral", ()))
+        return bool(self.words) and (neutral_count < LEAST_UNITS or min(tied_counts) < least_tied)
 
     def step_path(self, step: str) -> str:
         """Return the path of a step of this test, such as ``sentences``."""

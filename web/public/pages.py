@@ -136,11 +136,11 @@ async def problem(visit: Visit) -> Response:
     return _vary_by_accept(visit.page("public/problems.html", problems=[document], one=document))
 
 
-@negotiated.get("/docs")
+@pages.get("/docs")
 async def docs(visit: Visit) -> Response:
     """Show links to the API documentation, with a first request."""
     values = {"info": await visit.api.get("/v1/info"), "methods": await visit.api.items("/v1/methods")}
-    return _vary_by_accept(visit.page("public/docs.html", base=visit.base_url, **values))
+    return visit.page("public/docs.html", base=visit.base_url, **values)
 
 
 def _vary_by_accept(response: Response) -> Response:

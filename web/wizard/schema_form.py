@@ -7,6 +7,7 @@ fits no form field, such as a list of objects, is left out: it comes from a spec
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,6 +80,10 @@ DECIDING = frozenset({"classifier", "regressor"})
 """Kinds of services as which a language model with a decision prompt can be rated."""
 
 
+_NULL = re.compile(r"\bNull\b(?=:| leaves)")
+"""The value without which the API describes a field; a form is then empty."""
+
+
 def _field(name: str, schema: Schema, defs: Schema, *, required: bool, as_json: bool) -> Field | None:
     """Return the field for a property's schema; ``None`` if no kind of input fits it."""
     alternatives = [_resolve(alternative, defs) for alternative in schema.get("anyOf", [schema])]
@@ -90,7 +95,7 @@ def _field(name: str, schema: Schema, defs: Schema, *, required: bool, as_json: 
     description = str(resolved.get("description", "")).partition("Parameters\n")[0]  # of a docstring, only the text
     properties = {
         "title": _title(resolved, name),
-        "description": " ".join(description.replace("`", "").split()),
+        "description": _NULL.sub("Empty", " ".join(description.replace("`", "").split())),
         "default": resolved.get("default"),
         "required": required and "default" not in resolved,
         "nullable": nullable,

@@ -64,7 +64,13 @@ def gate(url, *more):
 @pytest.mark.parametrize(
     ("status", "body", "ends", "line"),
     [
-        (404, {"code": "no-rating"}, 3, "unrated"),
+        (404, {"code": "no-rating"}, 3, "unrated: no rating of the service for 'gender' is yours"),
+        (
+            404,
+            {"code": "no-rating", "errors": [{"parameter": "attribute", "detail": "no attribute 'gendre'"}]},
+            3,
+            "; no attribute 'gendre'",
+        ),
         (409, {"code": "ambiguous-rating", "candidates": [{"method": "b"}, {"method": "a"}]}, 64, "--method: a, b"),
         (
             409,

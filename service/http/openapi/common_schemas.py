@@ -125,9 +125,11 @@ def check_url(url: str) -> str:
         url_parts = urlsplit(url)
         host, _ = url_parts.hostname, url_parts.port  # reading an invalid port raises `ValueError`
     except ValueError:
-        raise SpecificationError("this is not an address; write it as http://host:port/path") from None
-    if url_parts.scheme not in {"http", "https"}:
-        raise SpecificationError(f"an address must begin with http:// or https://, not {url_parts.scheme[:20]!r}")
+        url_parts, host = None, None
+    if url_parts is None or url_parts.scheme not in {"http", "https"}:
+        shown_url = "…" if "@" in url else url.partition("?")[0][:80]  # without a password or key
+        suggestion = "" if "://" in url or not shown_url else f"; did you mean 'http://{shown_url}'?"
+        raise SpecificationError(f"an address must begin with http:// or https://, not {shown_url!r}{suggestion}")
     if not host:
         raise SpecificationError("the address has no host; write http://host:port/path")
     if "@" in url_parts.netloc:
@@ -136,7 +138,7 @@ def check_url(url: str) -> str:
 
 
 Url = Annotated[
-    str, Field(min_length=8, max_length=2048, json_schema_extra={"format": "uri"}), AfterValidator(check_url)
+    str, Field(max_length=2048, json_schema_extra={"minLength": 8, "format": "uri"}), AfterValidator(check_url)
 ]
 
 

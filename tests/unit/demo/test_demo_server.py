@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from demo.__main__ import start_lines
 from demo.interfaces.libretranslate import MOST_BYTES
 from demo.server import DemoServer
 from demo.translators.behaviours import BEHAVIOURS, FRENCH, behaviour
@@ -233,3 +234,11 @@ def test_the_demo_services_run_from_the_shell_until_interrupted():
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
     assert [line.split()[1] for line in lines if "/balancing" in line] == ["UCS"]
+
+
+def test_the_printed_list_names_letter_kind_and_protocol_of_each_service():
+    with DemoServer() as server:
+        lines = list(start_lines(server))
+        row = {line.split()[0]: " ".join(line.split()[1:]) for line in lines}
+        assert row[server.url("fair-wage")].startswith("UCS regressor, by ")
+        assert row[server.url("she-to-he-30")].startswith("BS translator, by libretranslate: ")

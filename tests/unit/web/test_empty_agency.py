@@ -39,6 +39,12 @@ async def client(app):
         yield opened
 
 
+@pytest.mark.parametrize("path", ["/docs", "/registry", "/new"])
+async def test_pages_without_a_json_form_are_served_to_programs(client, path):
+    answer = await client.get(path, headers={"Accept": "*/*"})
+    assert (answer.status_code, answer.headers["Content-Type"].partition(";")[0]) == (200, "text/html")
+
+
 @pytest.mark.parametrize("path", PATHS)
 async def test_every_list_page_of_an_empty_agency_is_shown(client, path):
     answer = await client.get(path, headers={"Accept": "text/html"})

@@ -152,12 +152,13 @@ class ModelExamination(Examination):
     async def _unanswered_error(self, failures: Mapping[type[Ask], Failure]) -> TargetUnfit:
         """Return the error for a model that answers no kind of question, with the reason for each."""
         reason = next((failure for failure in failures.values() if failure.code != "unsupported"), failures[Choose])
-        messages = "; ".join(f"{kind.asks}: {failure.message}" for kind, failure in failures.items())
+        distinct_messages = dict.fromkeys(failure.message for failure in failures.values())
+        messages = "; ".join(distinct_messages)
         writes = (await self._ask_alone(SAMPLE_PROMPT)).failure is None
         author_note = " (it does write: it can be the author of an experiment)" if writes else ""
         return TargetUnfit(
             reason.code,
-            f"the service can neither score, nor fill, nor choose{author_note}: {messages}",
+            f"the service answered no test question{author_note}: {messages}",
             "use a protocol that returns the prompt's tokens, fills masks or chats, with settings that it accepts",
         )
 

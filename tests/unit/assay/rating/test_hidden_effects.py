@@ -93,6 +93,23 @@ def test_the_reason_for_bs_names_the_biased_stratum():
     assert [(one.code, one.facts["name"]) for one in component.reasons] == [("biased-within-a-stratum", "stratum 0")]
 
 
+@pytest.mark.parametrize(
+    ("step_1", "bound", "codes"),
+    [
+        (NONE, False, ["treats-alike-on-average-only"]),
+        (NONE + 1, True, ["treats-alike-on-average-only"]),  # only an upper bound: the mean shows nothing
+        (NONE + 1, False, ["introduces-bias"]),
+    ],
+)
+def test_groups_are_called_alike_on_average_only_if_step_1_is_not_beyond_the_tolerance(step_1, bound, codes):
+    evidence = Evidence(step_1, NONE, hidden=of(1.0, kind="individual"), bound=bound)
+    component = Measurement("it", Counts(100), Tolerance(DELTA, 0.95)).conclude(
+        evidence, lambda _: Reason("introduces-bias")
+    )
+    assert (component.letter, component.declared) == (Letter.BS, True)
+    assert [reason.code for reason in component.reasons] == codes
+
+
 def test_probabilities_of_several_components_still_sum_to_one():
     one = Probabilities(0.3, 0.1, 0.4, 0.2)
     worst = worst_probabilities([one, one])

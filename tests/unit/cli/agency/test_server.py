@@ -14,7 +14,8 @@ from ipaddress import ip_network
 import pytest
 import uvicorn
 
-from cli.agency.server import BoundedProtocol, Server, server_config
+from cli.agency.server import BoundedProtocol, Server, listening, server_config
+from store.core.settings import Settings
 
 pytestmark = pytest.mark.anyio
 
@@ -64,6 +65,13 @@ async def answer_to(address, *parts, pause_s=0.0):
 
 
 HEAD = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n"
+
+
+def test_a_taken_port_is_named_with_the_option_for_another():
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(OSError, match=f"127.0.0.1 at port {port}: another program .* with --port"):
+            listening(Settings(port=port))
 
 
 async def test_complete_request_is_answered():

@@ -121,6 +121,11 @@ async def test_latest_of_an_unrated_target_is_404_and_starts_no_job(client):
     assert (await client.get("/v1/jobs")).json()["items"] == []
 
 
+async def test_latest_for_an_unknown_attribute_names_the_nearest_known_one(client):
+    answer = await client.get("/v1/ratings/latest", params={"target_url": "http://nobody", "attribute": "religon"})
+    assert "no attribute 'religon'; did you mean 'religion'?" in answer.json()["errors"][1]["detail"]
+
+
 async def test_latest_is_409_if_several_ratings_match(client, rated):
     gender, race = await rated(seed=1), await rated(seed=2, attribute="race")
     query = {"target_url": "http://127.0.0.1:5000"}

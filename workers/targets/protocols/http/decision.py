@@ -45,8 +45,8 @@ class Decision(Strict):
     range: tuple[float, float] | None = None
     """Regressors: the lowest and the highest number that may be the answer."""
     answer: Annotated[str, MaxLen(2000)] | None = None
-    """Instruction how to answer, after the prompt. Null: ours, which names the labels or the range. Empty: none, for
-    prompts that say it themselves (read as text)."""
+    """Instruction how to answer, after the prompt. By default ours, which names the labels or the range. An empty
+    text: none, for prompts that say it themselves (read as text)."""
     reading: Literal["auto", "probabilities", "letters", "text"] = "auto"
     """How the answer is read; auto: the first of these that the service's answer to the first question allows."""
     tokens: Annotated[int, Ge(1), Le(100_000)] | None = 64

@@ -1,0 +1,65 @@
+"""A bias in own words: words that are too few for a letter, and the reason under the answer."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from starlette.requests import Request
+
+from service.app import create_app
+from service.http.authentication import DEFAULT_CALLER
+from store.core import migrate
+from store.core.settings import Settings
+from web import add_pages
+from web.frame.visit import Visit
+from web.own_words.answer import answer_of
+from web.own_words.testing import BiasTest
+from workers.targets.registry import TargetChecker
+
+TIED = ("science", "physics", "chemistry", "astronomy", "algebra", "logic", "biology", "geometry")
+NEUTRAL = ("tea", "rain", "bread", "maps", "salt", "wood", "glass", "paper")
+WARNING = "These words are too few for a letter."
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "neutral", "too_few"),
+    [(5, 5, 8, False), (4, 5, 8, True), (5, 0, 8, True), (8, 0, 8, False), (5, 5, 7, True)],
+)
+def test_a_letter_needs_five_words_a_side_eight_if_there_is_one_side_and_eight_neutral_words(
+    first, second, neutral, too_few
+):
+    words = {"first_terms": TIED[:first], "second_terms": TIED[:second], "neutral": NEUTRAL[:neutral]}
+    assert BiasTest({"kind": "sentences"}, "x@1", words).has_too_few_words == too_few
+
+
+@pytest.mark.anyio
+async def test_the_pages_before_the_test_warn_of_too_few_words(tmp_path):
+    settings = Settings(data_dir=tmp_path, auth="none", public_url="http://testserver")
+    migrate.upgrade(settings.resolved_database_url)
+    app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda _: None)
+    add_pages(app)
+    groups = {
+        "title": "Men like science",
+        "first": "men",
+        "second": "women",
+        "language": "en",
+        "kind": "language-model",
+    }
+    words = {"first_terms": "science, physics, logic", "second_terms": "poetry, dance, drama", "neutral": "tea, rain"}
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://testserver", follow_redirects=True) as client:
+        request = Request({"type": "http", "headers": [], "app": app})
+        groups["form_token"] = Visit(request, DEFAULT_CALLER, "", public=False).form_token
+        made = await client.post("/own-words", data=groups | words)
+        assert WARNING in made.text
+        assert WARNING in (await client.get(made.url.path.replace("/sentences", "/test"))).text
+        without_words = await client.post("/own-words", data=groups | {"neutral": "tea, rain"})
+        assert "no word is tied to a group; name at least one word" in without_words.text
+
+
+def test_an_answer_that_is_not_certain_has_the_reason_that_the_words_are_too_few():
+    facts = {"unit": "stereotype term", "count": 3, "needed": 5, "usable": "3 stereotype terms"}
+    component = {"name": "words", "reasons": [{"code": "too-few-to-judge", "facts": facts, "component": "words"}]}
+    answer = answer_of({"method": "stereotype-score", "components": [component]})
+    assert answer.verdict == "open"
+    assert "3 stereotype terms with a usable answer, where 5 are needed" in answer.reasons[0]
