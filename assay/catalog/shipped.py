@@ -65,6 +65,11 @@ def is_shipped(name: str | None) -> bool:
     return name is None or name in specifications()
 
 
+def is_of_a_package(words: object) -> bool:
+    """Return whether words are those of a specification of an installed package, which Assay has not published."""
+    return any(specification.words == words for specification in plug_ins(GROUP, Specification))
+
+
 def shipped_words(words_class: type[W], name: str | None, attribute: str) -> W:
     """Return words of a class: those of the named specification or, without a name, the attribute's default.
 

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, cast, get_args
 
-from assay.catalog.shipped import specifications
+from assay.catalog.shipped import is_of_a_package, specifications
 from assay.document import Json, RatingDocument, read_rating
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Method
@@ -160,7 +160,10 @@ def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:
 
 
 def _with_defaults(method: AnyMethod, kept: Collection[str], kind: Kind) -> AnyMethod | None:
-    """Return a method with its defaults in all fields except `kept`; ``None`` if there is no such method."""
+    """Return a method with its defaults in all fields except `kept`; ``None`` if there is none in Assay's own words."""
+    words = getattr(method, "words", None)
+    if any(map(is_of_a_package, words if isinstance(words, tuple) else (words,))):
+        return None
     kept_fields = {field.name: getattr(method, field.name) for field in fields(method) if field.name in kept}
     try:
         return fit_to(type(method)(**kept_fields), kind)

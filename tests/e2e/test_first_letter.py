@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import re
+import socket
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -12,7 +14,7 @@ import pytest
 
 from demo.translators.behaviours import BEHAVIOURS
 from tests.support.commands import run_program
-from tests.support.markdown_blocks import ROOT, blocks
+from tests.support.markdown_blocks import ROOT, blocks, shown_files
 from tests.support.scripted_server import Answer, Heard, scripted_server
 from workers.targets.auth.credentials import signed_headers
 from workers.targets.auth.schemes import aws_keys
@@ -94,3 +96,13 @@ def test_the_documented_commands_rate_a_service_with_an_unusual_interface(place:
 def test_the_page_has_one_shell_block_for_each_of_the_four_services():
     assert len(SHELL) == len(SERVICES)
     assert all(f"127.0.0.1:{port}" in block.text for block, port in zip(SHELL, SERVICES, strict=True))
+
+
+def test_the_commands_of_the_first_section_rate_the_service_that_the_page_shows(tmp_path: Path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    (tmp_path / "odd.py").write_text(shown_files(PAGE)["odd.py"].replace("7001", port), encoding="utf-8")
+    program = f"{sys.executable} odd.py &\ntrap 'kill %1' EXIT\nsleep 1\n{SHELL[0].text.replace('7001', port)}"
+    done = run_program(["bash", "-c", program], tmp_path)
+    assert LETTERS.get(done.returncode) == "BS", done.stderr + done.stdout

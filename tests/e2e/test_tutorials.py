@@ -68,7 +68,7 @@ def test_the_page_on_the_first_report_shows_the_output_of_the_translator_tutoria
     (commands,) = [block.text for block in blocks(page) if block.language == "sh"]
     printed = plain(run(tmp_path, re.sub(r"\b8080\b", str(port), commands)))
     shown = [block.text for block in blocks(TUTORIALS / "first-report.md")]
-    assert len(shown) == 3
+    assert len(shown) == 4
     for text in shown:
         for line in text.splitlines():
             assert plain(line) in printed, line

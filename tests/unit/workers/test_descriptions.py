@@ -5,8 +5,11 @@ Row 90 of docs/reliability.md: ffe18d3c showed a competitor's rating, or invente
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from assay.catalog import shipped
 from assay.methods import asks_a_public_list, fit_to, is_default
 from assay.model import Kind
 from store.ratings.experiment_json import dump_method, parse_method
@@ -129,3 +132,17 @@ def test_own_words_of_the_requester_are_not_marked_as_a_public_list():
     shipped = dump_method(fit_to(parse_method({"method": "association", "specification": "weat-7"}), Kind.EMBEDDER))
     shipped["words"]["human"] = [*shipped["words"]["human"][1:], "tyrant"]
     assert not asks_a_public_list(parse_method(shipped), Kind.EMBEDDER)
+
+
+def test_words_of_an_installed_package_are_neither_a_public_list_nor_the_default(monkeypatch):
+    specification = shipped.specifications()["weat-7"]
+    words = replace(specification.words, name="theirs", human=specification.words.human[1:])
+    monkeypatch.setattr(shipped, "plug_ins", lambda *_: iter([replace(specification, name="theirs", words=words)]))
+    shipped.specifications.cache_clear()
+    try:
+        association = method(Kind.EMBEDDER, method="association", specification="theirs", attribute=words.attribute)
+        assert association.words == words
+        assert not asks_a_public_list(association, Kind.EMBEDDER)
+        assert not is_default(association, Kind.EMBEDDER)
+    finally:
+        shipped.specifications.cache_clear()

@@ -353,6 +353,7 @@ def test_every_report_of_a_local_rating_states_that_no_agency_made_it(services, 
     for text in (*texts[:-1], export.read_text(encoding="utf-8")):
         assert not OPERATOR.search(text)
     for text in texts[:-1]:
-        assert "Rated at a command line (“assay rate” or “assay audit”), and not by an agency." in " ".join(text.split())
+        printed = " ".join(text.split())
+        assert "Rated at a command line (“assay rate” or “assay audit”), and not by an agency." in printed
     assert json.loads(texts[-1])["requester"] == {"role": "local", "host_proved": None, "description": "default"}
     assert run_command("verify", str(export), environment=CLEAN).returncode == 0
