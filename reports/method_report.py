@@ -62,8 +62,6 @@ class MethodReport:
     """Returns the title of a component for people: by default its name; some methods use the title of its words."""
     counted: Callable[[Any], str] = field(default=lambda _: "Answers")
     """Returns the plural noun for the items that a component counts as usable, unusable or failed."""
-    unusable: str = "came back unreadable"
-    """Phrase for the items that are counted as unusable."""
     unit: Callable[[RatingDocument, Any, HiddenDocument | None], Unit] | None = None
     """Returns the unit of a step's effect, or of a hidden effect; ``None``: effects are shown as plain numbers."""
     remark: Callable[[Any], str | None] = field(default=lambda _: None)
@@ -77,5 +75,7 @@ class MethodReport:
     """Reads the cases of the method's evidence."""
     advice: Callable[[RatingDocument, Any], str | None] = field(default=lambda *_: None)
     """Returns a sentence of advice on a declared letter; ``None`` if the advice of all methods fits."""
+    unusable: str = "came back unreadable"
+    """Phrase for the items that are counted as unusable."""
     ratable: str = ""
     """Plural noun for material that can be rated in place of the method's words, such as "texts"; empty if none can."""
