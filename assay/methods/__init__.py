@@ -162,7 +162,7 @@ def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:
 def _with_defaults(method: AnyMethod, kept: Collection[str], kind: Kind) -> AnyMethod | None:
     """Return a method with its defaults in all fields except `kept`; ``None`` if there is none in Assay's own words."""
     words = getattr(method, "words", None)
-    if any(map(is_of_a_package, words if isinstance(words, tuple) else (words,))):
+    if words and any(map(is_of_a_package, words if isinstance(words, tuple) else (words,))):
         return None
     kept_fields = {field.name: getattr(method, field.name) for field in fields(method) if field.name in kept}
     try:
