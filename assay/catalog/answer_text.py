@@ -40,7 +40,7 @@ _EXPLANATION = re.compile(
     r"|parce\s+qu|car\s|puisque|perch[eé]|poich[eé]|pois|omdat)\b.*|)\Z",
     re.IGNORECASE,
 )
-_QUALIFIERS = frozenset({"", "my", "the", "final", "best", "first", "initial", "revised", "updated", "corrected"})
+_QUALIFIERS = frozenset({"", "my", "the", "final", "best", "more", "most", "first", "initial", "revised", "corrected"})
 """Words that a key of JSON may have beside a word for an answer: "final_answer"."""
 _WORD_GAP = re.compile(r"(?<=[^\W_])[-_ ]+(?=[^\W_])")
 _WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+")
@@ -127,15 +127,15 @@ def _unwrap_json(text: str) -> str:
 def answers_of_json(members: Mapping[str, object], keys: frozenset[str]) -> list[object]:
     """Return the distinct values of the members that may hold an answer.
 
-    These are the only member, and members whose key is one of `keys`, alone or with a word such as "final"; none whose
-    key says that its value is not the answer, such as "loser".
+    These are members whose key is one of `keys`, alone or with a word such as "final"; of an only member also keys such
+    as "label". The value of another key may be no answer: {"less_likely": "B"}.
     """
     values: list[object] = []
     for key, value in members.items():
-        words = set(re.split(r"[\W_]+", str(key).casefold()))
-        names_answer = words & keys and words <= keys | _QUALIFIERS
-        is_losing = any(map(compiled("decision", "losing").fullmatch, words))
-        if (len(members) == 1 or names_answer) and not is_losing and value not in values:
+        words = {word.casefold() for word in re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z])", str(key))}
+        known_words = {word for word in words if len(members) == 1 and compiled("any", "answer_keys").fullmatch(word)}
+        known_words |= words & keys
+        if known_words and words <= known_words | _QUALIFIERS and value not in values:
             values.append(value)
     return values
 
