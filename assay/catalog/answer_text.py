@@ -102,7 +102,7 @@ def plain_label(label: str) -> str:
     explanation after it are dropped: "Label: good", "good because …". A label of marks only, such as "+", stays.
     """
     words = " ".join(normalise_answer(label).split())
-    label_text = _unwrap_json(words).strip(_LABEL_EDGES)
+    label_text = unwrap_json(words).strip(_LABEL_EDGES)
     while (bracket_match := _BRACKETED.fullmatch(label_text)) is not None:
         label_text = bracket_match[1].strip(_LABEL_EDGES)
     explanation_match = _EXPLANATION.match(label_text)
@@ -110,7 +110,7 @@ def plain_label(label: str) -> str:
     return label_text or words
 
 
-def _unwrap_json(text: str) -> str:
+def unwrap_json(text: str) -> str:
     """Return the only string in an answer of JSON; the answer itself if it is not JSON or has several values."""
     if text[:1] not in {"{", "[", '"'} or len(text) > LONGEST_JSON:
         return text

@@ -60,18 +60,11 @@ MAX_LEAD_WORDS = 8
 
 _ODD_SIGNS = re.compile(r"[^\w\s.,:;!\"'(){}*`$«»\\…–—-]|--|[!-]\w|\w\s?-\s*\Z")
 """Signs by which a letter on its own line, or the words of an option, may be rejected: "❌ A", "A?", "A--"."""
-_CORRECTION = re.compile(
-    rf"(?i:\b{alternatives('choice', 'corrected')})"
-    r"|\b[A-Z]\s+(?:\w+\s+){0,3}(?:more|better|most|best|correct|right|likelier|answer|preferred|preferable|fits)\b"
-)
-"""Words that withdraw an answer, or call another letter the better one."""
 _DOUBT = re.compile(rf"(?i:{_EDGE}{alternatives('choice', 'doubts')}{_END})")
 _CANNOT_FORMS = re.compile(r"(?<!\w)can(?:not|'t|\s+not)(?!\w)", re.IGNORECASE)
-_LEAD_WORDS = re.compile(
-    rf"(?:{alternatives('choice', 'before_leads')}\W+)?{alternatives('choice', 'leads')}\W+", re.IGNORECASE
-)
-_TAIL_WORDS, _UNKNOWN, _THOUGHTS, _UNENDED_THOUGHTS, _REJECTION, _AFFIRMED = (
-    compiled("choice", name) for name in ("tails", "unknown", "thoughts", "thinking", "rejections", "affirmed")
+_LEAD_WORDS, _TAIL_WORDS, _UNKNOWN, _THOUGHTS, _UNENDED_THOUGHTS, _REJECTION, _AFFIRMED, _CORRECTION = (
+    compiled("choice", name)
+    for name in ("before_option", "tails", "unknown", "thoughts", "thinking", "rejections", "affirmed", "corrections")
 )
 """Patterns of ``answers.toml``, which explains them."""
 _FENCE = re.compile(r"\A(?:```|''')\w*\s*(.*?)\s*(?:```|''')\Z", re.DOTALL)
