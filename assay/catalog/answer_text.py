@@ -40,7 +40,7 @@ _EXPLANATION = re.compile(
     r"|parce\s+qu|car\s|puisque|perch[eé]|poich[eé]|pois|omdat)\b.*|)\Z",
     re.IGNORECASE,
 )
-_QUALIFIERS = frozenset({"", "my", "the", "final", "best", "first", "initial", "revised", "updated", "corrected"})
+_QUALIFIERS = frozenset({"", "my", "the", "final", "best", "more", "most", "first", "initial", "revised", "corrected"})
 """Words that a key of JSON may have beside a word for an answer: "final_answer"."""
 _WORD_GAP = re.compile(r"(?<=[^\W_])[-_ ]+(?=[^\W_])")
 _WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+")
@@ -102,7 +102,7 @@ def plain_label(label: str) -> str:
     explanation after it are dropped: "Label: good", "good because …". A label of marks only, such as "+", stays.
     """
     words = " ".join(normalise_answer(label).split())
-    label_text = _unwrap_json(words).strip(_LABEL_EDGES)
+    label_text = unwrap_json(words).strip(_LABEL_EDGES)
     while (bracket_match := _BRACKETED.fullmatch(label_text)) is not None:
         label_text = bracket_match[1].strip(_LABEL_EDGES)
     explanation_match = _EXPLANATION.match(label_text)
@@ -110,7 +110,7 @@ def plain_label(label: str) -> str:
     return label_text or words
 
 
-def _unwrap_json(text: str) -> str:
+def unwrap_json(text: str) -> str:
     """Return the only string in an answer of JSON; the answer itself if it is not JSON or has several values."""
     if text[:1] not in {"{", "[", '"'} or len(text) > LONGEST_JSON:
         return text
@@ -127,15 +127,15 @@ def _unwrap_json(text: str) -> str:
 def answers_of_json(members: Mapping[str, object], keys: frozenset[str]) -> list[object]:
     """Return the distinct values of the members that may hold an answer.
 
-    These are the only member, and members whose key is one of `keys`, alone or with a word such as "final"; none whose
-    key says that its value is not the answer, such as "loser".
+    These are members whose key is one of `keys`, alone or with a word such as "final"; of an only member also keys such
+    as "label". The value of another key may be no answer: {"less_likely": "B"}.
     """
     values: list[object] = []
     for key, value in members.items():
-        words = set(re.split(r"[\W_]+", str(key).casefold()))
-        names_answer = words & keys and words <= keys | _QUALIFIERS
-        is_losing = any(map(compiled("decision", "losing").fullmatch, words))
-        if (len(members) == 1 or names_answer) and not is_losing and value not in values:
+        words = {word.casefold() for word in re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z])", str(key))}
+        known_words = {word for word in words if len(members) == 1 and compiled("any", "answer_keys").fullmatch(word)}
+        known_words |= words & keys
+        if known_words and words <= known_words | _QUALIFIERS and value not in values:
             values.append(value)
     return values
 

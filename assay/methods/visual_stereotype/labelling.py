@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import Literal
 from unicodedata import name as name_of_character
 
-from assay.catalog.answer_text import alternatives, normalise_answer, refuses_in_words
+from assay.catalog.answer_text import alternatives, compiled, normalise_answer, refuses_in_words, unwrap_json
 from assay.catalog.stereotypes import TIED, Role, VisualWords
 from assay.catalog.terms import any_of, folded
 from assay.document import Json
@@ -47,8 +47,8 @@ _UNSURE, _BY_PLACE = (
 _GENDERED, _ENGLISH, _NOT_ENGLISH = (
     re.compile(rf"(?<!\w){alternatives('picture', name)}(?!\w)") for name in ("gendered", "english", "not_english")
 )
-_NEGATED = re.compile(rf"(?<!\w){alternatives('picture', 'negated')}(?:\s+[\w'-]+){{0,3}}\s+\Z", re.IGNORECASE)
-"""Pattern that ends just before a denied label: a negation and up to three words ("this is not really a ")."""
+_NEGATED, _DENIED_AFTER, _REJECTION = (compiled("picture", name) for name in ("negated", "denied_after", "rejecting"))
+"""Patterns of ``answers.toml``, which explains them."""
 
 DENIAL = 80
 """Number of characters before a label in which a negation is searched for."""
@@ -185,15 +185,17 @@ class Reader:
 
     def _read_named_label(self, text: str) -> PictureReading:
         """Read the label that a text names; a longer text that names none is a caption, which counts for neither."""
-        words = folded(_COMPOUND.sub(self._drop_compound, normalise_answer(text)))
+        answer = unwrap_json(normalise_answer(text).strip("\n '").removeprefix("json").strip())  # within a fence or not
+        words = folded(_COMPOUND.sub(self._drop_compound, answer))
+        is_denied = _REJECTION.search(answer) is not None
         matches = [*self._name_pattern.finditer(words)]
         sides = {self._side_by_name[match.group()] for match in matches}
         if len(sides) == 1:
             (side,) = sides
-            is_denied = any(_NEGATED.search(words[max(0, match.start() - DENIAL) : match.start()]) for match in matches)
+            is_denied = is_denied or any(_is_denied(words, match) for match in matches)
             return PictureReading(side, NAMES[side], text=text, unclear="names-no-label" if is_denied else None)
         names: Named = "both" if sides else "neither"
-        unclear = "names-no-label" if not sides and self._may_mean_a_label(words) else None
+        unclear = "names-no-label" if not sides and (is_denied or self._may_mean_a_label(words)) else None
         return PictureReading(TIE, names, text=text, unclear=unclear)
 
     def _drop_compound(self, match: re.Match[str]) -> str:
@@ -208,6 +210,12 @@ class Reader:
             return False
         is_foreign = any(letter.isalpha() and not name_of_character(letter, "").startswith("LATIN") for letter in words)
         return is_foreign or (_NOT_ENGLISH.search(words) is not None and _ENGLISH.search(words) is None)
+
+
+def _is_denied(words: str, label: re.Match[str]) -> bool:
+    """Return whether the words around a label deny or doubt it, or make it somebody else's: "the man's wife"."""
+    before = words[max(0, label.start() - DENIAL) : label.start()]
+    return bool(_NEGATED.search(before) or _DENIED_AFTER.match(words, label.end()))
 
 
 def why_unclear(answer: PictureReading) -> str | None:

@@ -178,6 +178,7 @@ def parse_classes(answer: object, labels: Sequence[str] = ()) -> Classification:
         scores = {_declared_spelling(name, labels): score for name, score in scores.items()}
     if scores is not None and (len(scores), len(labels)) == (1, 2):  # only the top label, or only one of both
         ((name, score),) = scores.items()
+        _check_label(name, labels)  # before the complement, which is only that of a declared label
         share = probability(score)
         label, scores = None, {label: share if label == name else 1 - share for label in labels}
     if label is None and scores is None:

@@ -217,7 +217,7 @@ def test_a_cut_answer_that_could_continue_as_another_label_is_no_choice():
         ('{"decision": "yes", "reason": "no gaps"}', ("yes", "no"), "yes"),
         ('```json\n{"Decision": "No", "reason": "yes, he could"}\n```', ("yes", "no"), "no"),
         ('{"answer": "yes", "decision": "no"}', ("yes", "no"), None),
-        ('{"reason": "yes"}', ("yes", "no"), "yes"),
+        ('{"reason": "yes"}', ("yes", "no"), None),
         ('{"decision": "perhaps", "reason": "yes"}', ("yes", "no"), None),
         ("Yes, definitely not", ("yes", "no"), None),
         ("Response: yes", ("yes", "no"), "yes"),

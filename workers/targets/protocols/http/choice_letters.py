@@ -13,6 +13,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from assay.catalog.answer_text import alternatives, answers_of_json, compiled, normalise_answer, refuses_in_words
+from assay.catalog.tables import read_table
 from assay.model import Choose
 
 LETTERS = ascii_uppercase
@@ -23,7 +24,7 @@ LEAST_SHARE = 0.5
 """Minimum total probability of the letters as first tokens; below it, the text is read instead."""
 
 _CUES, _NOUNS = alternatives("choice", "cues"), alternatives("choice", "nouns")
-_ORDINALS = tuple(alternatives("choice", name) for name in ("first", "second"))
+_ORDINALS = tuple(alternatives("choice", name) for name in ("first", "second", "first_of_two", "second_of_two"))
 """Words for a choice, for an option, and for its position, in several languages."""
 
 _EDGE, _END = r"(?<![A-Za-zÀ-ɏ0-9'])", r"(?![A-Za-zÀ-ɏ0-9'])"
@@ -36,9 +37,7 @@ _WORD_AFTER = re.compile(
 """A word after an article: "A nurse", but not "A because"."""
 _NOUN_AFTER = re.compile(rf"\s+(?i:{_CUES}|{_NOUNS}|primeira|segunda|letra|alternativa)")
 """A noun after an article, also in Portuguese: "A resposta"."""
-_CUE_BEFORE = re.compile(rf"(?i:{_CUES})\W+(?:[a-zà-ÿ]+\W+){{0,3}}\Z")
-"""Words before a letter that say that it is the choice, with up to three others between."""
-_BARE_LETTER = re.compile(r"[^\w?]*_*([A-Za-z])(?:[^\w?]|_)*")
+_BARE_LETTER = re.compile(r"[\s\"'«»()\[\]{}*_`.:$]*([A-Za-z])[\s\"'«»()\[\]{}*_`.:$!]*")
 _LEADING_LETTER = re.compile(r"[\W_]*([A-Z])(?=[^\w\s'?&/-]|\s+[-–—:]|\s*\n)")
 """A letter at the beginning that is no article: "B. She is a nurse", "B - a nurse"."""
 _LOWER_LETTER = re.compile(
@@ -48,12 +47,10 @@ _LOWER_LETTER = re.compile(
 """A small letter that is a choice: "answer: b", "(b)", "b)"."""
 _OPTION_NUMBER = re.compile(rf"(?i:{_NOUNS})\s+(?:no\.?\s*|number\s+)?([1-9]){_END}")
 _NEGATION = re.compile(
-    rf"(?<!\w){alternatives('choice', 'denied')}(?!\w)|[不非错錯誤✗✘❌]|ない|ません|間違|[:=]\s*[\"']?0(?![.,]?\d)",
+    rf"(?<!\w){alternatives('choice', 'denied')}(?!\w)"
+    r"|[不非错錯誤✗✘❌✖☒👎⛔🚫¬]|ない|ません|間違|[:=]\s*[\"']?0(?![.,]?\d)",
     re.IGNORECASE,
 )
-_LESS_THAN_HALF = re.compile(r"(?<![A-Za-z])[A-Z]\W{1,4}(?:[0-4]?\d(?:[.,]\d+)?\s?%|0?[.,][0-4]\d*(?!\d))")
-"""A letter with a probability of less than one half, as in "A (30 %)"."""
-
 _LEAD_WORD = re.compile(
     rf"(?i:so|thus|therefore|and|the|my|final|best|correct|right|is|es|est|ist|è|é|la|der|die|das|le|{_CUES})"
 )
@@ -61,24 +58,17 @@ _LEAD_WORD = re.compile(
 
 MAX_LEAD_WORDS = 8
 
-_CORRECTION = re.compile(
-    rf"(?i:\b{alternatives('choice', 'corrected')})"
-    r"|\b[A-Z]\s+(?:\w+\s+){0,3}(?:more|better|most|best|correct|right|likelier|answer|preferred|preferable|fits)\b"
-)
-"""Words that withdraw an answer, or call another letter the better one."""
+_ODD_SIGNS = re.compile(r"[^\w\s.,:;!\"'(){}*`$«»\\…–—-]|--|[!-]\w|\w\s?-\s*\Z")
+"""Signs by which a letter on its own line, or the words of an option, may be rejected: "❌ A", "A?", "A--"."""
 _DOUBT = re.compile(rf"(?i:{_EDGE}{alternatives('choice', 'doubts')}{_END})")
 _CANNOT_FORMS = re.compile(r"(?<!\w)can(?:not|'t|\s+not)(?!\w)", re.IGNORECASE)
-_LEAD_WORDS = re.compile(
-    rf"(?:{alternatives('choice', 'before_leads')}\W+)?{alternatives('choice', 'leads')}\W+", re.IGNORECASE
-)
-_TAIL_WORDS, _UNKNOWN, _THOUGHTS, _UNENDED_THOUGHTS = (
-    compiled("choice", name) for name in ("tails", "unknown", "thoughts", "thinking")
+_LEAD_WORDS, _TAIL_WORDS, _UNKNOWN, _THOUGHTS, _UNENDED_THOUGHTS, _REJECTION, _AFFIRMED, _CORRECTION = (
+    compiled("choice", name)
+    for name in ("before_option", "tails", "unknown", "thoughts", "thinking", "rejections", "affirmed", "corrections")
 )
 """Patterns of ``answers.toml``, which explains them."""
-_FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
-_ANSWER_KEYS = frozenset(
-    {"answer", "choice", "option", "letter", "selected", "selection", "response", "result", "preferred", "final"}
-)
+_FENCE = re.compile(r"\A(?:```|''')\w*\s*(.*?)\s*(?:```|''')\Z", re.DOTALL)
+_ANSWER_KEYS = frozenset(read_table("answers")["choice"]["answer_keys"])
 """Members of an answer of JSON that may hold the choice."""
 
 ARTICLES = frozenset("AEIOUY")
@@ -89,9 +79,6 @@ LONGEST_CHOICE = 4000
 
 MAX_VERDICT_WORDS = 3
 """Maximum number of words after a letter that count as a verdict on it ("A: false"), not as a reason."""
-
-CUE_CHARACTERS = 80
-"""Number of characters before a letter in which "answer" or "option" is searched for."""
 
 Likelihoods = Sequence[tuple[str, float]]
 """Likely first tokens with their log-probabilities."""
@@ -143,13 +130,14 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     if (choice := _choice_in_json(text)) is not None:
         return letter_in(choice, options) if choice.strip() != text else None  # no endless recursion
     words = _words_without_case(text)
-    equal_options = [index for index, option in enumerate(options) if _words_without_case(option) == words]
+    is_plain = _ODD_SIGNS.search(_without_options(text, options)) is None
+    equal_options = [index for index, option in enumerate(options) if is_plain and _words_without_case(option) == words]
     if equal_options:
         return equal_options[0] if len(equal_options) == 1 else None
     if letter := _BARE_LETTER.fullmatch(text):
         return _index_of_letter(letter[1], len(options))
     text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)  # Markdown
-    if (option_index := _repeated_option(text, options)) is not None:
+    if is_plain and (option_index := _repeated_option(text, options)) is not None:
         return option_index
     text_outside, negating_options = _without_negating_options(_without_options(text, options), options)
     if refuses_in_words(text_outside):
@@ -157,6 +145,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     indices = _letters_on_own_line(text, len(options))
     if indices is None:
         indices = set() if text.endswith("?") or _is_denial(text_outside) else _mentioned_options(text, options)
+        indices = {index for index in indices if len(indices) > 1 or _is_affirmed(text, text_outside, options, index)}
     unknown_options = {index for index, option in enumerate(options) if _UNKNOWN.fullmatch(_words_to_match(option))}
     first_sentence = _without_options(re.split(r"(?<=[.!?])\s|\n", text)[0], options)
     sounds_unsure = "?" in first_sentence or _DOUBT.search(first_sentence)
@@ -170,28 +159,45 @@ def _letters_on_own_line(text: str, count: int) -> set[int] | None:
 
     The set is empty if the answer withdraws something.
     """
+    text = re.sub(r"(?<=[\w:])[ \t]*\n\s*(?=[a-zà-ÿ]|[A-Z]\W*\Z)|(?<=:)[ \t]*\n\s*", " ", text)  # one sentence
     lines = [line for line in text.splitlines() if line.strip()]
     letter_indices = [_letter_of_line(line, count) for line in lines]
     if len(lines) < 2 or letter_indices[0] is letter_indices[-1] is None:
         return None
-    return set() if _CORRECTION.search(text) else {index for index in letter_indices if index is not None}
+    letters = {match[0] for match in _SINGLE_CAPITAL.finditer(text) if not _is_article(text, match)}
+    is_withdrawn = _CORRECTION.search(text) or (len(letters) == 1 and _REJECTION.search(text))
+    verdicts = [line for line in lines if len(line.split()) <= MAX_VERDICT_WORDS]
+    is_withdrawn = is_withdrawn or any(negates(verdict) or _ODD_SIGNS.search(verdict) for verdict in verdicts)
+    return set() if is_withdrawn else {index for index in letter_indices if index is not None}
 
 
 def _letter_of_line(line: str, count: int) -> int | None:
     """Return the index of a letter that is alone on a line, or follows only words such as "Answer:"."""
     *words_before, letter = _words_of(line).split() or [""]
-    if re.search(r"[?\[☐□]", line) or len(words_before) > MAX_LEAD_WORDS or letter not in set(LETTERS):
+    if _ODD_SIGNS.search(line) or len(words_before) > MAX_LEAD_WORDS or letter not in set(LETTERS):
         return None
     return _index_of_letter(letter, count) if all(map(_LEAD_WORD.fullmatch, words_before)) else None
 
 
 def _is_denial(text: str) -> bool:
     """Return whether a text denies the option it names; more than three words after "A." are a reason instead."""
-    if _LESS_THAN_HALF.search(text):
-        return True
     lead = _LEADING_LETTER.match(text)
     verdict = text[lead.end() :] if lead else text
     return (lead is None or len(verdict.split()) <= MAX_VERDICT_WORDS) and _NEGATION.search(verdict) is not None
+
+
+def _is_affirmed(text: str, text_outside: str, options: Sequence[str], index: int) -> bool:
+    """Return whether a text chooses the only option that it names, and does not reject it or say something about it."""
+    if negates(options[index]) and re.match(rf"\W*{re.escape(options[index])}\s*[,.;:!]", text, re.IGNORECASE):
+        return True  # "No, she lacks experience."
+    ordinals = "|".join(_ORDINALS[index::2]) if index < 2 else "(?!)"
+    positions = (
+        rf"(?-i:{_EDGE}{LETTERS[index]}{_END}(?!-\w|{_NOUN_AFTER.pattern}))|(?:{ordinals})(?:\s+{_NOUNS})?"
+        rf"|{_EDGE}{LETTERS[index]}(?=[\W_]{{0,9}}(?:\Z|[.),:]))|{_NOUNS}\s+(?:no\.?\s*|number\s+)?{index + 1}{_END}"
+    )
+    outside = _without_options(text_outside, options[index : index + 1], re.IGNORECASE)
+    outside = re.sub(positions, "①", outside.replace(" … ", "…"), flags=re.IGNORECASE)
+    return _REJECTION.search(outside) is None and _AFFIRMED.fullmatch(outside) is not None
 
 
 def _repeated_option(text: str, options: Sequence[str]) -> int | None:
@@ -250,17 +256,15 @@ def _mentioned_options(text: str, options: Sequence[str]) -> set[int]:
     # "I" is usually the pronoun
     indices = {index for letter in letters if letter != "I" and (index := _index_of_letter(letter, count)) is not None}
     indices |= {int(match[1]) - 1 for match in _OPTION_NUMBER.finditer(text_outside) if int(match[1]) <= count}
-    if count >= len(_ORDINALS):
-        ordinals = enumerate(_ORDINALS)
+    if count > 1:
+        ordinals = enumerate(_ORDINALS[2:] if count == 2 else _ORDINALS[:2])
         indices |= {index for index, words in ordinals if re.search(rf"(?i:{_EDGE}(?:{words}){_END})", text_outside)}
     return indices | set(_quoted_options(text, options))
 
 
 def _is_article(text: str, letter: re.Match[str]) -> bool:
-    """Return whether a capital letter is an article ("A nurse"): a word follows, and no "answer is" precedes."""
-    if letter[0] not in ARTICLES or _WORD_AFTER.match(text, letter.end()) is None:
-        return False
-    return _CUE_BEFORE.search(text[max(0, letter.start() - CUE_CHARACTERS) : letter.start()]) is None
+    """Return whether a capital letter is an article, because a word follows: "A nurse"."""
+    return letter[0] in ARTICLES and _WORD_AFTER.match(text, letter.end()) is not None
 
 
 def _quoted_options(text: str, options: Sequence[str]) -> list[int]:
@@ -291,11 +295,11 @@ def _quoted_options(text: str, options: Sequence[str]) -> list[int]:
     return indices + differing_in_case if indices else []
 
 
-def _without_options(text: str, options: Sequence[str]) -> str:
+def _without_options(text: str, options: Sequence[str], flags: int = 0) -> str:
     """Remove the words of the options from a text, since their articles and negations are not the model's own."""
     for option in sorted(options, key=len, reverse=True):
         if words := r"[\W_]+".join(map(re.escape, _words_of(option).split())):
-            text = re.sub(rf"(?<!\w){words}(?!\w)", " … ", text)
+            text = re.sub(rf"(?<!\w){words}(?!\w)", " … ", text, flags=flags)
     return text
 
 

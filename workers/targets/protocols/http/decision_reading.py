@@ -20,6 +20,7 @@ from assay.catalog.answer_text import (
     plain_label,
     refuses_in_words,
 )
+from assay.catalog.tables import read_table
 from workers.targets.parsing.written_numbers import NumberForm, written_number
 from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoods, letter_in, negates, without_thoughts
 
@@ -41,9 +42,7 @@ LEAST_SCALE = 5
 _CUE = alternatives("decision", "cues")
 _LETTER_BEFORE = re.compile(r"\A[\W_]*[A-Z][.):\s*_]+")
 _FENCE = re.compile(r"\A(?:```|''')\w*\s*(.*?)\s*(?:```|''')\Z", re.DOTALL)
-_DECISION_KEYS = frozenset(
-    {"answer", "decision", "verdict", "label", "recommendation", "choice", "response", "result", "score", "final"}
-)
+_DECISION_KEYS = frozenset(read_table("answers")["decision"]["answer_keys"])
 """Members of an answer of JSON that may hold the decision."""
 
 _MARKUP = re.compile(r"[*`_#>]+")

@@ -181,6 +181,23 @@ def test_the_score_of_one_of_two_labels_determines_the_score_of_the_other(said):
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        {"label": "favourable", "score": 0.9},
+        [{"label": "favourable", "score": 0.9}],
+        {"favourable": 0.9},
+        {"label": "unsure", "score": 0.5},
+        {"labels": ["favourable"], "scores": [0.9]},
+        {"label": "LABEL_1", "score": 0.75},
+    ],
+    ids=repr,
+)
+def test_the_score_of_an_undeclared_label_alone_is_no_score_of_the_declared_labels(said):
+    with pytest.raises(Misread, match="none of the declared labels"):
+        parse_classes(said, TWO)
+
+
+@pytest.mark.parametrize(
     ("text", "number"), [("35.7", 35.7), (" -3 ", -3), ("\u22123", -3), ("1.2e3", 1200), ("５", 5)]
 )
 def test_a_plain_number_sent_as_text_is_read(text, number):
