@@ -301,8 +301,7 @@ class Measurement(Generic[D]):
 
     def _hidden_reasons(self, letter: Letter, evidence: Evidence, lost: Lost) -> list[Reason]:
         """Return reasons for the letter: the hidden effects that most probably exceed their limit, likeliest first."""
-        kinds_by_letter = {Letter.DSBS: {"content"}, Letter.BS: {*HIDDEN} - {"content"}}
-        kinds = kinds_by_letter.get(letter, set())
+        kinds = {Letter.DSBS: {"content"}, Letter.BS: {*HIDDEN} - {"content"}}.get(letter, set())
         candidates = [effect for effect in evidence.hidden if effect.kind in kinds and not effect.bound]
         chances = [float(effect.beyond(self.tolerance.of_step_1).mean()) for effect in candidates]
         by_chance = sorted(zip(chances, candidates, strict=True), key=lambda chance_and_effect: -chance_and_effect[0])
