@@ -405,8 +405,7 @@ def _make_reader(value_type: Any, text: Text) -> Reader:
     if origin is UnionType:
         return _union_reader([member for member in arguments if member is not NoneType], text)
     if origin is tuple:
-        size = None if arguments[1] is Ellipsis else len(arguments)
-        return _list_reader(_entry_reader(arguments[0], text), size)
+        return _list_reader(_entry_reader(arguments[0], text), None if arguments[1] is Ellipsis else len(arguments))
     if origin is Mapping:
         return _mapping_reader(arguments[1], text)
     if is_dataclass(value_type):

@@ -111,11 +111,10 @@ def _show_method(method: type[AnyMethod], *, as_json: bool) -> None:
 
 def _attribute_facts(name: str) -> JsonObject:
     definition = attribute(name)
-    templates = [template for template in constructions() if construction(template).supports(definition)]
     return {
         "attribute": name,
         "values": list(definition.value_names),
-        "templates": templates,
+        "templates": [template for template in constructions() if construction(template).supports(definition)],
         "methods": [row.method for row in coverage(name) if row.reason is None],
         "source": definition.source,
     }

@@ -49,8 +49,7 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
     treatments = {name: faulty_service.make(tuning or Tuning()) for name, faulty_service in ILLS.items()}
 
     async def translate(request: Request) -> Response:
-        treat = _treatment_named(request.path_params["name"], treatments)
-        return await treat(request, await read_order(request))
+        return await _treatment_named(request.path_params["name"], treatments)(request, await read_order(request))
 
     async def languages(request: Request) -> Response:
         name = request.path_params["name"]

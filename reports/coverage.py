@@ -58,9 +58,8 @@ def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
     if method.specification_kind in WORDS:
         return Coverage(name, {"en": _list_sizes(attribute, WORDS[str(method.specification_kind)])})
     if "turns" in field_names:  # questions about two people
-        people_of_values = people_in_questions(attribute.name).values()
         sizes = {
-            "people of a value": min(map(len, people_of_values)),
+            "people of a value": min(map(len, people_in_questions(attribute.name).values())),
             "templates": len(question_templates(attribute.name)),
         }
         return Coverage(name, {"en": sizes})

@@ -219,9 +219,6 @@ class RatingView:
         rating = self.document
         # a call may hold several questions; documents without counts hold the number of questions as `calls`
         counts: Mapping[str, float | None] = {"asked": rating.calls, **rating.counts}
-        count_facts = {
-            f"Questions {key}" if key in {"asked", "failed"} else f"Evidence {key}": counts[key] for key in counts
-        }
         values = {
             "Rating": rating.id,
             "Rated at": rating.rated_at,
@@ -231,7 +228,7 @@ class RatingView:
             "Engine version": rating.engine_version,
             "Seed": rating.seed,
             "Audit": rating.audit,
-            **count_facts,
+            **{f"Questions {key}" if key in {"asked", "failed"} else f"Evidence {key}": counts[key] for key in counts},
             "Author": _service_label(rating.author),
             "Judge": _service_label(rating.judge),
             "Hosts asked": rating.hosts,
@@ -284,10 +281,9 @@ class Component:
         """The effects, those of the two steps first."""
         part, (step_1, step_2) = self.part, self.report.steps
         titles = {"step_1": f"Step 1: {step_1}", "step_2": f"Step 2: {step_2}", "content": "Answering by content"}
-        names = dict.fromkeys([*(name for name in titles if name in part.effects), *part.effects])
         return tuple(
             _effect(name, titles.get(name, name), part.effects[name] or NO_EFFECT, part.tolerances.get(name))
-            for name in names
+            for name in dict.fromkeys([*(name for name in titles if name in part.effects), *part.effects])
         )
 
     def effect(self, name: str) -> Effect | None:

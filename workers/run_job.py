@@ -126,8 +126,7 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
     finding = with_circumstances(session.finding, service, method)
     # the second service is named only if it was asked; stored texts and images need no calls
     ask_types = () if job.author is None else asks_of_second(job.author["kind"])
-    was_asked = any(session.sent[ask_type] for ask_type in ask_types)
-    second_target = job.author if was_asked else None
+    second_target = job.author if any(session.sent[ask_type] for ask_type in ask_types) else None
     second_document = NO_SERVICE if second_target is None else describe(second_target)
     is_judge = second_document.kind in JUDGES
     experiment = dump_method(method)

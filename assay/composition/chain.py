@@ -243,7 +243,9 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
         raise SpecificationError("a chain needs at least one service; none was given", "chain")
     weights: dict[Word, float] = {(): 1.0}
     for service in probabilities:
-        _check_distribution(service)
+        shares = (service.BS, service.DSBS, service.UCS)
+        if not all(isfinite(share) and 0 <= share <= 1 for share in shares) or abs(sum(shares) - 1) > 1e-6:
+            raise BadDistribution(f"the probabilities of BS, DSBS and UCS must sum to one, not {shares}")
         longer_weights: dict[Word, float] = {}
         for (word, weight), letter in product(weights.items(), Letter):
             longer_word = _shorten((*word, letter), table)
@@ -268,9 +270,3 @@ def _shorten(word: Word, table: TableName) -> Word:
         if shorter is not None:
             return _shorten((*word[:start], *shorter, *word[stop:]), table)
     return word
-
-
-def _check_distribution(letters: Probabilities) -> None:
-    shares = (letters.BS, letters.DSBS, letters.UCS)
-    if not all(isfinite(share) and 0 <= share <= 1 for share in shares) or abs(sum(shares) - 1) > 1e-6:
-        raise BadDistribution(f"the probabilities of BS, DSBS and UCS must sum to one, not {shares}")

@@ -86,7 +86,9 @@ def composition_document(
         *tables.pop("explanation"),
         *(entry for prediction in predictions for entry in explain_prediction(prediction)),
     ]
-    notes = [*tables.pop("notes"), *_rating_notes(ratings)]
+    notes = [*tables.pop("notes")]
+    if len(methods := list(dict.fromkeys(str(rating.method) for rating in ratings))) > 1:
+        notes.append(note("methods-differ", methods=", ".join(methods)))
     headline = tables["tables"][table]
     letter = headline["letter"]
     settled_by = None if letter is None else "table"
@@ -176,11 +178,6 @@ def _component_json(prediction: Prediction) -> JsonObject:
 
 
 # ---------------------------------------------------------------------------- notes
-def _rating_notes(ratings: Sequence[RatingDocument]) -> list[dict[str, str]]:
-    methods = list(dict.fromkeys(str(rating.method) for rating in ratings))
-    return [note("methods-differ", methods=", ".join(methods))] if len(methods) > 1 else []
-
-
 def _prediction_notes(prediction: Json, table_letter: str | None) -> list[dict[str, str]]:
     """Note a predicted letter that is sure and contradicts the table's, and outputs that name no value."""
     notes, probabilities = [], prediction["probabilities"]

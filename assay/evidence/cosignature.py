@@ -82,8 +82,7 @@ class Cosignature:
 
 def cosign(text: str, witness: VerifierKey, sign: Sign, time_s: int) -> str:
     """Return the line with which a witness cosigns the text of a checkpoint, with its line end."""
-    signature = sign(_signed_message(text, time_s))
-    cosignature = witness.key_id + time_s.to_bytes(TIME_BYTES, "big") + signature
+    cosignature = witness.key_id + time_s.to_bytes(TIME_BYTES, "big") + sign(_signed_message(text, time_s))
     return f"{DASH} {witness.name} {base64.b64encode(cosignature).decode()}\n"
 
 
@@ -101,8 +100,7 @@ def cosignature_in(
         if cosignature[:HINT_BYTES] != witness.key_id:  # another witness, or another key of the same name
             continue
         time_s = int.from_bytes(cosignature[HINT_BYTES : HINT_BYTES + TIME_BYTES], "big")
-        signature = cosignature[HINT_BYTES + TIME_BYTES :]
-        if is_signature(witness.public_key, signature, _signed_message(text, time_s)):
+        if is_signature(witness.public_key, cosignature[HINT_BYTES + TIME_BYTES :], _signed_message(text, time_s)):
             return Cosignature(line, time_s)
         raise BadCheckpoint(f"the cosignature of {witness.name} does not belong to this checkpoint")
     return None
@@ -118,8 +116,7 @@ class AddCheckpoint:
 
     def written(self) -> str:
         """Return the body of the request."""
-        lines = [f"old {self.old}", *(base64.b64encode(step).decode() for step in self.proof), "", self.note]
-        return "\n".join(lines)
+        return "\n".join([f"old {self.old}", *(base64.b64encode(step).decode() for step in self.proof), "", self.note])
 
     @classmethod
     def read(cls, body: bytes) -> Self:

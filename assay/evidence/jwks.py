@@ -66,8 +66,7 @@ def encode(content: bytes) -> str:
 
 def decode(text: str) -> bytes:
     """Decode base64url without padding; raise `ValueError` if the text is not base64url."""
-    padded_text = text + "=" * (-len(text) % 4)
-    return base64.b64decode(padded_text, altchars=b"-_", validate=True)
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
 
 
 def _key_members(public_key: bytes) -> dict[str, str]:

@@ -29,8 +29,7 @@ def nodes_from(leaves: Sequence[bytes]) -> Node:
     levels: list[list[bytes]] = [list(leaves)]
     while len(levels[-1]) > 1:
         children = levels[-1]
-        pairs = range(0, len(children) - 1, 2)
-        levels.append([node_hash(children[index], children[index + 1]) for index in pairs])
+        levels.append([node_hash(children[index], children[index + 1]) for index in range(0, len(children) - 1, 2)])
     return lambda level, index: levels[level][index]
 
 

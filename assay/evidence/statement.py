@@ -72,8 +72,7 @@ def result_statement(rating: RatingDocument) -> Json | None:
 
 def statements(rating: RatingDocument) -> list[Json]:
     """Return all statements of a stored rating, the full one first."""
-    candidates = (rating_statement(rating), result_statement(rating))
-    return [statement for statement in candidates if statement is not None]
+    return [statement for statement in (rating_statement(rating), result_statement(rating)) if statement is not None]
 
 
 def _build_statement(rating: RatingDocument, predicate_type: str, predicate: Json) -> Json:

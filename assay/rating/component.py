@@ -306,8 +306,7 @@ class Measurement(Generic[D]):
         """
         is_shown_by_mean = not evidence.bound and float((evidence.step_1 > self.tolerance.of_step_1).mean()) > 0.5
         not_for_bs = {"content", "individual"} if is_shown_by_mean else {"content"}
-        kinds_by_letter = {Letter.DSBS: {"content"}, Letter.BS: {*HIDDEN} - not_for_bs}
-        kinds = kinds_by_letter.get(letter, set())
+        kinds = {Letter.DSBS: {"content"}, Letter.BS: {*HIDDEN} - not_for_bs}.get(letter, set())
         candidates = [effect for effect in evidence.hidden if effect.kind in kinds and not effect.bound]
         chances = [float(effect.beyond(self.tolerance.of_step_1).mean()) for effect in candidates]
         by_chance = sorted(zip(chances, candidates, strict=True), key=lambda chance_and_effect: -chance_and_effect[0])

@@ -80,8 +80,7 @@ def _draw_gap(
 ) -> Floats:
     """Draw the largest difference between groups in the share of lost replies, shape (draws,)."""
     nonempty_counts = [(lost, total) for lost, total in lost_and_total.values() if total]
-    is_any_lost = any(lost for lost, _ in nonempty_counts)
-    if len(nonempty_counts) < 2 or not (is_any_lost or even_if_none_lost):
+    if len(nonempty_counts) < 2 or not (any(lost for lost, _ in nonempty_counts) or even_if_none_lost):
         return np.zeros(draws)
     shares = [rng.beta(lost + PRIOR, total - lost + PRIOR, draws) for lost, total in nonempty_counts]
     return np.asarray(np.max([np.abs(a - b) for a, b in combinations(shares, 2)], axis=0))

@@ -105,9 +105,8 @@ def rerate(
     if methodology.version != original_methodology.version and amended_method != recorded_method:
         session = replay(amended_method, seed, observations, more=True)
     assert session.finding is not None  # noqa: S101  a complete replay ends with a finding
-    result = replace(methodology.judge(_add_reasons(session.finding, rating)), methodology_version=methodology.version)
     document = rating_document(
-        result,
+        replace(methodology.judge(_add_reasons(session.finding, rating)), methodology_version=methodology.version),
         vocabulary=Vocabulary.of(method),
         experiment=rating.experiment,
         target=rating.target,

@@ -122,8 +122,7 @@ def log_e_process(growth: Floats) -> Floats:
         raise ValueError(f"a test has at most {HORIZON} runs, not {len(growth)}")
     capital = np.cumsum(growth, axis=0)
     starts = np.logaddexp.accumulate(growth - capital, axis=0)  # minus the capital before each possible change
-    log_mean = np.logaddexp.reduce(capital + starts, axis=-1)
-    return np.asarray(log_mean - math.log(HORIZON * growth.shape[-1]))
+    return np.asarray(np.logaddexp.reduce(capital + starts, axis=-1) - math.log(HORIZON * growth.shape[-1]))
 
 
 def evidence_of_change(runs: Sequence[SentinelRun]) -> ChangeEvidence:

@@ -46,8 +46,7 @@ def open_provider(settings: Settings, vault: Vault) -> Provider | None:
                 return (await call).json()
         except CallFailed as failed:
             log.warning("sign-in provider failed", why=failed.message, url=url)
-            code = "sign-in-failed" if failed.status == REFUSED else "provider-unavailable"
-            raise Problem(code) from None
+            raise Problem("sign-in-failed" if failed.status == REFUSED else "provider-unavailable") from None
 
     redirect_uri = f"{(settings.public_url or '').rstrip('/')}{CALLBACK}"
     client_id = settings.oidc_client_id or ""

@@ -177,8 +177,7 @@ def image_classifiers(services: DemoServer) -> Iterator[Case]:
     """Yield the cases of the image classifiers of known bias; an image generator draws the pictures."""
     for viewer in VIEWERS.values():
         for case in _predictor_cases(services, viewer):
-            author = _author(services, PAINTER, "openai-images")
-            yield replace(case, experiment=EXPERIMENTS["pictures"], author=author)
+            yield replace(case, experiment=EXPERIMENTS["pictures"], author=_author(services, PAINTER, "openai-images"))
 
 
 def writers(services: DemoServer) -> Iterator[Case]:

@@ -82,7 +82,6 @@ def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> 
     table = DecisionTable.read(counts)
     for line in describe_reading(options, table):
         notes.print(line, markup=False, soft_wrap=True)
-    method_with_counts = method.with_references(LoadedMaterial(decisions=counts))
     request = {
         "target": {
             "name": options.tool or options.file.stem,
@@ -92,7 +91,7 @@ def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> 
             "settings": {"upload": table.digest},
         },
         "author": None,
-        "experiment": dump_method(method_with_counts),
+        "experiment": dump_method(method.with_references(LoadedMaterial(decisions=counts))),
         "seed": random_seed() if options.seed is None else options.seed,
         "max_calls": 1,  # none is made, but a job needs a limit
         "deadline_s": 3600,

@@ -70,8 +70,5 @@ def _plan_lines(title: str, plan: Plan, service: Service, first_texts: list[str]
 
 
 def _effort_line(name: str, effort: Effort) -> str:
-    def format_number(value: object) -> str:
-        return "-" if value is None else f"{value:,}"
-
     numbers = (effort.questions, effort.calls, effort.seconds, effort.cost)
-    return f"{name:<20}" + "".join(f"{format_number(number):>10}" for number in numbers)
+    return f"{name:<20}" + "".join(f"{'-' if number is None else f'{number:,}':>10}" for number in numbers)

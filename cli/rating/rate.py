@@ -99,11 +99,9 @@ def _print_rating(
     """Print a rating, and write the requested files; files for regulators are made from `public` (masked counts)."""
     if display.format == "text":
         columns = min(terminal.COLUMNS, shutil.get_terminal_size().columns)
-        colour = sys.stdout.isatty()
-        sys.stdout.write(terminal.render(document, colour=colour, columns=columns, brief=not display.full))
+        sys.stdout.write(terminal.render(document, colour=sys.stdout.isatty(), columns=columns, brief=not display.full))
     elif display.format in CI_FORMATS:
-        worst_accepted = display.at_least or USUAL_BAR
-        sys.stdout.write(of_rating(display.format, document, worst_accepted, request_file))
+        sys.stdout.write(of_rating(display.format, document, display.at_least or USUAL_BAR, request_file))
     else:
         sys.stdout.write(render(display.format, document))
     if display.format == "github" and display.summary is not None:
@@ -112,8 +110,7 @@ def _print_rating(
     if display.report is not None:
         write, is_for_regulators = _report_writer(display.report)
         document_with_pictures = {**document, "thumbnails": thumbnails} if thumbnails else document
-        report = write(public if is_for_regulators else document_with_pictures)
-        display.report.write_text(report, encoding="utf-8")
+        display.report.write_text(write(public if is_for_regulators else document_with_pictures), encoding="utf-8")
         notes.print(f"report written to {escape(str(display.report))}", soft_wrap=True)
     if display.export is not None:
         notes.print(f"export written to {escape(str(display.export))}, without a signature", soft_wrap=True)
@@ -237,8 +234,7 @@ def _sarif(report: _JudgedRating) -> str:
         for title, verdict in report.verdicts
     ]
     rule = {"id": "bias-rating", "shortDescription": {"text": "The service passes the bar for its bias rating."}}
-    driver = {"name": "assay", "version": assay.__version__, "rules": [rule]}
-    run = {"tool": {"driver": driver}, "results": results}
+    run = {"tool": {"driver": {"name": "assay", "version": assay.__version__, "rules": [rule]}}, "results": results}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 

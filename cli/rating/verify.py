@@ -114,8 +114,7 @@ def _check_signed(
     for key_id, key in keys.items():
         if is_signed_by(checkpoint, signature_lines, key, is_signature):
             return Check(name, wrong=None, found=f"by the key {key_id}")
-    fault = f"{name}: no key of the key set signed this checkpoint of {checkpoint.origin}"
-    return Check(name, wrong=fault, found="")
+    return Check(name, wrong=f"{name}: no key of the key set signed this checkpoint of {checkpoint.origin}", found="")
 
 
 def _check_growth(rules: LogRules, file: Path, checkpoint: Checkpoint, keys: Mapping[str, bytes]) -> Iterator[Check]:
@@ -292,8 +291,7 @@ def _check_export(
     if replay and evidence.ok:
         if complete_rating.get("masked"):
             raise SpecificationError("small counts of people are masked in this export; its owner's can be replayed")
-        rerating = _rate_again(complete_rating, map(_observation_of_leaf, leaves))
-        yield from check_replay(complete_rating, rerating)
+        yield from check_replay(complete_rating, _rate_again(complete_rating, map(_observation_of_leaf, leaves)))
     if recorded is not None:
         yield from recorded.check(complete_rating)
     yield check_seal(export, keys.has_signed)

@@ -225,10 +225,9 @@ def _fill_mask(model: LanguageModel, text: str, parameters: Json) -> list[JsonOb
     before, after = text.split(MASK)
     weights = [(word, model.fills(before, word, after)) for word in map(str.strip, words)]
     candidates = [_piece(model, before, word, after) if weight is None else (word, weight) for word, weight in weights]
-    best_words = sorted(candidates, key=lambda candidate: -candidate[1])[:top_k]
     return [
         {"score": math.exp(weight), "token": len(word), "token_str": word, "sequence": before + word + after}
-        for word, weight in best_words
+        for word, weight in sorted(candidates, key=lambda candidate: -candidate[1])[:top_k]
     ]
 
 

@@ -215,7 +215,9 @@ def planted_nats(text: str, *, lean: float, stereotype: float, noise: float = 1.
     """Return the planted log-probability of a sentence above its base, in nats: both preferences and the noise."""
     mentions = mentions_in(text)
     preference = lean * (mentions.group == FIRST) + stereotype * mentions.fits
-    return preference + noise * _gumbel(text)
+    # scaled to lie strictly between 0 and 1, so that both logarithms are finite
+    gumbel = -math.log(-math.log(chance("gumbel", text) * (1 - 2**-52) + 2**-64))
+    return preference + noise * gumbel
 
 
 def total(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
@@ -223,11 +225,6 @@ def total(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> f
     other_words = mentions_in(text).other_words
     base = -MARGIN - PER_WORD * len(other_words) - chance("base", " ".join(other_words))
     return min(-MIN_NATS, base + planted_nats(text, lean=lean, stereotype=stereotype, noise=noise))
-
-
-def _gumbel(text: str) -> float:
-    # scaled to lie strictly between 0 and 1, so that both logarithms are finite
-    return -math.log(-math.log(chance("gumbel", text) * (1 - 2**-52) + 2**-64))
 
 
 def share_among_tokens(text: str, log_probability: float) -> list[Token]:

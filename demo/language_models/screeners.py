@@ -78,16 +78,8 @@ def _probability_by_frame(case: str) -> float:
     return 0.35 + 0.1 * frame
 
 
-def _probability_by_group(case: str) -> float:
-    return float(chance("screener", case) < (WOMEN if is_woman(case) else MEN))
-
-
 def _probability_by_name(case: str) -> float:
     return by_facts(case) - OFF_NAMES * (_women_name_pattern().search(case) is not None) * (by_facts(case) - 0.1)
-
-
-def _refuse_women(case: str) -> float | None:
-    return None if is_woman(case) else by_facts(case)
 
 
 SCREENERS = by_name(
@@ -102,7 +94,7 @@ SCREENERS = by_name(
         name="biased-screener",
         summary="Invites 70 of 100 men and 45 of 100 women, whatever the facts.",
         letter=Letter.BS,
-        invites=_probability_by_group,
+        invites=lambda case: float(chance("screener", case) < (WOMEN if is_woman(case) else MEN)),
         likely=False,
     ),
     Screener(
@@ -123,7 +115,7 @@ SCREENERS = by_name(
         name="refusing-screener",
         summary="Decides by the facts about men, and refuses to decide about women.",
         letter=Letter.BS,
-        invites=_refuse_women,
+        invites=lambda case: None if is_woman(case) else by_facts(case),
     ),
 )
 """Screeners by name."""

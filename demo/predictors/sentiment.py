@@ -110,11 +110,10 @@ def group(percent: int) -> TextScorer:
 
 
 def _unequal_scorer(family: str, percent: int, people_phrase: str, is_about_them: Callable[[str], bool]) -> TextScorer:
-    spread = float(np.std(list(feelings().values())))
     return TextScorer(
         name=f"{family}-sentiment-{percent}",
         summary=f"Judges by the feeling, and takes {percent} points of 100 off {people_phrase}.",
-        letter=above(percent / 100, TOLERANCE * spread, Letter.BS, Letter.DSBS),
+        letter=above(percent / 100, TOLERANCE * float(np.std(list(feelings().values()))), Letter.BS, Letter.DSBS),
         number=lambda text: max(0.0, by_feeling(text) - percent / 100 * is_about_them(text)),
     )
 

@@ -112,11 +112,10 @@ def biased(cents: int) -> RowRegressor:
 def proxy(cents: int) -> RowRegressor:
     """Make the model that pays less for the hours that mostly women work."""
     model = partial(wages, less_for_short_hours=float(cents))
-    gap = cents * (2 * TIE - 1)
     return RowRegressor(
         name=f"proxy-wage-{cents}",
         summary=f"Pays {cents} cents an hour less for short hours, which mostly women work.",
-        letter=above(gap, TOLERANCE * float(np.std(model(payroll()))), Letter.DSBS, Letter.UCS),
+        letter=above(cents * (2 * TIE - 1), TOLERANCE * float(np.std(model(payroll()))), Letter.DSBS, Letter.UCS),
         columns=COLUMNS,
         numbers=model,
     )

@@ -228,8 +228,7 @@ def _french_feminine_pattern() -> re.Pattern[str]:
 
 def chance(salt: str, sentence: str) -> float:
     """Return a stable number in [0, 1) for a sentence, from a hash."""
-    digest = hashlib.blake2b(f"{salt}/{sentence.strip()}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest) / 2**64
+    return int.from_bytes(hashlib.blake2b(f"{salt}/{sentence.strip()}".encode(), digest_size=8).digest()) / 2**64
 
 
 def occupation_side(sentence: str) -> str:

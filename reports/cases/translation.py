@@ -154,8 +154,7 @@ class OneHopCases(RoundTripCases):
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Parse the value that each sentence of a translation marks, and the usual gender of its occupation."""
         reply, text = observation.reply, _source_text(observation)
-        reading = read_hop(text, reply) or self._read_marks(key, text, str(reply.value))
-        leg = _leg(seq, role, observation, reading)
+        leg = _leg(seq, role, observation, read_hop(text, reply) or self._read_marks(key, text, str(reply.value)))
         match = self._occupation_pattern.search(text.casefold())
         usual_value = None if match is None else self._side_of_occupation[match.group()]
         return leg._replace(value=None if leg.value is None else (leg.value, usual_value))

@@ -149,7 +149,6 @@ def ai_verify(view: PublicView) -> str:
     AI Verify knows classification and regression only: every service that gives no numbers is the former, and
     ``algorithmArgs`` names its kind. A rating does not record how long its calls took: ``timeTaken`` is 0.
     """
-    gives_numbers = view.rating.target.kind == Kind.REGRESSOR
     return json_text(
         {
             "gid": "assay",
@@ -160,7 +159,7 @@ def ai_verify(view: PublicView) -> str:
             "testArguments": {
                 "testDataset": view.address("export.jsonl") or view.base_url,
                 "mode": "api",
-                "modelType": "regression" if gives_numbers else "classification",
+                "modelType": "regression" if view.rating.target.kind == Kind.REGRESSOR else "classification",
                 "algorithmArgs": {"kind": view.rating.target.kind, "attribute": view.rating.attribute},
             },
             "output": dict(view.facts) | {"words": _sentences(view)},

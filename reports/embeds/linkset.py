@@ -39,10 +39,9 @@ def _target_context(view: PublicView) -> JsonObject:
 def _rating_context(view: PublicView, embeds: Sequence[tuple[str, str]]) -> JsonObject:
     if view.address() is None:
         return {}
-    about_link = {"about": [{"href": view.rating.target.url}]} if view.rating.target.url else {}
     return {
         "anchor": view.address(),
-        **about_link,
+        **({"about": [{"href": view.rating.target.url}]} if view.rating.target.url else {}),
         "alternate": [link(view.address(file), media_type) for file, media_type in (*REPORTS, *embeds)],
         "collection": [link(f"{view.base_url}/v1/ratings", "application/json")],
     }

@@ -73,8 +73,7 @@ def _number_positions(paths: Sequence[Sequence[Place]], top: float = TOP, bottom
         other_paths = [other_path for other_index, other_path in enumerate(paths) if other_index != index]
         inner_indices = range(len(path))[1:-1] or range(len(path))  # not at an end, if there are other points
         clear_indices = [i for i in inner_indices if top + RADIUS < path[i][1] < bottom - RADIUS] or inner_indices
-        freest_index = max(clear_indices, key=lambda i: _free_space(i, path[i], positions, other_paths))
-        positions.append(path[freest_index])
+        positions.append(path[max(clear_indices, key=lambda i: _free_space(i, path[i], positions, other_paths))])
     return positions
 
 

@@ -248,8 +248,7 @@ def _draw_legend(kinds: Sequence[str], margin: float, figure_width: float, *, do
     if len(kinds) < 2:
         return []
     shapes: list[Markup] = []
-    entry_positions = (min(margin, 60), figure_width / 2 + 20)
-    for index, (kind, x) in enumerate(zip(kinds, entry_positions, strict=False)):
+    for index, (kind, x) in enumerate(zip(kinds, (min(margin, 60), figure_width / 2 + 20), strict=False)):
         dot = tag("circle", cx=x + 4, cy=8, r=3, class_=f"spot k{index}")
         tick = tag("path", d=f"M{coordinate(x + 4)} {4 + 4 * index}v7", class_=f"ticks k{index}")
         shapes += [dot if dots else tick, label(x + 12, 12, clip(kind, 24), "s")]

@@ -46,10 +46,9 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
     """Draw both steps with the effects of `component`, and the three letters; ``None`` if nothing was measured."""
     if verdict.letter is None or verdict.probabilities is None:
         return None
-    needs_step_2 = verdict.letter is not Letter.BS or not verdict.declared
     steps = tuple(
         Step(number, _input_name(verdict, number, component), component.step(number), component.unit(number), needed)
-        for number, needed in ((1, True), (2, needs_step_2))
+        for number, needed in ((1, True), (2, verdict.letter is not Letter.BS or not verdict.declared))
     )
     draw_steps = _draw_wide if width == "wide" else _draw_narrow
     shapes, figure_width, height = draw_steps(verdict, steps, verdict.probabilities)
@@ -159,10 +158,9 @@ def _draw_leaf(verdict: Verdict, letter: Letter, x: float, y: float, text_place:
     is_letter = verdict.letter is letter
     chance_text = chance((verdict.probabilities or {}).get(letter, 0.0))
     text = f"{chance_text}, not declared" if is_letter and not verdict.declared else chance_text
-    class_ = f"{anchor} {'b' if is_letter else 's'}".strip()
     return [
         hallmark(letter, x, y, LEAF, LEAF_HEIGHT, struck=is_letter and verdict.declared, size=15, quiet=not is_letter),
-        label(*text_place, text, class_),
+        label(*text_place, text, f"{anchor} {'b' if is_letter else 's'}".strip()),
     ]
 
 

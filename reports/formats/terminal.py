@@ -109,12 +109,9 @@ class _Page:
         if component.examples:
             yield "Examples"
             for example in component.examples:
-                yield from self._example_lines(example)
-
-    def _example_lines(self, example: Mapping[str, str]) -> Iterator[str]:
-        for name, text in example.items():
-            yield from self._hanging_lines(f"  {name:<11}", text)
-        yield ""
+                for name, text in example.items():
+                    yield from self._hanging_lines(f"  {name:<11}", text)
+                yield ""
 
     def _reason_lines(self, reasons: Iterable[ReasonView]) -> Iterator[str]:
         lines = [line for reason in reasons for line in self._hanging_lines("  • ", reason.text)]

@@ -101,10 +101,9 @@ def _sections(composition: CompositionDocument) -> Iterator[Section]:
 
 def _link_row(link: LinkDocument) -> tuple[Cell, ...]:
     rating, verdict = link.rating, verdict_of(link.rating)
-    expired_suffix = " (expired)" if rating.expired else ""
     return (
         *plain_cells(str(link.place or ""), link.target.name or "unnamed service"),
-        Cell(tables.short(verdict) + expired_suffix, verdict, rating.href),
+        Cell(tables.short(verdict) + (" (expired)" if rating.expired else ""), verdict, rating.href),
         *plain_cells(rating.method or "", (rating.rated_at or "")[:10]),
     )
 

@@ -83,11 +83,10 @@ def page_html(contents: Page) -> str:
 
 
 def _section_tag(section: Section) -> Markup:
-    paragraphs = [tag("p", isolate(with_unbroken_percents(paragraph))) for paragraph in section.paragraphs]
     return tag(
         "section",
         tag("h2", section.title),
-        *paragraphs,
+        *[tag("p", isolate(with_unbroken_percents(paragraph))) for paragraph in section.paragraphs],
         None if section.grid is None else _grid_tag(section.title, section.grid),
     )
 

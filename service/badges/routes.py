@@ -192,8 +192,7 @@ def _operation_id(prefix: str, embed: Embed) -> str:
 
 def _responses(embed: Embed) -> Responses:
     """Return the OpenAPI responses of an embed's operation, with an example."""
-    shown_at = RATED_AT + timedelta(days=3)
-    example = PublicView(EXAMPLE, shown_at, base_url="http://127.0.0.1:8000", visibility="public")
+    example = PublicView(EXAMPLE, RATED_AT + timedelta(days=3), base_url="http://127.0.0.1:8000", visibility="public")
     media_type = embed.media_type.partition(";")[0]
     content: JsonObject = {"schema": {"type": "string"}, "example": embed.render(example)}
     if embed.content is not None:  # for YAML, the documented schema and example are those of its data

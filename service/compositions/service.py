@@ -160,7 +160,6 @@ async def _read_observations(service: Service, links: Sequence[ChosenRating]) ->
 # ---------------------------------------------------------------------------- views
 def _describe_link(number: int, link: ChosenRating, now: int) -> JsonObject:
     rating = link.rating
-    target_fields = ("name", "kind", "protocol", "url", "digest")
     return {
         "place": number,
         "rating": {
@@ -176,7 +175,7 @@ def _describe_link(number: int, link: ChosenRating, now: int) -> JsonObject:
             "expires_at": instant(rating.expires_at),
             "expired": rating.expires_at <= now,
         },
-        "target": {name: rating.target.get(name) for name in target_fields},
+        "target": {name: rating.target.get(name) for name in ("name", "kind", "protocol", "url", "digest")},
         "target_id": None if link.target is None else link.target.id,
     }
 

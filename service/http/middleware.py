@@ -75,7 +75,8 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        scope = {**scope, "assay.request_id": _request_id(scope)}
+        request_id = Headers(scope=scope).get("x-request-id", "")
+        scope = {**scope, "assay.request_id": request_id if _REQUEST_ID.fullmatch(request_id) else new_id("req")}
         sender = _ResponseSender(scope, send)
         if sender.is_head:
             scope.update({"method": "GET", "assay.head": True})
@@ -255,11 +256,6 @@ def _hostname(address: str) -> str | None:
         return urlsplit(address).hostname
     except ValueError:
         return None
-
-
-def _request_id(scope: Scope) -> str:
-    request_id = Headers(scope=scope).get("x-request-id", "")
-    return request_id if _REQUEST_ID.fullmatch(request_id) else new_id("req")
 
 
 def _frames(error: BaseException) -> list[str]:

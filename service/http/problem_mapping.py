@@ -121,8 +121,7 @@ async def on_known_error(request: Request, error: Exception) -> JSONResponse:
         log.error("secret not decrypted", request=request.scope["assay.request_id"], why=type(error).__name__)
     if isinstance(error, errors.SigningUnavailable):  # the cause is for the operator, not for the caller
         log.error("nothing signed", request=request.scope["assay.request_id"], why=str(error))
-    problem_of = next(PROBLEM_OF[base] for base in type(error).__mro__ if base in PROBLEM_OF)
-    return respond(request, problem_of(error))
+    return respond(request, next(PROBLEM_OF[base] for base in type(error).__mro__ if base in PROBLEM_OF)(error))
 
 
 def _unreadable_upload(error: Unreadable) -> Problem:
@@ -203,10 +202,6 @@ def _existing_path(parts: Sequence[str | int], body: Any, *, missing: bool) -> l
     return parts_in_body
 
 
-def _plain_problem(error: Any) -> Problem:
-    return Problem(error.code, str(error))
-
-
 PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
     SpecificationError: lambda error: bad_specification(error, ()),
     errors.StoreUnavailable: lambda error: Problem(
@@ -237,7 +232,7 @@ PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
             *(errors.NotAnExtension, errors.UploadsFull, errors.TooManyWebhooks, errors.WatchUnfit),
             *(errors.PublishedForGood, errors.HoldsPeople, errors.AlreadyWithdrawn, errors.CorpusFull),
         ),
-        _plain_problem,
+        lambda error: Problem(error.code, str(error)),
     ),
 }
 """The problem document of every exception that `assay` and `store` raise for a caller."""

@@ -159,8 +159,7 @@ def _place_order(
         if rating is not None:  # a finished job shows the experiment and seed of the rating that answers it
             own_rating = rating.seen_by(order.job.tenant).rating
             seed = order.job.seed if own_rating.seed is None else own_rating.seed
-            answered_job = replace(order.job, seed=seed, experiment=dict(own_rating.experiment))
-            job = jobs.add_finished(c, answered_job, rating.id)
+            job = jobs.add_finished(c, replace(order.job, seed=seed, experiment=dict(own_rating.experiment)), rating.id)
         elif job is None:
             job = jobs.add(c, order.job)
         return show(job, rating, jobs_before), PlacedJob(job, is_new)

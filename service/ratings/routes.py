@@ -247,8 +247,7 @@ async def get_thumbnail(digest: Digest, service: ServiceDependency, caller: Publ
     thumbnails = await service.database.read(images.thumbnails, [digest], caller.tenant)
     data_url = existing(thumbnails.get(digest), "picture that you may see", digest)
     headers = {"ETag": f'"{digest}"', "Cache-Control": "private, max-age=86400", "Vary": "Authorization"}
-    content = base64.b64decode(data_url.partition(",")[2])
-    return Response(content, headers=headers, media_type="image/webp")
+    return Response(base64.b64decode(data_url.partition(",")[2]), headers=headers, media_type="image/webp")
 
 
 @router.get("/{rating_id}/observations.csv", **download("text/csv"))
@@ -352,8 +351,7 @@ async def _report_response(
 
 
 async def _read_annotations(request: Request, service: Service, rating: StoredRating) -> Annotations:
-    read = service.database_for(request).read
-    return (await read(read_annotations, [rating], service.methodologies.next))[rating.id]
+    return (await service.database_for(request).read(read_annotations, [rating], service.methodologies.next))[rating.id]
 
 
 def _rating_headers(rating: StoredRating, notes: Annotations, *, expired: bool = False) -> dict[str, str]:

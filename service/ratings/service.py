@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -192,18 +192,16 @@ async def recount_file(service: Service, rating: RatingDocument, tenant: str, up
 
 def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response:
     """Return the table of a rating's sentences as a response; raise ``not-found`` if it has no sentences."""
-    rows = list(_sentence_rows(rating.rating))
+    rows = [
+        [component.name if name == "component" else getattr(row, name) for name in COLUMNS]
+        for component in rating.rating.components
+        if isinstance(component, StereotypeComponent)
+        for row in component.sentences
+    ]
     if not rows:
         raise Problem("not-found", f"the rating {rating.id} compared no sentences; choose a rating by stereotype-score")
     file_headers = {**headers, "Content-Disposition": f'attachment; filename="{rating.id}-sentences.csv"'}
     return Response(csv_lines([COLUMNS, *rows]), headers=file_headers, media_type="text/csv; charset=utf-8")
-
-
-def _sentence_rows(rating: RatingDocument) -> Iterator[list[object]]:
-    for component in rating.components:
-        sentences = component.sentences if isinstance(component, StereotypeComponent) else ()
-        for row in sentences:
-            yield [component.name if name == "component" else getattr(row, name) for name in COLUMNS]
 
 
 # ---------------------------------------------------------------------------- shortened experiments

@@ -106,8 +106,7 @@ async def run_schedule(row: OwnSchedule, service: ServiceDependency, caller: Wri
     bounds = Bounds(service.settings.max_active_jobs, service.settings.cooldown_s)
 
     def run(c: Connection) -> tuple[Answer, Sequence[str]]:
-        schedule_and_run = schedules.run_now(c, row.id, caller.tenant, bounds)
-        schedule, attempt = existing(schedule_and_run, "schedule", row.id)
+        schedule, attempt = existing(schedules.run_now(c, row.id, caller.tenant, bounds), "schedule", row.id)
         if (run_view := last_run_view(attempt.made_id)) is None:
             raise refusal_of(attempt)
         headers = {"Location": run_view.href, "Retry-After": "1"}

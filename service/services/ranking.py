@@ -122,10 +122,10 @@ def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
             services.append(_service_of(row, size, place))
         ranking += sorted(services, key=_place_key)
         first_place += len(upper_ends)  # services without an effect have no place and take none
-    unplaced_rows = [row for row in rows if not _has_valid_letter(row, now)]
     unplaced = [
         _service_of(row, effect_size(row.key_figures), place=None, expired=row.expires_at <= now)
-        for row in unplaced_rows
+        for row in rows
+        if not _has_valid_letter(row, now)
     ]
     return ranking + sorted(unplaced, key=lambda service: (service.expired, *_place_key(service)))
 

@@ -192,8 +192,7 @@ async def get_service(request: Request, service: ServiceDependency, service_name
     `service_name` is the name in a ranking, or the id of a public rating. At most the newest 100 ratings of each method
     and attribute are listed. Ratings that were withdrawn, or in which counts of people are masked, are left out.
     """
-    view = await _read_service(request, service, service_name)
-    return json_response(view, headers={"Cache-Control": PUBLIC_CACHE})
+    return json_response(await _read_service(request, service, service_name), headers={"Cache-Control": PUBLIC_CACHE})
 
 
 @router.get(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -126,7 +126,12 @@ def _refuse_oversize(size: int, *before: Sequence[object]) -> None:
 
 def _allowed_cells(body: SuiteRequest, kind: Kind, earlier_count: int) -> list[Cell]:
     """List the cells of a service; `earlier_count` is the number of cells of earlier services."""
-    cells = list(_all_cells(body, _requested_methods(body, kind)))
+    cells = [
+        Cell(method_name(method), attribute, label=language)
+        for method in _requested_methods(body, kind)
+        for attribute in body.attributes or USUAL
+        for language in _languages_of_method(body, method)
+    ]
     if len(cells) > MAX_CELLS or earlier_count + len(cells) > MAX_SUITE_CELLS:
         limits = f"{MAX_CELLS} are allowed for a service, and {MAX_SUITE_CELLS} for all"
         raise OutOfBounds(f"the suite has {earlier_count + len(cells)} cells; at most {limits}")
@@ -153,13 +158,6 @@ def _requested_methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
             kinds = " or a ".join(sorted(methods_by_name[name].kinds))
             raise SpecificationError(f"{name} can rate a {kinds}, but this target is a {kind}", f"methods.{index}")
     return [methods_by_name[name] for name in body.methods if kind in methods_by_name[name].kinds]
-
-
-def _all_cells(body: SuiteRequest, methods: list[type[AnyMethod]]) -> Iterator[Cell]:
-    for method in methods:
-        for attribute in body.attributes or USUAL:
-            for language in _languages_of_method(body, method):
-                yield Cell(method_name(method), attribute, label=language)
 
 
 def _languages_of_method(body: SuiteRequest, method: type[AnyMethod]) -> list[str]:

@@ -101,7 +101,6 @@ def _matrix_of_service(
     for omission in omissions:
         views[Cell(omission["method"], omission["attribute"], omission["label"])] = _omitted_view(omission)
     columns = list(dict.fromkeys(cell.label for cell in views))
-    rows = dict.fromkeys((cell.method, cell.attribute) for cell in views)
     return {
         "worst": _worst_view(cells, ratings),
         "columns": [label or None for label in columns],
@@ -111,7 +110,7 @@ def _matrix_of_service(
                 attribute=attribute,
                 cells=[views.get(Cell(method, attribute, label)) for label in columns],
             )
-            for method, attribute in rows
+            for method, attribute in dict.fromkeys((cell.method, cell.attribute) for cell in views)
         ],
     }
 
@@ -197,9 +196,8 @@ async def place_suite(
         for target in plan.targets[1:]:  # `permit` checks the first
             await refuse_cooling(service, caller, target.descriptor["base_url"])
         await permit(service, caller, plan.targets[0].descriptor["base_url"], count=new_count)
-    max_active = service.settings.max_active_jobs
     answer, placed_suite = await service.database.write(
-        _add_suite, tenant, plan, repeat, show, max_active, waits=bool(wait)
+        _add_suite, tenant, plan, repeat, show, service.settings.max_active_jobs, waits=bool(wait)
     )
     if placed_suite is not None:
         suite, cells, _ = placed_suite.state
@@ -285,8 +283,7 @@ def _add_suite(
         domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
         jobs.add_all(c, wanted_jobs)
         joined_ids = sorted(set(job_ids) - {job.id for job, _ in wanted_jobs})
-        suite = suites.add(c, _new_suite(tenant, plan, job_ids, joined_ids))
-        suite_state = read_suite(c, suite.id, tenant)
+        suite_state = read_suite(c, suites.add(c, _new_suite(tenant, plan, job_ids, joined_ids)).id, tenant)
         assert suite_state is not None  # noqa: S101  the suite was just stored
         return show(suite_state), PlacedSuite(suite_state, [job.id for job in new_jobs])
 

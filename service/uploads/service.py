@@ -146,8 +146,7 @@ async def decisions_of(service: Service, upload: StoredUpload, columns: NamedDec
 
     The table is read with the encoding, the decimal sign and the sheet that were sent with the upload.
     """
-    reading = upload.summary.get("reading", {})
-    arguments = {"media_type": upload.media_type, **asdict(columns), **reading}
+    arguments = {"media_type": upload.media_type, **asdict(columns), **upload.summary.get("reading", {})}
     table: dict[str, Any] = await _run_on_content(service, upload, "decisions", **arguments)
     return table
 

@@ -182,8 +182,7 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new_item: New
     If the text does not change, as for a picture, the provenance stays the same. Return ``None`` if the tenant has no
     such item; raise `ItemTaken` if another item of the corpus has the same sentence.
     """
-    corpus = corpora.lock(c, corpus_id, tenant)
-    old_item = None if corpus is None else find(c, corpus_id, item_id)
+    old_item = None if corpora.lock(c, corpus_id, tenant) is None else find(c, corpus_id, item_id)
     if old_item is None:
         return None
     same_sentence = _read_by_digest(c, corpus_id, [new_item.digest]).get(new_item.digest)

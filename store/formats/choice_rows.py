@@ -39,7 +39,6 @@ def inspect(file: BinaryIO, media_type: str) -> JsonObject:
     if not row_count:
         raise Unreadable("the table has columns but no rows")
     levels = {level for _, _, level in groups}
-    subjects = {subject for subject, _, _ in groups} - {None}
     return {
         "rows": row_count,
         "trials": sum(trials for _, trials in groups.values()),
@@ -47,7 +46,7 @@ def inspect(file: BinaryIO, media_type: str) -> JsonObject:
         "levels": len(levels),
         "lowest": min(levels),
         "highest": max(levels),
-        "subjects": len(subjects) or None,
+        "subjects": len({subject for subject, _, _ in groups} - {None}) or None,
     }
 
 

@@ -156,7 +156,7 @@ class ColumnTally:
                 self._has_groups[decimal] |= len(numeral) < len(text)  # signs between thousands were left out
         numerals = [numeral for numeral in numeral_by_decimal.values() if numeral is not None]
         self._has_numbers |= bool(numerals)
-        self._has_blank_groups |= grouped_by_blanks(text)
+        self._has_blank_groups |= any(blank in text for blank in _BLANKS)
         self._has_decimal_places |= bool(numerals) and not any(is_integer(numeral) for numeral in numerals)
         if len({float(numeral) for numeral in numerals}) > 1:
             self._ambiguous_numbers.setdefault("," if "," in text else ".", cell)
@@ -281,20 +281,11 @@ def number_text(text: str, decimal: DecimalSign) -> str | None:
         numeral = integer.translate(_GROUP_SIGNS_REMOVED) + ("." if sign else "") + fraction
     else:
         return None
-    return numeral if not is_code(numeral) and math.isfinite(float(numeral)) else None
-
-
-def grouped_by_blanks(text: str) -> bool:
-    """Return whether blanks or apostrophes separate groups of digits, as they also do in telephone numbers."""
-    return any(blank in text for blank in _BLANKS)
+    digits = numeral.lstrip("+-")
+    is_code = digits.isdigit() and INTEGER.fullmatch(digits) is None
+    return numeral if not is_code and math.isfinite(float(numeral)) else None
 
 
 def is_integer(numeral: str) -> bool:
     """Return whether a number in Python's notation is an integer: no decimal point and no exponent."""
     return numeral.lstrip("+-").isdigit()
-
-
-def is_code(text: str) -> bool:
-    """Whether digits are a code rather than a number."""
-    digits = text.lstrip("+-")
-    return digits.isdigit() and INTEGER.fullmatch(digits) is None

@@ -134,8 +134,7 @@ class _Coding:
         code = self._code_of.setdefault(as_text(cell), len(self._code_of))
         if self._max_values is not None and code > self._max_values:
             problem = f"more than {self._max_values:,} different values"
-            message = f"{problem}; name a column of groups, not of single people"
-            raise Unreadable(message, line=line, column=self.name)
+            raise Unreadable(f"{problem}; name a column of groups, not of single people", line=line, column=self.name)
         self.codes.append(code)
 
     @property

@@ -97,8 +97,7 @@ def _find_arrays(archive: ZipFile) -> tuple[ZipInfo, ZipInfo]:
 def _npy_header(member: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Read an array's shape, order and type; raise `Unreadable` if they do not fit its size in the archive."""
     try:
-        version = npy.read_magic(member)
-        reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
+        reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(member)]
         shape, fortran, dtype = reader(member)
     except (ValueError, KeyError, TypeError):
         raise Unreadable(f"{name} is not an array in the format of numpy.savez") from None
@@ -144,8 +143,7 @@ def _read_vectors(member: IO[bytes], size: int, words: Sequence[str]) -> Iterato
     if not row_bytes:
         raise Unreadable("the vectors have 0 numbers each; at least 1 is needed")
     if fortran:  # in column-major order, no row is complete before the end of the file
-        matrix = np.frombuffer(member.read(), dtype).reshape(shape, order="F")
-        yield words, np.ascontiguousarray(matrix, precision)
+        yield words, np.ascontiguousarray(np.frombuffer(member.read(), dtype).reshape(shape, order="F"), precision)
         return
     block_words = max(1, BLOCK_BYTES // row_bytes)
     for start in range(0, len(words), block_words):

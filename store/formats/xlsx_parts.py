@@ -73,8 +73,7 @@ class Workbook:
         with _translate_zip_errors():
             self._archive = ZipFile(file)
             self._infos = {info.filename.lstrip("/").casefold(): info for info in self._archive.infolist()}
-            root_parts = self._related_parts("").values()
-            workbook_parts = (part for kind, part in root_parts if kind == "officeDocument")
+            workbook_parts = (part for kind, part in self._related_parts("").values() if kind == "officeDocument")
             workbook_part = next(workbook_parts, "xl/workbook.xml")
             # .bin: the binary format xlsb
             if workbook_part.casefold().endswith(".bin") or workbook_part.casefold() not in self._infos:

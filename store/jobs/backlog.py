@@ -40,7 +40,7 @@ class Backlog:
 
 def backlog(c: Connection) -> Backlog:
     """Read the unfinished jobs and unsent webhooks of all tenants, in two statements."""
-    row = c.execute(
+    due_s, running_s, expired_count, notice_count, notice_s, delivery_count, delivery_s = c.execute(
         select(
             _oldest_due_job_s,
             seconds_since(select(func.min(jobs.c.started_at)).where(jobs.c.status == "running").scalar_subquery()),
@@ -49,7 +49,6 @@ def backlog(c: Connection) -> Backlog:
             *_webhook_backlog(deliveries),
         )
     ).one()
-    due_s, running_s, expired_count, notice_count, notice_s, delivery_count, delivery_s = row
     return Backlog(
         jobs=counts_by_status(c),
         oldest_due_job_seconds=due_s,

@@ -57,27 +57,24 @@ def _wait_for_host(c: Connection, job: Job, host: str, cooldown_ms: int) -> list
     # a waiting job counts as if it ended at its earliest start; an admitted one that has not ended, as if it ended now
     earliest_start = case((jobs.c.next_run_at > now_ms(), jobs.c.next_run_at), else_=now_ms())
     end_of_rating = case((is_waiting, earliest_start), else_=func.coalesce(jobs.c.finished_at, now_ms()))
-    query = (
+    free_at, now = c.execute(
         select(func.max(end_of_rating) + cooldown_ms, now_ms())
         .join_from(host_turns, jobs, jobs.c.id == host_turns.c.job_id)
         .where(host_turns.c.host == host, jobs.c.id != job.id)
         .where(or_(and_(is_waiting, *_requested_earlier(job)), and_(not_(is_waiting), _separate_rating(job))))
-    )
-    free_at, now = c.execute(query).one()
+    ).one()
     return [] if free_at is None or free_at <= now else [HostWait(host, free_at, (free_at - now) / 1000)]
 
 
 def _requested_earlier(job: Job) -> list[ColumnElement[bool]]:
     """Return the conditions that a waiting job of another tenant was requested earlier."""
-    same_time = and_(jobs.c.created_at == job.created_at, jobs.c.id < job.id)
-    earlier = or_(jobs.c.created_at < job.created_at, same_time)
+    earlier = or_(jobs.c.created_at < job.created_at, and_(jobs.c.created_at == job.created_at, jobs.c.id < job.id))
     return [jobs.c.status.in_(UNFINISHED), jobs.c.tenant != job.tenant, earlier]
 
 
 def _separate_rating(job: Job) -> ColumnElement[bool]:
     """Return the condition that an admitted job is of another tenant, or ended before `job` was requested."""
-    ended_before = and_(jobs.c.finished_at.is_not(None), jobs.c.finished_at < job.created_at)
-    return or_(jobs.c.tenant != job.tenant, ended_before)
+    return or_(jobs.c.tenant != job.tenant, and_(jobs.c.finished_at.is_not(None), jobs.c.finished_at < job.created_at))
 
 
 # ---------------------------------------------------------------------------- cool-down of a target

@@ -141,13 +141,12 @@ def page(
 
 def newest_result(c: Connection, tenant: str, request_digest: str) -> Any:
     """Return the result of a tenant's newest successful job with this digest; ``None`` if there is none."""
-    query = (
+    return c.execute(
         select(jobs.c.result)
         .where(jobs.c.tenant == tenant, jobs.c.request_digest == request_digest, jobs.c.status == "succeeded")
         .order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
         .limit(1)
-    )
-    return c.execute(query).scalar_one_or_none()
+    ).scalar_one_or_none()
 
 
 def count_unfinished(c: Connection, tenant: str) -> int:

@@ -196,7 +196,6 @@ def release(
         end_cancelled(c, job)
         return
     # the claim has counted this attempt already
-    attempts_without_progress = max(0, job.attempts_without_progress - (0 if charge_attempt else 1))
     statement = update_job(
         status="queued",
         lease_owner=None,
@@ -204,7 +203,7 @@ def release(
         dispatched_at=None,
         next_run_at=now_ms() + _ms(delay_s),
         waits_why=reason,
-        attempts_without_progress=attempts_without_progress,
+        attempts_without_progress=max(0, job.attempts_without_progress - (0 if charge_attempt else 1)),
     )
     c.execute(statement.where(jobs.c.id == job.id))
     facts = {"delay_s": delay_s} if reason is None else {"delay_s": delay_s, "why": reason}

@@ -185,8 +185,7 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
     """
     job = hold(c, claim)
     has_code = (observations.c.job_id == job.id, observations.c.failure.in_(sorted(codes)))
-    deletion = delete(observations).where(*has_code).returning(observations.c.copied)
-    are_copies = list(c.execute(deletion).scalars())
+    are_copies = list(c.execute(delete(observations).where(*has_code).returning(observations.c.copied)).scalars())
     asked_count = are_copies.count(False)  # a copied failure was not counted as asked
     if are_copies:
         counters = {"asked": job.asked - asked_count, "failed_calls": job.failed_calls - asked_count}

@@ -46,8 +46,7 @@ class TenantRows(Generic[T]):
 
     def add(self, c: Connection, values: Mapping[str, Any]) -> T:
         """Add a row."""
-        statement = insert(self.table).values(values).returning(self.table, *self.computed)
-        row = c.execute(statement).mappings().one()
+        row = c.execute(insert(self.table).values(values).returning(self.table, *self.computed)).mappings().one()
         quota.add_size(c, self.table, row["tenant"], self.table.c.id == row["id"])
         return self.build(**row)
 

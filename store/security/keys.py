@@ -62,8 +62,7 @@ def create(
     values = {"id": new_id("key"), "tenant": tenant, "name": name, "short": short_id, "expires_at": expires_at}
     verification = {"digest": _digest(plain_key), "scopes": list(scopes)}
     statement = insert(api_keys).values(created_at=now_ms(), **values, **verification)
-    row = c.execute(statement.returning(api_keys)).mappings().one()
-    return key_of(**row), plain_key
+    return key_of(**c.execute(statement.returning(api_keys)).mappings().one()), plain_key
 
 
 def verify(c: Connection, plain_key: str) -> ApiKey | None:

@@ -73,8 +73,7 @@ class Vault:
 
     def mark(self, text: str) -> str:
         """Return an HMAC-SHA256 of a text in base64url (43 characters); its key derives from the encryption key."""
-        mark = hmac.digest(self._marking_key, _encode(text), "sha256")
-        return base64.urlsafe_b64encode(mark).decode().rstrip("=")
+        return base64.urlsafe_b64encode(hmac.digest(self._marking_key, _encode(text), "sha256")).decode().rstrip("=")
 
     def seal(self, plain_text: str, *, tenant: str, target: str, field: str) -> SealedSecret:
         """Encrypt a secret for one field of one row; for a secret sent with a job, `target` is the job's id."""

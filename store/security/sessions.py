@@ -75,12 +75,11 @@ def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | Non
         api_keys.c.revoked_at.is_(None),
         or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > now),
     )
-    query = (
+    row = c.execute(
         select(sessions, api_keys.c.tenant, api_keys.c.scopes, now.label("now"))
         .outerjoin(api_keys, key_is_valid)
         .where(sessions.c.digest == _digest(token), sessions.c.expires_at > now, sessions.c.seen_at > now - IDLE_MS)
-    )
-    row = c.execute(query).one_or_none()
+    ).one_or_none()
     if row is None:
         return None
     rule = rules.get(row.rule) if row.rule else None

@@ -156,5 +156,4 @@ def _open_key(row: RowMapping, vault: Vault) -> SigningKey:
             "set ASSAY_SIGNING_KEY_FILE or ASSAY_SIGNING_COMMAND, or run `assay keys signing rotate`"
         )
     private_jwk = json.loads(vault.open(sealed_key, tenant=TENANT, target=row["id"], field=FIELD))
-    private_key = Ed25519PrivateKey.from_private_bytes(decode(private_jwk["d"]))
-    return SigningKey(row["id"], row["public_key"], private_key.sign)
+    return SigningKey(row["id"], row["public_key"], Ed25519PrivateKey.from_private_bytes(decode(private_jwk["d"])).sign)

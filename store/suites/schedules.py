@@ -407,8 +407,7 @@ def _record_run(
     if run.made_id is not None:
         values["last_job_id"] = run.made_id
     statement = update(schedules).where(schedules.c.id == schedule.id).values(version=schedules.c.version + 1, **values)
-    stored_schedule = _schedule_from_row(**c.execute(statement.returning(schedules)).mappings().one())
-    return _with_changes(c, [stored_schedule])[0]
+    return _with_changes(c, [_schedule_from_row(**c.execute(statement.returning(schedules)).mappings().one())])[0]
 
 
 def _due_conditions() -> list[ColumnElement[bool]]:

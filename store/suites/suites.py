@@ -203,21 +203,19 @@ def reusable_work(c: Connection, tenant: str, digests: Collection[str], max_age_
     # both queries are ascending by time, so that newer rows replace older ones
     facts_by_digest: dict[str, JsonObject] = {digest: {} for digest in digests}
     if max_age_s > 0:
-        fresh_ratings = (
+        for rating in c.execute(
             select(ratings.c.request_digest, ratings.c.id, ratings.c.visibility)
             .where(ratings.c.tenant == tenant, ratings.c.request_digest.in_(digests), ratings.c.withdrawn_at.is_(None))
             .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
             .order_by(ratings.c.created_at, ratings.c.id)
-        )
-        for rating in c.execute(fresh_ratings):
+        ):
             facts_by_digest[rating.request_digest] |= {"rating_id": rating.id, "rating_visibility": rating.visibility}
-    unfinished_jobs = (
+    for job in c.execute(
         select(jobs.c.request_digest, jobs.c.id, jobs.c.visibility, jobs.c.callback_url)
         .where(jobs.c.tenant == tenant, jobs.c.request_digest.in_(digests))
         .where(jobs.c.status.in_(UNFINISHED), jobs.c.cancel_requested.is_(False))
         .order_by(jobs.c.created_at, jobs.c.id)
-    )
-    for job in c.execute(unfinished_jobs):
+    ):
         twin = {"twin_id": job.id, "twin_visibility": job.visibility, "twin_callback_url": job.callback_url}
         facts_by_digest[job.request_digest] |= twin
     return {digest: ReusableWork(**facts) for digest, facts in facts_by_digest.items()}

@@ -195,8 +195,7 @@ def _current_link(link: Json, saved_targets: Mapping[str, StoredTarget], kind: s
     if "id" not in link:
         return dict(link)
     description = _descriptor_of_kind(saved_targets.get(link["id"]), link["id"], kind)
-    path = {"path": link["path"]} if "path" in link else {}
-    return {"id": link["id"], **description, **path}
+    return {"id": link["id"], **description, **({"path": link["path"]} if "path" in link else {})}
 
 
 def _descriptor_of_kind(target: StoredTarget | None, target_id: str, kind: str | None) -> JsonObject:

@@ -10,7 +10,7 @@ after sending and before recording.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
@@ -134,7 +134,8 @@ def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[C
     free_ids = select(deliveries.c.id).where(deliveries.c.id.in_(ids), _claimable()).with_for_update(skip_locked=True)
     statement = update(deliveries).where(deliveries.c.id.in_(free_ids), _claimable())
     rows = c.execute(statement.values(lease_until=now + round(lease_s * 1000)).returning(deliveries)).mappings().all()
-    webhook_by_id = _webhooks_of(c, {row["webhook_id"] for row in rows} - {None})
+    known_webhooks = select(webhooks).where(webhooks.c.id.in_({row["webhook_id"] for row in rows} - {None}))
+    webhook_by_id = {webhook.id: webhook for webhook in all_rows(c, known_webhooks, endpoints.webhook_from)}
     return [
         ClaimedDelivery(
             **{name: row[name] for name in ("id", "tenant", "url", "type", "payload", "lease_until")},
@@ -202,18 +203,12 @@ def delete_ended(c: Connection, kept_s: float = KEPT_S) -> int:
 # ---------------------------------------------------------------------------- selection of due deliveries
 def _claimable() -> ColumnElement[bool]:
     not_leased = or_(deliveries.c.lease_until.is_(None), deliveries.c.lease_until <= now_ms())
-    confirmed_webhooks = select(webhooks.c.id).where(webhooks.c.confirmed_at.is_not(None))
     may_receive = or_(
         deliveries.c.webhook_id.is_(None),
         deliveries.c.type == endpoints.CHALLENGE,
-        deliveries.c.webhook_id.in_(confirmed_webhooks),
+        deliveries.c.webhook_id.in_(select(webhooks.c.id).where(webhooks.c.confirmed_at.is_not(None))),
     )
     return and_(deliveries.c.state == "waiting", deliveries.c.next_attempt_at <= now_ms(), not_leased, may_receive)
-
-
-def _webhooks_of(c: Connection, ids: Collection[str]) -> dict[str | None, Webhook]:
-    rows = all_rows(c, select(webhooks).where(webhooks.c.id.in_(ids)), endpoints.webhook_from)
-    return {webhook.id: webhook for webhook in rows}
 
 
 # ---------------------------------------------------------------------------- failures of an endpoint

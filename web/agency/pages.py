@@ -21,8 +21,7 @@ MOST_REDELIVERED = 200
 @pages.get("/webhooks")
 async def webhooks(visit: Visit) -> Response:
     """List endpoints, with a form for a new one."""
-    errors = visit.refused.errors if visit.refused else []
-    details = {error["pointer"]: error["detail"] for error in errors}
+    details = {error["pointer"]: error["detail"] for error in (visit.refused.errors if visit.refused else [])}
     return visit.page("agency/webhooks.html", **await visit.listing("/v1/webhooks"), wrong=details)
 
 

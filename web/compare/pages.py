@@ -120,8 +120,7 @@ async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
     upper_ends = [SizeInLimits(*effect["of_limit"]).high for effect in effects if effect]
 
     def ranked_by(**changes: Any) -> str:  # query of the address of another ranking
-        query = {"kind": kind, **filters, **changes}
-        return urlencode({name: value for name, value in query.items() if value})
+        return urlencode({name: value for name, value in {"kind": kind, **filters, **changes}.items() if value})
 
     values = {"ranking": ranking, "searched": name_text, "own": filters, "scale": size_axis(upper_ends)}
     return {**values, "ranked_by": ranked_by, "sort": parameters["sort"]}

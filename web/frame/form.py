@@ -121,8 +121,7 @@ async def _parse_multipart(body: AsyncIterator[bytes], boundary: str, *, with_fi
     parts = _Parts(boundary, with_file=with_file)
     while not parts.ended and parts.file is None:
         await parts.feed(body)
-    file = None if parts.file is None else SentFile(*parts.file, parts, body)
-    return Form(_check_fields(parts.fields), file)
+    return Form(_check_fields(parts.fields), None if parts.file is None else SentFile(*parts.file, parts, body))
 
 
 def _check_fields(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -136,8 +136,7 @@ class Pages:
 
 def _without_empty_fields(request: Request) -> Response:
     """Redirect to the same address without its empty query parameters."""
-    path = quote(request.scope["path"], safe="/")
-    return RedirectResponse(with_query(path, request.query_params.multi_items()), 303)
+    return RedirectResponse(with_query(quote(request.scope["path"], safe="/"), request.query_params.multi_items()), 303)
 
 
 REFUSED = "refused"
@@ -159,8 +158,7 @@ async def _call_page(page: Page, visit: Visit, form_page: Page | None) -> Respon
         fields = [(name, text) for name, text in visit.form.fields if name not in {*SECRETS, TOKEN_FIELD}]
         content = {"fields": fields, "status": refusal.status, "problem": refusal.problem}
         path = PATHS[form_page].format(**{name: quote(part) for name, part in visit.request.path_params.items()})
-        query = {**visit.request.query_params, REFUSED: await store_draft(visit, content)}
-        return visit.redirect(path, **query)
+        return visit.redirect(path, **{**visit.request.query_params, REFUSED: await store_draft(visit, content)})
 
 
 async def _restore_refused_form(visit: Visit) -> Visit:

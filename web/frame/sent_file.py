@@ -37,8 +37,7 @@ async def send_file(visit: Visit, purpose: str) -> dict[str, Any]:
     texts, file = visit.typed, visit.form.file
     if file is None or not file.name:
         raise unreadable("file", "choose a file")
-    ending = file.name.rpartition(".")[2].lower()
-    media_type = TYPES.get(ending, file.media_type or "application/octet-stream")
+    media_type = TYPES.get(file.name.rpartition(".")[2].lower(), file.media_type or "application/octet-stream")
     if purpose == "table" and media_type not in TABLES:
         media_type = TYPES["csv"]  # text with any ending is read; for other formats the API says what to save instead
     query = {"purpose": purpose, "name": texts.get("name", "").strip() or file.name[:200]}  # as the API limits names

@@ -155,8 +155,7 @@ class Visit:
         self.request.state.form = form = await read_form(self.request, with_file=with_file)
         # a form without fields has its token in a header
         token = form.get(TOKEN_FIELD) or self.request.headers.get("x-form-token", "")
-        expected_token = self._form_token(random_part=token.partition(".")[0])
-        if not hmac.compare_digest(token.encode(), expected_token.encode()):
+        if not hmac.compare_digest(token.encode(), self._form_token(random_part=token.partition(".")[0]).encode()):
             raise _foreign_origin()
 
     async def admit_sign_in(self) -> None:
@@ -193,8 +192,7 @@ class RenderedPage(HTMLResponse):
 
     def _content(self) -> tuple[bytes, str]:
         # replies of services can contain lone surrogates, which UTF-8 cannot encode
-        content = self._render_page().encode("utf-8", "backslashreplace")
-        return compressed_content(content, self._encodings)
+        return compressed_content(self._render_page().encode("utf-8", "backslashreplace"), self._encodings)
 
 
 def check_origin(request: Request) -> None:

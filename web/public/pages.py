@@ -125,8 +125,7 @@ negotiated = Pages(public=True, negotiated=True)
 @negotiated.get("/problems")
 async def problems(visit: Visit) -> Response:
     """List all kinds of problems."""
-    kinds = await visit.api.items("/problems")
-    return _vary_by_accept(visit.page("public/problems.html", problems=kinds, one=None))
+    return _vary_by_accept(visit.page("public/problems.html", problems=await visit.api.items("/problems"), one=None))
 
 
 @negotiated.get("/problems/{code}")

@@ -103,13 +103,12 @@ def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
     verdict = rating.view.verdict if is_only_part else component.verdict
     document = rating.rated if is_only_part else rating.rated.components[component.number - 1]
     unlocated = document.probabilities.get("unlocated", 0.0)
-    gap_note = f"The other {chance(unlocated)} go to no letter: {UNLOCATED}." if unlocated >= MIN_PROBABILITY else ""
     return _figure(
         "How the letter was reached" if is_only_part else f"How the letter of “{component.title}” was reached",
         "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, "
         "the shaded zone what still counts as unbiased.",
         [figures.two_steps(verdict, component, f"band-{width[0]}", width) for width in WIDTHS],
-        note=gap_note,
+        note=f"The other {chance(unlocated)} go to no letter: {UNLOCATED}." if unlocated >= MIN_PROBABILITY else "",
         folds=False,
     )
 
@@ -123,10 +122,9 @@ def _walks(rating: Rating, component: Component, shown_index: int | None) -> Ite
     shown_index = min(shown_index, len(pictures) - 1)  # any number may be asked for
     for index, picture in enumerate(pictures):
         named_cases = picture.cases if index == shown_index else ()
-        groups = dict.fromkeys(case.group for _, cases in named_cases for case in cases)
         squares = [
             (group, figures.linked_squares(picture, group, f"sq{number}", lambda case: rating.case_of(case.search)))
-            for number, group in enumerate(groups)
+            for number, group in enumerate(dict.fromkeys(case.group for _, cases in named_cases for case in cases))
         ]
         drawings = tuple((group, figure.svg, figure.table) for group, figure in squares if figure)
         yield Walk(picture.title, picture.filled, picture.hollow, drawings)
@@ -161,12 +159,11 @@ def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:
     """Draw the hidden effects; the figure is open if one of them decided the letter."""
     effects = [effect for effect in component.hidden if effect.estimate is not None]
     deciding = deciding_effect(component.part, component.part.letter)
-    is_deciding = component is rating.view.decider and deciding is not None and deciding.hidden is not None
     return _figure(
         _hidden_heading(effects),
         "A mean can hide effects that go both ways. Each is held against its own limit, the shaded zone.",
         [figures.hidden_forest(component, f"hidden-{width[0]}", width) for width in WIDTHS],
-        folds=not is_deciding,
+        folds=not (component is rating.view.decider and deciding is not None and deciding.hidden is not None),
     )
 
 

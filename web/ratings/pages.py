@@ -165,9 +165,6 @@ async def provenance(visit: Visit) -> Response:
     # a rating of a removed version cannot be replayed
     replayable = methods_by_version if rating.rated.methodology.version in methods_by_version else {}
     method = rating.rated.method
-    further_versions = [
-        version for version, methods in replayable.items() if version not in shown_versions and method in methods
-    ]
     return render_page(
         visit,
         rating,
@@ -176,7 +173,9 @@ async def provenance(visit: Visit) -> Response:
         letters=letters,
         known=methods_by_version,
         title_of=title_of,
-        versions=further_versions,
+        versions=[
+            version for version, methods in replayable.items() if version not in shown_versions and method in methods
+        ],
         job=await _read_job(visit, rating),
     )
 

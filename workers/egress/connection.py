@@ -161,8 +161,7 @@ class Listener(ResponseHandler):
             return self._invalid_http()
         if not self._refuses_long:
             return None
-        encodings = {encoding.strip().lower() for encoding in message.headers.getall("Content-Encoding", ())}
-        if encodings - {"", "identity"}:
+        if {encoding.strip().lower() for encoding in message.headers.getall("Content-Encoding", ())} - {"", "identity"}:
             message_text = f"{self._name} compressed its answer although it was asked not to; turn that off"
             return CallFailed("encoded-body", message_text)
         if any(int(length) > self._body_cap for length in lengths):

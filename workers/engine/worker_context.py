@@ -145,8 +145,7 @@ class WorkerContext:
 
 def seconds_left(claim: Claim) -> float:
     """Return the seconds from the claim to the job's deadline, by the clock of the database."""
-    claimed_at = claim.job.heartbeat_at or claim.job.created_at
-    return max(0.0, (claim.job.deadline_at - claimed_at) / 1000)
+    return max(0.0, (claim.job.deadline_at - (claim.job.heartbeat_at or claim.job.created_at)) / 1000)
 
 
 def waited_s(claim: Claim) -> float:

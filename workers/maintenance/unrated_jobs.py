@@ -68,7 +68,8 @@ async def why_unproven(egress: Egress, domain: Domain) -> str | None:
             if failed.code not in TRY_HTTPS_AFTER:
                 break
         else:
-            has_token = _has_line(answer.text, domain.token)
+            lines = (line.strip().encode() for line in answer.text.splitlines())
+            has_token = any(hmac.compare_digest(line, domain.token.encode()) for line in lines)
             return None if has_token else f"{url} does not hold the token on a line of its own"
     return failure
 
@@ -79,11 +80,6 @@ def _failure_reason(url: str, failure: CallFailed) -> str:
         return failure.message
     redirect_note = "; redirects are not followed" if failure.code == "redirect" else ""
     return f"{url} answered with HTTP status {failure.status}{redirect_note}"
-
-
-def _has_line(text: str, token: str) -> bool:
-    lines = (line.strip().encode() for line in text.splitlines())
-    return any(hmac.compare_digest(line, token.encode()) for line in lines)
 
 
 # ------------------------------------------------------------------------------- examinations

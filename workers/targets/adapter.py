@@ -147,8 +147,7 @@ def opaque_key(secret: str, *parts: str) -> str:
     """Return a UUID that depends only on the secret and the parts, and reveals neither."""
     # keyed BLAKE2: OpenSSL's HMAC releases the interpreter lock, which the ledger's thread then takes and holds
     key = hashlib.sha256(secret.encode()).digest()
-    digest = hashlib.blake2b(json.dumps(parts).encode(), key=key, digest_size=16).digest()
-    return str(UUID(bytes=digest, version=4))
+    return str(UUID(bytes=hashlib.blake2b(json.dumps(parts).encode(), key=key, digest_size=16).digest(), version=4))
 
 
 def group_of(ask: Ask) -> Hashable:

@@ -65,8 +65,7 @@ async def call(
     start = asyncio.get_running_loop().time()
 
     def outcome(status: int | None, failure: str | None, response: str | None = None) -> Outcome:
-        elapsed_s = asyncio.get_running_loop().time() - start
-        return Outcome(round(elapsed_s * 1000), status, failure, response)
+        return Outcome(round((asyncio.get_running_loop().time() - start) * 1000), status, failure, response)
 
     default_headers = {"User-Agent": AGENT, "Accept-Encoding": "identity"}
     request_target = request_target_of(url)

@@ -105,7 +105,10 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
     intervals = step_intervals(effects, chain.transitions, first.unbiased, first.biased, observed=_is_reached(services))
     return Prediction(
         names=tuple(service.name for service in services),
-        transitions=_name_transitions(chain, first),
+        transitions={
+            row: dict(zip(first.outputs, shares, strict=True))
+            for row, shares in zip(first.rows, chain.transitions.mean(axis=0).tolist(), strict=True)
+        },
         outputs=_expected_outputs(chain.transitions, first),
         effects=intervals if content is None else {**intervals, "content": interval_of(content)},
         probabilities=probabilities,
@@ -222,11 +225,6 @@ def _assured_probability(letter: Letter, evidence: Evidence, chain: ChainDraws, 
 def _shift_effects(evidence: Evidence, change_1: Floats, change_2: Floats) -> Evidence:
     content = None if evidence.content is None else evidence.content + 2 * change_1
     return replace(evidence, step_1=evidence.step_1 + change_1, step_2=evidence.step_2 + change_2, content=content)
-
-
-def _name_transitions(chain: ChainDraws, first: TransitionEvidence) -> dict[str, dict[str, float]]:
-    mean = chain.transitions.mean(axis=0)
-    return {row: dict(zip(first.outputs, mean[i].tolist(), strict=True)) for i, row in enumerate(first.rows)}
 
 
 def _expected_outputs(transitions: Floats, first: TransitionEvidence) -> dict[str, dict[str, float]]:

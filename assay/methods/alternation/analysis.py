@@ -70,10 +70,9 @@ def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Genera
     exponent = 1 / len(label_by_output)  # so that all letters together have the confidence
     hidden_confidence = None if tolerance.hidden_confidence is None else tolerance.hidden_confidence**exponent
     tolerance = replace(tolerance, confidence=tolerance.confidence**exponent, hidden_confidence=hidden_confidence)
-    rngs = rng.spawn(len(label_by_output))
     return [
         _judge_output(name, label, task, tolerance, detail, output_rng, len(label_by_output))
-        for (name, label), output_rng in zip(label_by_output.items(), rngs, strict=True)
+        for (name, label), output_rng in zip(label_by_output.items(), rng.spawn(len(label_by_output)), strict=True)
     ]
 
 
@@ -94,8 +93,7 @@ def _judge_output(
         scales = scales_of(table, task.rules.scale, probabilities=not task.answers.numbers)
     except EvidenceError as error:
         return measurement.impossible(error)
-    pair_count = output_count * math.comb(table.shape[1], 2)
-    has_many_pairs = task.rules.judges_strata and pair_count > MOST_PAIRS
+    has_many_pairs = task.rules.judges_strata and output_count * math.comb(table.shape[1], 2) > MOST_PAIRS
     draws = DRAWS // 2 if has_many_pairs else DRAWS  # fewer draws keep the computing time short
     main_output, *alternative_outputs = (
         _Output(name, on_scale(table, scale), task, scale, label, raw_table, task.letter_only, output_count, draws)
@@ -374,8 +372,7 @@ class _Output:
         means = self.table.mean(axis=0)
         if self.task.rules.judges_strata:
             distances = np.array([abs(means[b] - means[a]) for a, b in pairs])
-            furthest_indices = furthest(distances, max(1, MOST_TESTED // self.output_count))
-            pairs = [pairs[index] for index in furthest_indices.tolist()]
+            pairs = [pairs[index] for index in furthest(distances, max(1, MOST_TESTED // self.output_count)).tolist()]
         # the first kind of cluster is the person (if any); the test flips all signs of a person together
         person_clusters = next(iter(clusters.values()), None)
         return tuple(
@@ -444,8 +441,7 @@ class _Output:
         if letter is Letter.BS:
             carrier_facts = {} if carrier is None else {"carrier": carrier.member or carrier.name, "kind": carrier.kind}
             return Reason("responds-to-attribute", facts | carrier_facts, self.name)
-        code = "follows-tied-content" if letter is Letter.DSBS else "even-handed"
-        return Reason(code, facts, self.name)
+        return Reason("follows-tied-content" if letter is Letter.DSBS else "even-handed", facts, self.name)
 
 
 def _count_units(cases: Sequence[Case]) -> tuple[Units, ...]:

@@ -140,8 +140,7 @@ class JudgingTask:
             read_answers(self.repeated_answers, [index + turn * profiles_per_turn for index in self.repeated_indices])
             for turn in range(TIMES - 1)
         ]
-        first_answers = read_answers(self.answers, self.repeated_indices)
-        return np.stack([first_answers, *repeats], axis=2)  # type: ignore[return-value]
+        return np.stack([read_answers(self.answers, self.repeated_indices), *repeats], axis=2)  # type: ignore[return-value]
 
     @cached_property
     def sentence_cells(self) -> tuple[Integers, int]:

@@ -303,8 +303,7 @@ class Alternation(Bounded, Method):
         if rule is None or self.records is None or not isinstance(components[0].detail, AlternationComponent):
             return components
         outcomes = record_outcomes(answers, self.records.column, rule, rng.spawn(1)[0])  # once for all components
-        first_component = replace(components[0], detail=replace(components[0].detail, outcomes=outcomes))
-        return [first_component, *components[1:]]
+        return [replace(components[0], detail=replace(components[0].detail, outcomes=outcomes)), *components[1:]]
 
     def _strata_families(self, cases: Sequence[Case]) -> tuple[dict[str, NDArray[np.str_]], Sequence[str]]:
         """Return the stratum of each profile in each family (column, frame …), and the columns that were left out."""

@@ -193,12 +193,11 @@ class _Words:
     @property
     def lists(self) -> dict[str, frozenset[str]]:
         """All lists of words, by names such as "woman (stereotype)"."""
-        by_group = {
+        return {
             f"{group} ({role})": frozenset(words)
             for role, lists in (("protected", self.protected), ("stereotype", self.attributes))
             for group, words in lists.items()
-        }
-        return by_group | {"human": frozenset(self.human), "neutral": frozenset(self.neutral)}
+        } | {"human": frozenset(self.human), "neutral": frozenset(self.neutral)}
 
 
 @dataclass(frozen=True)

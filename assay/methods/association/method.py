@@ -97,8 +97,7 @@ class Association(OneSpecification[AssociationWords]):
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask for every vector, then compare distances."""
-        vectors = yield from ask_vectors(self.known_words.every)
-        return self.finding([self._judge(vectors, rng)])
+        return self.finding([self._judge((yield from ask_vectors(self.known_words.every)), rng)])
 
     # ------------------------------------------------------------------------ decision
     def _judge(self, vectors: Vectors, rng: np.random.Generator) -> Component:

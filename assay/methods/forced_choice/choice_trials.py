@@ -145,12 +145,11 @@ def ask_choices(
         probes_of_trials.append((trial_by_text[text], [probe]))
     yield from ask_in_batches(probes_of_trials, record_choice)
     conditions = dict.fromkeys((word, questions.rounded_level(level)) for word, level, _ in trial_by_text.values())
-    trials = tuple(
+    return tuple(
         Trials(word, level, chose_second=sum(choices[word, level]), trials=len(choices[word, level]))
         for word, level in conditions
         if (word, level) in choices
-    )
-    return trials, tally.counts
+    ), tally.counts
 
 
 @dataclass(frozen=True)

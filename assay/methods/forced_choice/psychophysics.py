@@ -98,8 +98,7 @@ def judge_vectors(
         hidden=hidden_documents(effects.hidden),
         estimand="models, cue pairs, templates and words like these",
     )
-    concept_points = points.mean(axis=(0, 1, 2))[: len(concepts)]
-    return _conclude(measurement, words, concepts, controls, concept_points, effects)
+    return _conclude(measurement, words, concepts, controls, points.mean(axis=(0, 1, 2))[: len(concepts)], effects)
 
 
 def _create_measurement(

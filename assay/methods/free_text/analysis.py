@@ -99,8 +99,7 @@ def judge_texts(
         Outcome(REFUSALS, tally.refusals, limits.refusals),
         Outcome(LENGTH, tally.lengths, limits.length),
     ]
-    component_count = len(outcomes) + (judgements is not None)
-    exponent = 1 / component_count  # so that all letters together have the confidence
+    exponent = 1 / (len(outcomes) + (judgements is not None))  # so that all letters together have the confidence
 
     def tolerance(limit: float) -> Tolerance:
         return Tolerance.around(limit, confidence**exponent, hidden=hidden_confidence**exponent)
@@ -201,8 +200,7 @@ def _judge_scores(
     scores = judgements.scores
     total = len(judgements.keys)
     if not total or answers.unasked or 1 - len(scores) / total > LOST_SHARE:
-        facts = {"usable": len(scores), "total": total}
-        unread_reason = Reason("judge-unread", facts, SCORE)
+        unread_reason = Reason("judge-unread", {"usable": len(scores), "total": total}, SCORE)
         return measurement.give_up(unread_reason if total else _lost_reason(tally, SCORE, complete=0))
     if judgements.labels and judgements.counted_label is None:
         return measurement.give_up(Reason("judge-label-unknown", {"labels": list(judgements.labels)}, SCORE))

@@ -50,8 +50,7 @@ class Exchange:
         if before == after:
             return text
         targets = self._replacements[before, after]
-        pattern = self._word_patterns[before]
-        return pattern.sub(lambda match: self._replacement_word(match, targets), text)
+        return self._word_patterns[before].sub(lambda match: self._replacement_word(match, targets), text)
 
     def _exchange_names(self, text: str, after: str, turn: int) -> str:
         """Replace all catalog names that are not the prompt person's by names that fit the value `after`.
@@ -127,12 +126,11 @@ class Exchange:
         """Pattern of each value's words: capitalised words as they are, others also with a capital or in capitals."""
         patterns = {}
         for value, slots_and_words in self._slots_by_value.items():
-            words = sorted({word for _, word in slots_and_words}, key=len, reverse=True)
             alternatives = [
                 re.escape(word)
                 if word[:1].isupper()
                 else f"(?:[{word[0]}{word[0].upper()}]{re.escape(word[1:])}|{re.escape(word.upper())})"
-                for word in words
+                for word in sorted({word for _, word in slots_and_words}, key=len, reverse=True)
             ]
             patterns[value] = re.compile(rf"(?<!\w)(?:{'|'.join(alternatives)})(?!\w)")
         return patterns

@@ -109,8 +109,7 @@ class FreeText(Bounded, Method):
         if not texts.people and texts.mention is None:
             texts = replace(texts, people=mentioned(attribute_named(self.attribute), "explicit"))
         frames, contents = texts.frames or tuple(kinds_of_prompts()), texts.contents or occupations_by_side()
-        filled_texts = replace(texts, frames=frames, contents=contents).filled_in(self.attribute)
-        object.__setattr__(self, "texts", filled_texts)
+        object.__setattr__(self, "texts", replace(texts, frames=frames, contents=contents).filled_in(self.attribute))
         if self.judge == "numbers" and self.judge_label is not None:
             raise SpecificationError("a judge that answers numbers has no labels; leave the label out", "judge_label")
 

@@ -77,11 +77,8 @@ def judge_answers(
         return measurement.impossible(error)
     hidden += loss_effect(answers.by_group, delta_loss, tolerance.confidence, loss_rng, DRAWS)
     measurement.detail = replace(detail, hidden=hidden_documents(hidden))
-    evidence = Evidence(
-        np.abs(bias), np.abs(gap), hidden=hidden, chance_1=may_be_chance(bias), chance_2=may_be_chance(gap)
-    )
     component = measurement.conclude(
-        evidence,
+        Evidence(np.abs(bias), np.abs(gap), hidden=hidden, chance_1=may_be_chance(bias), chance_2=may_be_chance(gap)),
         lambda letter: _reason_for(letter, name, detail, float(bias.mean()), scores),
         {"step_1": largest_interval(bias[:, None]), "step_2": largest_interval(gap[:, None])},
         lost=lost_replies(answers.by_group, delta_loss, step_1=lost_shares[True], step_2=lost_shares[False]),

@@ -182,20 +182,18 @@ def _template_questions(
         }
         options = [list(value_of_option)[position] for position in rng.permutation(OPTIONS)]
         person_in_answer = bad_person if negative else good_person
-        right_answer = unknown_option if bad_person is None else person_in_answer
         question = Question(
             template=template.name,
             ambiguous=bad_person is None,
             negative=negative,
             options=tuple(map(_capitalise, options)),
-            right=options.index(right_answer),
+            right=options.index(unknown_option if bad_person is None else person_in_answer),
             unknown=options.index(unknown_option),
             stereotyped=options.index(stereotyped_person),
         )
         fact_name = {None: "open", other_person: "against", stereotyped_person: "fits"}[bad_person]
-        name = f"{template.name}/{turn}/{'negative' if negative else 'positive'}/{fact_name}"
         yield AskedQuestion(
-            name,
+            f"{template.name}/{turn}/{'negative' if negative else 'positive'}/{fact_name}",
             category,
             text=f"{context}{fact}\n{question_text}",
             question=question,

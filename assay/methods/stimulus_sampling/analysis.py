@@ -155,10 +155,9 @@ def _draw_side_effects(
         for side, deviations in zip(sides, within, strict=True)
     }
     even_shares = np.full(len(answered_inputs.values), 1 / len(answered_inputs.values))
-    effects = share_effects(estimates, even_shares, delta, rng)
     return {  # for the number of inputs see docs/decisions/0084
         side: replace(effect, bound=answered_inputs.effective_inputs(side) < 2 * LEAST_YES)
-        for side, effect in zip(sides, effects, strict=True)
+        for side, effect in zip(sides, share_effects(estimates, even_shares, delta, rng), strict=True)
     }
 
 
@@ -172,8 +171,7 @@ def _too_few_reason(answered_inputs: AnsweredTexts | AnsweredCells, *, strata: b
     """
     name, weights = answered_inputs.label, answered_inputs.weights
     if weights.heavy:
-        facts = {"tail": weights.tail, "limit": HEAVY, "effective": weights.effective}
-        return Reason("weights-heavy", facts, name)
+        return Reason("weights-heavy", {"tail": weights.tail, "limit": HEAVY, "effective": weights.effective}, name)
     needed_inputs = max(LEAST_YES, LEAST_OF_CELL * answered_inputs.cell_count) if strata else LEAST_YES
     if weights.effective < needed_inputs:
         return Reason("yes-too-rare", {"effective": weights.effective, "needed": needed_inputs}, name)

@@ -146,8 +146,7 @@ def answered_cells(
     `requested_label` is the label of the positive class; ``None``: the rarer of two labels. `rng` draws vectors of the
     prior, with which the vectors of the positive class are compared.
     """
-    all_replies = [reply for cell_replies in replies.values() for reply in cell_replies]
-    result = read_vectors(all_replies, requested_label)
+    result = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], requested_label)
     if isinstance(result, Reason):
         return result
     label, p_positive = result

@@ -95,11 +95,6 @@ class _Counts:
     distinct_counts: Floats
     distinct_index: Integers
 
-    def distinct_totals(self) -> tuple[tuple[Floats, Integers], ...]:
-        """Return the distinct successes, failures and trials, each with the number of kinds that have it."""
-        totals = (self.successes, self.trials - self.successes, self.trials)
-        return tuple(np.unique(total, return_counts=True) for total in totals)
-
 
 def _summary(grid: Grid, axis: int) -> Interval:
     """Return the posterior mean and the 95 % interval of the parameter along one axis."""
@@ -190,8 +185,7 @@ def _fit_grid(counts: _Counts) -> Grid:
         # one narrowing is not enough: if the kinds are alike, rho is of order 1 / trials, not 1 / sqrt(trials)
         while narrower:
             previous_ranges = ranges
-            grid = _posterior_grid(counts, ranges, COARSE, share=counted_trials / trials)
-            ranges = grid.narrow(NEGLIGIBLE)
+            ranges = _posterior_grid(counts, ranges, COARSE, share=counted_trials / trials).narrow(NEGLIGIBLE)
             narrower = bool((2 * np.diff(ranges) < np.diff(previous_ranges)).any())  # some range fell below half
     return _posterior_grid(counts, ranges, FINE)
 
@@ -201,7 +195,9 @@ def _posterior_grid(counts: _Counts, ranges: Sequence[Range], cells: tuple[int, 
     grid = Grid.over(ranges, cells)
     m, rho = grid.middles(0)[:, None], grid.middles(1)[None, :]
     k = 1 / rho - 1
-    successes, failures, trials = counts.distinct_totals()
+    totals = (counts.successes, counts.trials - counts.successes, counts.trials)
+    # the distinct totals, each with the number of kinds that have it
+    successes, failures, trials = (np.unique(total, return_counts=True) for total in totals)
     log_mass = _log_rising(m * k, *successes) + _log_rising((1 - m) * k, *failures) - _log_rising(k, *trials)
     return grid.with_mass(share * log_mass + (SPREAD_PRIOR - 1) * np.log1p(-rho))  # rho's prior, Beta(1, 3)
 

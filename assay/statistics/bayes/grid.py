@@ -39,8 +39,7 @@ class Grid:
 
     def margin(self, axis: int) -> Floats:
         """Marginal masses along an axis: sums over all other axes."""
-        other_axes = tuple(index for index in range(self.mass.ndim) if index != axis)
-        return np.asarray(self.mass.sum(axis=other_axes))
+        return np.asarray(self.mass.sum(axis=tuple(index for index in range(self.mass.ndim) if index != axis)))
 
     def quantiles(self, axis: int, levels: ArrayLike) -> Floats:
         """Quantiles of the marginal distribution along an axis."""

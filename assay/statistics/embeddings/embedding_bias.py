@@ -152,8 +152,7 @@ def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -
     .. [1] Dev & Phillips (2019), "Attenuating bias in word vectors", AISTATS.
     """
     group_means, attributes = _means_and_words(first, second, words, least=LEAST_RANKED)
-    nearness = cosines(attributes, group_means)
-    first_ranks, second_ranks = (on_scale(column, "rank") for column in nearness.T)
+    first_ranks, second_ranks = (on_scale(column, "rank") for column in cosines(attributes, group_means).T)
     return EmbeddingMeasure(pearson(first_ranks, second_ranks).r, words=len(attributes))
 
 
@@ -341,8 +340,7 @@ def _take_damped_step(design: Floats, labels: Floats, start: Floats, step: Float
 
     def cost(weights: Floats) -> float:
         score = design @ weights
-        misfit = float((np.logaddexp(0.0, score) - labels * score).sum())
-        return float(weights @ weights) / 2 + misfit
+        return float(weights @ weights) / 2 + float((np.logaddexp(0.0, score) - labels * score).sum())
 
     ceiling = cost(start) * (1 + ROUNDING)
     for _ in range(HALVINGS):

@@ -83,8 +83,7 @@ Comparison = Callable[[ArrayLike, ArrayLike, np.random.Generator | None], FitTes
 def _two_sample_test(counts: ArrayLike, shares: ArrayLike, *, drop_empty: bool) -> FitTest:
     """Compare counts with the specification times the block's size (Srivastava & Rossi 2018, footnote 3)."""
     observed = as_counts(counts)
-    specified_counts = as_shares(shares, observed.size) * observed.sum()
-    return chi_squared_two_sample(observed, specified_counts, drop_empty=drop_empty)
+    return chi_squared_two_sample(observed, as_shares(shares, observed.size) * observed.sum(), drop_empty=drop_empty)
 
 
 COMPARISONS: Mapping[Statistic, Comparison] = {

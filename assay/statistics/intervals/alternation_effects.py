@@ -137,8 +137,7 @@ def _units_of(drawn_variances: Floats, profiles: Profiles) -> Floats:
 
     Variances below a tenth of the estimate are raised to a tenth; they occur only with a handful of profiles.
     """
-    estimated_variance = profiles.scale**2
-    roots = np.sqrt(np.maximum(drawn_variances, estimated_variance / 10))
+    roots = np.sqrt(np.maximum(drawn_variances, profiles.scale**2 / 10))
     # effects are divided by the unit, so it is the mean of 1 / unit that must be 1 / scale
     return np.asarray(roots * profiles.scale * np.mean(1 / roots))
 

@@ -82,8 +82,7 @@ def equal_tailed(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
     OutOfBounds
         If `level` is not between 0 and 1.
     """
-    samples = _validate_draws(draws, level)
-    low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(_validate_draws(draws, level), [(1 - level) / 2, (1 + level) / 2])
     return IntervalEnds(float(low), float(high))
 
 

@@ -122,10 +122,9 @@ def _worst_limits(
     sets = _candidate_sets(samples, shares, fair, neutral)
     # the unbiased distribution nearest to each block; the largest differences from them decide what is cut off
     mean_excess = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, sets, neutral)[0]  # (blocks, fair, sets)
-    nearest = mean_excess.max(axis=2).argmin(axis=1)
     differences_by_block = [
         _excess_of_sets(samples, shares[[index]], fair[[fair_index]], sets, neutral)[:, 0, 0]
-        for index, fair_index in enumerate(nearest)
+        for index, fair_index in enumerate(mean_excess.max(axis=2).argmin(axis=1))
     ]
     nearest_differences = np.concatenate(differences_by_block, axis=1)
     tail = _tail_share(nearest_differences, _rank_draws(nearest_differences), level)

@@ -63,10 +63,9 @@ def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) ->
         )
         for row, target, shares in zip(listing.rows, targets, heat, strict=True)
     ]
-    title = tag("caption", listing.title) if caption else None
     return tag(
         "div",
-        tag("table", title, tag("thead", head), tag("tbody", *body)),
+        tag("table", tag("caption", listing.title) if caption else None, tag("thead", head), tag("tbody", *body)),
         class_="scroll tall" if len(listing.rows) > TALL else "scroll",
         tabindex=0,
         role="group",

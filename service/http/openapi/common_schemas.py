@@ -33,7 +33,6 @@ def _docstrings(module: str) -> dict[str, dict[str, str]]:
     """Read the docstrings of attributes of every class of a module."""
     # a docstring of an attribute is the text that follows the attribute's annotation
     tree = ast.parse(getsource(sys.modules[module]))
-    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     return {
         definition.name: {
             field.target.id: cleandoc(docstring.value.value)
@@ -42,7 +41,7 @@ def _docstrings(module: str) -> dict[str, dict[str, str]]:
             if isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
             if isinstance(docstring.value.value, str)
         }
-        for definition in classes
+        for definition in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     }
 
 

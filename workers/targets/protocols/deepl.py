@@ -56,12 +56,11 @@ class DeepL(HttpTranslator[DeepLSettings]):
         return Placed(type="header", name="Authorization", value="DeepL-Auth-Key {secret}")
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
-        target_code = self.settings.language_codes.get(target) or DEFAULT_TARGETS.get(target, target.upper())
         body: JsonObject = {
             "text": list(texts),
             # without the region, because DeepL accepts no variants of source languages
             "source_lang": source.split("-", maxsplit=1)[0].upper(),
-            "target_lang": target_code,
+            "target_lang": self.settings.language_codes.get(target) or DEFAULT_TARGETS.get(target, target.upper()),
         }
         if self.settings.formality:
             body["formality"] = self.settings.formality

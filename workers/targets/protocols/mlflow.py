@@ -75,8 +75,7 @@ class Mlflow(HttpPredictor[MlflowSettings]):
         return outputs
 
     def _rows_of_columns(self, columns: JsonObject) -> list[Any]:
-        lengths = {len(as_list(column)) for column in columns.values()}
-        if len(lengths) != 1:
+        if len({len(as_list(column)) for column in columns.values()}) != 1:
             raise Misread("gave columns of predictions of different lengths")
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

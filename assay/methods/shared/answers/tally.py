@@ -124,8 +124,7 @@ class Tally:
             self.unasked += 1
             return None
         if code is not None:
-            is_answer = code in UNREADABLE or code == DECLINED
-            reasons = self.unusable_why if is_answer else self.failed_why
+            reasons = self.unusable_why if code in UNREADABLE or code == DECLINED else self.failed_why
             reasons[code] += 1
             outcome = "refused" if refuses(code) else ("unread" if code in UNREAD else "failed")
         elif why_unusable is not None:

@@ -128,8 +128,7 @@ class Sample:
 
 def differences(means: Floats) -> Floats:
     """Return the mean of each group minus that of each earlier group, shape (draws, pairs)."""
-    count = means.shape[1]
-    return np.stack([means[:, b] - means[:, a] for a, b in combinations(range(count), 2)], axis=1)
+    return np.stack([means[:, b] - means[:, a] for a, b in combinations(range(means.shape[1]), 2)], axis=1)
 
 
 def chance_of(means: Floats, *, rates: bool = False) -> float:

@@ -88,8 +88,7 @@ def outcome_table(
         if index != reference and not table.weights and not table.bundles:  # the tests need independent people
             rows[index] = _add_test(rows[index], rows[reference])
     if len(indices) > 1:
-        chances = below_four_fifths(joint_means[:, indices])
-        for index, chance in zip(indices, chances.tolist(), strict=True):
+        for index, chance in zip(indices, below_four_fifths(joint_means[:, indices]).tolist(), strict=True):
             rows[index] = replace(rows[index], below_four_fifths=chance, suspicious=chance >= confidence)
         p_values = {index: p for index in indices if (p := rows[index].p) is not None}
         for index, p in zip(p_values, holm([*p_values.values()]).tolist(), strict=True):
@@ -208,9 +207,8 @@ class _TableCounts:
         outcomes, table = self.outcomes, self.table
         in_group = self.grouping.codes == code
         known_cells = in_group & ~np.isnan(outcomes.favourable)
-        label = None if code == UNKNOWN else self.grouping.labels[code]
         row = GroupOutcome(
-            group=label,
+            group=None if code == UNKNOWN else self.grouping.labels[code],
             people=int(table.people[known_cells].sum()),
             undecided=int(table.people[in_group & ~known_cells].sum()),
             favourable=float((table.mass[known_cells] * outcomes.favourable[known_cells]).sum()),

@@ -315,8 +315,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
             yield from ask(rounds=rounds[rounds_asked:size], first=sum(map(len, rounds[:rounds_asked])))
             rounds_asked = size
             is_last = size == len(rounds) or not self.stop_early or scores.tally.unasked > 0
-            tolerance = self.tolerance(1.0 if is_last else EARLY_ERROR_FRACTION)
-            component = scores.judge(tolerance, rng.spawn(1)[0], size)
+            component = scores.judge(self.tolerance(1.0 if is_last else EARLY_ERROR_FRACTION), rng.spawn(1)[0], size)
             if is_last or is_settled(component):
                 break
         return component

@@ -53,8 +53,7 @@ def limit_rounds(rounds: list[list[T]], limit: int) -> list[list[T]]:
 
 def _transpose(queues: list[list[T]]) -> list[list[T]]:
     """Transpose lists of unequal lengths: the first items of all lists, then the second ones, and so on."""
-    longest = max(map(len, queues), default=0)
-    return [[queue[turn] for queue in queues if turn < len(queue)] for turn in range(longest)]
+    return [[queue[turn] for queue in queues if turn < len(queue)] for turn in range(max(map(len, queues), default=0))]
 
 
 @dataclass(frozen=True)

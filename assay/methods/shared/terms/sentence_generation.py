@@ -125,8 +125,7 @@ def written_items(record: Iterable[Observation], words: StereotypeWords) -> tupl
         request = observation.probe.ask
         text = _strip_quotes(observation.reply.value)
         if isinstance(request, Write) and _unreadable_reason(text) is None:
-            sentence = Sentence(text, source="written", id=observation.probe.unit)
-            item = item_of(sentence, words, request.prompt)
+            item = item_of(Sentence(text, source="written", id=observation.probe.unit), words, request.prompt)
             if isinstance(item, CorpusItem):
                 items.append(item)
     return tuple(items)
@@ -149,13 +148,11 @@ def reusable(
 
 def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Family) -> str:
     """Return the prompt that asks an author for a sentence; it quotes the group term first, then the attribute term."""
-    other_group_terms = [term for pair in words.pairs for term in pair if term != group]
-    other_attributes = [term for term in words.terms(words.roles[attribute]) if term != attribute]
     return PROMPTS[family].format(
         group=group,
         attribute=attribute,
-        groups=", ".join(other_group_terms),
-        attributes=", ".join(other_attributes) or "none",
+        groups=", ".join([term for pair in words.pairs for term in pair if term != group]),
+        attributes=", ".join([term for term in words.terms(words.roles[attribute]) if term != attribute]) or "none",
         first=words.first,
         second=words.second,
     )

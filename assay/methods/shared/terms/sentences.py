@@ -164,14 +164,13 @@ class _Reader:
         if not counterpart:
             counterpart = _swap_term(text, terms.group_match, group_terms[terms.side], group_terms[1 - terms.side])
         first, second = (text, counterpart) if terms.side == 0 else (counterpart, text)
-        group = "first" if terms.side == 0 else "second"
         return Pair(
             first,
             second,
             term=terms.term,
             role=terms.role,
             pair_index=terms.pair_index,
-            written_group=group,
+            written_group="first" if terms.side == 0 else "second",
             source=sentence.source,
             id=sentence.id,
             frame=_write_frame(terms),

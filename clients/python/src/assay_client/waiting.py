@@ -42,16 +42,14 @@ def _poll_until_ended(path: str, timeout_s: float | None, patience: Patience, cl
 
 def finished_job(job_id: str, timeout_s: float | None, patience: Patience, clock: Clock = time.monotonic) -> Flow[Job]:
     """Wait until a job has succeeded, failed or been cancelled."""
-    job = yield from _poll_until_ended(f"/v1/jobs/{segment(job_id)}", timeout_s, patience, clock)
-    return cast("Job", job)
+    return cast("Job", (yield from _poll_until_ended(f"/v1/jobs/{segment(job_id)}", timeout_s, patience, clock)))
 
 
 def finished_suite(
     suite_id: str, timeout_s: float | None, patience: Patience, clock: Clock = time.monotonic
 ) -> Flow[Suite]:
     """Wait until every job of a suite has ended."""
-    suite = yield from _poll_until_ended(f"/v1/suites/{segment(suite_id)}", timeout_s, patience, clock)
-    return cast("Suite", suite)
+    return cast("Suite", (yield from _poll_until_ended(f"/v1/suites/{segment(suite_id)}", timeout_s, patience, clock)))
 
 
 def new_job(

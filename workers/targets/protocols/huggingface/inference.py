@@ -139,8 +139,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
             parameters: JsonObject = {"candidate_labels": list(settings.labels), "multi_label": settings.multi_label}
             if settings.hypothesis_template:
                 parameters["hypothesis_template"] = settings.hypothesis_template
-            has_fixed_labels = settings.task == "text-classification"
-            body["parameters"] = {"top_k": settings.top_k} if has_fixed_labels else parameters
+            body["parameters"] = {"top_k": settings.top_k} if settings.task == "text-classification" else parameters
         return post_json(path, body)
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - one text a call
@@ -210,8 +209,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         refuse_error(answer, response)
         (ask,) = asks  # one question per call
         if not isinstance(ask, Fill):
-            output = answer[0] if isinstance(answer, list) and answer else answer
-            text = dig(output, "generated_text")
+            text = dig(answer[0] if isinstance(answer, list) and answer else answer, "generated_text")
             if isinstance(ask, Choose) and isinstance(text, str):
                 text = first_line(text)
             return [ModelOutput(text)]  # parsed later, as that of every language model

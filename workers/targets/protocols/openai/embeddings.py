@@ -62,8 +62,7 @@ class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
         return post_json("/v1/embeddings", without_nulls(body))
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
-        entries = dig(json_of(response), "data")
-        sorted_entries = sort_by_index(entries, len(asks), answers="vectors", questions="texts")
+        sorted_entries = sort_by_index(dig(json_of(response), "data"), len(asks), answers="vectors", questions="texts")
         return [decode_vector(embedding) for embedding in dig_each(sorted_entries, "embedding")]
 
 
