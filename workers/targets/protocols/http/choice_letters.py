@@ -167,8 +167,8 @@ def _letters_on_own_line(text: str, count: int) -> set[int] | None:
     letters = {match[0] for match in _SINGLE_CAPITAL.finditer(text) if not _is_article(text, match)}
     is_withdrawn = _CORRECTION.search(text) or (len(letters) == 1 and _REJECTION.search(text))
     verdicts = [line for line in lines if len(line.split()) <= MAX_VERDICT_WORDS]
-    is_withdrawn = is_withdrawn or any(negates(verdict) or _ODD_SIGNS.search(verdict) for verdict in verdicts)
-    return set() if is_withdrawn else {index for index in letter_indices if index is not None}
+    is_denied = any(negates(verdict) or _ODD_SIGNS.search(verdict) for verdict in verdicts)
+    return set() if is_withdrawn or is_denied else {index for index in letter_indices if index is not None}
 
 
 def _letter_of_line(line: str, count: int) -> int | None:
