@@ -134,15 +134,18 @@ class Lost:
     """Facts about the lost replies, for the reasons."""
     refusals: Json = field(default_factory=dict)
     """The same facts about refusals and failed calls only, without answers that could not be read."""
+    stratum: float = 0.0
+    """Largest change of the effect within a single stratum, if it exceeds `step_1`."""
 
     def worst(self, evidence: Evidence, letter: Letter) -> Iterator[Evidence]:
         """Yield the evidence least favourable to a letter among all that the lost replies could have produced."""
         if not self.step_1 and not self.step_2:
             return
-        change_1 = -self.step_1 if letter is Letter.BS else self.step_1
+        sign = -1 if letter is Letter.BS else 1
+        change_1, stratum = sign * self.step_1, sign * max(self.step_1, self.stratum)
         # for UCS, a larger effect of step 2 is always worse; for other letters, both directions are tried
         for change_2 in (self.step_2,) if letter is Letter.UCS else (self.step_2, -self.step_2):
-            changes = {"stratum": change_1, "content": change_2}  # by the kind of a hidden effect
+            changes = {"stratum": stratum, "content": change_2}  # by the kind of a hidden effect
             hidden = tuple(
                 replace(effect, draws=effect.draws + changes.get(effect.kind, 0.0)) for effect in evidence.hidden
             )

@@ -20,20 +20,23 @@ from assay.methods.outcomes.thresholds import threshold_map
 from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Grouping
 from assay.methods.shared.outcome_tables.effects import (
     DRAWS,
-    Missing,
     Sample,
     chance_of,
     differences,
+    largest_rate_change,
     stratified_means,
     within_strata,
 )
 from assay.methods.shared.outcome_tables.group_tables import Outcomes, outcome_table, sample_of, tenths_of
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Letter, Reason
-from assay.rating.component import NOTHING_LOST, TOO_FEW, Counts, Lost, Measurement, Tolerance, Units, insufficient
+from assay.rating.component import TOO_FEW, Counts, Lost, Measurement, Tolerance, Units, insufficient
 from assay.rating.losses import hidden_documents, lost_replies
 from assay.statistics.hidden.chance import CONFIDENCE_AGAINST_CHANCE, may_be_chance
 from assay.statistics.hidden.strata import fitted_together
 from assay.statistics.intervals.worst_block import largest_interval
+
+Mask = NDArray[np.bool_]
+"""Whether each cell of a table is selected, shape (cells,)."""
 
 LEAST_PEOPLE = 30
 """Minimum number of people of a group, and of its people with each true outcome, for it to affect a letter."""
@@ -185,14 +188,12 @@ class _Comparison:
 
     def judge(self, rng: np.random.Generator) -> Component:
         """Return the component with its tables, and with its letter if both steps can be measured."""
-        task, output = self.task, self.output
+        task, output, people = self.task, self.output, self.task.table.people
         table_rng, step_2_rng, step_1_rng, strata_rng = rng.spawn(4)
         known_cells = self._known_cells
         measurement = Measurement(
             self.name,
-            Counts(
-                usable=int(task.table.people[known_cells].sum()), unusable=int(task.table.people[~known_cells].sum())
-            ),
+            Counts(usable=int(people[known_cells].sum()), unusable=int(people[~known_cells].sum())),
             Tolerance.around(output.delta, self.confidence),
             self._group_tables(table_rng),
         )
@@ -252,7 +253,7 @@ class _Comparison:
 
     # ------------------------------------------------------------------------ people who are compared
     @cached_property
-    def _known_cells(self) -> NDArray[np.bool_]:
+    def _known_cells(self) -> Mask:
         """Whether each cell has a known group and outcome, shape (cells,)."""
         return np.asarray((self.grouping.codes >= 0) & ~np.isnan(self.output.values))
 
@@ -292,7 +293,7 @@ class _Comparison:
         new_codes[self._compared_groups] = np.arange(len(self._compared_groups))
         return Grouping(self.grouping.name, tuple(self._labels), new_codes[self.grouping.codes])
 
-    def _sample(self, values: Floats, cells: NDArray[np.bool_], *, binary: bool) -> Sample:
+    def _sample(self, values: Floats, cells: Mask, *, binary: bool) -> Sample:
         grouping = self._compared_grouping
         return sample_of(self.task.table, grouping, values, cells & (grouping.codes >= 0), binary=binary)
 
@@ -359,43 +360,55 @@ class _Comparison:
         return np.asarray(np.abs(fitted_together(family.gaps, self.output.delta, rng.spawn(1)[0])).max(axis=1))
 
     def _lost_changes(self, sample: Sample) -> Lost:
-        """Return the largest changes of both effects that unknown decisions and true outcomes can make."""
-        grouping, task, people = self._compared_grouping, self.task, self.task.table.people
-        size, in_group = len(grouping.labels), grouping.codes >= 0
+        """Return the largest changes of the effects by unknown decisions, true outcomes, groups and strata."""
+        grouping, task, people, values = self._compared_grouping, self.task, self.task.table.people, self.output.values
+        size, in_group, no_group = len(grouping.labels), grouping.codes >= 0, self.grouping.codes < 0
+        nobody, undecided = np.zeros_like(in_group), np.isnan(values)  # masks of cells, as those below
+        unproved = nobody if task.truth is None else np.isnan(task.truth)
+        no_stratum = nobody if task.strata is None else task.strata.codes < 0
+        low, high = np.quantile(sample.values, (0.025, 0.975))  # without outliers
 
-        def count(mask: NDArray[np.bool_]) -> Floats:
+        def count(mask: Mask) -> Floats:
             return np.bincount(grouping.codes[in_group & mask], people[in_group & mask], size).astype(float)
 
-        undecided = np.isnan(self.output.values)  # masks of cells, as `unproved` and `positive`
-        unproved = np.zeros_like(undecided) if task.truth is None else np.isnan(task.truth)
-        undecided_counts, decided_counts = count(undecided), count(~undecided)
-        usable_counts, lost_counts = count(~undecided & ~unproved), count(undecided | unproved)
+        def change(cells: Mask, unsure: Mask, unknown: Mask, used: Floats | int = 1, least: int = 0) -> float:
+            """Return the largest change of a difference between people of `cells`; those of `unsure` may be of them."""
+            positive, negative = ~unknown & (values == 1), ~unknown & (values != 1)
+            may_join = no_group & (cells | unsure)  # in any group
+            kinds = ((unknown, cells), (positive, unsure), (negative, unsure))
+            lost = [count(kind & mask) + people[kind & may_join].sum() for kind, mask in kinds]
+            counts = np.stack([*lost, count(positive & cells) * used, count(~unknown & cells) * used])
+            counts = counts[:, counts[-1] >= least]
+            if self.output.binary:
+                return largest_rate_change(*counts)
+            lost_shares = counts[:3].sum(axis=0) / (counts[-1] + counts[:3].sum(axis=0))
+            return float(np.sort(lost_shares)[-2:].sum() * (high - low))  # of the two groups that lack most
+
+        overall_change = alike_change = change(~nobody, nobody, undecided)
+        stratum_change, is_unplaced = 0.0, bool((no_group | no_stratum).any())
+        if task.truth is not None and (self.output.binary or is_unplaced):
+            changes = [change(task.truth == truth, unproved, undecided) for truth, _ in TRUTH_CLASSES]
+            alike_change = max(alike_change, *changes)
+        if task.strata is not None and is_unplaced:
+            strata, known = task.strata.codes, in_group & ~undecided & ~no_stratum
+            table = np.zeros((len(task.strata.labels), size))  # people by stratum and group
+            np.add.at(table, (strata[known], grouping.codes[known]), people[known])
+            sizes = np.maximum(1, table.sum(axis=1))
+            # people of a group are compared as far as others are in their stratum
+            used = 1 - (table**2 / sizes[:, None]).sum(axis=0) / table.sum(axis=0)
+            alike_change = max(alike_change, change(~nobody, nobody, undecided | no_stratum | no_group, used))
+            for index in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
+                if (table[index] >= LEAST_PEOPLE).sum() > 1:
+                    of_stratum = change(strata == index, no_stratum, undecided, least=LEAST_PEOPLE)
+                    stratum_change = max(stratum_change, of_stratum)
+        is_lost = undecided | unproved | no_stratum
         by_group = {
             label: Counter(usable=int(usable), failed=int(lost))
-            for label, usable, lost in zip(grouping.labels, usable_counts, lost_counts, strict=True)
+            for label, usable, lost in zip(grouping.labels, count(~is_lost), count(is_lost), strict=True)
         }
-        if not self.output.binary:
-            low, high = np.quantile(sample.values, (0.025, 0.975))  # without outliers
-            lost_shares = undecided_counts / (decided_counts + undecided_counts)
-            change = float(np.sort(lost_shares)[-2:].sum() * (high - low))  # of the two groups that lack most
-            # with any limit, a letter must survive the worst case of the unknown decisions
-            return lost_replies(by_group, limit=1.0, step_1=change, step_2=change) if change else NOTHING_LOST
-        nobody = np.zeros(size)
-        positive = self.output.values == 1
-        missing = Missing(undecided_counts, favourable=nobody, unfavourable=nobody)
-        alike_change = overall_change = missing.largest_change(count(positive), decided_counts)
-        for truth, _ in TRUTH_CLASSES if task.truth is not None else ():
-            assert task.truth is not None  # noqa: S101  the loop is empty without a truth
-            cells = task.truth == truth
-            missing = Missing(
-                undecided=count(undecided & cells),
-                favourable=count(positive & unproved),
-                unfavourable=count(~positive & ~undecided & unproved),
-            )
-            alike_change = max(alike_change, missing.largest_change(count(positive & cells), count(~undecided & cells)))
-        if not overall_change and not alike_change:
-            return NOTHING_LOST
-        return lost_replies(by_group, limit=1.0, step_1=alike_change, step_2=overall_change)
+        # with any limit, a letter must survive the worst case of the unknown decisions
+        lost = lost_replies(by_group, 1.0, alike_change, overall_change, of_no_group=int(people[no_group].sum()))
+        return replace(lost, stratum=stratum_change)
 
     # ------------------------------------------------------------------------ words and tables
     def _reason_for(self, letter: Letter, families: Sequence[_Family], overall: _Family, evidence: Evidence) -> Reason:

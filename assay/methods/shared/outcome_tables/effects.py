@@ -281,20 +281,15 @@ def below_four_fifths(rates: Floats) -> Floats:
     return np.asarray((rates < FOUR_FIFTHS * rates.max(axis=1, keepdims=True)).mean(axis=0))
 
 
-@dataclass(frozen=True)
-class Missing:
-    """Numbers of people of each group, shape (groups,), who could change its rate if missing values were known."""
+def largest_rate_change(
+    undecided: Floats, favourable: Floats, unfavourable: Floats, positives: Floats, people: Floats
+) -> float:
+    """Return an upper bound on the change of any difference of rates (``positives / people``) by missing values.
 
-    undecided: Floats
-    """People without a decision."""
-    favourable: Floats
-    """People with a favourable decision whose true outcome, and so whose part in the rate, is unknown."""
-    unfavourable: Floats
-    """People with an unfavourable decision whose true outcome is unknown."""
-
-    def largest_change(self, positives: Floats, people: Floats) -> float:
-        """Return an upper bound on the change of any difference of rates (``positives / people``) by missing values."""
-        rate = positives / people
-        highest = (positives + self.undecided + self.favourable) / (people + self.undecided + self.favourable)
-        lowest = positives / (people + self.undecided + self.unfavourable)
-        return float((highest - rate).max() + (rate - lowest).max())  # one group's rate rises, another's falls
+    The first three are numbers of people of each group, shape (groups,), who could change its rate: without a decision,
+    and with a `favourable` or `unfavourable` one while their group or true outcome, and so their part, is unknown.
+    """
+    rate = positives / people
+    highest = (positives + undecided + favourable) / (people + undecided + favourable)
+    lowest = positives / (people + undecided + unfavourable)
+    return float((highest - rate).max() + (rate - lowest).max())  # one group's rate rises, another's falls

@@ -9,6 +9,7 @@ from assay.document import EffectDocument
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import run
 from assay.methods import Outcomes
+from assay.methods.outcomes import analysis
 from assay.methods.outcomes.method import Exclusion
 from assay.methods.shared.outcome_tables.decision_table import MOST_BUNDLES, CodedColumn, DecisionTable
 from assay.model import Letter
@@ -131,6 +132,97 @@ def test_a_letter_that_missing_decisions_could_change_is_not_declared():
     assert rating.letter is Letter.UCS
     assert not rating.declared
     assert codes(component.reasons)[0] == "letter-depends-on-what-was-lost"
+
+
+def file_with_blanks(column, is_blank, share, rate_of, seed=0, sexes=("F", "M"), jobs=2):
+    """Return columns of 12,000 people, where a `share` of the cells selected by `is_blank` is empty."""
+    rng = np.random.default_rng(seed)
+    columns = {"sex": [], "job": [], "hired": [], "suitable": []}
+    for _ in range(12_000):
+        suitable, person = rng.random() < 0.5, {"sex": sexes[rng.integers(2)], "job": f"job {rng.integers(jobs)}"}
+        person["hired"] = "yes" if rng.random() < rate_of(person, suitable) else "no"
+        person["suitable"] = "yes" if suitable else "no"
+        if is_blank(person) and rng.random() < share:
+            person[column] = ""
+        for name, cell in person.items():
+            columns[name].append(cell)
+    return columns
+
+
+def hired_women(person):
+    return person["sex"] == "F" and person["hired"] == "yes"
+
+
+def refused_women(person):
+    return person["sex"] == "F" and person["hired"] == "no"
+
+
+HIRED = {"by": ("sex",), "decision": "hired", "favourable": "yes"}
+BY_TRUTH, BY_JOB = {**HIRED, "truth": "suitable"}, {**HIRED, "strata": ("job",)}
+
+
+@pytest.mark.parametrize(
+    ("fields", "file", "wrong_letter"),
+    [
+        (BY_TRUTH, ("sex", hired_women, 0.3, lambda _, suitable: 0.7 if suitable else 0.2), Letter.BS),
+        (
+            BY_TRUTH,
+            (
+                "sex",
+                lambda person: refused_women(person) and person["suitable"] == "yes",
+                0.45,
+                lambda person, suitable: (0.7 - 0.15 * (person["sex"] == "F")) if suitable else 0.2,
+            ),
+            Letter.UCS,
+        ),
+        (BY_JOB, ("job", hired_women, 0.3, lambda *_: 0.5), Letter.BS),
+        (BY_JOB, ("job", refused_women, 0.4, lambda person, _: 0.42 if person["sex"] == "F" else 0.54), Letter.DSBS),
+    ],
+    ids=["even, sex unknown", "biased, sex unknown", "even, job unknown", "biased, job unknown"],
+)
+def test_a_letter_that_unknown_groups_or_strata_could_change_is_not_declared(fields, file, wrong_letter):
+    withheld = 0
+    for seed in range(3):
+        component, rating = rated(Outcomes(**fields, table=counted(file_with_blanks(*file, seed=seed))))
+        assert not rating.declared
+        withheld += rating.letter is wrong_letter and codes(component.reasons)[0] == "letter-depends-on-what-was-lost"
+    assert withheld >= 1
+
+
+@pytest.mark.parametrize("column", ["sex", "job"])
+def test_blanks_in_one_stratum_only_declare_no_bias_within_it(column):
+    """They change the difference there by more than the difference of all people."""
+    file = (column, lambda person: hired_women(person) and person["job"] == "job 5", 0.6, lambda *_: 0.5)
+    component, rating = rated(Outcomes(**BY_JOB, table=counted(file_with_blanks(*file, seed=4, jobs=6))))
+    assert "biased-within-a-stratum" in codes(component.reasons)
+    assert not rating.declared
+
+
+@pytest.mark.parametrize("column", ["sex", "job"])
+def test_a_few_unknown_groups_or_strata_leave_letters_declared(column):
+    for letter, gap in ((Letter.UCS, 0.0), (Letter.BS, 0.15)):
+        file = (column, lambda _: True, 0.005, lambda person, _, gap=gap: 0.5 - gap * (person["sex"] == "F"))
+        _, rating = rated(Outcomes(**BY_JOB, table=counted(file_with_blanks(*file, seed=2))))
+        assert (rating.letter, rating.declared) == (letter, True)
+
+
+def test_exchanging_the_names_of_groups_leaves_the_worst_case_of_unknown_groups_unchanged(monkeypatch):
+    changes = []
+    lost_changes = analysis._Comparison._lost_changes
+
+    def record(comparison, sample):
+        changes.append(lost_changes(comparison, sample))
+        return changes[-1]
+
+    monkeypatch.setattr(analysis._Comparison, "_lost_changes", record)
+    file = file_with_blanks("sex", hired_women, 0.1, lambda *_: 0.5)
+    exchanged = {**file, "sex": [{"F": "M", "M": "F", "": ""}[sex] for sex in file["sex"]]}
+    for columns in (file, exchanged):
+        rated(Outcomes(**BY_JOB, truth="suitable", table=counted(columns)))
+    first, second = changes
+    for name in ("step_1", "step_2", "stratum"):
+        assert getattr(first, name) > 0
+        assert getattr(first, name) == pytest.approx(getattr(second, name))
 
 
 # ---------------------------------------------------------------------------- groups that are compared
