@@ -318,10 +318,8 @@ def check_target(target_fields: Json, allow: Sequence[Network], *, scraping: boo
             message = "base_url must not have a query or a fragment: it is shown with the rating, and queries hold keys"
             raise SpecificationError(message, "base_url")
         if unsafe_part := _UNSAFE_PATH.search(target.base_url):
-            rule = 'base_url must not have the path segments "." or "..", encoded slashes (%2F) or backslashes (%5C)'
-            message = (
-                f"{rule}, which servers resolve differently; it has {unsafe_part[0]!r}: write the path it leads to"
-            )
+            rule = 'base_url must not have path segments "." or "..", encoded slashes (%2F) or backslashes (%5C)'
+            message = f"{rule}: servers resolve them differently; it has {unsafe_part[0]!r}, write the path it leads to"
             raise SpecificationError(message, "base_url")
         refuse_url(target.base_url, allow)
         _, valid_settings = read_settings(target.protocol, target.kind, target.settings)
