@@ -22,6 +22,9 @@ from assay.evidence.merkle import proves_inclusion
 BESIDE_THE_EVIDENCE = frozenset({"id", "rated_at", "expires_at", "engine_version", "rerated_from", "salt"})
 """Keys of a rating document that do not follow from the evidence, so that a replay cannot reproduce them."""
 
+PROOF_KEYS = ("rating", "seq", "observation", "leaf_index", "tree_size", "proof", "evidence_digest", "attestation")
+"""Keys of the proof of an observation; `seq` is not signed, and ``proof`` has hashes in hexadecimal."""
+
 ROUNDING = 1e-9
 """Tolerated difference of two numbers (relative if they are above 1), because processors round differently."""
 
@@ -137,14 +140,9 @@ def check_replay(rating: Json, replayed: RatingDocument) -> Iterator[Check]:
 
 
 def check_proof(proof: Json) -> Check:
-    """Check that a disclosed observation belongs to the evidence with a given digest.
-
-    Parameters
-    ----------
-    proof : mapping
-        ``observation``, ``leaf_index``, ``tree_size``, ``proof`` (hashes in hexadecimal) and
-        ``evidence_digest``, as Assay's API returns them.
-    """
+    """Check that an observation belongs to the evidence with a given digest; refuse keys beside `PROOF_KEYS`."""
+    if unknown_keys := sorted(proof.keys() - PROOF_KEYS):
+        raise CertificateError(f"the file has keys that no proof has and nobody signed: {', '.join(unknown_keys)}")
     try:
         leaf = leaf_hash(canonical_json(proof["observation"]))
         path = [bytes.fromhex(step) for step in proof["proof"]]

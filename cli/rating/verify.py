@@ -335,11 +335,13 @@ def _check_proof(document: Json, keys: Keys) -> Iterator[Check]:
     envelope = opened(document["attestation"])
     yield check_signature("signature", envelope, keys.has_signed)
     statement = stated_in(envelope)
-    digest = statement["predicate"].get("evidence_digest") if statement.get("predicateType") == RATING else None
-    is_same = digest == document.get("evidence_digest")
-    mismatch = f"the proof is for {document.get('evidence_digest')}, and the certificate states {digest}"
-    yield Check("evidence", wrong=None if is_same else mismatch, found=str(digest))
+    predicate = statement["predicate"] if statement.get("predicateType") == RATING else {}
+    for name, key in (("rating", "rating"), ("evidence", "evidence_digest")):
+        stated, mismatch = predicate.get(key), f"the proof is for {document.get(key)}, and the certificate states "
+        yield Check(name, wrong=None if stated == document.get(key) else f"{mismatch}{stated}", found=str(stated))
     yield check_proof(document)
+    says = f"an observation of the rating {predicate.get('rating')}; its number seq is not signed and was not checked"
+    yield Check("says", wrong=None, found=says)
 
 
 def _print_trust(export: Export, keys: Keys) -> None:

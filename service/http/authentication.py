@@ -87,8 +87,8 @@ class Caller:
     key_id: str | None = None
 
     def may(self, scope: str) -> bool:
-        """Return whether the caller has `scope`."""
-        return scope in self.scopes or "admin" in self.scopes
+        """Return whether the caller has `scope`; only the operator may read metrics, which are of all tenants."""
+        return bool({scope, "admin"} & self.scopes) and (scope != "metrics:read" or self.tenant == OPERATOR_TENANT)
 
 
 DEFAULT_CALLER = Caller(OPERATOR_TENANT, frozenset(keys.SCOPES))
@@ -147,7 +147,7 @@ class Needs(SecurityBase):
 
 
 class MetricsReader(Needs):
-    """A FastAPI dependency of the metrics: a process of this machine, or a key with the scope ``metrics:read``.
+    """A FastAPI dependency of the metrics: a process of this machine, or an operator's key with ``metrics:read``.
 
     This applies even if no other request requires a key: a service without keys may listen on every address.
     """
@@ -160,7 +160,7 @@ class MetricsReader(Needs):
         if "authorization" in request.headers:
             return await super().__call__(request)
         if not is_local(request.client and request.client.host, request.headers):
-            detail = "metrics are read on the service's own machine, or with a key with the scope metrics:read"
+            detail = "metrics are read on the service's own machine, or with the operator's key for metrics:read"
             raise _unauthorized("key-missing", 'Bearer realm="assay"', detail)
         return UNKNOWN_CALLER
 

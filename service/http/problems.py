@@ -87,7 +87,7 @@ def not_found(noun: str, name: str) -> Problem:
 def scope_missing(scope: str) -> Problem:
     """Return the problem of a caller without a scope that a request needs."""
     header = f'Bearer realm="assay", error="insufficient_scope", scope="{scope}"'
-    detail = f"this requires a key with the scope {scope}"
+    detail = f"this requires a key {'of the operator ' if scope == 'metrics:read' else ''}with the scope {scope}"
     return Problem("scope-missing", detail, headers={"WWW-Authenticate": header}, scope=scope)
 
 

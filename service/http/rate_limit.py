@@ -154,6 +154,7 @@ def address_of(request: Request) -> str:
         address = ip_address(request.client.host if request.client else "")
     except ValueError:
         return "unknown"
+    address = getattr(address, "ipv4_mapped", None) or address
     return str(ip_network((address, 64), strict=False) if address.version == 6 else address)
 
 

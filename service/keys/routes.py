@@ -12,7 +12,7 @@ from service.http.authentication import Admin
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel
 from service.http.openapi.responses import LOCATION, leads_to, returns
-from service.http.problems import removed
+from service.http.problems import removed, scope_missing
 from service.http.rows import Lists, Paging, lists_of
 from store.core.columns import read_clock
 from store.core.database import Connection
@@ -64,6 +64,8 @@ class NewKeyView(KeyView):
 )
 async def create_key(body: KeyRequest, service: ServiceDependency, caller: Admin) -> Response:
     """Create a key. It is shown in this answer and never again."""
+    if "metrics:read" in body.scopes and not caller.may("metrics:read"):
+        raise scope_missing("metrics:read")
     key, plain_text = await service.database.write(_create_key, caller.tenant, body)
     view = NewKeyView.from_row(key, key=plain_text)
     headers = {"Location": f"{router.prefix}/{key.id}", "Cache-Control": "no-store"}

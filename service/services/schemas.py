@@ -177,14 +177,16 @@ class RatedServiceView(ResponseModel):
         series_views = []
         for method, attribute in dict.fromkeys((row.method, row.attribute) for row in rows):
             series = [row for row in rows if (row.method, row.attribute) == (method, attribute)]
-            shown_rows = [row for row in series if row.withdrawn_at is None]
+            is_hidden = {row.tenant: row.withdrawn_at is not None for row in reversed(series)}  # of newest ratings
+            withdrawn = all(is_hidden.values())
+            valid_rows = [row for row in series if row.withdrawn_at is None]
+            shown_rows = [row for row in valid_rows if withdrawn or not is_hidden[row.tenant]]
             ratings = [
                 ServiceRatingView.of(row, standings[row.id], now=now, before=previous)
                 for row, previous in zip(shown_rows, [*shown_rows[1:], None], strict=False)
             ]
-            newest_withdrawn = series[0].withdrawn_at is not None
             if ratings:
-                view = SeriesView(method=method, attribute=attribute, withdrawn=newest_withdrawn, ratings=ratings)
+                view = SeriesView(method=method, attribute=attribute, withdrawn=withdrawn, ratings=ratings)
                 series_views.append(view)
         return cls(
             service=name_of(newest, for_address=standings[newest.id].for_address),

@@ -1,8 +1,8 @@
 """Newest published rating of a service, as badges and catalogues show it.
 
-Unlike `store.ratings.ratings.latest`, the result does not depend on the caller's tenant. A withdrawn rating is
-not skipped; otherwise an owner could withdraw a bad rating to show an older, better one. By address, only ratings that
-stand for it count (`store.ratings.standing`).
+Unlike `store.ratings.ratings.latest`, the result does not depend on the caller's tenant. A withdrawn rating hides the
+older ones of its tenant; otherwise an owner could withdraw a bad rating to show an older, better one. By address, only
+ratings that stand for it count (`store.ratings.standing`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, select
+from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from store.core.columns import iso, now_ms
 from store.core.rows import equal, one_row
@@ -20,6 +20,10 @@ from store.ratings.standing import Standing
 from store.ratings.tables import ratings, replies, service_changes, service_ratings
 from store.targets.domains import owner_of
 from store.targets.tables import targets
+
+_IS_WITHDRAWN = func.first_value(ratings.c.withdrawn_at.is_not(None))
+_HIDDEN: ColumnElement[int] = _IS_WITHDRAWN.over(partition_by=ratings.c.tenant, order_by=NEWEST_FIRST)
+"""SQL expression: whether the newest rating of the rating's tenant was withdrawn: other tenants' ratings come first."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ def of_address(
     """
     lookup = standing.of_address(target_url, tenant=None)
     conditions = [*lookup.conditions, *equal(ratings, attribute=attribute, method=method), *standing.of_model(model)]
-    return _read_newest(c, select(ratings.c.id).where(*conditions), lookup.rank)
+    return _read_newest(c, select(ratings.c.id).where(*conditions), lookup.rank, _HIDDEN)
 
 
 def of_target(c: Connection, target_id: str, *, attribute: str | None = None, method: str | None = None) -> DatedRating:
@@ -76,11 +80,11 @@ def of_service(c: Connection, name: str, *, attribute: str | None = None, method
     filters = equal(service_ratings, attribute=attribute, method=method)
     id_query = select(ratings.c.id).join(service_ratings, service_ratings.c.rating_id == ratings.c.id)
     id_query = id_query.where(*service.conditions, service_ratings.c.current, *filters)  # `conditions`: public only
-    return _read_newest(c, id_query, services.requester_class)  # by the most trusted class of requesters
+    return _read_newest(c, id_query, services.requester_class, _HIDDEN)  # by the most trusted class of requesters
 
 
 def _read_newest(c: Connection, id_query: Select[tuple[str]], *ranks: ColumnElement[int]) -> DatedRating:
-    """Read the newest rating among those of the most trusted requesters, whose `ranks` are the lowest."""
+    """Read the newest rating among those whose `ranks` are the lowest, such as the class of the requester."""
     # ids are sorted without the documents, which can have hundreds of kilobytes
     newest_id = id_query.order_by(*ranks, *NEWEST_FIRST).limit(1)
     has_objection = select(replies.c.objects).where(replies.c.rating_id == ratings.c.id).scalar_subquery()

@@ -5,8 +5,8 @@ ratings of another model at the same address never count for it. Of a service wi
 stand for the address, of the most trusted requesters (`store.ratings.standing`). Other ratings, such as those of
 uploaded vectors, count for their own tenant's service only. Ratings with masked counts of people are never included.
 
-A withdrawn rating hides the older ones of its service, method and attribute. Otherwise an owner could withdraw a bad
-rating to show an older, better one.
+A withdrawn rating hides the older ones of its tenant, service, method and attribute. Otherwise an owner could withdraw
+a bad rating to show an older, better one. It hides no rating of another tenant of its class.
 """
 
 from __future__ import annotations
@@ -146,25 +146,29 @@ def newest(
 ) -> list[NewestRating]:
     """Return the newest rating of each service of a kind, among the ratings that `tenant` may list.
 
-    With a `language`, only ratings in it alone count. A service whose newest rating was withdrawn is left out.
-    Services without an address are told apart by tenant.
+    With a `language`, only ratings in it alone count. A service is left out if all tenants of the most trusted class
+    have withdrawn their newest. Services without an address are told apart by tenant.
     """
     owners = current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)
     tenant_without_address = case((rated.address.is_(None), rated.tenant), else_="")
-    newest_first = (requester, rated.created_at.desc(), rated.rating_id.desc())
-    position = func.row_number().over(partition_by=(rated.service, tenant_without_address), order_by=newest_first)
+    newest_first = (rated.created_at.desc(), rated.rating_id.desc())
+    position = func.row_number().over(partition_by=(rated.service, rated.tenant), order_by=newest_first)
     is_counted = or_(rated.address.is_(None), rated.tenant == tenant, standing.stands(owners.c.tenant, service_ratings))
-    ranked_ratings = (
-        select(rated.rating_id, position.label("position"))
+    numbered_ratings = (
+        select(rated.rating_id, position.label("position"), requester.label("requester"))
         .outerjoin_from(service_ratings, owners, owners.c.host == rated.host)
         .where(rated.kind == kind, rated.method == method, rated.attribute == attribute, *_visible_to(tenant))
         .where(is_counted, *part, true() if language is None else _is_in_language_alone(language))
         .subquery()
     )
-    query = select(*NEWEST_COLUMNS).join(ranked_ratings, ranked_ratings.c.rating_id == rated.rating_id)
-    rows = c.execute(query.where(ranked_ratings.c.position == 1, rated.withdrawn_at.is_(None)))
-    return [NewestRating._make(row) for row in rows]
+    by_rank = (numbered_ratings.c.requester, rated.withdrawn_at.is_not(None), *newest_first)
+    place = func.row_number().over(partition_by=(rated.service, tenant_without_address), order_by=by_rank)
+    query = select(*NEWEST_COLUMNS, rated.withdrawn_at, place.label("place"))
+    query = query.join(numbered_ratings, numbered_ratings.c.rating_id == rated.rating_id)
+    ranked_ratings = query.where(numbered_ratings.c.position == 1).subquery()  # the newest rating of each tenant
+    rows = c.execute(select(ranked_ratings).where(ranked_ratings.c.place == 1, ranked_ratings.c.withdrawn_at.is_(None)))
+    return [NewestRating._make(row[:-2]) for row in rows]
 
 
 def newest_of_services(c: Connection, tenant: str, digests: Collection[str]) -> dict[str, NewestRating]:

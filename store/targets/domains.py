@@ -9,13 +9,12 @@ tenants have a valid proof of a host, the newest proof decides; each of these te
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_address
 from secrets import token_urlsafe
-from urllib.parse import quote, unquote, urljoin, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from sqlalchemy import ColumnElement, Connection, Subquery, exists, false, func, or_, select, update
 
@@ -43,8 +42,8 @@ PROVEN = domains.c.verified_at > now_ms() - PROOF_DAYS * DAY_MS
 MAX_PATH = 500
 """Maximum length of a path in a canonical address; a longer path is replaced by its digest."""
 
-_UNENCODED_IN_PATHS = "/!$&'()*+,;=:@"
-"""Reserved characters that a path may hold unencoded (RFC 3986, section 3.3)."""
+_UNENCODED_IN_SEGMENTS = "!$&'()*+,;=:@"
+"""Reserved characters that a segment of a path may hold unencoded (RFC 3986, section 3.3)."""
 
 
 @dataclass(frozen=True)
@@ -92,16 +91,15 @@ def canonical_address(url: str) -> str | None:
 
     It is the host in the form of `Domain.host` and the path, normalised as in RFC 3986, section 6.2, without
     repeated and final slashes. Scheme, user name, query and fragment are left out: addresses of rated services have
-    no query, and the owner of a host answers for http and https, whose ports are both left out.
+    no query, and the owner of a host answers for http and https, whose ports are both left out. Dot segments and
+    encoded slashes are kept: calls contain them, and a server may resolve them to the path of another service.
     """
     host = host_of(url)
     if host is None:
         return None
     host = host.removesuffix(":80").removesuffix(":443")
-    decoded_path = unquote(urlsplit(url).path, errors="surrogateescape")
-    path = quote(decoded_path, safe=_UNENCODED_IN_PATHS, errors="surrogateescape")
-    # `urljoin` resolves . and ..
-    path = urlsplit(urljoin("http://host/", re.sub("/+", "/", f"/{path}/"))).path.rstrip("/")
+    segments = [unquote(segment, errors="surrogateescape") for segment in urlsplit(url).path.split("/") if segment]
+    path = "".join(f"/{quote(segment, safe=_UNENCODED_IN_SEGMENTS, errors='surrogateescape')}" for segment in segments)
     return host + (path if len(path) <= MAX_PATH else f"/sha256:{sha256(path.encode()).hexdigest()}")
 
 

@@ -1,6 +1,6 @@
 """Prometheus metrics of a worker and its child processes over HTTP.
 
-The metrics can be read on the worker's own machine, or with an API key that has the scope ``metrics:read``.
+The metrics can be read on the worker's own machine, or with an operator's API key that has the scope ``metrics:read``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.security import keys
-from store.security.rights import is_local
+from store.security.rights import OPERATOR_TENANT, is_local
 
 REFUSED = {
-    "401 Unauthorized": "Metrics are read on the worker's own machine, or with a key with the scope metrics:read.",
-    "403 Forbidden": "This key lacks the scope metrics:read.",
+    "401 Unauthorized": "Metrics are read on the worker's own machine, or with the operator's key for metrics:read.",
+    "403 Forbidden": "This key is not the operator's, or lacks the scope metrics:read.",
     "503 Service Unavailable": "The key cannot be checked: the database does not answer.",
 }
 """Statuses and texts of refused requests."""
@@ -74,7 +74,8 @@ class _GuardedMetrics:
             return "503 Service Unavailable"
         if key is None:
             return "401 Unauthorized"
-        return None if {"metrics:read", "admin"} & set(key.scopes) else "403 Forbidden"
+        is_operators = key.tenant == OPERATOR_TENANT  # the metrics are of all tenants
+        return None if is_operators and {"metrics:read", "admin"} & set(key.scopes) else "403 Forbidden"
 
 
 class _ServerOfIPv6(ThreadingWSGIServer):

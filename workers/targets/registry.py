@@ -237,6 +237,7 @@ def connect(target: Target, egress: Egress) -> Adapter:
     return adapter
 
 
+_UNSAFE_PATH = re.compile(r"%2f|%5c|\\|/(?:\.|%2e){1,2}(?=/|$)", re.IGNORECASE)
 _SECRET_FILE = re.compile(r"[\x20-\x7e\t\r\n]{1,8192}", re.ASCII)
 _SECRET = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?", re.ASCII)
 
@@ -315,6 +316,10 @@ def check_target(target_fields: Json, allow: Sequence[Network], *, scraping: boo
     if target.base_url:
         if "?" in target.base_url or "#" in target.base_url:
             message = "base_url must not have a query or a fragment: it is shown with the rating, and queries hold keys"
+            raise SpecificationError(message, "base_url")
+        if unsafe_part := _UNSAFE_PATH.search(target.base_url):
+            rule = 'base_url must not have path segments "." or "..", encoded slashes (%2F) or backslashes (%5C)'
+            message = f"{rule}: servers resolve them differently; it has {unsafe_part[0]!r}, write the path it leads to"
             raise SpecificationError(message, "base_url")
         refuse_url(target.base_url, allow)
         _, valid_settings = read_settings(target.protocol, target.kind, target.settings)

@@ -302,10 +302,12 @@ def test_a_single_certificate_can_be_verified_only_with_trusted_keys(rated, file
     assert "does not match its content" in wrong_with(file(json.dumps(forged).encode()), keys)
 
 
-def test_one_observation_can_be_verified_without_the_others(rated, file, keys):
+def test_one_observation_can_be_verified_without_the_others(rated, file, keys, capsys):
     document, observations = rated
     hashes = [leaf_hash(canonical_json(each)) for each in observations]
     proof = {
+        "rating": document["id"],
+        "seq": 7,
         "observation": observations[3],
         "leaf_index": 3,
         "tree_size": len(hashes),
@@ -314,6 +316,15 @@ def test_one_observation_can_be_verified_without_the_others(rated, file, keys):
         "attestation": envelope(PAYLOAD_TYPE, canonical_json(rating_statement(read_rating(document))), SIGNERS),
     }
     verify_file(file(json.dumps(proof).encode()), keys=keys, replay=False)
+    output = capsys.readouterr().out
+    assert f"an observation of the rating {document['id']}; its number seq is not signed and was not checked" in output
+    other_rating = proof | {"rating": "rat_other"}
+    assert f"is for rat_other, and the certificate states {document['id']}" in wrong_with(
+        file(json.dumps(other_rating).encode()), keys
+    )
+    assert "nobody signed: letter, note" in wrong_with(
+        file(json.dumps(proof | {"note": 1, "letter": "UCS"}).encode()), keys
+    )
     other = proof | {"observation": observations[3] | {"value": "something else"}}
     assert "the hashes do not lead" in wrong_with(file(json.dumps(other).encode()), keys)
     assert "the hashes do not lead" in wrong_with(file(json.dumps(proof | {"leaf_index": 2}).encode()), keys)

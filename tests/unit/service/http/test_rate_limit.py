@@ -4,9 +4,10 @@ import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
+from starlette.requests import Request
 
 from service.http.metrics import Meter
-from service.http.rate_limit import JOBS, UPLOADS, RateLimiter
+from service.http.rate_limit import JOBS, UPLOADS, RateLimiter, address_of
 
 
 @pytest.fixture(params=["in this process", "in Redis"])
@@ -82,3 +83,17 @@ def test_each_kind_of_work_has_its_own_rate_limit(storage):
             assert (await rates.take("anna", work=JOBS)).allowed
 
     asyncio.run(check())
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("::ffff:203.0.113.1", "::ffff:203.0.113.2", False),
+        ("::ffff:203.0.113.1", "203.0.113.1", True),
+        ("2001:db8::1", "2001:db8::2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+    ],
+)
+def test_visitors_are_counted_by_ipv4_address_or_ipv6_network(first, second, same):
+    counted = [address_of(Request({"type": "http", "client": (host, 1)})) for host in (first, second)]
+    assert (counted[0] == counted[1]) is same

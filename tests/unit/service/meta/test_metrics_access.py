@@ -69,6 +69,21 @@ async def test_a_key_reads_metrics_from_anywhere_if_it_has_the_scope(ask, guarde
         assert (answer.status_code, SHOWN in answer.text) == (status, status == 200)
 
 
+@pytest.mark.parametrize("scope", ["metrics:read", "admin"])
+async def test_a_key_of_another_tenant_reads_no_metrics_and_creates_no_key_for_them(ask, serve, guarded, worker, scope):
+    """Metrics have numbers of every tenant."""
+    bearer = {"Authorization": f"Bearer {worker.make_key('acme', scope)}"}
+    for peer in (ELSEWHERE, "127.0.0.1"):
+        answer = await ask(guarded, peer, bearer)
+        assert (answer.status_code, answer.json()["code"], SHOWN in answer.text) == (403, "scope-missing", False)
+        assert "a key of the operator with the scope metrics:read" in answer.json()["detail"]
+    client = await serve(guarded)
+    wanted = {"name": "prometheus", "scopes": ["ratings:read", "metrics:read"]}
+    assert (await client.post("/v1/keys", json=wanted, headers=bearer)).status_code == 403
+    operator = {"Authorization": f"Bearer {worker.make_key('default')}"}
+    assert (await client.post("/v1/keys", json=wanted, headers=operator)).status_code == 201
+
+
 async def test_an_invalid_key_is_refused_from_every_address(ask, guarded):
     for peer in (ELSEWHERE, "127.0.0.1"):
         answer = await ask(guarded, peer, {"Authorization": "Bearer assay_abcdefgh_x"})

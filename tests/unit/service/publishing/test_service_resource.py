@@ -269,6 +269,22 @@ async def test_a_service_whose_newest_rating_is_withdrawn_shows_neither_that_rat
     assert (await agency.get(f"/v1/services/{key_of(1)}/badge.json")).json()["message"].startswith("withdrawn")
 
 
+async def test_a_strangers_withdrawal_does_not_remove_a_letter(agency, rate):
+    valid = await rate(1, "BS", tenant="acme", description="default")
+    await rate(1, "UCS", tenant="dave", description="default")
+    await asyncio.sleep(0.002)
+    last = await rate(1, "UCS", tenant="dave", description="default")
+    answer = await agency.post(f"/v1/ratings/{last}/withdraw", json={"reason": "x"}, headers=rate.keys["dave"])
+    assert answer.status_code == 200
+    (series,) = (await agency.get(f"/v1/services/{key_of(1)}")).json()["series"]
+    assert (series["withdrawn"], [rating["id"] for rating in series["ratings"]]) == (False, [valid])
+    assert [row["rating"]["id"] for row in (await ranking(agency))["items"]] == [valid]
+    assert (await agency.get(f"/v1/services/{key_of(1)}/badge.json")).json()["message"].startswith("BS")
+    page = (await agency.get(f"/s/{key_of(1)}", follow_redirects=True)).text
+    assert f"/r/{valid}" in page
+    assert "was withdrawn" not in page
+
+
 @pytest.mark.parametrize("name", ["nobody", "x" * 3000, "rat_0", "%00", "a%2Fb", "ü-" + "0" * 24])
 async def test_an_unknown_or_very_long_service_name_is_404(agency, name):
     answer = await agency.get(f"/v1/services/{name}")

@@ -8,16 +8,19 @@ from __future__ import annotations
 import base64
 import json
 
+import httpx
 import pytest
 from lxml import etree
 from sqlalchemy import event, select, text, update
 
 from assay.canonical import rating_digest
+from service.app import create_app
 from store.ratings import published
 from store.ratings import ratings as stored_ratings
 from store.ratings.tables import ratings
 from store.targets import domains
 from store.targets.domains import PROOF_DAYS, canonical_address
+from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
 
@@ -412,7 +415,6 @@ SPELLINGS = [
     f"http://{HOST}:80//translate",
     f"http://{HOST}:443/translate",
     f"https://{HOST}./translate",
-    f"https://{HOST}/./v1/../translate",
     f"https://{HOST}/%74ranslate",
     f"https://user:word@{HOST}/translate",
     f"https://{HOST}/translate?model=other",
@@ -437,7 +439,7 @@ async def test_a_rating_under_another_spelling_of_a_url_does_not_replace_the_own
     [
         ("https://bücher.example/t", "https://xn--bcher-kva.example/t"),
         ("http://[::1]:80/t", "http://[0:0::1]/t"),
-        ("https://h.example/" + "a" * 2000, "https://h.example/b/../" + "a" * 2000 + "/"),
+        ("https://h.example/" + "a" * 2000, "https://h.example//" + "a" * 2000 + "/"),
     ],
 )
 def test_spellings_of_one_url_have_one_canonical_form(first, second):
@@ -450,6 +452,37 @@ def test_spellings_of_one_url_have_one_canonical_form(first, second):
 )
 def test_urls_that_differ_in_port_host_or_path_are_different_addresses(other):
     assert canonical_address(other) != canonical_address(URL)
+
+
+RESOLVED = [f"https://{HOST}/rival/{path}" for path in ("../translate", "%2e%2e/translate", "..%2ftranslate")]
+
+
+@pytest.mark.parametrize("url", RESOLVED)
+async def test_a_rating_of_a_url_that_servers_may_resolve_to_another_does_not_stand_for_the_other(agency, rate, url):
+    own = await rate(SECOND, "UCS")
+    await rate(RIVAL, "BS", url=url)  # of a target that an earlier version saved
+    assert (await latest(agency), (await badge(agency))[:3]) == (own, "UCS")
+
+
+async def test_a_url_with_resolvable_parts_is_refused_wherever_a_service_is_described(settings, request_body):
+    app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda _: None)
+    translator = request_body()["target"] | {"base_url": URL}
+    model = {"kind": "language-model", "protocol": "openai-chat", "base_url": URL, "settings": {"model": "m"}}
+    wrong = {"base_url": RESOLVED[2]}
+    link = {name: translator[name] for name in ("name", "kind", "protocol", "base_url")}
+    links = [link | {"path": ["en", "es", "en"]}, link | wrong]
+    chain = {"name": "C", "kind": "translator", "protocol": "chain", "settings": {"links": links}}
+    asked = [{"target": translator | wrong}, {"target": chain}, {"judge": model | wrong}, {"author": model | wrong}]
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://assay.test") as client:
+        saved = await client.post("/v1/targets", json=translator)
+        changed = f"/v1/targets/{saved.json()['id']}"
+        answers = [
+            await client.post("/v1/targets", json=translator | wrong),
+            await client.put(changed, json=translator | wrong, headers={"If-Match": saved.headers["ETag"]}),
+            *[await client.post("/v1/jobs", json=request_body() | {"target": translator} | part) for part in asked],
+        ]
+    said = [(answer.status_code, "write the path it leads to" in answer.text) for answer in answers]
+    assert said == [(422, True)] * 6, [answer.text for answer in answers]
 
 
 # ---------------------------------------------------------------------------- objections

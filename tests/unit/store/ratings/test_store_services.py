@@ -96,6 +96,20 @@ def test_a_withdrawn_newest_rating_removes_a_service_from_the_ranking(database, 
     assert newest() == []
 
 
+def test_a_withdrawal_removes_no_rating_of_another_tenant_from_the_ranking(database, published, newest):
+    ids = []
+    for tenant in ("dave", "acme", "dave", "dave"):
+        ids.append(published(tenant=tenant, visibility="public", description="default", target=target(digest(1))))
+        time.sleep(0.002)
+    _, valid, _, last = ids
+    with database.write() as c:
+        registry.withdraw(c, last, "dave", "wrong")
+    assert newest() == [valid], "the ratings that dave made before are hidden"
+    with database.write() as c:
+        registry.withdraw(c, valid, "acme", "wrong")
+    assert newest() == []
+
+
 def test_a_third_partys_rating_with_changed_settings_is_listed_as_a_separate_service(published, ids_of, newest):
     operators = published(**SHOWN, target=target(digest(1)))
     rivals = published(tenant="rival", visibility="public", description="changed", target=target(digest(1)))

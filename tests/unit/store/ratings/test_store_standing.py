@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
-from store.ratings import compositions, history, published, rating_statistics, ratings
+from store.ratings import compositions, history, published, rating_statistics, ratings, registry
 from store.ratings.standing import Standing, standings
 from store.targets import domains, targets
 from store.targets.targets import NewTarget
@@ -50,6 +50,33 @@ def found(database, **query):
         latest = ratings.latest(c, None, URL, **query)
         listed = history.of_url(c, None, URL, limit=9, **query)
     return [shown and shown.id], [one.id for one in latest], [step.rating.id for step in listed]
+
+
+def badges(database, rating_id):
+    """Return the ids of the ratings that the badges of the URL and of the rating's service show."""
+    with database.read() as c:
+        return [published.of_address(c, URL).rating.id, published.of_service(c, rating_id).rating.id]
+
+
+def test_a_withdrawal_hides_older_ratings_of_its_tenant_and_none_of_another(database, rated):
+    rated("dave")
+    valid, hidden, last = rated("rival"), rated("dave"), rated("dave")
+    assert badges(database, valid) == [last, last]
+    with database.write() as c:
+        registry.withdraw(c, last, "dave", "wrong")
+    assert badges(database, valid) == [valid, valid] != [hidden, hidden]
+    with database.write() as c:
+        registry.withdraw(c, valid, "rival", "wrong")
+    assert badges(database, hidden) == [last, last], "no other rating is left, so the withdrawal is shown"
+
+
+def test_a_withdrawal_by_the_owner_hides_the_ratings_of_less_trusted_tenants(database, rated, proved):
+    proved("acme")
+    rated("rival")
+    own = rated("acme")
+    with database.write() as c:
+        registry.withdraw(c, own, "acme", "wrong")
+    assert badges(database, own) == [own, own]
 
 
 def test_ratings_of_the_owner_come_before_the_operators_and_those_before_third_parties(database, rated, proved):

@@ -44,9 +44,9 @@ def get(server):
     return get
 
 
-def key_with(database_url: str, scope: str) -> str:
+def key_with(database_url: str, scope: str, tenant: str = "default") -> str:
     with closing(Database(database_url)) as database, database.write() as c:
-        return keys.create(c, "default", [scope], "prometheus")[1]
+        return keys.create(c, tenant, [scope], "prometheus")[1]
 
 
 def test_a_process_of_the_same_machine_reads_metrics_without_a_key(get):
@@ -73,6 +73,12 @@ def test_a_request_from_another_machine_needs_a_key(server):
 def test_a_key_needs_a_scope_that_includes_reading_metrics(get, database_url, scope, status):
     key = key_with(database_url, scope)
     assert get(Authorization=f"Bearer {key}", X_Forwarded_For="192.0.2.7").status_code == status
+
+
+@pytest.mark.parametrize("scope", ["metrics:read", "admin"])
+def test_a_key_of_another_tenant_reads_no_metrics(get, database_url, scope):
+    answer = get(Authorization=f"Bearer {key_with(database_url, scope, 'acme')}")
+    assert (answer.status_code, "not the operator's" in answer.text) == (403, True)
 
 
 @pytest.mark.parametrize("sent", ["Bearer assay_abcdefgh_x", "Bearer", "Basic YTpi", "Bearer \u00e4"])

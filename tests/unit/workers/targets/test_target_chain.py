@@ -89,6 +89,7 @@ BAD = [
     ("settings.links.0.protocol", chain(link(protocol="deep-translator", base_url=None), last())),
     ("settings.links.1.protocol", chain(link(), last(protocol="chain", base_url=None))),
     ("settings.links.1.base_url", chain(link(), last(base_url="http://10.0.0.1"))),
+    ("settings.links.0.base_url", chain(link("http://127.0.0.1:9/a/..%2fb"), last())),
     ("settings.links.0.settings.batch_maximum", chain(link(settings={"batch_maximum": 0}), last())),
     ("kind", chain(link(), CLASSIFIER)),
     ("base_url", chain(link(), last(), base_url="http://127.0.0.1:1")),

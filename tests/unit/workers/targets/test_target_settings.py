@@ -167,6 +167,21 @@ def test_invalid_target_is_refused_with_its_field(field, target):
     assert caught.value.field == field
 
 
+RESOLVED = ["/a/../b", "/a/%2e%2E/b", "/a/.%2e", "/./b", "/a/..%2fb", "/a%2F..%2Fb", "/a/..%5cb", "/a/..\\b"]
+
+
+@pytest.mark.parametrize("path", RESOLVED)
+def test_an_address_that_servers_may_resolve_to_another_is_refused(path):
+    with pytest.raises(SpecificationError, match="write the path it leads to") as caught:
+        check_target(fields(base_url=f"http://127.0.0.1:5000{path}"), LOOPBACK)
+    assert caught.value.field == "base_url"
+
+
+@pytest.mark.parametrize("path", ["/v1.0/..b/.c", "/a...b/...", "/%20/%C3%A9", "/a//b/", "/.well-known/x"])
+def test_an_address_with_dots_or_encoded_characters_in_its_names_is_accepted(path):
+    check_target(fields(base_url=f"http://127.0.0.1:5000{path}"), LOOPBACK)
+
+
 def test_unknown_protocol_is_refused_with_the_known_protocols():
     with pytest.raises(UnknownName, match="libretranslate"):
         check_target(fields("telepathy"), LOOPBACK)
