@@ -146,6 +146,22 @@ def _download(lines: AsyncIterator[str] | AsyncIterator[bytes], media_type: str,
     return StreamingResponse(lines, media_type=media_type, headers=headers)
 
 
+def paced(file: StreamingResponse, slots: asyncio.Semaphore) -> StreamingResponse:
+    """Return a file each piece of which is made while one of the `slots` is held; a slow reader holds none."""
+    pieces = aiter(file.body_iterator)
+
+    async def paced_pieces() -> AsyncIterator[str | bytes | memoryview]:
+        while True:
+            async with slots:
+                piece = await anext(pieces, None)
+            if piece is None:
+                return
+            yield piece
+
+    file.body_iterator = paced_pieces()
+    return file
+
+
 class ParquetWriter:
     """A Parquet file with `COLUMNS` that is returned in pieces while it is written; `NotInstalled` without pyarrow."""
 
