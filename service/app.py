@@ -262,6 +262,8 @@ def _build_service(
         recent_keys=SwrCache(keep_s=settings.status_cache_s, stale_s=settings.status_cache_s),
         can_write=SwrCache(keep_s=1.0, stale_s=0.0),
         merged_reads=SwrCache(keep_s=300.0, stale_s=86_400.0, capacity=24),  # rankings and counts of a large registry
+        leaf_hashes=SwrCache(keep_s=600.0, stale_s=600.0, capacity=4),  # 2 MB for 25,000 observations
+        evidence_slots=asyncio.Semaphore(2),  # evidence files of which a piece is being made
         clock=clock,
         methodologies=methodologies or shipped(),
         held_back=read_held_back(settings.held_back),

@@ -48,6 +48,8 @@ class Service(HttpParts):
     embeds: SwrCache[tuple[str | None, ...], Answer]
     can_write: SwrCache[str, bool]
     merged_reads: SwrCache[tuple[object, ...], Any]
+    leaf_hashes: SwrCache[str, list[bytes]]
+    evidence_slots: asyncio.Semaphore
     clock: Callable[[], float]
     methodologies: Methodologies
     held_back: HeldBack

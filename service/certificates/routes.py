@@ -23,6 +23,7 @@ from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.responses import CONFLICT, ETAG, LOCATION, RATED, TAGGED, returns
 from service.http.problems import Problem, not_found
+from service.jobs.ledger import paced
 from service.ratings.routes import FoundRating
 from service.ratings.service import PUBLIC_CACHE, dated, headers_of
 from store.core.database import Connection
@@ -65,7 +66,7 @@ async def export_rating(rating: FoundRating, service: ServiceDependency, caller:
 
     It holds the rating, its certificate, the public keys and every observation in the order of the evidence.
     """
-    return dated(await export_response(service, rating, caller.tenant), rating)
+    return dated(paced(await export_response(service, rating, caller.tenant), service.evidence_slots), rating)
 
 
 @router.get(

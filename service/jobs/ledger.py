@@ -48,7 +48,7 @@ async def ledger_csv(database: AsyncDatabase, job_id: str) -> StreamingResponse:
 
 
 async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingResponse:
-    """Stream the ledger as Parquet, with the columns of the CSV; no cell is escaped.
+    """Stream the ledger as Parquet, with the columns of the CSV; no formula is escaped.
 
     Raise `NotInstalled` if pyarrow is missing.
     """
@@ -115,7 +115,7 @@ def _row_cells(row: StoredObservation) -> list[Any]:
     record = _json_record(row)
     question, failure, value = dict(record["ask"]), record["failure"], record["value"]
     question_kind = question.pop("asks")
-    text = value if isinstance(value, str) or value is None else json.dumps(value)
+    text = _valid_text(value) if isinstance(value, str) else value if value is None else json.dumps(value)
     metadata = [record[name] for name in ("copied", "attempts", "elapsed_ms", "recorded_at")]
     # in the order of COLUMNS
     return [row.seq, record["unit"], question_kind, json.dumps(question), text, failure and failure["code"], *metadata]
@@ -132,13 +132,34 @@ def _safe_cell(cell: object) -> object:
     """Escape a text, so that no spreadsheet runs it as a formula and every encoder accepts it."""
     if not isinstance(cell, str):
         return cell
-    valid_text = cell.encode("utf-8", "backslashreplace").decode()
+    valid_text = _valid_text(cell)
     return "'" + valid_text if valid_text.startswith(RUNS_IN_A_SPREADSHEET) else valid_text
+
+
+def _valid_text(text: str) -> str:
+    """Escape halves of surrogate pairs, which no UTF-8 encoder accepts."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _download(lines: AsyncIterator[str] | AsyncIterator[bytes], media_type: str, name: str) -> StreamingResponse:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(lines, media_type=media_type, headers=headers)
+
+
+def paced(file: StreamingResponse, slots: asyncio.Semaphore) -> StreamingResponse:
+    """Return a file each piece of which is made while one of the `slots` is held; a slow reader holds none."""
+    pieces = aiter(file.body_iterator)
+
+    async def paced_pieces() -> AsyncIterator[str | bytes | memoryview]:
+        while True:
+            async with slots:
+                piece = await anext(pieces, None)
+            if piece is None:
+                return
+            yield piece
+
+    file.body_iterator = paced_pieces()
+    return file
 
 
 class ParquetWriter:

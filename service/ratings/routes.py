@@ -32,7 +32,7 @@ from service.http.openapi.common_schemas import QueryModel
 from service.http.openapi.responses import ETAG, RATED, TAGGED, fails, returns
 from service.http.problems import Problem, base_url, existing, not_found
 from service.http.rows import Lists, Page, PageQuery, in_path, lists_of
-from service.jobs.ledger import ledger_csv, ledger_parquet
+from service.jobs.ledger import ledger_csv, ledger_parquet, paced
 from service.jobs.schemas import ObservationView
 from service.ratings.components import RatingDifferenceView
 from service.ratings.schemas import (
@@ -253,13 +253,13 @@ async def get_thumbnail(digest: Digest, service: ServiceDependency, caller: Publ
 @router.get("/{rating_id}/observations.csv", **download("text/csv"))
 async def download_evidence_csv(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating: every question with its reply."""
-    return dated(await ledger_csv(service.database, rating.job_id), rating)
+    return dated(paced(await ledger_csv(service.database, rating.job_id), service.evidence_slots), rating)
 
 
 @router.get("/{rating_id}/observations.parquet", **download("application/vnd.apache.parquet"))
 async def download_evidence_parquet(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating as Parquet, for pandas and similar tools; the agency needs the extra `real`."""
-    return dated(await ledger_parquet(service.database, rating.job_id), rating)
+    return dated(paced(await ledger_parquet(service.database, rating.job_id), service.evidence_slots), rating)
 
 
 @router.get("/{rating_id}/sentences.csv", **download("text/csv"))

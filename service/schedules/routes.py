@@ -103,7 +103,8 @@ async def run_schedule(row: OwnSchedule, service: ServiceDependency, caller: Wri
         # `run_now` itself checks the cool-down
         await permit(service, caller, target_url=None, count=len(row.orders.jobs))
 
-    bounds = Bounds(service.settings.max_active_jobs, service.settings.cooldown_s)
+    settings = service.settings
+    bounds = Bounds(settings.max_active_jobs, settings.cooldown_s, settings.shortest_schedule_s)
 
     def run(c: Connection) -> tuple[Answer, Sequence[str]]:
         schedule, attempt = existing(schedules.run_now(c, row.id, caller.tenant, bounds), "schedule", row.id)

@@ -15,11 +15,13 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from cronsim import CronSim, CronSimError
-from sqlalchemy import ColumnElement, Connection, select, update
+from sqlalchemy import ColumnElement, Connection, Text, select, type_coerce, update
 
 from assay.document import Json, JsonObject
 from assay.errors import OutOfBounds, SpecificationError
 from store.core.columns import new_id, now_ms, random_nonce, random_seed, read_clock
+from store.core.engines import lock_transaction
+from store.core.errors import WatchUnfit
 from store.core.rows import Rows, one_row
 from store.corpora.materials import with_stored_material
 from store.jobs import cooldowns, jobs
@@ -203,10 +205,11 @@ class ScheduledRun:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits set by the operator: unfinished jobs per tenant, and seconds of cool-down after a job on a target."""
+    """Limits set by the operator: unfinished jobs per tenant; seconds after a job on a target, and a run of a watch."""
 
     max_active: int
     cooldown_s: float
+    watch_rest_s: int = 0
 
 
 # ---------------------------------------------------------------------------- stored schedules
@@ -251,7 +254,8 @@ remove = ROWS.remove
 def add(
     c: Connection, tenant: str, name: str, orders: Orders, recurrence: Recurrence, *, paused: bool, key_id: str | None
 ) -> StoredSchedule:
-    """Add a schedule; its first run is at the first time of its recurrence after now."""
+    """Add a schedule, to run first at the next time of its recurrence; raise `WatchUnfit` for a second watch."""
+    _refuse_second_watch(c, tenant, orders)
     now = read_clock(c)
     values = {"id": new_id("sch"), "tenant": tenant, "key_id": key_id, "version": 1}
     values |= {"created_at": now, "updated_at": now, "next_at": recurrence.after(now, anchor_ms=now)}
@@ -263,17 +267,31 @@ def replace(
 ) -> StoredSchedule | None:
     """Change a schedule; return ``None`` if the tenant has no such schedule.
 
-    If the recurrence changes or a pause ends, the next run is computed from now; missed runs are skipped.
+    If the recurrence changes or a pause ends, the next run is computed from now, without missed runs. Raises as `add`.
     """
     stored_schedule = ROWS.lock(c, schedule_id, tenant)
     if stored_schedule is None:
         return None
+    if orders.request != stored_schedule.orders.request:
+        _refuse_second_watch(c, tenant, orders, own_id=schedule_id)
     now = read_clock(c)
     restarts = recurrence != stored_schedule.recurrence or (stored_schedule.paused and not paused)
     next_at = recurrence.after(now, anchor_ms=now) if restarts else stored_schedule.next_at
     columns = _schedule_columns(name, orders, recurrence, paused=paused) | {"updated_at": now, "next_at": next_at}
     ROWS.change(c, schedule_id, tenant, columns)
     return find(c, schedule_id, tenant)
+
+
+def _refuse_second_watch(c: Connection, tenant: str, orders: Orders, own_id: str = "") -> None:
+    """Raise `WatchUnfit` if another schedule of the tenant watches the same rating."""
+    if orders.kind != "watch":
+        return
+    lock_transaction(c, f"watches:{tenant}")
+    rating_id = orders.request["rating"]
+    names_rating = type_coerce(schedules.c.request, Text).contains(f'"{rating_id}"', autoescape=True)
+    for other in ROWS.page(c, tenant, names_rating, schedules.c.id != own_id, limit=100):
+        if other.orders.kind == "watch" and other.orders.request["rating"] == rating_id:
+            raise WatchUnfit(f"the schedule {other.id} watches {rating_id} already; change it, or remove it first")
 
 
 def _schedule_columns(name: str, orders: Orders, recurrence: Recurrence, *, paused: bool) -> dict[str, Any]:
@@ -320,6 +338,8 @@ def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tup
     schedule = ROWS.lock(c, schedule_id, tenant)
     if schedule is None:
         return None
+    if schedule.orders.kind == "watch":
+        sentinels.check_rest(c, schedule.id, tenant, schedule.last_job_id, bounds.watch_rest_s)
     now = read_clock(c)
     run = _add_jobs(c, schedule, bounds)
     return _record_run(c, schedule, now, run, next_at=schedule.next_at), run

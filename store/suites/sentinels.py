@@ -143,6 +143,17 @@ def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job
     return rerating
 
 
+def check_rest(c: Connection, schedule_id: str, tenant: str, last_job_id: str | None, rest_s: int) -> None:
+    """Raise `WatchUnfit` while the last run of a watch is under way, and for `rest_s` seconds after a stored run."""
+    last_job = None if last_job_id is None else jobs.find(c, last_job_id, tenant)
+    if last_job is not None and last_job.kind == "watch" and last_job.status in UNFINISHED:
+        raise WatchUnfit(f"the last run (job {last_job.id}) has not ended; wait for it")
+    query = select(func.max(sentinel_runs.c.ran_at)).where(sentinel_runs.c.schedule_id == schedule_id)
+    ran_at = c.execute(query).scalar_one()
+    if ran_at is not None and (wait_s := rest_s - (read_clock(c) - ran_at) // 1000) > 0:
+        raise WatchUnfit(f"the last run was less than {rest_s} s ago; wait {wait_s} s, or for the next scheduled run")
+
+
 def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> NewJob:
     """Return the job of one run of a watch; raise errors as `watched_rating` and `repeat_job`."""
     rating = watched_rating(c, watch.rating, tenant)

@@ -195,7 +195,7 @@ def start(serve) -> Iterator[Callable[[str], Catalog]]:
     catalogs: list[Catalog] = []
 
     def start(receiver: str) -> Catalog:
-        agency = serve(ASSAY_AUTH="keys", ASSAY_WEBHOOK_POLL_S="0.2")
+        agency = serve(ASSAY_AUTH="keys", ASSAY_WEBHOOK_POLL_S="0.2", ASSAY_SHORTEST_SCHEDULE_S="1")
         scopes = [word for scope in SCOPES for word in ("--scope", scope)]
         create = ("keys", "create", "--name", "catalog", *scopes, "--data-dir", str(agency.data))
         made = run_command(*create, environment=os.environ)

@@ -206,7 +206,7 @@ class Outcomes(Bounded, Method):
         return self.finding(components, self._aggregation())
 
     def masked(self, rating: RatingDocument) -> RatingDocument:
-        """Return the rating without small counts of people."""
+        """Return the rating without small counts of people; raise `MaskingTooCostly` if there are too many."""
         return masked_rating(rating, self.task(), Vocabulary.of(self))
 
     def _aggregation(self) -> OutcomesAggregation:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import SpecificationError
 from assay.methods.shared.outcome_tables.decision_table import Grouping
 from assay.model import Floats, Integers
 
@@ -31,11 +32,24 @@ MOST_ROWS = 50
 MOST_MOVED = 4_000
 """Maximum number of variables (`_Counts.people`) that may change in a search for data with equal published counts."""
 
+LARGEST_SEARCH, ALL_SEARCHES = 3_000_000, 50_000_000
+"""Maximum size of a search (variables by published counts, by nodes), and of all of them: some seconds, and minutes."""
+
+SEARCH_S = 60
+"""Maximum time of a search; reached only if the machine is too slow for `LARGEST_SEARCH`."""
+
 PEOPLE, UNDECIDED, TRUTH, ROWS = "people", "undecided", "truth", "rows"
 """Parts of a row whose counts are masked together; `ROWS` is the part with the number of people of the whole file."""
 
 UNKNOWN_ANSWER = 2
 """Code of an unknown decision or true outcome; known ones have the codes 0 and 1."""
+
+
+class MaskingTooCostly(SpecificationError):
+    """Too many small counts to choose what to mask: the rating cannot be published."""
+
+    def __init__(self) -> None:
+        super().__init__("the tables have too many small counts to mask them; use fewer columns or intersections")
 
 
 @dataclass(frozen=True, order=True)
@@ -69,7 +83,7 @@ def masked_parts(tables: Sequence[PublicTable], people: Floats) -> frozenset[Par
     """Return the parts that are masked; `people` has the number of people of each cell.
 
     Other data with the same published counts exist in which a masked count of fewer than `LEAST_SHOWN` people is larger
-    by `LEAST_SHOWN`, and data in which a larger masked count differs.
+    by `LEAST_SHOWN`, and data in which a larger masked count differs. Raise `MaskingTooCostly` beyond the limits above.
     """
     counts = _Counts.of(tables, people)
     hidden_parts = set(counts.small_parts())
@@ -139,6 +153,7 @@ class _Counts:
         small_indices = [index for index, count in enumerate(counts) if 0 < count < LEAST_SHOWN]
         # an answer that nobody in the file has, such as an unknown truth, is no secret
         possible = np.flatnonzero(self.membership.sum(axis=1)).tolist()
+        searched = 0
         while True:
             masked_indices = [index for index in possible if self.parts[index] in hidden_parts]
             # small counts come first: once they can be larger by `LEAST_SHOWN`, other masked counts must differ by 1
@@ -149,14 +164,20 @@ class _Counts:
                 growth = 1.0
             if target is None:
                 return hidden_parts
-            count_changes = self._cheapest_change(target, growth, hidden_parts)
+            visible_count = sum(part not in hidden_parts for part in self.parts)
+            size = max(1, min(len(self.people), MOST_MOVED) * visible_count)
+            searched += size
+            # counted instead of timed, so that every machine masks the same counts
+            if size > LARGEST_SEARCH or searched > ALL_SEARCHES:
+                raise MaskingTooCostly
+            count_changes = self._cheapest_change(target, growth, hidden_parts, LARGEST_SEARCH // size)
             largest_changes = np.maximum(largest_changes, np.abs(count_changes))
             changed_parts = {part for part, change in zip(self.parts, count_changes, strict=True) if abs(change) > 0.5}
             for part in changed_parts - hidden_parts:
                 hidden_parts |= {part, Part(part.table, part.code, TRUTH)} if part.name == PEOPLE else {part}
             hidden_parts &= {*self.parts}  # without the `TRUTH` of tables without error rates
 
-    def _cheapest_change(self, target: int, growth: float, hidden_parts: set[Part]) -> Floats:
+    def _cheapest_change(self, target: int, growth: float, hidden_parts: set[Part], most_nodes: int) -> Floats:
         """Return the change of every count if people are moved so that the count with index `target` grows by `growth`.
 
         Of all such moves, it is one that nearly minimises the cost (`sizes`) of the published counts that change.
@@ -181,10 +202,10 @@ class _Counts:
                 np.full(move_count + slack_count, self.people.sum() + growth),
             ),
             integrality=np.concatenate([np.ones(move_count), np.zeros(slack_count)]),
-            options={"mip_rel_gap": 0.1},
+            options={"mip_rel_gap": 0.1, "node_limit": most_nodes, "time_limit": SEARCH_S},
         )
-        if solution.x is None:  # every published count may change, so that there always is a solution
-            raise RuntimeError(f"no other data fit the published counts: {solution.message}")
+        if solution.status != 0:  # every published count may change, so that there always is a solution
+            raise MaskingTooCostly
         changes: Floats = np.round(movable_membership @ solution.x[:move_count])
         return changes
 

@@ -1,7 +1,7 @@
 """Parsing of one answer: a number, a vector or a class, from the JSON forms that services use.
 
 Parsing is strict where a mistake could become evidence: a truth value is no number, a text is one only in a plain or
-declared form, and infinite numbers are refused.
+declared form, and numbers of more than 1e100 are refused.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ MOST_DIMENSIONS = 16_384
 
 MOST_LABELS = 1_000
 """Maximum number of labels in an answer."""
+
+LARGEST_NUMBER = 1e100
+"""Largest magnitude of a number; squares and sums of larger ones can overflow."""
 
 LONGEST_LABEL = 200
 """Maximum length of a label in characters."""
@@ -104,7 +107,7 @@ def number_of(answer: object, form: NumberForm | None = None) -> float:
     """
     answer = unwrap(answer)
     answer = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
-    return _number_in(answer, form) if isinstance(answer, str) else finite_number(answer, "number")
+    return finite_number(_number_in(answer, form) if isinstance(answer, str) else answer, "number")
 
 
 def _number_in(text: str, form: NumberForm | None) -> float:
@@ -124,12 +127,12 @@ def quoted(text: str) -> str:
 
 
 def finite_number(answer: object, noun: str) -> float:
-    """Parse a finite number, called `noun` in messages; raise `Misread` for anything else."""
+    """Parse a number of at most `LARGEST_NUMBER`, called `noun` in messages; raise `Misread` for anything else."""
     if isinstance(answer, bool) or not isinstance(answer, int | float):
         raise Misread(f"returned {summary_of(answer)}; expected a {noun}")
     number = float_or_infinity(answer)
-    if not math.isfinite(number):
-        raise Misread(f"returned a {noun} that is not finite")
+    if not abs(number) <= LARGEST_NUMBER:  # NaN is not either
+        raise Misread(f"returned a {noun} that is not finite or beyond ±{LARGEST_NUMBER:g}")
     return number
 
 
@@ -145,8 +148,8 @@ def vector_of(answer: object) -> list[float]:
         if type(number) is not float and (isinstance(number, bool) or not isinstance(number, int)):
             raise Misread(f"returned a vector that contains {summary_of(number)}; every element must be a number")
         vector.append(float_or_infinity(number))
-    if not all(map(math.isfinite, vector)):
-        raise Misread("returned a vector with a number that is not finite")
+    if not all(abs(number) <= LARGEST_NUMBER for number in vector):
+        raise Misread(f"returned a vector with a number that is not finite or beyond ±{LARGEST_NUMBER:g}")
     return vector
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 
@@ -19,6 +20,7 @@ from assay.model import Reply
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from cli.rating.verify import verify_file
+from service.certificates import service
 from store.jobs import jobs
 from store.jobs.jobs import LedgerEntry
 from store.ratings.experiment_json import dump_method, parse_method
@@ -144,6 +146,19 @@ async def test_the_proof_of_one_observation_verifies(client, rated, tmp_path):
     url = f"/v1/ratings/{rating_id}/observations/1/proof"
     etag = (await client.get(url)).headers["ETag"]
     assert (await client.get(url, headers={"If-None-Match": etag})).status_code == 304
+
+
+async def test_concurrent_and_later_proofs_of_a_rating_read_its_evidence_once(client, rated, monkeypatch):
+    rating_id, readings, original = await rated(), [], service.leaves
+
+    def counted(*arguments):
+        readings.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(service, "leaves", counted)
+    urls = [f"/v1/ratings/{rating_id}/observations/{seq}/proof" for seq in (1, 2, 3, 1)]
+    answers = [*await asyncio.gather(*map(client.get, urls)), await client.get(urls[0])]
+    assert ([answer.status_code for answer in answers], len(readings)) == ([200] * 5, 1)
 
 
 @pytest.mark.parametrize("seq", ["100000", "0", "-1", "01", "x", "2147483648", "9" * 5000, "%D9%A1"])

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from assay.errors import CertificateError, SpecificationError
+from assay.methods.outcomes import suppression
 from cli.rating.verify import NotVerified, RecordedFile, verify_file
 from service.app import create_app
 from tests.unit.service.conftest import client_of
@@ -147,6 +148,19 @@ def small_table() -> bytes:
     rows += ["M,yes,yes"] * 311 + ["M,no,yes"] * 97 + ["M,no,no"] * 203 + ["M,yes,no"] * 89
     rows += ["X,yes,yes", "X,no,no"]
     return "\n".join(["sex,hired,stayed", *rows]).encode()
+
+
+async def test_a_rating_whose_counts_cost_too_much_to_mask_stays_private_with_a_reason(real, settings, monkeypatch):
+    monkeypatch.setattr(suppression, "LARGEST_SEARCH", 1)
+    name = await upload(real, small_table())
+    posted = await real.post("/v1/jobs", json=body(name) | {"visibility": "public"})
+    work(settings, posted.json()["id"])
+    job = (await real.get(posted.headers["Location"])).json()
+    address = f"/v1/ratings/{job['rating']['id']}"
+    assert (await real.get(address)).json()["visibility"] == "private"
+    refused = await real.post(f"{address}/visibility", json={"visibility": "unlisted"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "holds-people")
+    assert "fewer columns or intersections" in refused.json()["detail"]
 
 
 PUBLIC_FILES = (

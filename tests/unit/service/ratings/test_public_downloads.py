@@ -11,6 +11,7 @@ import time
 import httpx
 import pytest
 
+from service.jobs import ledger
 from service.ratings import routes
 
 pytestmark = pytest.mark.anyio
@@ -74,3 +75,20 @@ async def test_concurrent_requests_for_one_report_render_it_once_and_do_not_bloc
     assert rendered == ["html", "markdown"]
     await client.post(f"{rating}/withdraw", json={"reason": "a mistake"}, headers=key)
     assert "a mistake" in (await client.get(f"{rating}/report.html")).text
+
+
+async def test_two_evidence_files_at_a_time_are_written_and_the_others_wait(public, monkeypatch):
+    client, _, rating = await public("1000/minute")
+    writing, most, original = [], [], ledger.csv_lines
+
+    def slowly(rows):
+        writing.append(rows)
+        most.append(len(writing))
+        time.sleep(0.1)
+        writing.pop()
+        return original(rows)
+
+    monkeypatch.setattr(ledger, "csv_lines", slowly)
+    answers = await asyncio.gather(*(client.get(f"{rating}/observations.csv") for _ in range(6)))
+    assert ({answer.status_code for answer in answers}, len({answer.content for answer in answers})) == ({200}, 1)
+    assert max(most) <= 2

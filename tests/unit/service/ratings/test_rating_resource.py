@@ -179,6 +179,16 @@ async def test_the_evidence_of_a_rating_as_parquet_has_the_rows_of_the_csv_downl
     assert {row["copied"] for row in table} <= {True, False}
 
 
+async def test_an_answer_with_half_of_a_surrogate_pair_is_escaped_in_parquet_and_csv(client, request_body, worker):
+    job = (await client.post("/v1/jobs", json=request_body())).json()
+    claim = worker.claim(job["id"])
+    worker.record(claim, [("He is a nurse.", "Él \ud800")])
+    address = f"/v1/ratings/{worker.finish(claim)}/observations"
+    (row,) = parquet.read_table(io.BytesIO((await client.get(f"{address}.parquet")).content)).to_pylist()
+    (line,) = csv.DictReader(io.StringIO((await client.get(f"{address}.csv")).text))
+    assert (row["value"], line["value"]) == (r"Él \ud800", r"Él \ud800")
+
+
 @pytest.mark.parametrize("path", ["", "/report.html", "/report.md", "/observations.csv"])
 async def test_an_unknown_rating_is_404_at_every_address(client, path):
     assert (await client.get(f"/v1/ratings/rat_nope{path}")).status_code == 404

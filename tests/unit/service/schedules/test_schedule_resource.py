@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from assay.rating.sentinels import SentinelRun
 from store.jobs import jobs as stored_jobs
 from store.suites import schedules, sentinels
 from store.suites.schedules import Bounds
+from store.suites.tables import sentinel_runs
 
 pytestmark = pytest.mark.anyio
 
@@ -283,7 +286,43 @@ async def changed_watch(client, worker, target: dict[str, Any]) -> tuple[str, st
         outcomes = {f"case {number:02}": float(day == 12) for number in range(40)}
         with worker.database.write() as c:
             sentinels.finish(c, claim, SentinelRun(claim.job.seed, outcomes))
+            c.execute(update(sentinel_runs).values(ran_at=sentinel_runs.c.ran_at - 3_600_000))
     return schedule_id, rating_id
+
+
+async def test_a_rating_has_one_watch_of_a_tenant(client, worker):
+    rating_id, other_id = await rated(client, worker), await rated(client, worker)
+    request = {"request": {"rating": rating_id}, "cron": None, "interval_s": 86_400}
+    answers = await asyncio.gather(*(post(client, **request) for _ in range(4)))
+    assert sorted(answer.status_code for answer in answers) == [201, 409, 409, 409]
+    watch = next(answer.json() for answer in answers if answer.status_code == 201)
+    refused = next(answer.json() for answer in answers if answer.status_code == 409)
+    assert refused["detail"].startswith(f"the schedule {watch['id']} watches {rating_id} already")
+    other = (await post(client, **request | {"request": {"rating": other_id}})).json()
+    answer = await client.patch(f"/v1/schedules/{other['id']}", json={"request": {"rating": rating_id}})
+    assert (answer.status_code, answer.json()["code"]) == (409, "schedule-unfit")
+    assert (await client.delete(f"/v1/schedules/{watch['id']}")).status_code == 204
+    assert (await post(client, **request)).status_code == 201
+
+
+async def test_a_watch_runs_once_at_a_time_and_once_an_hour_on_request(client, worker):
+    rating_id = await rated(client, worker)
+    watch = (await post(client, request={"rating": rating_id}, cron=None, interval_s=86_400)).json()
+    address = f"/v1/schedules/{watch['id']}/run"
+    answers = await asyncio.gather(*(client.post(address) for _ in range(4)))
+    assert sorted(answer.status_code for answer in answers) == [202, 409, 409, 409]
+    job_id = (await client.get(f"/v1/schedules/{watch['id']}")).json()["last_made"]["id"]
+    assert {answer.json()["detail"] for answer in answers if answer.status_code == 409} == {
+        f"the last run (job {job_id}) has not ended; wait for it"
+    }
+    claim = worker.claim(job_id)
+    with worker.database.write() as c:
+        sentinels.finish(c, claim, SentinelRun(claim.job.seed, {f"case {number:02}": 0.0 for number in range(40)}))
+    refused = (await client.post(address)).json()
+    assert (refused["code"], "less than 3600 s ago" in refused["detail"]) == ("schedule-unfit", True)
+    with worker.database.write() as c:
+        c.execute(update(sentinel_runs).values(ran_at=sentinel_runs.c.ran_at - 3_600_000))
+    assert (await client.post(address)).status_code == 202
 
 
 async def test_a_watch_shows_its_service_its_newest_change_and_the_state_of_the_new_rating(client, worker):

@@ -324,6 +324,7 @@ def test_a_due_watch_adds_its_job_or_says_why_not(database, rating_id):
         _, ran = schedules.run_now(c, schedule.id, "acme", Bounds(99, 0))
         job = jobs.find(c, ran.made_id, "acme")
         assert (job.kind, Watch(**job.experiment), job.key_id) == ("watch", Watch(schedule.id, rating_id, 20), "key_1")
+        runs.cancel(c, jobs.claim(c, job.id, "a worker"))
         registry.withdraw(c, rating_id, "acme", "a mistake")
         after, ran = schedules.run_now(c, schedule.id, "acme", Bounds(99, 0))
         assert (ran.made_id, ran.code) == (None, "schedule-unfit")

@@ -11,7 +11,8 @@ from scipy.optimize import linprog
 from assay.document import as_json
 from assay.experiment import run
 from assay.methods import Outcomes, rating_of
-from assay.methods.outcomes.suppression import LEAST_SHOWN
+from assay.methods.outcomes.masking import answer_codes
+from assay.methods.outcomes.suppression import LEAST_SHOWN, MaskingTooCostly, PublicTable, masked_parts
 from tests.support.reports import document_of
 from tests.support.simulated.recorded_decisions import counted, never_asked
 
@@ -145,3 +146,18 @@ def test_a_masked_group_changes_no_published_number_of_other_groups():
         _, public = rated(columns, by=("sex",), intersections=())
         published.append({row["group"]: row for row in public["components"][0]["groups"]})
     assert published[0] == published[1]
+
+
+@pytest.mark.parametrize("people", [250, 3000])
+def test_a_file_with_too_many_small_counts_is_refused_instead_of_searched_for_minutes(people):
+    rng = np.random.default_rng(3)
+    columns = {f"c{index}": rng.choice([*"ABCDEFGHIJ"[:size]], people) for index, size in enumerate([10, 10, 10, 5, 5])}
+    columns |= {name: rng.choice(["yes", "no"], people) for name in ("hired", "stayed")}
+    pairs = (("c0", "c1"), ("c1", "c2"), ("c0", "c2"), ("c0", "c3"), ("c1", "c4"), ("c2", "c3"))
+    table = counted({name: cells.tolist() for name, cells in columns.items()})
+    settings = {"by": tuple(columns)[:5], "intersections": pairs, "decision": "hired", "truth": "stayed"}
+    task = Outcomes(table=table, favourable="yes", truth_favourable="yes", **settings).task()
+    (output,), truth = task.outputs, answer_codes(task.truth)
+    tables = [PublicTable(grouping, answer_codes(output.favourable), truth) for grouping in task.groupings]
+    with pytest.raises(MaskingTooCostly, match="use fewer columns or intersections"):
+        masked_parts(tables, task.table.people)

@@ -23,6 +23,7 @@ THREE = ("bad", "so-so", "good")
 SCORES = {"bad": 0.25, "good": 0.75}
 
 NO_NUMBERS = [None, True, "1,5", "NaN", {}, [], [1, 2], [[1, 2]], [True], math.nan, math.inf, 10**400]
+NO_NUMBERS += [1e308, -1e101, "1e200", [10**101]]
 
 
 @pytest.mark.parametrize(("said", "number"), [(3, 3.0), (-0.5, -0.5), ([2], 2.0), ([[2.5]], 2.5), (0, 0.0)])
@@ -35,6 +36,12 @@ def test_number_is_parsed_from_a_json_answer(said, number):
 def test_answer_that_is_not_a_finite_number_is_refused(said):
     with pytest.raises(Misread):
         number_of(said)
+
+
+def test_message_of_a_number_too_large_to_compute_with_states_the_limit():
+    with pytest.raises(Misread, match=r"returned a number that is not finite or beyond ±1e\+100"):
+        number_of(-1e308)
+    assert (number_of(1e100), vector_of([-1e100])) == (1e100, [-1e100])
 
 
 @pytest.mark.parametrize("said", [[1, 2.5], [[1, 2.5]], [[[1, 2.5]]]])
@@ -59,6 +66,7 @@ def test_vector_is_parsed_from_nested_json(said):
         [1, [2]],
         [[1, 2], [3, 4]],
         [1, math.nan],
+        [1, -1e308],
     ],
     ids=lambda said: repr(said)[:40],
 )
