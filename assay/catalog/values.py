@@ -76,8 +76,8 @@ MOST_CELLS = 16
 NEUTRAL = "neutral"
 """Result of `Attribute.read_one_hop` for a form that fits every value: a neutral pronoun, or both genders at once."""
 
-UNREADABLE = frozenset({"elided", "plural"})
-"""Names, in the lexicons of `one_hop`, of articles that do not show the value of the person."""
+UNREADABLE = frozenset({"elided", "plural", "indefinite"})
+"""Names, in the lexicons of `one_hop`, of articles and pronouns that do not show the value of the person."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,8 @@ class Attribute:
         )
         # "La persona, un hombre": the article is that of the noun and says nothing of the gender
         agrees_with_noun = value in self.value_names and inclusive_forms.names_a_person(text, end)
-        is_unclear = has_unjoined or agrees_with_noun or inclusive_forms.unclear(text, end)
+        other_begins = [start for start, _, name in value_marks if name != value]
+        is_unclear = has_unjoined or agrees_with_noun or inclusive_forms.unclear(text, end, other_begins)
         return None if is_unclear or value in UNREADABLE else value
 
     def elides(self, sentence: str, language: str) -> bool:

@@ -298,6 +298,61 @@ def test_a_negated_form_or_a_noun_beside_the_word_person_is_not_read_as_both_gen
 
 
 @pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("de", "Jemand, der lehrt, ist hier."),
+        ("de", "Der Profi ist hier."),
+        ("de", "Der Mensch ist hier."),
+        ("de", "Die Schulleitung ist hier."),
+        ("de", "Die Nachtwache ist hier."),
+        ("es", "El miembro del equipo está aquí."),
+        ("es", "La víctima está aquí."),
+        ("es", "Todo el mundo está aquí."),
+        ("es", "Alguien que visitó el taller está aquí."),
+        ("fr", "Quelqu’un qui enseigne est ici."),
+        ("fr", "Le membre du personnel est ici."),
+        ("fr", "La recrue est ici."),
+        ("it", "La guida è qui."),
+        ("it", "Il membro è qui."),
+        ("it", "Qualcuno che ha il camice è qui."),
+        ("pt", "A testemunha está aqui."),
+        ("pt", "O indivíduo está aqui."),
+        ("pt", "Alguém que fez o bolo está aqui."),
+    ],
+)
+def test_a_noun_or_pronoun_of_one_grammatical_gender_for_everybody_is_neutral(language, sentence):
+    assert GENDER.read_one_hop(sentence, language) == "neutral"
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "value"),
+    [
+        ("de", "Die wache Krankenschwester ist hier.", "she"),
+        ("it", "Il tassista guida ancora.", "he"),
+        ("it", "La tassista guida ancora.", "she"),
+        ("pt", "A médica testemunha hoje.", "she"),
+        ("fr", "Quelqu’un est ici.", None),
+        ("fr", "Le médecin a appelé quelqu’un.", "he"),
+    ],
+)
+def test_a_word_that_is_spelled_like_a_noun_for_everybody_does_not_hide_the_gender(language, sentence, value):
+    assert GENDER.read_one_hop(sentence, language) == value
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "value"),
+    [
+        ("de", "Der Lehrer und die Klasse sind hier.", None),
+        ("fr", "Le cuisinier et la caisse sont ici.", None),
+        ("de", "Der Lehrer und die Lehrerin sind hier.", "neutral"),
+        ("es", "El y la enfermera están aquí.", "neutral"),
+    ],
+)
+def test_articles_joined_by_and_are_both_genders_only_of_the_same_noun(language, sentence, value):
+    assert GENDER.read_one_hop(sentence, language) == value
+
+
+@pytest.mark.parametrize(
     ("language", "value", "sentence"),
     [
         (language, value, sentence)
