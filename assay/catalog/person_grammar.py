@@ -22,6 +22,9 @@ BOTH = "both"
 MOST_BEFORE = 2
 """Maximum number of words from a determiner to its noun, with one adjective between them."""
 
+LONGEST_NOUN = 60
+"""Maximum number of characters after an article in which its noun is looked for."""
+
 _WORD = re.compile(r"[^\s.,;:!?()\[\]\"“”„«»…।؟،؛/|*–—-]+")
 _CLAUSE_END = re.compile(r"[.,;:!?()…।؟،؛–—]")
 _BOTH_FORMS = re.compile(r"[^\W\d_]\s?[/(*_·:][-\s]?[^\W\d_]|[^\W\d_]\s-[^\W\d_]{1,4}\b")
@@ -132,6 +135,13 @@ class PersonGrammar:
         if person is not None:
             return None
         return self._read_unlisted(text, words)
+
+    def noun_genders(self, text: str) -> set[str | None]:
+        """Return the genders of the listed noun for a person with which a text begins, up to one word before it."""
+        clause = _CLAUSE_END.split(_simplify(text[:LONGEST_NOUN]), maxsplit=1)[0]
+        words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(clause)]
+        start, _, nouns = next(self._find_nouns(words, None), (MOST_BEFORE, 0, ()))
+        return {noun.gender for noun in nouns} if start < MOST_BEFORE else set()
 
     def _is_contradicted(self, text: str, gender: str | None) -> bool:
         """Return whether all pronouns of a sentence that can conflict with a noun have the other gender."""

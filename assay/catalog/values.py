@@ -76,6 +76,9 @@ MOST_CELLS = 16
 NEUTRAL = "neutral"
 """Result of `Attribute.read_one_hop` for a form that fits every value: a neutral pronoun, or both genders at once."""
 
+SKIPPED = "skipped"
+"""Name, in the lexicons of `one_hop`, of phrases with an article or pronoun that is not about a person: "il y a"."""
+
 UNREADABLE = frozenset({"elided", "plural", "indefinite"})
 """Names, in the lexicons of `one_hop`, of articles and pronouns that do not show the value of the person."""
 
@@ -158,7 +161,8 @@ class Attribute:
     ) -> str | None:
         """Return the value that the first article or pronoun of a translated sentence marks.
 
-        Only the first article or pronoun counts: later ones may belong to another noun. The ending of a
+        Only the first article or pronoun counts: later ones may belong to another noun. If a later one of another
+        value is that of a listed noun for a person, and the first is not, the sentence cannot be read. The ending of a
         noun is not read, so "L'infirmière" cannot be read. In a language without such articles, and for a `person`
         (an English noun, to whom the sentence's pronoun refers), or `by_grammar`, the language's grammar is read:
         nouns, articles, adjectives and verbs.
@@ -174,7 +178,7 @@ class Attribute:
         lexicon = _find_lexicon(self.one_hop, self.name, language)
         inclusive_forms = self.inclusive.get(code, InclusiveForms())
         text = plain(marks_as_slashes(normalise_answer(sentence)))
-        marks = list(lexicon.places(text))
+        marks = [mark for mark in lexicon.places(text) if mark[-1] != SKIPPED]
         value_marks = [(start, end, name) for start, end, name in marks if name in self.value_names]
         if inclusive_forms.include_both(text, value_marks):
             return NEUTRAL
@@ -189,8 +193,14 @@ class Attribute:
         )
         # "La persona, un hombre": the article is that of the noun and says nothing of the gender
         agrees_with_noun = value in self.value_names and inclusive_forms.names_a_person(text, end)
-        other_begins = [start for start, _, name in value_marks if name != value]
-        is_unclear = has_unjoined or agrees_with_noun or inclusive_forms.unclear(text, end, other_begins)
+        others = [(start, stop) for start, stop, name in value_marks if name != value]
+        is_unclear = has_unjoined or agrees_with_noun or inclusive_forms.unclear(text, end, [at for at, _ in others])
+        if code in self.grammar:
+            genders_after = self.grammar[code].noun_genders
+            genders = genders_after(text[end:])
+            # "Por la noche, el médico": the article of the person is another one; "Ich helfe der Ärztin": a dative
+            belongs_elsewhere = not genders and any(genders_after(text[stop:]) for _, stop in others)
+            is_unclear |= belongs_elsewhere or (value == "he" and genders == {"she"})
         return None if is_unclear or value in UNREADABLE else value
 
     def elides(self, sentence: str, language: str) -> bool:

@@ -342,6 +342,35 @@ def test_a_word_that_is_spelled_like_a_noun_for_everybody_does_not_hide_the_gend
 @pytest.mark.parametrize(
     ("language", "sentence", "value"),
     [
+        ("fr", "Il y a une boulangère dans la salle.", "she"),
+        ("fr", "Il est vrai que le boulanger est ici.", "he"),
+        ("fr", "La semaine dernière, le cuisinier est venu.", None),
+        ("es", "Por la noche, el bibliotecario trabaja.", "he"),
+        ("es", "Trabaja en la sala el enfermero.", None),
+        ("es", "El lunes llegó la cocinera.", None),
+        ("it", "La settimana scorsa il cameriere è venuto.", None),
+        ("it", "Lei sa che il maestro lavora qui.", None),
+        ("pt", "À noite, o padeiro trabalha.", "he"),
+        ("pt", "A semana passada, o professor chegou.", None),
+        ("de", "In der Stadt arbeitet die Ärztin.", "she"),
+        ("de", "Sie wissen, dass der Arzt hier arbeitet.", None),
+        ("de", "Ich helfe der Lehrerin.", None),
+        ("de", "Ich sprach mit der Hebamme.", None),
+        ("de", "Der Lehrer der Schülerin ist hier.", "he"),
+        ("de", "Das ist der Lehrer.", None),
+        ("es", "El enfermero conoce a la profesora.", "he"),
+        ("es", "El amable enfermero llegó con la profesora.", "he"),
+        ("es", "La médico está aquí.", "she"),
+        ("es", "La mesa está aquí.", "she"),
+    ],
+)
+def test_an_article_of_another_noun_or_an_impersonal_pronoun_is_not_read_as_the_gender(language, sentence, value):
+    assert GENDER.read_one_hop(sentence, language) == value
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "value"),
+    [
         ("de", "Der Lehrer und die Klasse sind hier.", None),
         ("fr", "Le cuisinier et la caisse sont ici.", None),
         ("de", "Der Lehrer und die Lehrerin sind hier.", "neutral"),
