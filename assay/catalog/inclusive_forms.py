@@ -53,8 +53,6 @@ _WORD = re.compile(rf"\W*({LETTER}+)")
 _LONG_WORD = re.compile(rf"{LETTER}{{2,}}")
 _CLAUSE_BREAK = re.compile(r"[.!?;:()\[\]/|\n]")
 _CONNECTING_SIGN = r"\s*[/(\[|·•+&~–—][\s\W]*"
-_NEXT_WORD = rf"(?:[/\s(]+-?{LETTER}+(?:[-'/]{LETTER}+)*\)?)"
-"""A word between two marks: " médico", "/-in"."""
 
 
 def marks_as_slashes(text: str) -> str:
@@ -96,11 +94,6 @@ def _is_same_noun(text: str, end: int, begin: int, other_end: int) -> bool:
     return len(nouns) == len(matches) and stem_length >= max(SHORTEST_STEM, min(map(len, nouns)) - ENDING)
 
 
-def _joining(words: Sequence[str]) -> str:
-    """Return a pattern for one of the words, between others."""
-    return rf"[\s,(]+(?:{'|'.join(map(re.escape, words)) or _NO_MATCH})[\s(]+"
-
-
 @dataclass(frozen=True)
 class InclusiveForms:
     """Words and endings by which a language writes both genders at once."""
@@ -140,9 +133,7 @@ class InclusiveForms:
         for begin, other_end, other_value in other_marks:
             if other_value == value or begin - end > LONGEST_BETWEEN or _NEGATED.search(text[end:begin]):
                 continue
-            if _is_same_noun(text, end, begin, other_end):
-                return True
-            if self._joint_pattern.fullmatch(text[end:begin]) and not self._noun_and.fullmatch(text[end:begin]):
+            if self._joint_pattern.fullmatch(text[end:begin]) or _is_same_noun(text, end, begin, other_end):
                 return True
         # "la persona": the gender of the first article is the noun's and not the person's, unless other marks differ
         if not self.persons or (noun_match := self._person_pattern.match(text, end)) is None:
@@ -160,25 +151,23 @@ class InclusiveForms:
         The article of the noun ends at `end`. Also if an "and" joins another noun, whose article is of the other gender
         and is at one of `other_begins`: "der Lehrer und die Klasse".
         """
-        if any(self._noun_and.fullmatch(text[end:begin]) for begin in other_begins):
+        noun_and = rf"[\s(]+{LETTER}+[\s,()]+(?:{'|'.join(map(re.escape, self.both)) or _NO_MATCH})[\s(]+"
+        if any(re.fullmatch(noun_and, text[end:begin]) for begin in other_begins):
             return True
         is_plural = bool(self.plurals) and self._plural_pattern.match(text, end) is not None
         return is_plural or _UNCLEAR.search(text) is not None or self._alternative_pattern.match(text, end) is not None
 
     @cached_property
     def _joint_pattern(self) -> re.Pattern[str]:
-        """Text between two marks that belong together: a sign or an "or", with few words before it, or an "and"."""
-        or_words, and_words = map(_joining, (self.either, self.both))
-        either_gender = rf"{_NEXT_WORD}{{0,4}}?(?:{_CONNECTING_SIGN}|{or_words})"  # up to 4: "el médico bueno o la"
-        both_genders = rf"{_NEXT_WORD}?{and_words}"  # at most one word: "el médico y la"
+        """Text between two marks that belong together: a sign or an "or", with few words before it, or "and"."""
+        word = rf"(?:[/\s(]+-?{LETTER}+(?:[-'/]{LETTER}+)*\)?)"  # " médico", "/-in"
+        or_words, and_words = (
+            rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or _NO_MATCH})[\s(]+" for joins in (self.either, self.both)
+        )
+        either_gender = rf"{word}{{0,4}}?(?:{_CONNECTING_SIGN}|{or_words})"  # up to 4 words: "el médico bueno o la"
         signs_alone = r"[\W_]*[^\w\s][\W_]*"  # "el, la"
         versus = r"\s+(?:vs\.?|versus)\s+"  # "der vs. die"
-        return re.compile(f"{either_gender}|{both_genders}|{signs_alone}|{versus}")
-
-    @cached_property
-    def _noun_and(self) -> re.Pattern[str]:
-        """A noun and an "and" between two marks, which belong together only if they are articles of the same noun."""
-        return re.compile(_NEXT_WORD + _joining(self.both))
+        return re.compile(f"{either_gender}|{and_words}|{signs_alone}|{versus}")
 
     @cached_property
     def _added_endings(self) -> re.Pattern[str]:

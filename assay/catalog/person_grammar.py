@@ -22,9 +22,6 @@ BOTH = "both"
 MOST_BEFORE = 2
 """Maximum number of words from a determiner to its noun, with one adjective between them."""
 
-LONGEST_NOUN = 60
-"""Maximum number of characters after an article in which its noun is looked for."""
-
 _WORD = re.compile(r"[^\s.,;:!?()\[\]\"“”„«»…।؟،؛/|*–—-]+")
 _CLAUSE_END = re.compile(r"[.,;:!?()…।؟،؛–—]")
 _BOTH_FORMS = re.compile(r"[^\W\d_]\s?[/(*_·:][-\s]?[^\W\d_]|[^\W\d_]\s-[^\W\d_]{1,4}\b")
@@ -138,7 +135,7 @@ class PersonGrammar:
 
     def noun_genders(self, text: str) -> set[str | None]:
         """Return the genders of the listed noun for a person with which a text begins, up to one word before it."""
-        clause = _CLAUSE_END.split(_simplify(text[:LONGEST_NOUN]), maxsplit=1)[0]
+        clause = _CLAUSE_END.split(_simplify(text), maxsplit=1)[0]
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(clause)]
         start, _, nouns = next(self._find_nouns(words, None), (MOST_BEFORE, 0, ()))
         return {noun.gender for noun in nouns} if start < MOST_BEFORE else set()
@@ -288,9 +285,8 @@ class PersonGrammar:
                 words_with_gender = [(male, "he"), (female, "she")] if slash else [(male, None)]
                 for word, gender in words_with_gender:
                     for position, form in enumerate(self._inflect(word.replace("_", " "), gender)):
-                        noun = Noun(
-                            gender, person.replace("-", " "), base=position == 0, paired=bool(slash and male and female)
-                        )
+                        paired = bool(slash and male and female)
+                        noun = Noun(gender, person.replace("-", " "), base=position == 0, paired=paired)
                         forms.setdefault(_simplify(form), []).append(noun)
         return {form: [noun for noun in nouns if noun.base] or nouns for form, nouns in forms.items()}
 

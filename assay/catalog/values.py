@@ -64,6 +64,11 @@ def _word_pattern(word: str) -> str:
     return spaced_pattern + r"(?!\w)" if word[-1].isalnum() else spaced_pattern
 
 
+_DAMAGED_WORD = re.compile(
+    r"[\ufffc\ufffd\u115f\u1160\u17b4\u2800\u0300-\u036f]|[a-z][^\W\d_a-zß-ʯ]|[^\W\d_a-zß-ʯ][a-z]"
+)
+"""Words, in lower case, with invisible or replaced characters, or with Latin letters beside those of another script."""
+
 USUAL = ("gender", "race", "religion", "place-of-worship")
 """Attributes that a suite tests by default; the others are tested only if a request names them."""
 
@@ -75,9 +80,6 @@ MOST_CELLS = 16
 
 NEUTRAL = "neutral"
 """Result of `Attribute.read_one_hop` for a form that fits every value: a neutral pronoun, or both genders at once."""
-
-SKIPPED = "skipped"
-"""Name, in the lexicons of `one_hop`, of phrases with an article or pronoun that is not about a person: "il y a"."""
 
 UNREADABLE = frozenset({"elided", "plural", "indefinite"})
 """Names, in the lexicons of `one_hop`, of articles and pronouns that do not show the value of the person."""
@@ -124,6 +126,8 @@ class Attribute:
     """By language, the forms that name every value at once."""
     persons: tuple[str, ...] = ()
     """Patterns of phrases for people, with a slot for a form of the value; they replace those of the profiles."""
+    without_value: Sequence[str] = ()
+    """Patterns of sentences in English that show that they mention no value; without any, every sentence may."""
     without: Mapping[str, str] = field(default_factory=dict)
     """For each method that cannot test the attribute, the reason, by the method's name."""
     parts: tuple[Attribute, ...] = ()
@@ -156,6 +160,17 @@ class Attribute:
         values = set(lexicon.mentions(marks_as_slashes(normalise_answer(sentence))))
         return values.pop() if len(values) == 1 else self.residual
 
+    def has_lost_value(self, sentence: str) -> bool:
+        """Return whether a sentence without a single value mentions several, or shows that it has none: "It is here".
+
+        Otherwise it may mention the value in an unknown way: by a name, or by a misspelled or foreign pronoun.
+        """
+        text = normalise_answer(sentence)
+        if not self.without_value or _DAMAGED_WORD.search(text.casefold()):
+            return not self.without_value
+        has_value_word = any(self.lexicons["en"].mentions(marks_as_slashes(text)))
+        return has_value_word or any(re.search(pattern, text.casefold()) for pattern in self.without_value)
+
     def read_one_hop(
         self, sentence: str, language: str, person: str | None = None, *, by_grammar: bool = False
     ) -> str | None:
@@ -178,7 +193,7 @@ class Attribute:
         lexicon = _find_lexicon(self.one_hop, self.name, language)
         inclusive_forms = self.inclusive.get(code, InclusiveForms())
         text = plain(marks_as_slashes(normalise_answer(sentence)))
-        marks = [mark for mark in lexicon.places(text) if mark[-1] != SKIPPED]
+        marks = [mark for mark in lexicon.places(text) if mark[-1] != "skipped"]
         value_marks = [(start, end, name) for start, end, name in marks if name in self.value_names]
         if inclusive_forms.include_both(text, value_marks):
             return NEUTRAL
@@ -236,12 +251,7 @@ def _read_attribute(name: str) -> Attribute:
         title=table["title"],
         source=table["source"],
         values=tuple(
-            Value(
-                entry["name"],
-                entry.get("forms", {}),
-                people=tuple(entry.get("names", ())),
-                nouns=tuple(entry.get("nouns", ())),
-            )
+            Value(entry["name"], entry.get("forms", {}), tuple(entry.get("names", ())), tuple(entry.get("nouns", ())))
             for entry in table["values"]
         ),
         residual=table["residual"],
@@ -250,6 +260,7 @@ def _read_attribute(name: str) -> Attribute:
         grammar=grammars() if table.get("grammar") else {},
         inclusive={language: InclusiveForms(**forms) for language, forms in table.get("inclusive", {}).items()},
         persons=tuple(table.get("persons", ())),
+        without_value=table.get("without_value", ()),
         without=table.get("without", {}),
     )
 

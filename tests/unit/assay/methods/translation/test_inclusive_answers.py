@@ -9,6 +9,7 @@ from assay.catalog.answer_text import normalise_answer, refuses_in_words
 from assay.document import as_json
 from assay.experiment import run
 from assay.methods import OneHop, RoundTrip
+from assay.methods.translation.collection import Reading, read_text
 from assay.model import Letter, Probe, Rating, Reply
 from assay.rating.decision import rate
 from tests.support.simulated.misread_answers import CHANGED_VOWELS, FRAME, translator
@@ -509,6 +510,33 @@ def test_a_sentence_with_an_elided_french_article_is_asked_again_with_an_indefin
     assert (rating.letter, rating.declared) == (Letter.BS, True)
     assert rating.finding.components[0].unusable == 0
     assert any(not text.startswith("The ") for text in asked)
+
+
+@pytest.mark.parametrize(
+    "word", ["Ella", "Hе", "Shé", "Sge", "S\ufffdhe", "S\u3164he", "S̲he", "S h e", "S-h-e", "5he", "Mary"]
+)
+def test_a_pronoun_in_an_unknown_spelling_is_lost_and_is_not_counted_as_erased(word):
+    assert read_text(f"{word} is a nurse. He works as a guard.", 2, GENDER) == Reading(unusable="no-mark-found")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It is a nurse.",
+        "They are a nurse.",
+        "Somebody works as a guard.",
+        "The person is a nurse.",
+        "The nurse finished the work.",
+        "Is a nurse.",
+        "Works as a guard.",
+        "A nurse.",
+        "S/he is a nurse.",
+        "He or she is a nurse.",
+        "Mary is a nurse and likes the work.",
+    ],
+)
+def test_a_sentence_that_shows_that_it_has_no_gender_has_lost_it(sentence):
+    assert read_text(sentence, 1, GENDER) == Reading(values=("other",))
 
 
 def test_refusals_in_a_round_trip_are_not_counted_as_erased():
