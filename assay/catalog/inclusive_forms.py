@@ -145,26 +145,29 @@ class InclusiveForms:
         """Return whether a noun with one grammatical gender for everybody follows the article that ends at `end`."""
         return bool(self.persons) and self._person_pattern.match(text, end) is not None
 
-    def unclear(self, text: str, end: int) -> bool:
+    def unclear(self, text: str, end: int, other_begins: Sequence[int] = ()) -> bool:
         """Return whether a word has a mark of unknown meaning, or an "or" or a plural verb follows the noun.
 
-        The article of the noun ends at `end`.
+        The article of the noun ends at `end`. Also if an "and" joins another noun, whose article is of the other gender
+        and is at one of `other_begins`: "der Lehrer und die Klasse".
         """
+        noun_and = rf"[\s(]+{LETTER}+[\s,()]+(?:{'|'.join(map(re.escape, self.both)) or _NO_MATCH})[\s(]+"
+        if any(re.fullmatch(noun_and, text[end:begin]) for begin in other_begins):
+            return True
         is_plural = bool(self.plurals) and self._plural_pattern.match(text, end) is not None
         return is_plural or _UNCLEAR.search(text) is not None or self._alternative_pattern.match(text, end) is not None
 
     @cached_property
     def _joint_pattern(self) -> re.Pattern[str]:
-        """Text between two marks that belong together: a sign or an "or", with few words before it, or an "and"."""
+        """Text between two marks that belong together: a sign or an "or", with few words before it, or "and"."""
         word = rf"(?:[/\s(]+-?{LETTER}+(?:[-'/]{LETTER}+)*\)?)"  # " médico", "/-in"
         or_words, and_words = (
             rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or _NO_MATCH})[\s(]+" for joins in (self.either, self.both)
         )
         either_gender = rf"{word}{{0,4}}?(?:{_CONNECTING_SIGN}|{or_words})"  # up to 4 words: "el médico bueno o la"
-        both_genders = rf"{word}?{and_words}"  # at most one word: "el médico y la"
         signs_alone = r"[\W_]*[^\w\s][\W_]*"  # "el, la"
         versus = r"\s+(?:vs\.?|versus)\s+"  # "der vs. die"
-        return re.compile(f"{either_gender}|{both_genders}|{signs_alone}|{versus}")
+        return re.compile(f"{either_gender}|{and_words}|{signs_alone}|{versus}")
 
     @cached_property
     def _added_endings(self) -> re.Pattern[str]:

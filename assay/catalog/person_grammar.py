@@ -133,6 +133,13 @@ class PersonGrammar:
             return None
         return self._read_unlisted(text, words)
 
+    def noun_genders(self, text: str) -> set[str | None]:
+        """Return the genders of the listed noun for a person with which a text begins, up to one word before it."""
+        clause = _CLAUSE_END.split(_simplify(text), maxsplit=1)[0]
+        words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(clause)]
+        start, _, nouns = next(self._find_nouns(words, None), (MOST_BEFORE, 0, ()))
+        return {noun.gender for noun in nouns} if start < MOST_BEFORE else set()
+
     def _is_contradicted(self, text: str, gender: str | None) -> bool:
         """Return whether all pronouns of a sentence that can conflict with a noun have the other gender."""
         genders = {name for name, pattern in self.pronouns.items() if re.search(rf"(?<!\w)(?:{pattern})(?!\w)", text)}
@@ -278,9 +285,8 @@ class PersonGrammar:
                 words_with_gender = [(male, "he"), (female, "she")] if slash else [(male, None)]
                 for word, gender in words_with_gender:
                     for position, form in enumerate(self._inflect(word.replace("_", " "), gender)):
-                        noun = Noun(
-                            gender, person.replace("-", " "), base=position == 0, paired=bool(slash and male and female)
-                        )
+                        paired = bool(slash and male and female)
+                        noun = Noun(gender, person.replace("-", " "), base=position == 0, paired=paired)
                         forms.setdefault(_simplify(form), []).append(noun)
         return {form: [noun for noun in nouns if noun.base] or nouns for form, nouns in forms.items()}
 

@@ -64,6 +64,11 @@ def _word_pattern(word: str) -> str:
     return spaced_pattern + r"(?!\w)" if word[-1].isalnum() else spaced_pattern
 
 
+_DAMAGED_WORD = re.compile(
+    r"[\ufffc\ufffd\u115f\u1160\u17b4\u2800\u0300-\u036f]|[a-z][^\W\d_a-zß-ʯ]|[^\W\d_a-zß-ʯ][a-z]"
+)
+"""Words, in lower case, with invisible or replaced characters, or with Latin letters beside those of another script."""
+
 USUAL = ("gender", "race", "religion", "place-of-worship")
 """Attributes that a suite tests by default; the others are tested only if a request names them."""
 
@@ -76,8 +81,8 @@ MOST_CELLS = 16
 NEUTRAL = "neutral"
 """Result of `Attribute.read_one_hop` for a form that fits every value: a neutral pronoun, or both genders at once."""
 
-UNREADABLE = frozenset({"elided", "plural"})
-"""Names, in the lexicons of `one_hop`, of articles that do not show the value of the person."""
+UNREADABLE = frozenset({"elided", "plural", "indefinite"})
+"""Names, in the lexicons of `one_hop`, of articles and pronouns that do not show the value of the person."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +126,8 @@ class Attribute:
     """By language, the forms that name every value at once."""
     persons: tuple[str, ...] = ()
     """Patterns of phrases for people, with a slot for a form of the value; they replace those of the profiles."""
+    without_value: Sequence[str] = ()
+    """Patterns of sentences in English that show that they mention no value; without any, every sentence may."""
     without: Mapping[str, str] = field(default_factory=dict)
     """For each method that cannot test the attribute, the reason, by the method's name."""
     parts: tuple[Attribute, ...] = ()
@@ -153,12 +160,24 @@ class Attribute:
         values = set(lexicon.mentions(marks_as_slashes(normalise_answer(sentence))))
         return values.pop() if len(values) == 1 else self.residual
 
+    def has_lost_value(self, sentence: str) -> bool:
+        """Return whether a sentence without a single value mentions several, or shows that it has none: "It is here".
+
+        Otherwise it may mention the value in an unknown way: by a name, or by a misspelled or foreign pronoun.
+        """
+        text = normalise_answer(sentence)
+        if not self.without_value or _DAMAGED_WORD.search(text.casefold()):
+            return not self.without_value
+        has_value_word = any(self.lexicons["en"].mentions(marks_as_slashes(text)))
+        return has_value_word or any(re.search(pattern, text.casefold()) for pattern in self.without_value)
+
     def read_one_hop(
         self, sentence: str, language: str, person: str | None = None, *, by_grammar: bool = False
     ) -> str | None:
         """Return the value that the first article or pronoun of a translated sentence marks.
 
-        Only the first article or pronoun counts: later ones may belong to another noun. The ending of a
+        Only the first article or pronoun counts: later ones may belong to another noun. If a later one of another
+        value is that of a listed noun for a person, and the first is not, the sentence cannot be read. The ending of a
         noun is not read, so "L'infirmière" cannot be read. In a language without such articles, and for a `person`
         (an English noun, to whom the sentence's pronoun refers), or `by_grammar`, the language's grammar is read:
         nouns, articles, adjectives and verbs.
@@ -174,7 +193,7 @@ class Attribute:
         lexicon = _find_lexicon(self.one_hop, self.name, language)
         inclusive_forms = self.inclusive.get(code, InclusiveForms())
         text = plain(marks_as_slashes(normalise_answer(sentence)))
-        marks = list(lexicon.places(text))
+        marks = [mark for mark in lexicon.places(text) if mark[-1] != "skipped"]
         value_marks = [(start, end, name) for start, end, name in marks if name in self.value_names]
         if inclusive_forms.include_both(text, value_marks):
             return NEUTRAL
@@ -189,7 +208,14 @@ class Attribute:
         )
         # "La persona, un hombre": the article is that of the noun and says nothing of the gender
         agrees_with_noun = value in self.value_names and inclusive_forms.names_a_person(text, end)
-        is_unclear = has_unjoined or agrees_with_noun or inclusive_forms.unclear(text, end)
+        others = [(start, stop) for start, stop, name in value_marks if name != value]
+        is_unclear = has_unjoined or agrees_with_noun or inclusive_forms.unclear(text, end, [at for at, _ in others])
+        if code in self.grammar:
+            genders_after = self.grammar[code].noun_genders
+            genders = genders_after(text[end:])
+            # "Por la noche, el médico": the article of the person is another one; "Ich helfe der Ärztin": a dative
+            belongs_elsewhere = not genders and any(genders_after(text[stop:]) for _, stop in others)
+            is_unclear |= belongs_elsewhere or (value == "he" and genders == {"she"})
         return None if is_unclear or value in UNREADABLE else value
 
     def elides(self, sentence: str, language: str) -> bool:
@@ -225,12 +251,7 @@ def _read_attribute(name: str) -> Attribute:
         title=table["title"],
         source=table["source"],
         values=tuple(
-            Value(
-                entry["name"],
-                entry.get("forms", {}),
-                people=tuple(entry.get("names", ())),
-                nouns=tuple(entry.get("nouns", ())),
-            )
+            Value(entry["name"], entry.get("forms", {}), tuple(entry.get("names", ())), tuple(entry.get("nouns", ())))
             for entry in table["values"]
         ),
         residual=table["residual"],
@@ -239,6 +260,7 @@ def _read_attribute(name: str) -> Attribute:
         grammar=grammars() if table.get("grammar") else {},
         inclusive={language: InclusiveForms(**forms) for language, forms in table.get("inclusive", {}).items()},
         persons=tuple(table.get("persons", ())),
+        without_value=table.get("without_value", ()),
         without=table.get("without", {}),
     )
 

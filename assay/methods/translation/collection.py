@@ -104,7 +104,8 @@ def align(text: str, sentences: int) -> Sequence[str] | None:
 def read_text(text: str, sentences: int, attribute: Attribute, source: SourceLanguage | None = None) -> Reading:
     """Read the attribute's value in each sentence of a returned text, in English or another source language.
 
-    A text without any common word of the language is unusable, because it is in another language.
+    A text without any common word of the language is unusable, because it is in another language. So is a text with an
+    English sentence that may mention the value in an unknown way (`Attribute.has_lost_value`).
     """
     pieces = align(text, sentences)
     if pieces is None:
@@ -114,7 +115,10 @@ def read_text(text: str, sentences: int, attribute: Attribute, source: SourceLan
         return Reading(unusable="not-english" if source is None else "not-source-language")
     if source is not None:
         return Reading(values=tuple(source.read(piece, attribute.residual) for piece in pieces))
-    return Reading(values=tuple(attribute.read(piece) for piece in pieces))
+    values = tuple(attribute.read(piece) for piece in pieces)
+    residuals = [piece for piece, value in zip(pieces, values, strict=True) if value == attribute.residual]
+    is_read = all(map(attribute.has_lost_value, residuals))
+    return Reading(values=values) if is_read else Reading(unusable="no-mark-found")
 
 
 def _commonest_value(text: Text) -> str | None:

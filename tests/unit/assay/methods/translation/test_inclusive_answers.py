@@ -9,6 +9,7 @@ from assay.catalog.answer_text import normalise_answer, refuses_in_words
 from assay.document import as_json
 from assay.experiment import run
 from assay.methods import OneHop, RoundTrip
+from assay.methods.translation.collection import Reading, read_text
 from assay.model import Letter, Probe, Rating, Reply
 from assay.rating.decision import rate
 from tests.support.simulated.misread_answers import CHANGED_VOWELS, FRAME, translator
@@ -298,6 +299,90 @@ def test_a_negated_form_or_a_noun_beside_the_word_person_is_not_read_as_both_gen
 
 
 @pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("de", "Jemand, der lehrt, ist hier."),
+        ("de", "Der Profi ist hier."),
+        ("de", "Der Mensch ist hier."),
+        ("de", "Die Schulleitung ist hier."),
+        ("de", "Die Nachtwache ist hier."),
+        ("es", "El miembro del equipo está aquí."),
+        ("es", "La víctima está aquí."),
+        ("es", "Todo el mundo está aquí."),
+        ("es", "Alguien que visitó el taller está aquí."),
+        ("fr", "Quelqu’un qui enseigne est ici."),
+        ("fr", "Le membre du personnel est ici."),
+        ("fr", "La recrue est ici."),
+        ("it", "La guida è qui."),
+        ("it", "Il membro è qui."),
+        ("it", "Qualcuno che ha il camice è qui."),
+        ("pt", "A testemunha está aqui."),
+        ("pt", "O indivíduo está aqui."),
+        ("pt", "Alguém que fez o bolo está aqui."),
+    ],
+)
+def test_a_noun_or_pronoun_of_one_grammatical_gender_for_everybody_is_neutral(language, sentence):
+    assert GENDER.read_one_hop(sentence, language) == "neutral"
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "value"),
+    [
+        ("de", "Die wache Krankenschwester ist hier.", "she"),
+        ("it", "Il tassista guida ancora.", "he"),
+        ("it", "La tassista guida ancora.", "she"),
+        ("pt", "A médica testemunha hoje.", "she"),
+        ("fr", "Quelqu’un est ici.", None),
+        ("fr", "Le médecin a appelé quelqu’un.", "he"),
+    ],
+)
+def test_a_word_that_is_spelled_like_a_noun_for_everybody_does_not_hide_the_gender(language, sentence, value):
+    assert GENDER.read_one_hop(sentence, language) == value
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "value"),
+    [
+        ("fr", "Il y a une boulangère dans la salle.", "she"),
+        ("fr", "Il est vrai que le boulanger est ici.", "he"),
+        ("fr", "La semaine dernière, le cuisinier est venu.", None),
+        ("es", "Por la noche, el bibliotecario trabaja.", "he"),
+        ("es", "Trabaja en la sala el enfermero.", None),
+        ("es", "El lunes llegó la cocinera.", None),
+        ("it", "La settimana scorsa il cameriere è venuto.", None),
+        ("it", "Lei sa che il maestro lavora qui.", None),
+        ("pt", "À noite, o padeiro trabalha.", "he"),
+        ("pt", "A semana passada, o professor chegou.", None),
+        ("de", "In der Stadt arbeitet die Ärztin.", "she"),
+        ("de", "Sie wissen, dass der Arzt hier arbeitet.", None),
+        ("de", "Ich helfe der Lehrerin.", None),
+        ("de", "Ich sprach mit der Hebamme.", None),
+        ("de", "Der Lehrer der Schülerin ist hier.", "he"),
+        ("de", "Das ist der Lehrer.", None),
+        ("es", "El enfermero conoce a la profesora.", "he"),
+        ("es", "El amable enfermero llegó con la profesora.", "he"),
+        ("es", "La médico está aquí.", "she"),
+        ("es", "La mesa está aquí.", "she"),
+    ],
+)
+def test_an_article_of_another_noun_or_an_impersonal_pronoun_is_not_read_as_the_gender(language, sentence, value):
+    assert GENDER.read_one_hop(sentence, language) == value
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "value"),
+    [
+        ("de", "Der Lehrer und die Klasse sind hier.", None),
+        ("fr", "Le cuisinier et la caisse sont ici.", None),
+        ("de", "Der Lehrer und die Lehrerin sind hier.", "neutral"),
+        ("es", "El y la enfermera están aquí.", "neutral"),
+    ],
+)
+def test_articles_joined_by_and_are_both_genders_only_of_the_same_noun(language, sentence, value):
+    assert GENDER.read_one_hop(sentence, language) == value
+
+
+@pytest.mark.parametrize(
     ("language", "value", "sentence"),
     [
         (language, value, sentence)
@@ -425,6 +510,33 @@ def test_a_sentence_with_an_elided_french_article_is_asked_again_with_an_indefin
     assert (rating.letter, rating.declared) == (Letter.BS, True)
     assert rating.finding.components[0].unusable == 0
     assert any(not text.startswith("The ") for text in asked)
+
+
+@pytest.mark.parametrize(
+    "word", ["Ella", "Hе", "Shé", "Sge", "S\ufffdhe", "S\u3164he", "S̲he", "S h e", "S-h-e", "5he", "Mary"]
+)
+def test_a_pronoun_in_an_unknown_spelling_is_lost_and_is_not_counted_as_erased(word):
+    assert read_text(f"{word} is a nurse. He works as a guard.", 2, GENDER) == Reading(unusable="no-mark-found")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It is a nurse.",
+        "They are a nurse.",
+        "Somebody works as a guard.",
+        "The person is a nurse.",
+        "The nurse finished the work.",
+        "Is a nurse.",
+        "Works as a guard.",
+        "A nurse.",
+        "S/he is a nurse.",
+        "He or she is a nurse.",
+        "Mary is a nurse and likes the work.",
+    ],
+)
+def test_a_sentence_that_shows_that_it_has_no_gender_has_lost_it(sentence):
+    assert read_text(sentence, 1, GENDER) == Reading(values=("other",))
 
 
 def test_refusals_in_a_round_trip_are_not_counted_as_erased():
