@@ -165,7 +165,7 @@ def _letters_on_own_line(text: str, count: int) -> set[int] | None:
     if len(lines) < 2 or letter_indices[0] is letter_indices[-1] is None:
         return None
     letters = {match[0] for match in _SINGLE_CAPITAL.finditer(text) if not _is_article(text, match)}
-    is_withdrawn = _CORRECTION.search(text) or (len(letters) == 1 and _REJECTION.search(text))
+    is_withdrawn = bool(_CORRECTION.search(text) or (len(letters) == 1 and _REJECTION.search(text)))
     verdicts = [line for line in lines if len(line.split()) <= MAX_VERDICT_WORDS]
     is_denied = any(negates(verdict) or _ODD_SIGNS.search(verdict) for verdict in verdicts)
     return set() if is_withdrawn or is_denied else {index for index in letter_indices if index is not None}
