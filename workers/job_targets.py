@@ -13,10 +13,11 @@ from functools import partial
 import numpy as np
 
 from assay.canonical import target_digest
-from assay.document import Json, ServiceDocument, as_json
+from assay.document import Json, RatingDocument, ServiceDocument, as_json
 from assay.errors import AssayError
 from assay.experiment import generator
 from assay.methods import AnyMethod, asks_a_public_list, is_default
+from assay.methods.outcomes.suppression import MaskingTooCostly
 from assay.model import AUTHORED, JUDGES, Ask, Finding, Kind, Reason
 from assay.references import HeldBack
 from store.core.columns import SealedSecret
@@ -229,6 +230,14 @@ def describe(target: Json) -> ServiceDocument:
         target["name"], target["kind"], target["protocol"], target.get("base_url"), target.get("settings") or {}
     )
     return replace(document, digest=target_digest(as_json(document)))
+
+
+def public_form(method: AnyMethod, document: RatingDocument) -> RatingDocument | None:
+    """Return the masked form of a rating, or ``None``; without its masked form, a rating of people stays private."""
+    try:
+        return method.masked(document)
+    except MaskingTooCostly:
+        return None
 
 
 def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:

@@ -21,7 +21,6 @@ from assay.document import NO_SERVICE, RatingDocument, as_json
 from assay.experiment import Experiment, Session, generator
 from assay.explain import Vocabulary
 from assay.methods import AnyMethod
-from assay.methods.outcomes.suppression import MaskingTooCostly
 from assay.model import AUTHORED, JUDGES, asks_of_second
 from assay.rating.decision import rate
 from assay.rating.document import commitment_document, rating_document
@@ -47,6 +46,7 @@ from workers.job_targets import (
     examine,
     hosts_of,
     open_services,
+    public_form,
     with_circumstances,
 )
 from workers.maintenance.unrated_jobs import look_for_token, probe_service, rerate_evidence
@@ -228,10 +228,7 @@ def _store_rating(context: WorkerContext, claim: Claim, method: AnyMethod, docum
     """Store the rating, the author's sentences or images, the end of the job and its notices in one transaction."""
     job = claim.job
     authored_groups = authored.collect(context.database, job, method) if job.author is not None else ()
-    try:
-        public_document = method.masked(document)
-    except MaskingTooCostly:  # the rating stays private (`store.ratings.registry`)
-        public_document = None
+    public_document = public_form(method, document)
     readable_document = public_document or document
     leading_reason = because(readable_document, report_of(as_json(readable_document)))
     rating = NewRating(

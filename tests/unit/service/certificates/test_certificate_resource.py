@@ -1,4 +1,7 @@
-"""Certificates over HTTP: statements, exports and proofs, and their access control."""
+"""Certificates over HTTP: statements, exports and proofs, and their access control.
+
+Row 101 of docs/reliability.md: at cc0db38c each proof of a rating of 25,000 observations took 1.2 s of processor time.
+"""
 
 from __future__ import annotations
 
