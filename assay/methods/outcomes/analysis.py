@@ -387,15 +387,17 @@ class _Comparison:
         overall_change = alike_change = change(~nobody, nobody, undecided)
         stratum_change, is_unplaced = 0.0, bool((no_group | no_stratum).any())
         if task.truth is not None and (self.output.binary or is_unplaced):
-            changes = [change(task.truth == truth, unproved, undecided) for truth, _ in TRUTH_CLASSES]
+            unclear = undecided & unproved
+            changes = [change((task.truth == truth) | unclear, unproved, undecided) for truth, _ in TRUTH_CLASSES]
             alike_change = max(alike_change, *changes)
-        if task.strata is not None and is_unplaced:
+        if task.strata is not None and (is_unplaced or undecided.any()):
             strata, known = task.strata.codes, in_group & ~undecided & ~no_stratum
             table = np.zeros((len(task.strata.labels), size))  # people by stratum and group
             np.add.at(table, (strata[known], grouping.codes[known]), people[known])
             sizes = np.maximum(1, table.sum(axis=1))
             # people of a group are compared as far as others are in their stratum
-            used = 1 - (table**2 / sizes[:, None]).sum(axis=0) / table.sum(axis=0)
+            alone = (table**2 / sizes[:, None]).sum(axis=0) / np.maximum(1, table.sum(axis=0))
+            used = np.maximum(1e-9, 1 - alone)  # 0 would be a group without a rate
             alike_change = max(alike_change, change(~nobody, nobody, undecided | no_stratum | no_group, used))
             for index in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
                 if (table[index] >= LEAST_PEOPLE).sum() > 1:
