@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.options import AsJson, EgressAllow, File, Text, argument, option, settings_from
+from cli.options import AsJson, EgressAllow, File, Number, Text, argument, option, settings_from
 from cli.request.audited import Audited
 from cli.request.rating_options import SECRET_VARIABLE, RatingOptions, with_options
 
@@ -36,10 +36,10 @@ AtLeast = Annotated[
 Report = Annotated[File, option("Also write a report; .html, .md, .json or .txt.")]
 Export = Annotated[File, option("Also write the rating with its evidence, unsigned, for `assay verify`.")]
 Summary = Annotated[File, option("File that --format github appends the report to.", envvar="GITHUB_STEP_SUMMARY")]
-Latency = Annotated[float | None, option("Seconds of one call.", "--latency", min=0)]
-PricePerCall = Annotated[float | None, option("Price of one call, in any currency.", min=0)]
+Latency = Annotated[Number, option("Seconds of one call.", "--latency", min=0)]
+PricePerCall = Annotated[Number, option("Price of one call, in any currency.", min=0)]
 PricePerCharacters = Annotated[
-    float | None, option("Price of 1,000 characters of the questions.", "--price-per-1000-characters", min=0)
+    Number, option("Price of 1,000 characters of the questions.", "--price-per-1000-characters", min=0)
 ]
 
 

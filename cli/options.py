@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from store.core.settings import Settings
 
 File = Path | None
+Number = float | None
 Text = str | None
 Texts = list[str] | None
 

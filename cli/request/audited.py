@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from cli.options import Text, Texts, argument, option
+from cli.options import Number, Text, Texts, argument, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,9 +20,7 @@ class Audited:
     unfavourable: Annotated[Texts, option("Its unfavourable value, if there are more than two. Repeatable.")] = None
     intersection: Annotated[Texts, option("Columns whose combinations are groups too: sex,race. Repeatable.")] = None
     score: Annotated[str, option("Column of a score; a higher one is better for the person.")] = ""
-    threshold: Annotated[float | None, option("Score from which the decision is favourable, without --decision.")] = (
-        None
-    )
+    threshold: Annotated[Number, option("Score from which the decision is favourable, without --decision.")] = None
     steps: Annotated[str, option("Columns of the steps of a process, in order: screened,hired.")] = ""
     step_favourable: Annotated[
         Texts, option("Value that means a step was passed. Repeatable. [default: as --favourable]")
