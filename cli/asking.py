@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.options import AsJson, EgressAllow, settings_from
+from cli.options import AsJson, EgressAllow, File, Number, Text, argument, option, settings_from
 from cli.request.audited import Audited
 from cli.request.rating_options import SECRET_VARIABLE, RatingOptions, with_options
 
@@ -15,9 +15,7 @@ from cli.request.rating_options import SECRET_VARIABLE, RatingOptions, with_opti
 @with_options(RatingOptions)
 def probe(
     options: RatingOptions,
-    examine: Annotated[
-        bool, typer.Option("--examine", help="Examine it as before a rating, in about ten further calls.")
-    ] = False,
+    examine: Annotated[bool, option("Examine it as before a rating, in about ten further calls.", "--examine")] = False,
     as_json: AsJson = False,
     egress_allow: EgressAllow = None,
 ) -> None:
@@ -30,23 +28,18 @@ def probe(
     raise typer.Exit(probe_here(options, settings_from(egress_allow=egress_allow), examine=examine, as_json=as_json))
 
 
-Output = Annotated[str, typer.Option("--format", help="text, json, markdown, junit, sarif or github (annotations).")]
-JsonOutput = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
+Output = Annotated[str, option("text, json, markdown, junit, sarif or github (annotations).", "--format")]
+JsonOutput = Annotated[bool, option("The same as --format json.", "--json")]
 AtLeast = Annotated[
-    str | None,
-    typer.Option(help="The worst letter that passes: UCS, DSBS or BS. Ends with 0, 1 below it, 3 inconclusive."),
+    Text, option("The worst letter that passes: UCS, DSBS or BS. Ends with 0, 1 below it, 3 inconclusive.")
 ]
-Report = Annotated[Path | None, typer.Option(help="Also write a report; .html, .md, .json or .txt.")]
-Export = Annotated[
-    Path | None, typer.Option(help="Also write the rating with its evidence, unsigned, for `assay verify`.")
-]
-Summary = Annotated[
-    Path | None, typer.Option(help="File that --format github appends the report to.", envvar="GITHUB_STEP_SUMMARY")
-]
-Latency = Annotated[float | None, typer.Option("--latency", help="Seconds of one call.", min=0)]
-PricePerCall = Annotated[float | None, typer.Option(help="Price of one call, in any currency.", min=0)]
+Report = Annotated[File, option("Also write a report; .html, .md, .json or .txt.")]
+Export = Annotated[File, option("Also write the rating with its evidence, unsigned, for `assay verify`.")]
+Summary = Annotated[File, option("File that --format github appends the report to.", envvar="GITHUB_STEP_SUMMARY")]
+Latency = Annotated[Number, option("Seconds of one call.", "--latency", min=0)]
+PricePerCall = Annotated[Number, option("Price of one call, in any currency.", min=0)]
 PricePerCharacters = Annotated[
-    float | None, typer.Option("--price-per-1000-characters", help="Price of 1,000 characters of the questions.", min=0)
+    Number, option("Price of 1,000 characters of the questions.", "--price-per-1000-characters", min=0)
 ]
 
 
@@ -77,12 +70,10 @@ def rate(
     output: Output = "text",
     as_json: JsonOutput = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything and print the plan (`assay plan`); nothing is sent.")
+        bool, option("Check everything and print the plan (`assay plan`); nothing is sent.", "--dry-run")
     ] = False,
-    full: Annotated[bool, typer.Option("--full", help="Print every table, analysis and example.")] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show every exchange with the service on standard error.")
-    ] = False,
+    full: Annotated[bool, option("Print every table, analysis and example.", "--full")] = False,
+    verbose: Annotated[bool, option("Show every exchange with the service on standard error.", "--verbose")] = False,
     at_least: AtLeast = None,
     report: Report = None,
     export: Export = None,
@@ -142,26 +133,21 @@ def audit(
 
 
 def init(
-    file: Annotated[Path, typer.Argument(help="The file to write.")] = Path("service.toml"),
+    file: Annotated[Path, argument("The file to write.")] = Path("service.toml"),
     kind: Annotated[
-        str, typer.Option(help="translator, classifier, regressor, embedder, language-model or image-classifier.")
+        str, option("translator, classifier, regressor, embedder, language-model or image-classifier.")
     ] = "translator",
-    curl: Annotated[str | None, typer.Option(help="A curl command that calls the service, in quotes.")] = None,
-    openapi: Annotated[Path | None, typer.Option(help="An OpenAPI document (3.x), JSON or YAML.")] = None,
-    operation: Annotated[str | None, typer.Option(help="Its operation, by operationId or as 'POST /path'.")] = None,
-    text: Annotated[
-        str | None, typer.Option(help="The words of the call that stand for a question, if it holds several texts.")
-    ] = None,
-    url: Annotated[str | None, typer.Option(help="The server's address, instead of the OpenAPI document's.")] = None,
-    secret: Annotated[
-        str | None, typer.Option(help="The service's key, for --try.", envvar=SECRET_VARIABLE, show_default=False)
-    ] = None,
+    curl: Annotated[Text, option("A curl command that calls the service, in quotes.")] = None,
+    openapi: Annotated[File, option("An OpenAPI document (3.x), JSON or YAML.")] = None,
+    operation: Annotated[Text, option("Its operation, by operationId or as 'POST /path'.")] = None,
+    text: Annotated[Text, option("The words of the call that stand for a question, if it holds several texts.")] = None,
+    url: Annotated[Text, option("The server's address, instead of the OpenAPI document's.")] = None,
+    secret: Annotated[Text, option("The service's key, for --try.", envvar=SECRET_VARIABLE, show_default=False)] = None,
     decides: Annotated[
-        str | None,
-        typer.Option(help="A language model that decides: hiring or another shipped decision, or own.", metavar="NAME"),
+        Text, option("A language model that decides: hiring or another shipped decision, or own.", metavar="NAME")
     ] = None,
-    try_it: Annotated[bool, typer.Option("--try", help="Send up to 5 questions to find the answer.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    try_it: Annotated[bool, option("Send up to 5 questions to find the answer.", "--try")] = False,
+    force: Annotated[bool, option("Overwrite the file.", "--force")] = False,
     egress_allow: EgressAllow = None,
 ) -> None:
     """Write a request file with comments, from a curl command, an OpenAPI operation, or answers at the terminal.

@@ -18,7 +18,7 @@ from typer.exceptions import TyperException
 
 from cli.asking import audit, init, plan, probe, rate
 from cli.exits import Exit
-from cli.options import AsJson, DatabaseUrl, DataDir, EgressAllow, settings_from
+from cli.options import AsJson, DatabaseUrl, DataDir, EgressAllow, File, Text, Texts, argument, option, settings_from
 
 
 class Commands(TyperGroup):
@@ -55,20 +55,15 @@ or run the agency with its REST API: `assay serve`.
 )
 
 Host = Annotated[
-    str | None,
-    typer.Option(
-        help="Address to listen on. Anything but loopback asks for API keys. [default: 127.0.0.1, env: ASSAY_HOST]"
-    ),
+    Text, option("Address to listen on. Anything but loopback asks for API keys. [default: 127.0.0.1, env: ASSAY_HOST]")
 ]
 Port = Annotated[
-    int | None,
-    typer.Option(help="Port to listen on; 0 takes a free one. [default: 8000, env: ASSAY_PORT]", min=0, max=65535),
+    int | None, option("Port to listen on; 0 takes a free one. [default: 8000, env: ASSAY_PORT]", min=0, max=65535)
 ]
-Month = Annotated[datetime | None, typer.Option(formats=["%Y-%m"], help="Month, such as 2026-01.")]
-Search = Annotated[str | None, typer.Option(help="Only those that contain this text.")]
+Month = Annotated[datetime | None, option("Month, such as 2026-01.", formats=["%Y-%m"])]
+Search = Annotated[Text, option("Only those that contain this text.")]
 BrokerUrl = Annotated[
-    str | None,
-    typer.Option(help="Ring for separate workers, not an embedded one (redis:// or amqp://…). [env: ASSAY_BROKER_URL]"),
+    Text, option("Ring for separate workers, not an embedded one (redis:// or amqp://…). [env: ASSAY_BROKER_URL]")
 ]
 
 
@@ -95,7 +90,7 @@ def serve(
 def worker(
     database_url: DatabaseUrl = None,
     broker_url: BrokerUrl = None,
-    concurrency: Annotated[int | None, typer.Option(help="Jobs at a time in this worker.", min=1)] = None,
+    concurrency: Annotated[int | None, option("Jobs at a time in this worker.", min=1)] = None,
     egress_allow: EgressAllow = None,
 ) -> None:
     """Run a worker for `assay serve --broker-url …` (Celery, one process per job)."""
@@ -122,9 +117,9 @@ for _command in (init, probe, plan, rate, audit):
 @app.command("audit-report")
 def audit_report(
     ratings: Annotated[
-        list[Path], typer.Argument(help="Ratings of recorded decisions as JSON, as `assay audit --format json` prints.")
+        list[Path], argument("Ratings of recorded decisions as JSON, as `assay audit --format json` prints.")
     ],
-    report: Annotated[Path, typer.Option(help="File to write; its name ends with that of a file: acme.ll144.html.")],
+    report: Annotated[Path, option("File to write; its name ends with that of a file: acme.ll144.html.")],
 ) -> None:
     """Write the audits of several tools, or steps of a process, as one file for regulators."""
     from cli.rating.audit import write_audits
@@ -134,9 +129,9 @@ def audit_report(
 
 @app.command()
 def compare(
-    before: Annotated[Path, typer.Argument(help="A rating as JSON, as `assay rate --json` prints it.")],
-    after: Annotated[Path, typer.Argument(help="Another, of the same words.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+    before: Annotated[Path, argument("A rating as JSON, as `assay rate --json` prints it.")],
+    after: Annotated[Path, argument("Another, of the same words.")],
+    as_json: Annotated[bool, option("Print the comparison as JSON.", "--json")] = False,
 ) -> None:
     """Compare two ratings by the method association word by word, such as before and after debiasing."""
     from cli.rating.compare import compare_files
@@ -146,15 +141,12 @@ def compare(
 
 @app.command("side-by-side")
 def side_by_side(
-    ratings: Annotated[
-        list[Path], typer.Argument(help="Two ratings or more as JSON, as `assay rate --json` prints them.")
-    ],
+    ratings: Annotated[list[Path], argument("Two ratings or more as JSON, as `assay rate --json` prints them.")],
     without: Annotated[
-        list[str] | None,
-        typer.Option(help="Part, such as a language, to leave out of a second overall letter. Repeatable."),
+        Texts, option("Part, such as a language, to leave out of a second overall letter. Repeatable.")
     ] = None,
-    vote: Annotated[bool, typer.Option("--vote", help="Aggregate the parts by vote instead of the worst.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+    vote: Annotated[bool, option("Aggregate the parts by vote instead of the worst.", "--vote")] = False,
+    as_json: Annotated[bool, option("Print the table as JSON.", "--json")] = False,
 ) -> None:
     """Print the letters of two or more services side by side, part by part, with an overall letter for each service."""
     from cli.rating.compare import show_side_by_side
@@ -165,11 +157,10 @@ def side_by_side(
 @app.command()
 def compose(
     chain: Annotated[
-        list[str],
-        typer.Argument(help="Letters (UCS, DSBS, BS) or ratings as JSON files, in the order the services are called."),
+        list[str], argument("Letters (UCS, DSBS, BS) or ratings as JSON files, in the order the services are called.")
     ],
-    table: Annotated[str, typer.Option(help="Which table gives the headline: published or revised.")] = "published",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the composition as JSON.")] = False,
+    table: Annotated[str, option("Which table gives the headline: published or revised.")] = "published",
+    as_json: Annotated[bool, option("Print the composition as JSON.", "--json")] = False,
 ) -> None:
     """Infer the rating of a chain of services from their ratings. The exit code stands for the inferred letter."""
     from cli.rating.compose import compose_named
@@ -179,9 +170,9 @@ def compose(
 
 @app.command()
 def rerate(
-    ratings: Annotated[list[str] | None, typer.Argument(help="Ids of ratings. [default: all that lack it]")] = None,
-    methodology: Annotated[str, typer.Option(help="Version to rate by; see GET /v1/methodology.")] = "current",
-    export: Annotated[Path | None, typer.Option(help="An exported rating instead of the database.")] = None,
+    ratings: Annotated[Texts, argument("Ids of ratings. [default: all that lack it]")] = None,
+    methodology: Annotated[str, option("Version to rate by; see GET /v1/methodology.")] = "current",
+    export: Annotated[File, option("An exported rating instead of the database.")] = None,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
@@ -202,9 +193,9 @@ def rerate(
 @app.command()
 def archive(
     before: Month = None,
-    to: Annotated[str | None, typer.Option(help="Folder, or s3://bucket/prefix (needs the extra s3).")] = None,
+    to: Annotated[Text, option("Folder, or s3://bucket/prefix (needs the extra s3).")] = None,
     restore: Month = None,
-    compact: Annotated[bool, typer.Option("--compact", help="Shrink the database, which blocks writing.")] = False,
+    compact: Annotated[bool, option("Shrink the database, which blocks writing.", "--compact")] = False,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
@@ -221,34 +212,23 @@ def archive(
 
 @app.command()
 def verify(
-    file: Annotated[
-        Path, typer.Argument(help="An export; or attestation.json, a proof or a checkpoint of the log, with --keys.")
-    ],
-    keys: Annotated[
-        Path | None, typer.Option(help="A key set that you trust: the agency's /.well-known/jwks.json, saved.")
-    ] = None,
+    file: Annotated[Path, argument("An export; or attestation.json, a proof or a checkpoint of the log, with --keys.")],
+    keys: Annotated[File, option("A key set that you trust: the agency's /.well-known/jwks.json, saved.")] = None,
     replay: Annotated[
-        bool, typer.Option("--replay", help="Rate the recorded observations again, and compare to the last bit.")
+        bool, option("Rate the recorded observations again, and compare to the last bit.", "--replay")
     ] = False,
     recorded: Annotated[
-        Path | None,
-        typer.Option("--from", help="A file of decisions: count it again, and compare each count with the rating."),
+        File, option("A file of decisions: count it again, and compare each count with the rating.", "--from")
     ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file that is not UTF-8.")] = None,
-    decimal: Annotated[str | None, typer.Option(help="Sign before decimals in a CSV file: point or comma.")] = None,
-    sheet: Annotated[str | None, typer.Option(help="Sheet of an xlsx file. [default: the only one with cells]")] = None,
-    witness: Annotated[
-        list[str] | None, typer.Option(help="Key of a witness that you trust, NAME+ID+KEY. Repeatable.")
-    ] = None,
+    encoding: Annotated[Text, option("Encoding of a CSV file that is not UTF-8.")] = None,
+    decimal: Annotated[Text, option("Sign before decimals in a CSV file: point or comma.")] = None,
+    sheet: Annotated[Text, option("Sheet of an xlsx file. [default: the only one with cells]")] = None,
+    witness: Annotated[Texts, option("Key of a witness that you trust, NAME+ID+KEY. Repeatable.")] = None,
     witnesses: Annotated[
-        int | None, typer.Option(help="How many of them must have cosigned the checkpoint. [default: all]", min=0)
+        int | None, option("How many of them must have cosigned the checkpoint. [default: all]", min=0)
     ] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="A checkpoint that you kept; the log must begin with it.")
-    ] = None,
-    proof: Annotated[
-        Path | None, typer.Option(help="Proof of growth from there: GET /v1/log/proof/consistency, saved.")
-    ] = None,
+    checkpoint: Annotated[File, option("A checkpoint that you kept; the log must begin with it.")] = None,
+    proof: Annotated[File, option("Proof of growth from there: GET /v1/log/proof/consistency, saved.")] = None,
 ) -> None:
     """Verify a rating's export or the log offline: check all signatures, and compute every digest again.
 
@@ -263,8 +243,8 @@ def verify(
 
 @app.command()
 def demo(
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the agency and the services up afterwards.")] = False,
-    reports: Annotated[Path | None, typer.Option(help="Folder for the html reports.")] = None,
+    keep: Annotated[bool, option("Leave the agency and the services up afterwards.", "--keep")] = False,
+    reports: Annotated[File, option("Folder for the html reports.")] = None,
 ) -> None:
     """Rate demonstration services of every kind, with known bias, over the real API, and print a table of results."""
     if find_spec("demo") is None:
@@ -285,10 +265,10 @@ def gate(context: typer.Context) -> None:
 @app.command()
 def mcp(
     agency: Annotated[
-        str, typer.Option(help="Address of the agency.", envvar="ASSAY_AGENCY", show_envvar=True)
+        str, option("Address of the agency.", envvar="ASSAY_AGENCY", show_envvar=True)
     ] = "http://127.0.0.1:8000",
     key: Annotated[
-        str | None, typer.Option(help="API key. Prefer the variable: others can see command lines.", envvar="ASSAY_KEY")
+        Text, option("API key. Prefer the variable: others can see command lines.", envvar="ASSAY_KEY")
     ] = None,
 ) -> None:
     """Serve tools for an AI agent (MCP, standard input and output): find, explain, plan, request and verify ratings.
@@ -306,11 +286,9 @@ app.add_typer(keys, name="keys")
 
 @keys.command("create")
 def create_key(
-    name: Annotated[str, typer.Option(help="Whose key it is.")],
-    scope: Annotated[
-        list[str] | None, typer.Option(help="jobs:write, ratings:read, targets:write, metrics:read, admin …")
-    ] = None,
-    tenant: Annotated[str, typer.Option(help="Whose rows the key sees.")] = "default",
+    name: Annotated[str, option("Whose key it is.")],
+    scope: Annotated[Texts, option("jobs:write, ratings:read, targets:write, metrics:read, admin …")] = None,
+    tenant: Annotated[str, option("Whose rows the key sees.")] = "default",
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
@@ -340,7 +318,7 @@ keys.add_typer(signing, name="signing")
 
 @signing.command("list")
 def list_signing_keys(
-    as_jwks: Annotated[bool, typer.Option("--jwks", help="Print the public keys as a JSON Web Key Set.")] = False,
+    as_jwks: Annotated[bool, option("Print the public keys as a JSON Web Key Set.", "--jwks")] = False,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
@@ -360,7 +338,7 @@ def rotate_signing_key(data_dir: DataDir = None, database_url: DatabaseUrl = Non
 
 @keys.command("revoke")
 def revoke_key(
-    key_id: Annotated[str, typer.Argument(help="The key's id, as `assay keys list` shows it.")],
+    key_id: Annotated[str, argument("The key's id, as `assay keys list` shows it.")],
     tenant: str = "default",
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
@@ -386,10 +364,9 @@ def rotate_secrets(data_dir: DataDir = None, database_url: DatabaseUrl = None) -
     raise typer.Exit(rotate_secrets(settings_from(data_dir, database_url)))
 
 
-Name = Annotated[str | None, typer.Argument(help="Only this one, with everything about it.")]
+Name = Annotated[Text, argument("Only this one, with everything about it.")]
 OfKind = Annotated[
-    str | None,
-    typer.Option("--kind", help="translator, classifier, regressor, embedder, language-model or image-classifier."),
+    Text, option("translator, classifier, regressor, embedder, language-model or image-classifier.", "--kind")
 ]
 
 
@@ -412,7 +389,7 @@ def attributes(name: Name = None, search: Search = None, as_json: AsJson = False
 @app.command()
 def specifications(
     name: Name = None,
-    attribute: Annotated[str | None, typer.Option(help="Only those about this attribute.")] = None,
+    attribute: Annotated[Text, option("Only those about this attribute.")] = None,
     search: Search = None,
     as_json: AsJson = False,
 ) -> None:
@@ -432,17 +409,15 @@ def protocols(name: Name = None, kind: OfKind = None, search: Search = None, as_
 
 @app.command("import")
 def import_catalog(
-    files: Annotated[
-        list[Path], typer.Argument(help="CSV, APIs.json or OpenAPI documents (JSON or YAML).", exists=True)
-    ],
-    kind: Annotated[str | None, typer.Option(help="Kind of services whose entries name none.")] = None,
-    protocol: Annotated[str | None, typer.Option(help="Protocol of services whose entries name none.")] = None,
-    method: Annotated[list[str] | None, typer.Option(help="Method; may be repeated. [default: all that fit]")] = None,
-    attribute: Annotated[list[str] | None, typer.Option(help="Attribute; may be repeated. [default: all]")] = None,
-    language: Annotated[list[str] | None, typer.Option(help="Language; may be repeated.")] = None,
-    agency: Annotated[str | None, typer.Option(help="Address of an agency to send the suite to.")] = None,
-    key_file: Annotated[Path | None, typer.Option(help="File with the agency's API key.")] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Ask the agency for the plan only.")] = False,
+    files: Annotated[list[Path], argument("CSV, APIs.json or OpenAPI documents (JSON or YAML).", exists=True)],
+    kind: Annotated[Text, option("Kind of services whose entries name none.")] = None,
+    protocol: Annotated[Text, option("Protocol of services whose entries name none.")] = None,
+    method: Annotated[Texts, option("Method; may be repeated. [default: all that fit]")] = None,
+    attribute: Annotated[Texts, option("Attribute; may be repeated. [default: all]")] = None,
+    language: Annotated[Texts, option("Language; may be repeated.")] = None,
+    agency: Annotated[Text, option("Address of an agency to send the suite to.")] = None,
+    key_file: Annotated[File, option("File with the agency's API key.")] = None,
+    plan: Annotated[bool, option("Ask the agency for the plan only.", "--plan")] = False,
 ) -> None:
     """Make a suite of the services in a catalog, and print its request or send it to an agency."""
     from cli.agency import import_catalog as catalog
@@ -453,9 +428,9 @@ def import_catalog(
 
 @app.command()
 def questions(
-    file: Annotated[Path, typer.Argument(help="Questions in the format of BBQ with answers: JSON lines, also .gz.")],
-    answers: Annotated[str, typer.Option(help="Member of each record that has the answer.")] = "answer",
-    seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 0,
+    file: Annotated[Path, argument("Questions in the format of BBQ with answers: JSON lines, also .gz.")],
+    answers: Annotated[str, option("Member of each record that has the answer.")] = "answer",
+    seed: Annotated[int, option("Seed of the intervals.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Print bias scores of recorded answers to questions of which half cannot be answered (BBQ)."""

@@ -10,15 +10,28 @@ import typer
 if TYPE_CHECKING:
     from store.core.settings import Settings
 
-DataDir = Annotated[Path | None, typer.Option(help="Where embedded data lives. [env: ASSAY_DATA_DIR]")]
-DatabaseUrl = Annotated[
-    str | None, typer.Option(help="postgresql://… or sqlite:////path.db. [env: ASSAY_DATABASE_URL]")
-]
+File = Path | None
+Number = float | None
+Text = str | None
+Texts = list[str] | None
+
+
+def option(description: str, *flags: str, **facts: Any) -> object:
+    """Return an option of a command; its name is that of the parameter, unless `flags` are given."""
+    return typer.Option(*flags, help=description, **facts)
+
+
+def argument(description: str, **facts: Any) -> object:
+    """Return an argument of a command."""
+    return typer.Argument(help=description, **facts)
+
+
+DataDir = Annotated[File, option("Where embedded data lives. [env: ASSAY_DATA_DIR]")]
+DatabaseUrl = Annotated[Text, option("postgresql://… or sqlite:////path.db. [env: ASSAY_DATABASE_URL]")]
 EgressAllow = Annotated[
-    list[str] | None,
-    typer.Option(help="Network that may be called although it is not public, e.g. 127.0.0.0/8. Repeatable."),
+    Texts, option("Network that may be called although it is not public, e.g. 127.0.0.0/8. Repeatable.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsJson = Annotated[bool, option("Print JSON.", "--json")]
 
 
 def settings_from(

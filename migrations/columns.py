@@ -1,4 +1,4 @@
-"""Names of constraints and several columns of one type, for migrations and for the tables of `store`."""
+"""Names of constraints and several columns at once, for migrations and for the tables of `store`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NAMES = {
 """Names of constraints and indexes. Migrations refer to them, so that they never change."""
 
 
-def required(kind: Any, *names: str) -> list[Column[Any]]:
-    """Create columns of a type, NOT NULL."""
-    return [Column(name, kind, nullable=False) for name in names]
+def required(kind: Any = None, /, *names: str, **kinds: Any) -> list[Column[Any]]:
+    """Create columns, NOT NULL: `names` of the type `kind`, then those that `kinds` maps to their types."""
+    return [Column(name, type_, nullable=False) for name, type_ in (dict.fromkeys(names, kind) | kinds).items()]
 
 
-def optional(kind: Any, *names: str) -> list[Column[Any]]:
-    """Create columns of a type that may be NULL."""
-    return [Column(name, kind) for name in names]
+def optional(kind: Any = None, /, *names: str, **kinds: Any) -> list[Column[Any]]:
+    """Create columns that may be NULL; arguments as for `required`."""
+    return [Column(name, type_) for name, type_ in (dict.fromkeys(names, kind) | kinds).items()]

@@ -8,10 +8,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
-from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
-import typer
+from cli.options import File, Text, Texts, argument, option
 
 SECRET_VARIABLE = "ASSAY_TARGET_SECRET"  # noqa: S105 - the name of a variable, not a secret
 
@@ -21,73 +20,56 @@ class RatingOptions:
     """A file and options that describe a rating; the options override the file."""
 
     file: Annotated[
-        Path | None,
-        typer.Argument(help="A TOML or JSON file with the tables [target] and [experiment]; `assay init` writes one."),
+        File, argument("A TOML or JSON file with the tables [target] and [experiment]; `assay init` writes one.")
     ] = None
     kind: Annotated[
-        str | None,
-        typer.Option(
-            help="translator, classifier, regressor, embedder, language-model or image-classifier. "
-            "[default: translator]"
+        Text,
+        option(
+            "translator, classifier, regressor, embedder, language-model or image-classifier. [default: translator]"
         ),
     ] = None
-    protocol: Annotated[str | None, typer.Option(help="How the service speaks; see `assay protocols`.")] = None
-    url: Annotated[str | None, typer.Option(help="Its address, e.g. http://127.0.0.1:5000.")] = None
-    name: Annotated[str | None, typer.Option(help="What to call it in the report.")] = None
-    method: Annotated[str | None, typer.Option(help="See `assay methods`. [default: by kind]")] = None
+    protocol: Annotated[Text, option("How the service speaks; see `assay protocols`.")] = None
+    url: Annotated[Text, option("Its address, e.g. http://127.0.0.1:5000.")] = None
+    name: Annotated[Text, option("What to call it in the report.")] = None
+    method: Annotated[Text, option("See `assay methods`. [default: by kind]")] = None
     attribute: Annotated[
-        list[str] | None,
-        typer.Option(help="See `assay attributes`. Two: every combination of their values. [default: gender]"),
+        Texts, option("See `assay attributes`. Two: every combination of their values. [default: gender]")
     ] = None
     specification: Annotated[
-        str | None, typer.Option(help="Words of embedding methods; see `assay specifications`. [default: by attribute]")
+        Text, option("Words of embedding methods; see `assay specifications`. [default: by attribute]")
     ] = None
-    languages: Annotated[
-        list[str] | None, typer.Option("--language", help="Middle or target language. Repeatable.")
-    ] = None
+    languages: Annotated[Texts, option("Middle or target language. Repeatable.", "--language")] = None
     source: Annotated[
-        str | None,
-        typer.Option(help="Language that a translator translates from: en, es, fr, de, it, pt. [default: en]"),
+        Text, option("Language that a translator translates from: en, es, fr, de, it, pt. [default: en]")
     ] = None
-    templates: Annotated[
-        list[str] | None, typer.Option("--template", help="Sentence construction, or 'all'. Repeatable.")
-    ] = None
-    settings: Annotated[
-        list[str] | None, typer.Option("--setting", help="key=value of the protocol's settings. Repeatable.")
-    ] = None
+    templates: Annotated[Texts, option("Sentence construction, or 'all'. Repeatable.", "--template")] = None
+    settings: Annotated[Texts, option("key=value of the protocol's settings. Repeatable.", "--setting")] = None
     fields: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            help="key=value of the experiment, dotted where nested; target.limits.timeout_s=60 and the like set "
+        Texts,
+        option(
+            "key=value of the experiment, dotted where nested; target.limits.timeout_s=60 and the like set "
             "other tables of the file. Repeatable.",
+            "--set",
         ),
     ] = None
     upload: Annotated[
-        Path | None,
-        typer.Option(help="Table of records (CSV, xlsx or Parquet) to ask about; of --protocol uploaded, its vectors."),
+        File, option("Table of records (CSV, xlsx or Parquet) to ask about; of --protocol uploaded, its vectors.")
     ] = None
-    encoding: Annotated[
-        str | None, typer.Option(help="Encoding of a CSV file of --upload that is not UTF-8, such as windows-1252.")
-    ] = None
+    encoding: Annotated[Text, option("Encoding of a CSV file of --upload that is not UTF-8, such as windows-1252.")] = (
+        None
+    )
     decimal: Annotated[
         Literal["point", "comma"] | None,
-        typer.Option(help="Sign before decimals in a CSV file of --upload; by default the one that fits a column."),
+        option("Sign before decimals in a CSV file of --upload; by default the one that fits a column."),
     ] = None
-    sheet: Annotated[
-        str | None, typer.Option(help="Sheet of an xlsx file of --upload. [default: the only one with cells]")
-    ] = None
-    secret: Annotated[
-        str | None, typer.Option(help="The service's key; better given in the environment.", envvar=SECRET_VARIABLE)
-    ] = None
-    python: Annotated[
-        str | None, typer.Option(help="Rate a function: package.module:function, called with a text or a record.")
-    ] = None
-    command: Annotated[
-        str | None, typer.Option(help="Rate a program that answers JSON lines on its standard input and output.")
-    ] = None
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random. [default: random]", min=0)] = None
-    max_calls: Annotated[int | None, typer.Option(help="Calls the rating may cost at most.", min=1)] = None
+    sheet: Annotated[Text, option("Sheet of an xlsx file of --upload. [default: the only one with cells]")] = None
+    secret: Annotated[Text, option("The service's key; better given in the environment.", envvar=SECRET_VARIABLE)] = (
+        None
+    )
+    python: Annotated[Text, option("Rate a function: package.module:function, called with a text or a record.")] = None
+    command: Annotated[Text, option("Rate a program that answers JSON lines on its standard input and output.")] = None
+    seed: Annotated[int | None, option("Seed of everything random. [default: random]", min=0)] = None
+    max_calls: Annotated[int | None, option("Calls the rating may cost at most.", min=1)] = None
 
 
 def with_options(options_type: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:

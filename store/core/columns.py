@@ -28,11 +28,13 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Table,
     Text,
     cast,
     select,
 )
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import SchemaItem
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator
 
@@ -76,6 +78,12 @@ def iso(epoch_ms: int) -> str:
 
 metadata = MetaData(naming_convention=NAMES)
 """Schema with the tables of every imported module; the tables of a package are in its `tables.py`."""
+
+
+def define_table(name: str, *items: SchemaItem, **options: Any) -> Table:
+    """Define a table of `metadata` by its columns, constraints and indexes."""
+    return Table(name, metadata, *items, **options)
+
 
 Counted = BigInteger().with_variant(Integer, "sqlite")  # SQLite increments INTEGER keys only
 

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    BigInteger,
-    CheckConstraint,
-    Column,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    Table,
-    UniqueConstraint,
-)
+from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, UniqueConstraint
 
 from migrations.columns import optional, required
-from store.core.columns import AnyText, Json, Packed, metadata
+from store.core.columns import AnyText, Json, Packed, define_table
 
-corpora = Table(
+corpora = define_table(
     "corpora",
-    metadata,
     Column("id", AnyText, primary_key=True),
     *required(AnyText, "tenant", "kind", "name", "language", "attribute"),
     Column("specification", AnyText),  # name of the specification that the items follow; NULL for none
-    Column("specification_version", Integer),
-    Column("specification_digest", AnyText),
+    *optional(specification_version=Integer, specification_digest=AnyText),
     Column("words", Packed),  # copy of the specification's words, for readers of a shared corpus
     *required(AnyText, "licence", "citation", "description"),
     Column("visibility", AnyText, nullable=False),  # shared: every tenant can read, only the owner can write
@@ -38,9 +26,8 @@ corpora = Table(
     info={"counted": ("name", "words", "licence", "citation", "description", "attribute")},
 )
 
-corpus_items = Table(
+corpus_items = define_table(
     "corpus_items",
-    metadata,
     Column("id", AnyText, primary_key=True),
     Column("corpus_id", AnyText, ForeignKey("corpora.id", ondelete="CASCADE"), nullable=False),
     Column("seq", Integer, nullable=False),  # position in the corpus
@@ -49,9 +36,7 @@ corpus_items = Table(
     *optional(AnyText, "text", "group_term", "attribute_term", "counterpart"),
     # columns of a picture, NULL for a sentence
     *optional(AnyText, "image", "term"),
-    Column("source", AnyText, nullable=False),
-    Column("provenance", Json, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    *required(source=AnyText, provenance=Json, created_at=BigInteger),
     Column("removed_at", BigInteger),
     UniqueConstraint("corpus_id", "seq"),
     UniqueConstraint("corpus_id", "digest"),
@@ -61,13 +46,11 @@ corpus_items = Table(
     info={"counted": ("text", "group_term", "attribute_term", "counterpart", "term", "provenance")},
 )
 
-images = Table(
+images = define_table(
     "images",
-    metadata,
     Column("tenant", AnyText, primary_key=True),
     Column("digest", AnyText, primary_key=True),
-    Column("media_type", AnyText, nullable=False),
-    *required(Integer, "width", "height"),
+    *required(media_type=AnyText, width=Integer, height=Integer),
     Column("size", Integer, nullable=False),  # size of the file in bytes
     Column("content", LargeBinary, nullable=False),
     Column("thumbnail", AnyText),  # small picture as a data: URL; NULL for images from before thumbnails
@@ -75,13 +58,10 @@ images = Table(
     info={"counted": ("size", "thumbnail")},
 )
 
-uploads = Table(
+uploads = define_table(
     "uploads",
-    metadata,
     Column("id", AnyText, primary_key=True),
-    *required(AnyText, "tenant", "name", "purpose", "media_type", "digest"),
-    Column("bytes", BigInteger, nullable=False),
-    Column("summary", Packed, nullable=False),
+    *required(AnyText, "tenant", "name", "purpose", "media_type", "digest", bytes=BigInteger, summary=Packed),
     Column("created_at", BigInteger, nullable=False),
     UniqueConstraint("tenant", "digest", "purpose"),
     CheckConstraint("purpose IN ('table', 'embedding', 'trials')", name="purpose_is_known"),
@@ -89,23 +69,19 @@ uploads = Table(
     info={"counted": ("bytes", "name", "summary")},
 )
 
-upload_chunks = Table(
+upload_chunks = define_table(
     "upload_chunks",
-    metadata,
     Column("upload_id", AnyText, ForeignKey("uploads.id", ondelete="CASCADE"), primary_key=True),
     Column("place", Integer, primary_key=True, autoincrement=False),
     Column("content", LargeBinary, nullable=False),
 )
 
-specifications = Table(
+specifications = define_table(
     "specifications",
-    metadata,
     Column("tenant", AnyText, primary_key=True),
     Column("name", AnyText, primary_key=True),
     Column("version", Integer, primary_key=True, autoincrement=False),
-    *required(AnyText, "title", "kind", "language", "citation"),
-    Column("words", Packed, nullable=False),
-    Column("digest", AnyText, nullable=False),
+    *required(AnyText, "title", "kind", "language", "citation", words=Packed, digest=AnyText),
     Column("created_at", BigInteger, nullable=False),
     Column("removed_at", BigInteger),
     CheckConstraint("kind IN ('choices', 'association', 'stereotype', 'visual')", name="kind_is_known"),

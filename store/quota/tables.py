@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Integer, Table
+from sqlalchemy import BigInteger, Column, Integer
 
-from store.core.columns import AnyText, metadata
+from store.core.columns import AnyText, define_table
 
-stored_bytes = Table(
+stored_bytes = define_table(
     "stored_bytes",  # bytes that tenants have stored (`store.quota.quota`)
-    metadata,
     Column("tenant", AnyText, primary_key=True),
     Column("kind", AnyText, primary_key=True),
     Column("shard", Integer, primary_key=True, autoincrement=False),

@@ -11,7 +11,6 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    Table,
     UniqueConstraint,
     false,
     func,
@@ -19,31 +18,25 @@ from sqlalchemy import (
 )
 
 from migrations.columns import optional, required
-from store.core.columns import AnyText, Json, Packed, metadata
+from store.core.columns import AnyText, Json, Packed, define_table
 
-ratings = Table(
+ratings = define_table(
     "ratings",
-    metadata,
     Column("id", AnyText, primary_key=True),
     *required(AnyText, "tenant", "job_id"),
     Column("target_id", AnyText),
-    Column("target_url", AnyText, nullable=False),
-    Column("target", Json, nullable=False),
-    *required(AnyText, "method", "attribute"),
+    *required(target_url=AnyText, target=Json, method=AnyText, attribute=AnyText),
     Column("letter", AnyText),
     Column("declared", Boolean, nullable=False),
     *required(AnyText, "visibility", "methodology_version", "request_digest"),
-    *required(BigInteger, "created_at", "expires_at"),
-    Column("document", Packed, nullable=False),
+    *required(BigInteger, "created_at", "expires_at", document=Packed),
     # the owner's document, where the public one masks counts of people
     Column("unmasked", Packed),
-    Column("withdrawn_at", BigInteger),
-    Column("withdrawn_why", AnyText),
+    *optional(withdrawn_at=BigInteger, withdrawn_why=AnyText),
     # forms of target_url in which look-ups compare it; NULL if it is empty
     *optional(AnyText, "host", "address"),
     # facts at the time of the rating; NULL for ratings of earlier versions
-    *optional(AnyText, "requester", "description"),
-    Column("host_proved", Boolean),
+    *optional(AnyText, "requester", "description", host_proved=Boolean),
     UniqueConstraint("job_id"),
     Index(None, "created_at", "id"),
     Index(None, "tenant", "created_at", "id"),
@@ -57,9 +50,8 @@ ratings = Table(
     Index(None, "tenant", "request_digest", "created_at"),
 )
 
-service_ratings = Table(
+service_ratings = define_table(
     "service_ratings",  # columns of each rating for rankings of services, which need not read its large document
-    metadata,
     Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
     # first digits of the target's digest
     *required(AnyText, "service", "kind", "method", "attribute", "tenant", "visibility"),
@@ -68,10 +60,7 @@ service_ratings = Table(
     Column("withdrawn_at", BigInteger),
     Column("masked", Boolean, nullable=False),
     # numbers of the document; NULL if they could not be read
-    Column("key_figures", Json),
-    *optional(AnyText, "letter", "name"),
-    Column("declared", Boolean),
-    Column("expires_at", BigInteger),
+    *optional(key_figures=Json, letter=AnyText, name=AnyText, declared=Boolean, expires_at=BigInteger),
     # false if a newer rating takes its place in every count, ranking and search (`store.ratings.standing`)
     Column("current", Boolean, nullable=False, server_default=true()),
     # name and address, in which a search looks
@@ -95,104 +84,80 @@ Index(
     postgresql_where=service_ratings.c.current,
 ).ddl_if(dialect="postgresql")
 
-unsigned_ratings = Table(
+unsigned_ratings = define_table(
     "unsigned_ratings",  # ratings that a worker has to sign; ratings from before this table are signed on request
-    metadata,
     Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
     Column("next_attempt_at", BigInteger, nullable=False),
     Index(None, "next_attempt_at"),
 )
 
-certificates = Table(
+certificates = define_table(
     "certificates",
-    metadata,
     Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
     Column("key_id", AnyText, ForeignKey("signing_keys.id"), primary_key=True),
-    Column("envelope", Packed, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    *required(envelope=Packed, created_at=BigInteger),
 )
 
-rerated = Table(
+rerated = define_table(
     "rerated",
-    metadata,
     Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
     Column("methodology_version", AnyText, primary_key=True),
     Column("letter", AnyText),
-    Column("declared", Boolean, nullable=False),
-    Column("document", Packed, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    *required(declared=Boolean, document=Packed, created_at=BigInteger),
 )
 
-replies = Table(
+replies = define_table(
     "replies",
-    metadata,
     Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
     *required(AnyText, "tenant", "host", "text"),
     Column("link", AnyText),
     Column("created_at", BigInteger, nullable=False),
     Column("objects", Boolean, nullable=False, server_default=false()),
     # the public answer of the requester or the operator to an objection
-    *optional(AnyText, "answer", "answered_by"),
-    Column("answered_at", BigInteger),
+    *optional(AnyText, "answer", "answered_by", answered_at=BigInteger),
 )
 
-compositions = Table(
+compositions = define_table(
     "compositions",
-    metadata,
     Column("id", AnyText, primary_key=True),
-    *required(AnyText, "tenant", "visibility"),
-    Column("request", Json, nullable=False),
-    Column("document", Packed, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    *required(AnyText, "tenant", "visibility", request=Json, document=Packed, created_at=BigInteger),
     Index(None, "tenant", "created_at", "id"),
     info={"counted": ("request", "document")},
 )
 
-log_entries = Table(
+log_entries = define_table(
     "log_entries",
-    metadata,
     Column("position", BigInteger, primary_key=True, autoincrement=False),
-    *required(AnyText, "rating_id", "event"),
-    Column("entry", Json, nullable=False),
-    Column("leaf", LargeBinary, nullable=False),
-    Column("logged_at", BigInteger, nullable=False),
+    *required(AnyText, "rating_id", "event", entry=Json, leaf=LargeBinary, logged_at=BigInteger),
     CheckConstraint("event IN ('published', 'withdrawn')", name="event_is_known"),
     Index(None, "rating_id", "position"),
 )
 
-log_nodes = Table(
+log_nodes = define_table(
     "log_nodes",
-    metadata,
     Column("level", Integer, primary_key=True, autoincrement=False),
     Column("place", BigInteger, primary_key=True, autoincrement=False),
     # hash of the subtree over the 2^level leaves that start at place * 2^level
     Column("hash", LargeBinary, nullable=False),
 )
 
-cosignatures = Table(
+cosignatures = define_table(
     "cosignatures",  # cosignatures of witnesses for heads of this agency's log
-    metadata,
     Column("origin", AnyText, primary_key=True),
     Column("size", BigInteger, primary_key=True, autoincrement=False),
     Column("witness", AnyText, primary_key=True),  # verifier key of the witness
-    Column("line", AnyText, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    *required(line=AnyText, created_at=BigInteger),
 )
 
-witnessed_logs = Table(
+witnessed_logs = define_table(
     "witnessed_logs",  # the latest head of each log that this agency witnesses
-    metadata,
     Column("origin", AnyText, primary_key=True),
-    Column("size", BigInteger, nullable=False),
-    Column("root", LargeBinary, nullable=False),
-    Column("updated_at", BigInteger, nullable=False),
+    *required(size=BigInteger, root=LargeBinary, updated_at=BigInteger),
 )
 
-service_changes = Table(
+service_changes = define_table(
     "service_changes",  # ratings whose service has changed since
-    metadata,
     Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
     Column("job_id", AnyText, nullable=False),  # the watch that noticed it
-    Column("rerating_job_id", AnyText, nullable=False),
-    *required(BigInteger, "since", "noticed_at"),
+    *required(rerating_job_id=AnyText, since=BigInteger, noticed_at=BigInteger),
 )

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Float, ForeignKey, Index, Integer, Table
+from sqlalchemy import BigInteger, CheckConstraint, Column, Float, ForeignKey, Index, Integer
 
 from migrations.columns import optional, required
-from store.core.columns import AnyText, Json, metadata
+from store.core.columns import AnyText, Json, define_table
 
-suites = Table(
+suites = define_table(
     "suites",
-    metadata,
     Column("id", AnyText, primary_key=True),
     Column("tenant", AnyText, nullable=False),
     Column("target_url", AnyText),
     *required(Json, "target", "request"),
     Column("callback_url", AnyText),
-    Column("visibility", AnyText, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    *required(visibility=AnyText, created_at=BigInteger),
     Column("ended_at", BigInteger),
     Index(None, "tenant", "created_at", "id"),
     info={"counted": ("target", "request", "callback_url")},
 )
 
-suite_cells = Table(
+suite_cells = define_table(
     "suite_cells",
-    metadata,
     Column("suite_id", AnyText, ForeignKey("suites.id", ondelete="CASCADE"), primary_key=True),
     Column("place", Integer, primary_key=True, autoincrement=False),
     *required(AnyText, "method", "attribute"),
@@ -33,20 +30,15 @@ suite_cells = Table(
     Index(None, "job_id"),
 )
 
-schedules = Table(
+schedules = define_table(
     "schedules",
-    metadata,
     Column("id", AnyText, primary_key=True),
-    *required(AnyText, "tenant", "name"),
-    Column("request", Json, nullable=False),
-    Column("cron", AnyText),
-    Column("interval_s", BigInteger),
-    Column("state", AnyText, nullable=False),
-    Column("next_at", BigInteger, nullable=False),
+    *required(AnyText, "tenant", "name", request=Json),
+    *optional(cron=AnyText, interval_s=BigInteger),
+    *required(state=AnyText, next_at=BigInteger),
     Column("last_at", BigInteger),
     *optional(AnyText, "last_job_id", "last_failure", "key_id"),
-    Column("version", Integer, nullable=False),
-    *required(BigInteger, "created_at", "updated_at"),
+    *required(version=Integer, created_at=BigInteger, updated_at=BigInteger),
     Column("removed_at", BigInteger),
     CheckConstraint("(cron IS NULL) <> (interval_s IS NULL)", name="one_rhythm"),
     CheckConstraint("state IN ('active', 'paused')", name="state_is_known"),
@@ -55,15 +47,10 @@ schedules = Table(
     info={"counted": ("name", "request")},
 )
 
-sentinel_runs = Table(
+sentinel_runs = define_table(
     "sentinel_runs",  # outcomes of the cases that a watch asked again; rows are never changed
-    metadata,
     Column("job_id", AnyText, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
-    *required(AnyText, "schedule_id", "rating_id"),
-    Column("number", Integer, nullable=False),
-    Column("seed", BigInteger, nullable=False),
-    *required(Json, "outcomes", "reference"),
-    Column("log_e", Float, nullable=False),
-    Column("ran_at", BigInteger, nullable=False),
+    *required(AnyText, "schedule_id", "rating_id", number=Integer, seed=BigInteger),
+    *required(Json, "outcomes", "reference", log_e=Float, ran_at=BigInteger),
     Index(None, "schedule_id", "rating_id", "number", unique=True),
 )

@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    CheckConstraint,
-    Column,
-    Index,
-    Integer,
-    LargeBinary,
-    Table,
-    UniqueConstraint,
-)
+from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Integer, LargeBinary, UniqueConstraint
 
 from migrations.columns import optional, required
-from store.core.columns import AnyText, Json, metadata
+from store.core.columns import AnyText, Json, define_table
 
-targets = Table(
+targets = define_table(
     "targets",
-    metadata,
     Column("id", AnyText, primary_key=True),
-    *required(AnyText, "tenant", "name", "kind", "protocol", "base_url"),
-    *required(Json, "settings", "limits"),
+    *required(AnyText, "tenant", "name", "kind", "protocol", "base_url", settings=Json, limits=Json),
     Column("visibility", AnyText, nullable=False),
-    *optional(LargeBinary, "secret_ciphertext", "secret_nonce"),
-    *optional(AnyText, "secret_key_id", "secret_last4"),
-    Column("version", Integer, nullable=False),
-    *required(BigInteger, "created_at", "updated_at"),
+    *optional(LargeBinary, "secret_ciphertext", "secret_nonce", secret_key_id=AnyText, secret_last4=AnyText),
+    *required(version=Integer, created_at=BigInteger, updated_at=BigInteger),
     Column("removed_at", BigInteger),
     Index(None, "tenant", "created_at", "id"),
     info={"counted": ("name", "base_url", "settings", "limits", "secret_ciphertext")},
 )
 
-domains = Table(
+domains = define_table(
     "domains",
-    metadata,
     Column("id", AnyText, primary_key=True),
     Column("tenant", AnyText, nullable=False),
     Column("host", AnyText, nullable=False),  # includes the port, unless it is the scheme's default
     *required(AnyText, "token", "state"),
-    Column("checked_at", BigInteger),
-    Column("failure", AnyText),
-    Column("verified_at", BigInteger),
+    *optional(checked_at=BigInteger, failure=AnyText, verified_at=BigInteger),
     Column("created_at", BigInteger, nullable=False),
     Column("ratings", AnyText, nullable=False, server_default="allowed"),
     UniqueConstraint("tenant", "host"),
@@ -53,9 +36,8 @@ domains = Table(
     info={"counted": ("host",)},
 )
 
-refusal_files = Table(
+refusal_files = define_table(
     "refusal_files",
-    metadata,
     Column("url", AnyText, primary_key=True),
     Column("refuses", Boolean),  # NULL if the file could never be read
     Column("read_at", BigInteger, nullable=False),  # 0 if the file could never be read

@@ -29,7 +29,7 @@ def test_migrations_create_the_tables_of_the_schema(database):
 
 
 def test_every_table_is_defined_in_the_module_of_its_noun():
-    modules = {path for path in Path(store.__file__).parent.rglob("*.py") if " = Table(" in path.read_text()}
+    modules = {path for path in Path(store.__file__).parent.rglob("*.py") if " = define_table(" in path.read_text()}
     assert {path.name for path in modules} == {"tables.py"}
     assert "core" not in {path.parent.name for path in modules}
 
