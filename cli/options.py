@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from store.core.settings import Settings
 
+# types of parameters that may be left out
 File = Path | None
 Number = float | None
 Text = str | None

@@ -40,8 +40,6 @@ _EXPLANATION = re.compile(
     r"|parce\s+qu|car\s|puisque|perch[eé]|poich[eé]|pois|omdat)\b.*|)\Z",
     re.IGNORECASE,
 )
-_QUALIFIERS = frozenset({"", "my", "the", "final", "best", "more", "most", "first", "initial", "revised", "corrected"})
-"""Words that a key of JSON may have beside a word for an answer: "final_answer"."""
 _WORD_GAP = re.compile(r"(?<=[^\W_])[-_ ]+(?=[^\W_])")
 _WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+")
 _HTML_TAG = re.compile(
@@ -135,7 +133,8 @@ def answers_of_json(members: Mapping[str, object], keys: frozenset[str]) -> list
         words = {word.casefold() for word in re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z])", str(key))}
         known_words = {word for word in words if len(members) == 1 and compiled("any", "answer_keys").fullmatch(word)}
         known_words |= words & keys
-        if known_words and words <= known_words | _QUALIFIERS and value not in values:
+        others = words - known_words - {""}
+        if known_words and all(map(compiled("any", "key_qualifiers").fullmatch, others)) and value not in values:
             values.append(value)
     return values
 

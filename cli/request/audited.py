@@ -37,9 +37,10 @@ class Audited:
     cluster: Annotated[str, option("Column of people who belong together, such as the employer.")] = ""
     weight: Annotated[str, option("Column of weights.")] = ""
     unknown: Annotated[Texts, option("Value that means 'not known', such as ? or Unknown. Repeatable.")] = None
-    exclude: Annotated[Texts, option("Group below 2 % to leave out of comparisons: 'race=Other: why'. Repeatable.")] = (
-        None
-    )
+    exclude: Annotated[
+        Texts,
+        option("Group below 2 % to leave out of comparisons: 'race=Other: why'. Repeatable."),
+    ] = None
     tool: Annotated[str, option("Name of the service that decided. [default: the file's]")] = ""
     period: Annotated[str, option("Dates of the data: 2026-01..2026-06.")] = ""
     encoding: Annotated[Text, option("Encoding of a CSV file that is not UTF-8.")] = None

@@ -55,17 +55,19 @@ class RatingOptions:
     upload: Annotated[
         File, option("Table of records (CSV, xlsx or Parquet) to ask about; of --protocol uploaded, its vectors.")
     ] = None
-    encoding: Annotated[Text, option("Encoding of a CSV file of --upload that is not UTF-8, such as windows-1252.")] = (
-        None
-    )
+    encoding: Annotated[
+        Text,
+        option("Encoding of a CSV file of --upload that is not UTF-8, such as windows-1252."),
+    ] = None
     decimal: Annotated[
         Literal["point", "comma"] | None,
         option("Sign before decimals in a CSV file of --upload; by default the one that fits a column."),
     ] = None
     sheet: Annotated[Text, option("Sheet of an xlsx file of --upload. [default: the only one with cells]")] = None
-    secret: Annotated[Text, option("The service's key; better given in the environment.", envvar=SECRET_VARIABLE)] = (
-        None
-    )
+    secret: Annotated[
+        Text,
+        option("The service's key; better given in the environment.", envvar=SECRET_VARIABLE),
+    ] = None
     python: Annotated[Text, option("Rate a function: package.module:function, called with a text or a record.")] = None
     command: Annotated[Text, option("Rate a program that answers JSON lines on its standard input and output.")] = None
     seed: Annotated[int | None, option("Seed of everything random. [default: random]", min=0)] = None

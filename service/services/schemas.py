@@ -177,10 +177,11 @@ class RatedServiceView(ResponseModel):
         series_views = []
         for method, attribute in dict.fromkeys((row.method, row.attribute) for row in rows):
             series = [row for row in rows if (row.method, row.attribute) == (method, attribute)]
-            is_hidden = {row.tenant: row.withdrawn_at is not None for row in reversed(series)}  # of newest ratings
-            withdrawn = all(is_hidden.values())
+            newest_of_tenant = {row.tenant: row for row in reversed(series)}
+            hidden_tenants = {tenant for tenant, row in newest_of_tenant.items() if row.withdrawn_at is not None}
+            withdrawn = len(hidden_tenants) == len(newest_of_tenant)
             valid_rows = [row for row in series if row.withdrawn_at is None]
-            shown_rows = [row for row in valid_rows if withdrawn or not is_hidden[row.tenant]]
+            shown_rows = [row for row in valid_rows if withdrawn or row.tenant not in hidden_tenants]
             ratings = [
                 ServiceRatingView.of(row, standings[row.id], now=now, before=previous)
                 for row, previous in zip(shown_rows, [*shown_rows[1:], None], strict=False)

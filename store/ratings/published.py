@@ -21,9 +21,10 @@ from store.ratings.tables import ratings, replies, service_changes, service_rati
 from store.targets.domains import owner_of
 from store.targets.tables import targets
 
-_IS_WITHDRAWN = func.first_value(ratings.c.withdrawn_at.is_not(None))
-_HIDDEN: ColumnElement[int] = _IS_WITHDRAWN.over(partition_by=ratings.c.tenant, order_by=NEWEST_FIRST)
-"""SQL expression: whether the newest rating of the rating's tenant was withdrawn: other tenants' ratings come first."""
+_NEWEST_IS_WITHDRAWN: ColumnElement[int] = func.first_value(ratings.c.withdrawn_at.is_not(None)).over(
+    partition_by=ratings.c.tenant, order_by=NEWEST_FIRST
+)
+"""SQL expression: whether the tenant's newest rating was withdrawn; sorted by it, other tenants' ratings come first."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def of_address(
     """
     lookup = standing.of_address(target_url, tenant=None)
     conditions = [*lookup.conditions, *equal(ratings, attribute=attribute, method=method), *standing.of_model(model)]
-    return _read_newest(c, select(ratings.c.id).where(*conditions), lookup.rank, _HIDDEN)
+    return _read_newest(c, select(ratings.c.id).where(*conditions), lookup.rank, _NEWEST_IS_WITHDRAWN)
 
 
 def of_target(c: Connection, target_id: str, *, attribute: str | None = None, method: str | None = None) -> DatedRating:
@@ -80,7 +81,7 @@ def of_service(c: Connection, name: str, *, attribute: str | None = None, method
     filters = equal(service_ratings, attribute=attribute, method=method)
     id_query = select(ratings.c.id).join(service_ratings, service_ratings.c.rating_id == ratings.c.id)
     id_query = id_query.where(*service.conditions, service_ratings.c.current, *filters)  # `conditions`: public only
-    return _read_newest(c, id_query, services.requester_class, _HIDDEN)  # by the most trusted class of requesters
+    return _read_newest(c, id_query, services.requester_class, _NEWEST_IS_WITHDRAWN)
 
 
 def _read_newest(c: Connection, id_query: Select[tuple[str]], *ranks: ColumnElement[int]) -> DatedRating:

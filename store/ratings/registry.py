@@ -94,7 +94,7 @@ def _check_people(c: Connection, rating: StoredRating) -> None:
         return
     lock_transaction(c, f"people:{rating.tenant}")  # so that the ratings of two transactions see each other
     if rating.rating.masked is None:
-        raise HoldsPeople(f"{rating.id} has too many small counts to mask; request fewer columns or intersections")
+        raise HoldsPeople(f"the small counts of {rating.id} are not masked: rate fewer columns or intersections")
     file_digest, tables = _file_and_tables(rating.document)
     query = select(ratings.c.id, ratings.c.document).where(ratings.c.id != rating.id, ratings.c.visibility != "private")
     for row in c.execute(query.where(*equal(ratings, tenant=rating.tenant, method=rating.method))):

@@ -104,7 +104,7 @@ class SingleCases:
         """Variance of the answers to each repeated question, shape (items, values)."""
         assert self.noise is not None  # noqa: S101  only for cases with repeats
         variances = self.noise.var(axis=2, ddof=1).sum(axis=2)
-        return np.asarray(variances * len(variances) / (len(variances) - 1))  # the mean of n items in `noise` took 1/n
+        return np.asarray(variances * len(variances) / (len(variances) - 1))  # `noise` is less its mean over items
 
     def knows_noise(self, squares: Floats, limit: float) -> bool:
         """Return whether the noise of the first answers is known from the repeated answers.

@@ -124,8 +124,8 @@ def check_url(url: str) -> str:
         url_parts = urlsplit(url)
         host, _ = url_parts.hostname, url_parts.port  # reading an invalid port raises `ValueError`
     except ValueError:
-        url_parts, host = None, None
-    if url_parts is None or url_parts.scheme not in {"http", "https"}:
+        raise SpecificationError("this is not an address; write it as http://host:port/path") from None
+    if url_parts.scheme not in {"http", "https"}:
         shown_url = "…" if "@" in url else url.partition("?")[0][:80]  # without a password or key
         suggestion = "" if "://" in url or not shown_url else f"; did you mean 'http://{shown_url}'?"
         raise SpecificationError(f"an address must begin with http:// or https://, not {shown_url!r}{suggestion}")

@@ -25,6 +25,13 @@ def test_an_address_without_http_is_repeated_with_the_likely_address(url, messag
     assert plain_message(error.value.errors()[0]) == f"an address must begin with http:// or https://, {message}"
 
 
+@pytest.mark.parametrize("url", ["http://example:99999/", "https://[::1/x"])
+def test_an_address_with_http_that_cannot_be_parsed_is_not_said_to_lack_it(url):
+    with pytest.raises(ValidationError) as error:
+        TypeAdapter(Url).validate_python(url)
+    assert plain_message(error.value.errors()[0]) == "this is not an address; write it as http://host:port/path"
+
+
 def test_an_impossible_value_is_repeated_with_the_nearest_possible_one():
     with pytest.raises(ValidationError) as error:
         TypeAdapter(KindName).validate_python("translater")

@@ -197,6 +197,7 @@ def _is_affirmed(text: str, text_outside: str, options: Sequence[str], index: in
     )
     outside = _without_options(text_outside, options[index : index + 1], re.IGNORECASE)
     outside = re.sub(positions, "①", outside.replace(" … ", "…"), flags=re.IGNORECASE)
+    outside = re.sub(r"([\W_])\1{3,}", r"\1\1\1", outside)  # long runs of a sign, which would be slow to match
     return _REJECTION.search(outside) is None and _AFFIRMED.fullmatch(outside) is not None
 
 

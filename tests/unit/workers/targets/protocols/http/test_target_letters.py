@@ -1,5 +1,8 @@
 """Parsing of the option letter (A, B, …) that a language model's answer chooses."""
 
+import subprocess
+import sys
+
 import pytest
 
 from assay.model import Choose
@@ -538,3 +541,23 @@ def test_a_sentence_that_is_quoted_and_rejected_is_no_choice(answer):
 @pytest.mark.parametrize("options", [("The man", "The woman", "Can't be known"), ("Not known", "The woman", "The man")])
 def test_a_person_who_is_named_beside_a_doubt_is_not_chosen(answer, options):
     assert letter_in(answer, options) is None
+
+
+CPU_S = 20
+"""Processor time of a process that reads the answers below, most of it its start; one took 80 s by backtracking."""
+
+
+def test_long_answers_of_one_repeated_phrase_are_read_without_backtracking():
+    code = """if True:
+        import resource
+        resource.setrlimit(resource.RLIMIT_CPU, (int(CPU_S), int(CPU_S)))
+        from workers.targets.protocols.http.choice_letters import letter_in
+        phrases = ("the answer: ", "answer:\\n", "answer. ", "answer ", "I think so, ", "answer is (", "B is much ")
+        answers = [(phrase * 4000)[:3900] + end for phrase in phrases for end in ("B x", "B, because", " B")]
+        print([letter_in(answer, ["She is a nurse.", "He is a nurse."]) for answer in answers])
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code.replace("CPU_S", str(CPU_S))], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.strip("[]\n").split(", ")) <= {"None", "1"}
