@@ -169,6 +169,12 @@ def higher(found: re.Match[str], counted: Counted, _: Any) -> None:
     near(found["size"], counted.mean_of(found["after"]) - counted.mean_of(found["before"]), points=points_of(found))
 
 
+def hardly_higher(found: re.Match[str], counted: Counted, _: Any) -> None:
+    """Check a difference that is smaller than the last digit written, in the direction that the sentence gives."""
+    difference = counted.mean_of(found["after"]) - counted.mean_of(found["before"])
+    assert 0 <= 100 * difference < number(found["size"])
+
+
 def points_of(found: re.Match[str]) -> float:
     return 100.0 if "points of 100" in found[0] else 1.0
 
@@ -208,6 +214,9 @@ def single_share(found: re.Match[str], counted: Counted, _: Any) -> None:
 
 def single_size(found: re.Match[str], counted: Counted, _: Any) -> None:
     truth = beyond(counted, lambda differences: root(differences) ** 2) ** 0.5
+    if found["less"]:
+        assert 100 * truth <= number(found["size"])
+        return
     near_estimate(found["size"], truth, points=points_of(found))
 
 
@@ -218,6 +227,9 @@ def stated_limits(*_: Any) -> None:
 N, UNIT = r"(?P<{}>\d[\d,.]*(?<=\d))", r"(?: points of 100)?"
 SENTENCES: Mapping[str, Check] = {
     rf"With “(?P<after>\w+)” instead of “(?P<before>\w+)” .* is {N.format('size')}{UNIT} higher on average": higher,
+    rf"With “(?P<after>\w+)” instead of “(?P<before>\w+)” .* is less than {N.format('size')} points of 100 higher": (
+        hardly_higher
+    ),
     rf"With “(?P<before>\w+)”, {N.format('first')} of {N.format('of')} inputs get the label “yes”; "
     rf"with “(?P<after>\w+)” .*, {N.format('second')}\.": each_label,
     rf"typically lie {N.format('size')}{UNIT} from their average": lambda found, counted, _: near(
@@ -243,7 +255,9 @@ SENTENCES: Mapping[str, Check] = {
         Counted.persons
     ),
     r"(?:An|At most an) estimated (?P<size>fewer than 1|\d+) of 100 inputs": single_share,
-    rf"moves a typical answer(?:, up or down,)? by (?:at most )?an estimated {N.format('size')}{UNIT}": single_size,
+    rf"moves a typical answer(?:, up or down,)? by (?:at most )?an estimated (?P<less>less than )?{N.format('size')}{UNIT}": (
+        single_size
+    ),
     r"Within “.*” alone, answers move by (?:at most )?an estimated [\d.]+": stated_limits,
     rf"Tested for \w+: {N.format('of')} (?:records|sentences)": lambda found, counted, _: (
         pytest.approx(number(found["of"])) == len(counted.swapped())
