@@ -80,7 +80,8 @@ def hidden_in_words(
         effect = hidden.effect
         size = f"an estimated {effect_unit.of(effect.estimate or 0.0, effect.low, effect.high)}"
         if hidden.bound:  # the draws are those of an upper bound: their interval is none of the effect
-            size = f"at most an estimated {effect_unit.of(effect.estimate or 0.0)}"
+            size = f"an estimated {effect_unit.of(effect.estimate or 0.0)}"
+            size = size if " than " in size else f"at most {size}"  # "fewer than 1" is a bound in itself
         sentence = template.format(name=name, size=size)
         yield sentence[:1].upper() + sentence[1:]
 
