@@ -70,7 +70,7 @@ def node_hash(left_child: bytes, right_child: bytes) -> bytes:
 
 
 class EvidenceTree:
-    """Merkle tree over observations."""
+    """Merkle tree over the observations of a rating, to which leaves are appended."""
 
     def __init__(self) -> None:
         self._stack: list[tuple[int, bytes]] = []  # complete subtrees as (number of leaves, hash), largest first

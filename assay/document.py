@@ -210,7 +210,7 @@ class ComponentDocument(Detail):
 
     @property
     def reason_codes(self) -> tuple[str, ...]:
-        """The codes of the reasons."""
+        """The codes of the reasons, in their order."""
         return tuple(reason.code for reason in self.reasons if reason.code)
 
 
@@ -334,7 +334,7 @@ class RatingDocument:
 
     @property
     def reason_codes(self) -> tuple[str, ...]:
-        """The codes of the reasons."""
+        """The codes of the reasons, in their order."""
         return tuple(reason.code for reason in self.reasons if reason.code)
 
 
@@ -434,6 +434,7 @@ def _union_reader(member_types: Sequence[Any], text: Text) -> Reader:
     readers = [_make_reader(member_type, text) for member_type in member_types]
     if len(readers) == 1:
         return readers[0]
+    # the result of the first reader that accepts the value
     return lambda value: next((result for read in readers if (result := read(value)) is not _ABSENT), _ABSENT)
 
 

@@ -33,12 +33,8 @@ class AssayError(Exception):
 class SpecificationError(AssayError, ValueError):
     """The request cannot be carried out as it was written.
 
-    It is also a `ValueError`, so that validation layers locate it in the request.
-
-    Parameters
-    ----------
-    field : str, optional
-        Name of the field to correct, with dots if it is nested (``"unbiased.0"``).
+    It is also a `ValueError`, so that validation layers locate it in the request. `field` is the name of the field to
+    correct, with dots if it is nested (``"unbiased.0"``).
     """
 
     code = "bad-specification"

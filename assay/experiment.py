@@ -48,7 +48,7 @@ def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Number of answers about one component at each look (interim analysis), if step 1's effect is a share of them."""
+    """Answers about one component at each look (interim analysis), if the effect of step 1 is a share of them."""
 
     answers: tuple[int, ...]
     """Total number of answers at each look."""
@@ -109,10 +109,10 @@ class Method(ABC):
 
     @abstractmethod
     def expected_probes(self) -> int:
-        """Count the probes of a job that is decided at its first look; the driver shows progress against this count."""
+        """Count the questions of a job that the first interim analysis decides; progress is shown against it."""
 
     def most_probes(self) -> int:
-        """Count the probes of a job that is not decided before its last look; by default there is only one look."""
+        """Count the questions of a job that is not decided before its last look; by default there is only one look."""
         return self.expected_probes()
 
     def for_pairs(self) -> Self:
@@ -290,6 +290,7 @@ class Session:
                 self._waiting_probes.setdefault(probe.question, []).append(probe)
 
     def _record(self, observation: Observation) -> None:
+        """Store an observation of this batch; count it unless it is a copy, and remember its reply."""
         self._observations[observation.probe.unit] = observation
         if not observation.copied:
             self.asked += 1
@@ -320,22 +321,9 @@ def run(method: Method, answer: Callable[[Probe], Reply], seed: int = 0) -> Find
 def replay(method: Method, seed: int, record: Iterable[Observation], *, more: bool = False) -> Session:
     """Run an experiment again on recorded replies, without asking anything.
 
-    Parameters
-    ----------
-    record : iterable of Observation
-        Every observation of the run, in any order.
-    more : bool
-        Whether the experiment may ask questions without a recorded reply; they fail as if the budget were used up.
-
-    Returns
-    -------
-    Session
-        A finished session; its `finding` and the head of its `evidence` equal those of the recorded run.
-
-    Raises
-    ------
-    RecordIncomplete
-        If the experiment asks a question without a recorded reply, and `more` is false.
+    `record` has every observation of the run, in any order. Return a finished session, whose `finding` and head of the
+    `evidence` equal those of the recorded run. A question without a recorded reply raises `RecordIncomplete`; with
+    `more`, it fails as if the budget were used up.
     """
     ledger = {observation.probe.unit: observation for observation in record}
     session = Session(

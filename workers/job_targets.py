@@ -195,12 +195,12 @@ async def examine(
     questions rates recorded choices, so that nothing is examined.
     """
     author_questions = [ask for ask in first_questions if isinstance(ask, AUTHORED)]
-    writes_itself = second_service is None or second_service.is_judge
+    is_own_author = second_service is None or second_service.is_judge
     adapter = rated_service.adapter
-    if writes_itself and author_questions and resumed:
+    if is_own_author and author_questions and resumed:
         adapter = one_question_per_call(adapter)  # not examined: a call with several could mix up their answers
     elif first_questions:
-        asks = [ask for ask in first_questions if writes_itself or not isinstance(ask, AUTHORED)]
+        asks = [ask for ask in first_questions if is_own_author or not isinstance(ask, AUTHORED)]
         adapter = (await rated_service.examine(pairs, asks)).adapter
     if second_service is None:
         return adapter

@@ -30,7 +30,7 @@ from workers.job_targets import USUAL_PAIRS
 
 @dataclass(frozen=True)
 class WatchTask:
-    """The cases of a rating that one run asks again."""
+    """Task of one run of a watch: to ask the chosen cases of a rating again."""
 
     rating: RatingDocument
     method: AnyMethod
@@ -42,7 +42,7 @@ class WatchTask:
 
     @property
     def pairs(self) -> Sequence[tuple[str, str]]:
-        """Language pairs of the method."""
+        """Language pairs that a translator must support for the method."""
         return self.method.language_pairs() or USUAL_PAIRS
 
     def experiment(self, seed: int) -> Experiment:  # noqa: ARG002  the rating's seed gives the questions
@@ -99,7 +99,7 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
 
 
 def _outcomes(reader: CaseReader, observations: Iterable[Observation]) -> dict[str, float | None]:
-    """Return the signed outcome of each case without repeated questions, ``None`` if lost; the most telling first."""
+    """Return the outcome of each case, ``None`` if lost, the most influential first; without repeated questions."""
     builder = CaseIndexBuilder(reader)
     numbered = enumerate(observations, start=1)
     builder.add((seq, observation) for seq, observation in numbered if REPEATED not in observation.probe.unit)

@@ -31,7 +31,7 @@ _WORDS, _VECTORS = "words.json", "vectors.npy"
 
 
 class UploadGone(AssayError):
-    """The tenant of a job has no such upload."""
+    """The tenant of a job has no embedding with this id or digest."""
 
     code = "upload-gone"
 
@@ -102,6 +102,7 @@ class Library:
         return facts
 
     def _fetch_copy(self, upload: StoredUpload, folder: Path) -> None:
+        """Copy an upload from the database to a temporary folder, renamed when complete: no other worker reads half."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=".making-") as temporary_folder:
             with tempfile.TemporaryFile(dir=temporary_folder) as file:
@@ -128,6 +129,7 @@ class Library:
 
 
 def _write_copy(file: BinaryIO, upload: StoredUpload, folder: Path) -> None:
+    """Parse an embedding in pieces, and write its words as JSON and its vectors as one memory-mapped array."""
     shape = int(upload.summary["words"]), int(upload.summary["dims"])
     words: list[str] = []
     vectors: Any = None

@@ -99,13 +99,13 @@ def plain_label(label: str) -> str:
     Of JSON with one text, such as ``{"label": "good"}``, that text is the label. A heading before a label and an
     explanation after it are dropped: "Label: good", "good because …". A label of marks only, such as "+", stays.
     """
-    words = " ".join(normalise_answer(label).split())
-    label_text = unwrap_json(words).strip(_LABEL_EDGES)
+    normalised_label = " ".join(normalise_answer(label).split())
+    label_text = unwrap_json(normalised_label).strip(_LABEL_EDGES)
     while (bracket_match := _BRACKETED.fullmatch(label_text)) is not None:
         label_text = bracket_match[1].strip(_LABEL_EDGES)
     explanation_match = _EXPLANATION.match(label_text)
     label_text = (explanation_match[1] if explanation_match else label_text).strip(_LABEL_EDGES)
-    return label_text or words
+    return label_text or normalised_label
 
 
 def unwrap_json(text: str) -> str:

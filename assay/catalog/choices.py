@@ -45,7 +45,7 @@ class ChoiceWords(Bounded):
     kind: ClassVar[str] = "choices"
 
     def __post_init__(self) -> None:
-        """Raise if a word is invalid, repeated or in two lists, the cues of a pair are equal, or a share is invalid."""
+        """Raise for a word that is invalid, repeated or in two lists, for equal cues, and for a share beyond [0, 1]."""
         super().__post_init__()
         cues = [cue for pair in self.cues for cue in pair]
         check_words("cues", cues, unique=False)  # several pairs may share a word
@@ -62,7 +62,7 @@ class ChoiceWords(Bounded):
 
     @property
     def concept_words(self) -> tuple[str, ...]:
-        """The concepts, in their order."""
+        """The words of the concepts, in their order."""
         return tuple(self.concepts)
 
 
@@ -125,5 +125,5 @@ class AssociationWords(Bounded):
 
     @property
     def every(self) -> tuple[str, ...]:
-        """All words, each once."""
+        """All words of all groups, each once."""
         return tuple(dict.fromkeys(word for words in self.groups.values() for word in words))

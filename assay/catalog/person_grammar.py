@@ -112,13 +112,13 @@ class PersonGrammar:
         if person is None and _BOTH_FORMS.search(text):
             return None
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(text)]
-        places = list(self._find_nouns(words, person))
-        if person is None and places:  # "врач или врачиха": other nouns for the same person count as well
-            _, _, first_nouns = places[0]
+        spans = list(self._find_nouns(words, person))
+        if person is None and spans:  # "врач или врачиха": other nouns for the same person count as well
+            _, _, first_nouns = spans[0]
             persons = {noun.person for noun in first_nouns}
-            places = [(start, end, nouns) for start, end, nouns in places if persons & {noun.person for noun in nouns}]
+            spans = [(start, end, nouns) for start, end, nouns in spans if persons & {noun.person for noun in nouns}]
         speaker_genders = {gender for gender, pattern in self.speaker.items() if re.search(rf"\b(?:{pattern})\b", text)}
-        genders = [self._read_noun(text, words, *place, spoken=bool(self.slots) and person is None) for place in places]
+        genders = [self._read_noun(text, words, *span, spoken=bool(self.slots) and person is None) for span in spans]
         if genders:
             if speaker_genders and set(genders) != speaker_genders:  # a verb overrides nouns, but for women
                 return speaker_genders.pop() if len(speaker_genders) == 1 and "she" not in genders else None
@@ -153,9 +153,9 @@ class PersonGrammar:
                 phrase = " ".join(word.text for word in words[index : index + length])
                 nouns = self._look_up_noun(phrase) if index + length <= len(words) else ()
                 if nouns:
-                    fitting = [noun for noun in nouns if person is None or noun.person == person]
-                    if fitting and not self._is_field(words, index):
-                        yield index, index + length - 1, fitting
+                    fitting_nouns = [noun for noun in nouns if person is None or noun.person == person]
+                    if fitting_nouns and not self._is_field(words, index):
+                        yield index, index + length - 1, fitting_nouns
                     index += length - 1
                     break
             index += 1
@@ -184,23 +184,23 @@ class PersonGrammar:
             phrase = f"{words[start - 1].text} {words[start].text}"
             determiner_gender = _gender_by_pattern(self.phrases, phrase) or determiner_gender
         readings = {reading for reading in (gender, determiner_gender) if reading}
-        paired = any(noun.paired for noun in nouns)
+        is_paired = any(noun.paired for noun in nouns)
         if len(readings) > 1:  # "la juez": no form for women; "un ama": no form for men; women in both
-            return None if paired else "she"
-        base = any(noun.base for noun in nouns)
+            return None if is_paired else "she"
+        is_base = any(noun.base for noun in nouns)
         # the subject comes first, or is "I" and the noun says what I am
-        is_subject = base and (start <= MOST_BEFORE or (spoken and not determiner_gender))
+        is_subject = is_base and (start <= MOST_BEFORE or (spoken and not determiner_gender))
         predicate_gender = self._predicate_gender(text, words, start, end) if is_subject else None
         if predicate_gender == BOTH:
             return None
         if predicate_gender:
             if readings and predicate_gender not in readings:  # a noun with a single form is also used of others
-                return predicate_gender if gender and not determiner_gender and not paired else None
+                return predicate_gender if gender and not determiner_gender and not is_paired else None
             return predicate_gender
         if readings:
             return readings.pop()
         fits_both = any(noun.gender is None for noun in nouns)
-        return "neutral" if fits_both and (self.forms_open or (spoken and base)) else None
+        return "neutral" if fits_both and (self.forms_open or (spoken and is_base)) else None
 
     def _determiner_gender(self, text: str, words: Sequence[Word], start: int) -> str | None:
         """Return the gender of the determiner or adjective before a noun."""
@@ -254,10 +254,10 @@ class PersonGrammar:
             return False
         if not self.slots:
             return True
-        earlier = [word.text for word in words[max(0, index - 2) : index]]
-        if earlier and earlier[-1] in self._gender_of and earlier[-1] not in self.slots:  # the article of the noun
-            earlier.pop()
-        return bool(earlier) and earlier[-1] in self.slots and words[index].text not in {*self.slots, *self._gender_of}
+        before = [word.text for word in words[max(0, index - 2) : index]]
+        if before and before[-1] in self._gender_of and before[-1] not in self.slots:  # the article of the noun
+            before.pop()
+        return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._gender_of}
 
     def _ending_gender(self, word: str) -> str | None:
         """Return the only gender whose endings a noun can have; verbs are no nouns."""

@@ -174,13 +174,14 @@ def _fill_association(raw: Json) -> JsonObject:
 
 
 def _fill_stereotype(raw: Json) -> JsonObject:
+    """Fill in the neutral terms, and the frames if `raw` names a shared list of frames."""
     table = read_table("words/stereotypes")
     frames = table["frames"][raw["frames"]] if "frames" in raw else ()
     return {**raw, "neutral": table[raw["neutral"]], "frames": frames}
 
 
 def _fill_visual(raw: Json) -> JsonObject:
-    """Fill in the terms of both sides: attribute words or group words of the specification that `terms_of` names."""
+    """Fill in the terms for both labels: attribute words or group words of the specification that `terms_of` names."""
     fields = {**raw, "neutral": read_table("words/stereotypes")[raw["neutral"]]}
     if "terms_of" not in raw:
         return fields

@@ -34,7 +34,7 @@ class TranslatedFrame(Frame):
     """A sentence of another language, in which the occupation takes the form for the value (the gender)."""
 
     def write(self, occupation: Occupation, value: Value | None = None, person: str = "") -> str:  # noqa: ARG002
-        """Write the sentence, with its full stop."""
+        """Write the sentence about an occupation, in the form for a value, with its full stop."""
         words = occupation.words if isinstance(occupation, TranslatedOccupation) else {}
         gender = "both" if value is None else value.name
         slots = {} if value is None else value.words
@@ -75,13 +75,13 @@ class SourceLanguage:
         return self._build_construction("neutral", [f"{opening} {ending}" for opening, ending in pairs])
 
     def attribute(self, attribute: Attribute) -> Attribute:
-        """Return the attribute with the words of this language."""
+        """Return the attribute with this language's pronouns as the words of its values."""
         subjects = self.table["subject"]
         values = tuple(replace(value, forms={"subject": subjects[value.name]}, people=()) for value in attribute.values)
         return replace(attribute, values=values)
 
     def read(self, sentence: str, residual: str) -> str:
-        """Return the gender that pronouns and nouns of a sentence show; `residual` if they show none or both."""
+        """Return the gender that pronouns and nouns of a sentence show; the text `residual` if none or both."""
         text = plain(marks_as_slashes(normalise_answer(sentence)))
         genders = {name for _, _, name in self._pronouns.places(text)}
         if (noun_gender := self.grammar.read(self._pronouns.without(text))) in GENDERS:
@@ -102,6 +102,7 @@ class SourceLanguage:
 
     @cached_property
     def _occupations(self) -> tuple[TranslatedOccupation, ...]:
+        """Occupations of the catalog with the words that the grammar lists for them (`PersonGrammar.people`)."""
         translated = []
         for entry in occupations():
             forms = self.grammar.people.get(entry.name.replace(" ", "-"), "").split()

@@ -29,7 +29,7 @@ ATTRIBUTE_SLOTS = frozenset({"attribute", "an_attribute"})
 
 
 class TermLists(Bounded):
-    """Base class of words with three lists of terms: those of the first side, of the second side, and neutral ones."""
+    """Base class of words with three lists of terms: tied to the first group or label, to the second, to neither."""
 
     @property
     def lists(self) -> dict[str, tuple[str, ...]]:
@@ -42,11 +42,11 @@ class TermLists(Bounded):
         return {term: role for role in LISTS for term in self.terms(role)}
 
     def terms(self, role: Role) -> tuple[str, ...]:
-        """Return the terms of one list."""
+        """Return the terms with one role."""
         return self.lists[LISTS[role]]
 
     def refuse_neutral_only(self, message: str) -> None:
-        """Raise if all terms are neutral."""
+        """Raise `SpecificationError` with a message if all terms are neutral."""
         if not self.terms("first") and not self.terms("second"):
             raise SpecificationError(message, "first_terms")
 

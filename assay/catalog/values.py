@@ -165,9 +165,11 @@ class Attribute:
 
         Otherwise it may mention the value in an unknown way: by a name, or by a misspelled or foreign pronoun.
         """
+        if not self.without_value:
+            return True  # without patterns, nothing shows how the sentence fails to mention a value
         text = normalise_answer(sentence)
-        if not self.without_value or _DAMAGED_WORD.search(text.casefold()):
-            return not self.without_value
+        if _DAMAGED_WORD.search(text.casefold()):
+            return False  # the damaged word may be the value
         has_value_word = any(self.lexicons["en"].mentions(marks_as_slashes(text)))
         return has_value_word or any(re.search(pattern, text.casefold()) for pattern in self.without_value)
 
@@ -245,6 +247,7 @@ def attribute(name: str, field: str = "attribute") -> Attribute:
 
 @cache
 def _read_attribute(name: str) -> Attribute:
+    """Read an attribute from its file in the catalog."""
     table = read_table(f"attributes/{name}")
     return Attribute(
         name=name,

@@ -113,13 +113,7 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
     The answer is the set of letters that all bracketings allow. There are too many bracketings to
     list. So the different *answers* (at most seven) of the bracketings of each interval of the chain
     are computed, from the shortest interval to the longest. The result is exact, in O(n^3).
-
-    Raises
-    ------
-    SpecificationError
-        If the chain is empty.
-    UnknownName
-        If there is no such table.
+    Raise `SpecificationError` if the chain is empty, `UnknownName` if there is no such table.
     """
     entries_of(table)  # raises `UnknownName`
     if not letters:
@@ -147,15 +141,15 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
 
 @cache
 def _compose_sets(first: Letters, second: Letters, table: TableName) -> Letters:
-    return frozenset[Letter]().union(*(compose(a, b, table) for a, b in product(first, second)))
+    return frozenset[Letter]().union(*(compose(*letters, table) for letters in product(first, second)))
 
 
 def _join(first: Bracketing, second: Bracketing, table: TableName) -> Bracketing:
     """Compose two parts of a chain, and record the table cells that were looked up."""
     pairs = product(_in_order(first.possible), _in_order(second.possible))
-    possible = _compose_sets(first.possible, second.possible, table)
-    step = Step(_bracket(first), _bracket(second), tuple(Entry(a, b, compose(a, b, table)) for a, b in pairs), possible)
-    return Bracketing(f"{step.first} * {step.second}", (*first.steps, *second.steps, step), possible)
+    entries = tuple(Entry(*letters, compose(*letters, table)) for letters in pairs)
+    step = Step(_bracket(first), _bracket(second), entries, _compose_sets(first.possible, second.possible, table))
+    return Bracketing(f"{step.first} * {step.second}", (*first.steps, *second.steps, step), step.possible)
 
 
 def _bracket(bracketing: Bracketing) -> str:
@@ -228,24 +222,17 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
     than one letter, the probability of the combination counts as "must be measured" and is not divided
     among letters. For two services that is the combination ``BS * BS``. The 3^n combinations are not
     listed: combinations with the same continuation are merged (`ALIKE`), in O(n).
-
-    Raises
-    ------
-    SpecificationError
-        If the chain is empty.
-    BadDistribution
-        If a service's probabilities are not a distribution.
-    UnknownName
-        If there is no such table.
+    Raise `SpecificationError` if the chain is empty, `BadDistribution` if a service's probabilities are not a
+    distribution, and `UnknownName` if there is no such table.
     """
     entries_of(table)  # raises `UnknownName`
     if not probabilities:
         raise SpecificationError("a chain needs at least one service; none was given", "chain")
     weights: dict[Word, float] = {(): 1.0}
     for service in probabilities:
-        shares = (service.BS, service.DSBS, service.UCS)
-        if not all(isfinite(share) and 0 <= share <= 1 for share in shares) or abs(sum(shares) - 1) > 1e-6:
-            raise BadDistribution(f"the probabilities of BS, DSBS and UCS must sum to one, not {shares}")
+        p_letters = (service.BS, service.DSBS, service.UCS)
+        if not all(isfinite(p) and 0 <= p <= 1 for p in p_letters) or abs(sum(p_letters) - 1) > 1e-6:
+            raise BadDistribution(f"the probabilities of BS, DSBS and UCS must sum to one, not {p_letters}")
         longer_weights: dict[Word, float] = {}
         for (word, weight), letter in product(weights.items(), Letter):
             longer_word = _shorten((*word, letter), table)

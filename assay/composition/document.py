@@ -64,18 +64,9 @@ def composition_document(
 ) -> JsonObject:
     """Infer the rating of a chain and return it as a document.
 
-    Parameters
-    ----------
-    table : str
-        Table that decides the headline; the document holds the results of both tables.
-    observations : sequence of sequence of Observation
-        Recorded observations of each rating, if available. Services that were asked the same sentences are
-        then chained sentence by sentence.
-
-    Raises
-    ------
-    OutOfBounds, Incompatible
-        See `check_chain`.
+    `table` decides the headline; the document holds the results of both tables. `observations` are those recorded for
+    each rating, if available; services that were asked the same sentences are then chained sentence by sentence. Raises
+    `OutOfBounds` and `Incompatible` as `check_chain`.
     """
     kind = check_chain(ratings)
     parts = [part_of(rating) for rating in ratings]
@@ -140,6 +131,7 @@ def _predict_chains(
 
 
 def _prediction_json(predictions: Sequence[Prediction], first_rating: RatingDocument) -> JsonObject:
+    """Combine the predictions of the components to one letter, by the rule of the first rating, as JSON."""
     confidence = first_rating.confidence or DEFAULT_CONFIDENCE
     is_vote = first_rating.aggregation.rule == "vote"
     posteriors = [prediction.probabilities for prediction in predictions]
@@ -161,6 +153,7 @@ def _prediction_json(predictions: Sequence[Prediction], first_rating: RatingDocu
 
 
 def _component_json(prediction: Prediction) -> JsonObject:
+    """Return the prediction of one component as JSON."""
     return {
         "names": list(prediction.names),
         "letter": prediction.letter.value,
@@ -182,8 +175,8 @@ def _prediction_notes(prediction: Json, table_letter: str | None) -> list[dict[s
     """Note a predicted letter that is sure and contradicts the table's, and outputs that name no value."""
     notes, probabilities = [], prediction["probabilities"]
     # "unlocated" (hidden effects) prevents a declared letter, but the matrices contradict the table even then
-    located = 1 - probabilities.get("unlocated", 0.0)
-    is_assured = probabilities[prediction["letter"]] >= prediction["confidence"] * located
+    p_located = 1 - probabilities.get("unlocated", 0.0)
+    is_assured = probabilities[prediction["letter"]] >= prediction["confidence"] * p_located
     if is_assured and table_letter not in {None, prediction["letter"]}:
         notes.append(note("prediction-differs", table=table_letter, predicted=prediction["letter"]))
     if prediction["emits_other"]:

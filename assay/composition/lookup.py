@@ -107,6 +107,7 @@ class LookUpResult:
 
 
 def _look_up(parts: Sequence[Part], table: TableName) -> LookUpResult:
+    """Look a chain up by its declared letters if all are declared, and by its probabilities if all are known."""
     letters = [part.letter for part in parts if part.letter is not None and part.settled]
     answer = compose_chain(letters, table) if len(letters) == len(parts) else None
     known_probabilities = [part.probabilities for part in parts if part.probabilities is not None]
@@ -131,6 +132,7 @@ def _possible_letters(parts: Sequence[Part], table: TableName) -> frozenset[Lett
 
 
 def _bracketings_json(answer: ChainAnswer) -> list[JsonObject]:
+    """Return the bracketings as JSON: their steps, and the cells of the table that each step looked up."""
     return [
         {
             "written": bracketing.written,

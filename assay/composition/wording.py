@@ -36,7 +36,7 @@ NOTES: Mapping[str, str] = {
 
 
 def note(code: str, **facts: object) -> dict[str, str]:
-    """Return a note as JSON."""
+    """Return a note about a composition as JSON: its code, and the sentence with the facts filled in."""
     return {"code": code, "text": NOTES[code].format(**facts)}
 
 
@@ -165,6 +165,7 @@ def explain_prediction(prediction: Prediction) -> tuple[str, ...]:
 
 
 def _headline(prediction: Prediction) -> str:
+    """Write the first sentence: the inferred letter with its probability, or that none is probable enough."""
     letter, probability = prediction.letter, prediction.probabilities.of(prediction.letter)
     if prediction.declared:
         return (

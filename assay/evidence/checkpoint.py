@@ -57,7 +57,7 @@ class Checkpoint:
     extension: str = ""
 
     def text(self) -> str:
-        """Return the signed text."""
+        """Return the text that is signed: the lines with the name, the size and the root, and any extension."""
         return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n{self.extension}"
 
     def signed(self, public_key: bytes, sign: Sign) -> str:
@@ -96,6 +96,7 @@ def is_signed_by(checkpoint: Checkpoint, lines: Sequence[str], public_key: bytes
 
 
 def _parse_checkpoint(text: str) -> Checkpoint:
+    """Parse the signed text of a note; raise `BadCheckpoint` if it is not exactly the text of a checkpoint."""
     lines = text.split("\n")
     if len(lines) < 3 or not (lines[1].isascii() and lines[1].isdigit()):
         raise BadCheckpoint("a checkpoint has three lines: the log's name, its size and its root in base64")

@@ -115,7 +115,7 @@ class AddCheckpoint:
     note: str
 
     def written(self) -> str:
-        """Return the body of the request."""
+        """Return the request as text, the body of an HTTP POST."""
         return "\n".join([f"old {self.old}", *(base64.b64encode(step).decode() for step in self.proof), "", self.note])
 
     @classmethod

@@ -63,10 +63,7 @@ def pre_authentication(payload_type: str, payload: bytes) -> bytes:
 def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> JsonObject:
     """Return an envelope with a payload and its signatures.
 
-    Parameters
-    ----------
-    signers : mapping of str to callable
-        Signing function of each key, by the key's id; if empty, the envelope has no signature.
+    `signers` has the signing function of each key, by the key's id; if empty, the envelope has no signature.
     """
     message = pre_authentication(payload_type, payload)
     return {
@@ -121,6 +118,7 @@ def _to_base64(content: bytes) -> str:
 
 
 def _from_base64(name: str, raw: Any) -> bytes:
+    """Decode the member `name` of an envelope; raise `CertificateError` unless it is the only spelling of its bytes."""
     try:
         content = base64.b64decode(raw, validate=True)
     except (TypeError, ValueError, binascii.Error):

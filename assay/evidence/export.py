@@ -152,6 +152,7 @@ def _read_parts(lines: Iterable[bytes]) -> Iterator[JsonObject]:
 
 
 def _read_line(line_bytes: bytes, number: int) -> JsonObject:
+    """Parse a line; raise `BrokenExport` unless it is spelt exactly as `line` writes it."""
     if len(line_bytes) > LONGEST_LINE:
         raise BrokenExport(f"line {number} is longer than {LONGEST_LINE} bytes")
     if not line_bytes.endswith(b"\n"):
@@ -167,6 +168,7 @@ def _read_line(line_bytes: bytes, number: int) -> JsonObject:
 
 
 def _expect_part(parts: Iterator[JsonObject], name: str) -> JsonObject:
+    """Return the next part, or raise `BrokenExport` if it has another name."""
     part = next(parts, {})
     if part.get("part") != name:
         raise BrokenExport(f"the file has no part {name!r} at its place")

@@ -31,22 +31,10 @@ def jwk(public_key: bytes, **members: str) -> dict[str, str]:
 
 
 def read_jwks(document: object) -> dict[str, bytes]:
-    """Read a key set, or a single key.
+    """Read a key set, or a single key, from decoded JSON: ``{"keys": [...]}`` or one JSON Web Key.
 
-    Parameters
-    ----------
-    document : Any
-        Decoded JSON: ``{"keys": [...]}`` or one JSON Web Key. Keys of other kinds are ignored.
-
-    Returns
-    -------
-    dict of str to bytes
-        The 32 bytes of each Ed25519 key by its computed thumbprint; the stated ``kid`` is ignored.
-
-    Raises
-    ------
-    UnreadableKeys
-        If the document is not a key set, or has no Ed25519 key.
+    Return the 32 bytes of each Ed25519 key by its computed thumbprint; the stated ``kid`` and keys of other kinds are
+    ignored. Raise `UnreadableKeys` if the document is not a key set, or has no Ed25519 key.
     """
     raw_keys = document.get("keys", [document]) if isinstance(document, Mapping) else None
     if not isinstance(raw_keys, list):
@@ -74,6 +62,7 @@ def _key_members(public_key: bytes) -> dict[str, str]:
 
 
 def _read_public_key(raw_key: object) -> bytes | None:
+    """Return the 32 bytes of an Ed25519 key; ``None`` for any other key or value."""
     if not isinstance(raw_key, Mapping) or (raw_key.get("kty"), raw_key.get("crv")) != ("OKP", "Ed25519"):
         return None
     try:

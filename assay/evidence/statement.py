@@ -76,6 +76,7 @@ def statements(rating: RatingDocument) -> list[Json]:
 
 
 def _build_statement(rating: RatingDocument, predicate_type: str, predicate: Json) -> Json:
+    """Return a statement whose subject is the rated service, identified by its digest."""
     target = rating.target
     subject = {"name": target.name, "digest": _digest_set(target.digest)}
     if target.url:
@@ -84,6 +85,7 @@ def _build_statement(rating: RatingDocument, predicate_type: str, predicate: Jso
 
 
 def _test_names(rating: RatingDocument, letter: str) -> list[str]:
+    """Return the names of the components with this declared letter, as tests."""
     return [
         f"{rating.method}/{rating.attribute}/{component.name}"
         for component in rating.components

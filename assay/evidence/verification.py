@@ -31,12 +31,13 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Check:
-    """Result of one check."""
+    """Result of one check of a certificate or an export."""
 
     name: str
     wrong: str | None
     """Sentence that says what differs; ``None`` if the check passed."""
     found: str
+    """What was checked, for people: a digest, a key or a value."""
 
     @property
     def ok(self) -> bool:
@@ -58,7 +59,7 @@ def check_statements(rating: Json, envelopes: Sequence[OpenedEnvelope], is_signa
 
 
 def check_signature(name: str, envelope: OpenedEnvelope, is_signature: IsSignature) -> Check:
-    """Verify the signature of an envelope."""
+    """Verify that one of the keys that claim to have signed an envelope did so."""
     try:
         return Check(name, wrong=None, found=f"by the key {signer_of(envelope, is_signature)}")
     except CertificateError as error:
@@ -114,8 +115,6 @@ def check_seal(export: Export, is_signature: IsSignature) -> Check:
 def check_replay(rating: Json, replayed: RatingDocument) -> Iterator[Check]:
     """Compare a rating with its replay: letter, probabilities, then the whole document.
 
-    Notes
-    -----
     Numbers may differ by `ROUNDING`: processors add up in different orders. The last check says how many differ.
     """
     original, replay = _comparable_part(rating), _comparable_part(as_json(replayed))
@@ -167,6 +166,7 @@ def _check_digest(name: str, digest: str, expected: object) -> Check:
 
 
 def _comparable_part(document: Json) -> Json:
+    """Return the part of a rating document that a replay must reproduce, as plain JSON."""
     compared_fields = {name: value for name, value in sealed_part(document).items() if name not in BESIDE_THE_EVIDENCE}
     return dict(json.loads(canonical_json(compared_fields)))
 
@@ -184,7 +184,9 @@ def _roundings(first: Any, second: Any) -> list[float] | None:
         return [difference] if difference <= ROUNDING else None
     else:
         return None
-    return None if None in parts else [difference for part in parts if part is not None for difference in part]
+    if None in parts:  # a part differs in more than rounding
+        return None
+    return [difference for part in parts for difference in part or ()]
 
 
 def _name_engines(original_version: object, replay_version: str | None) -> str:

@@ -65,12 +65,8 @@ DESCRIBED: Mapping[str, str] = {
 def request_in_words(role: str | None, host_proved: bool | None, description: str | None, *, objects: bool) -> str:
     """Write who requested a rating, how, and whether the owner of the host objects; empty if nothing is known.
 
-    Parameters
-    ----------
-    role, description : str or None
-        Keys of `REQUESTED` and `DESCRIBED`.
-    host_proved : bool or None
-        Whether anybody has proved to own the host.
+    `role` is a key of `REQUESTED`, `description` one of `DESCRIBED`; `host_proved` says whether anybody has proved to
+    own the host.
     """
     owner_texts = {True: "The owner of the host is confirmed.", False: "The owner of the host is not confirmed."}
     sentences = (
@@ -172,10 +168,10 @@ def fill(template: str, facts: Json, vocabulary: Vocabulary) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Join names, at most eight of them: "es", "es and fr", "es, fr, … and 32 more"."""
-    shown = list(names)
-    if len(shown) > _NAMES_SHOWN:
-        shown[_NAMES_SHOWN:] = [f"{len(shown) - _NAMES_SHOWN} more"]
-    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else "".join(shown)
+    items = list(names)
+    if len(items) > _NAMES_SHOWN:
+        items[_NAMES_SHOWN:] = [f"{len(items) - _NAMES_SHOWN} more"]
+    return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else "".join(items)
 
 
 class _FactUnknown(Exception):
@@ -197,6 +193,8 @@ def _read_number(value: object) -> float | None:
 
 
 def _make_writer(read: Callable[[Any], T | None], write: Callable[[T], str]) -> Writer:
+    """Return a writer that validates a fact with `read`, and formats a valid one with `write`."""
+
     def write_value(value: object) -> str | None:
         readable_value = read(value)
         return None if readable_value is None else write(readable_value)

@@ -228,7 +228,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, method: HasWords | type[HasWords]) -> Vocabulary:
-        """Return the vocabulary of a method."""
+        """Build the vocabulary from a method's tables of sentences and phrases."""
         return cls(method.REASONS, method.PHRASES)
 
     def sentence(self, code: str) -> str | None:

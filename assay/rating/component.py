@@ -111,7 +111,7 @@ def has_too_few(component: Component) -> bool:
 
 
 def is_settled(component: Component) -> bool:
-    """Return whether more questions would not change a component: its letter is clear, or it cannot get one."""
+    """Return whether more questions would change nothing: the component's letter is declared, or it cannot get one."""
     return component.declared or (component.letter is None and not has_too_few(component))
 
 
@@ -275,17 +275,18 @@ class Measurement(Generic[D]):
         probabilities = self.tolerance.weigh(evidence)
         letter = probabilities.likeliest
         is_enough = self.tolerance.declares(evidence, letter)
-        survives = self._survives_losses(evidence, letter, lost) and (letter is Letter.BS or not has_unread_gap)
-        declared = is_enough and survives
+        is_robust = self._survives_losses(evidence, letter, lost) and (letter is Letter.BS or not has_unread_gap)
+        declared = is_enough and is_robust
         letter_reasons = reason_for(letter)
         reasons = [letter_reasons] if isinstance(letter_reasons, Reason) else list(letter_reasons)
-        if hidden := self._hidden_reasons(letter, evidence, lost):
-            likely_without_hidden = self.tolerance.weigh(replace(evidence, hidden=())).of(letter) > 0.5
-            added_reasons = [] if letter is Letter.DSBS else hidden  # an effect that step 2 shows is not hidden
-            reasons = [*reasons, *added_reasons] if likely_without_hidden else hidden  # which alone explain it
+        if hidden_reasons := self._hidden_reasons(letter, evidence, lost):
+            if self.tolerance.weigh(replace(evidence, hidden=())).of(letter) <= 0.5:
+                reasons = hidden_reasons  # without hidden effects, the letter would not be likely
+            elif letter is not Letter.DSBS:  # what step 2 shows is not hidden
+                reasons += hidden_reasons
         sensitivity = self.tolerance.sensitivity(evidence)
         detail = replace(self.detail, tolerances=self.tolerance.as_json(), sensitivity=sensitivity)
-        if (is_enough and not survives) or (has_unread_gap and not declared):
+        if (is_enough and not is_robust) or (has_unread_gap and not declared):
             reasons.insert(0, Reason("letter-depends-on-what-was-lost", dict(lost.facts), self.name))
         elif not declared and self.tolerance.reaches(evidence, letter):
             reasons.insert(0, Reason("may-be-chance", {**self.facts, "leaning": letter.value}, self.name))
@@ -331,7 +332,7 @@ class Measurement(Generic[D]):
         ]
 
     def give_up(self, *reasons: Reason, measured_effects: Mapping[str, Interval | None] | None = None) -> Component:
-        """Return the component without a letter, with the reasons; its detail stays.
+        """Return the component without a letter, with the reasons; the method's own tables (`detail`) stay.
 
         `measured_effects` holds effects that must not decide the letter, such as those of too few words.
         """
@@ -359,6 +360,7 @@ class Measurement(Generic[D]):
         *,
         declared: bool = False,
     ) -> Component:
+        """Return the component with its counts; without probabilities, it has no letter."""
         return Component(
             name=self.name,
             letter=None if probabilities is None else probabilities.likeliest,
@@ -374,6 +376,7 @@ class Measurement(Generic[D]):
         )
 
     def _undecided_reason(self, probabilities: Probabilities, extra_probes: int | None) -> Reason:
+        """Return the reason that no letter is probable enough, with the questions that would settle it."""
         letter = probabilities.likeliest
         facts = {
             "leaning": letter.value,

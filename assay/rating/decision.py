@@ -84,15 +84,12 @@ def rests_on_declared(letter: Letter, parts: Sequence[tuple[Letter | str | None,
     """Return whether enough parts have the joint letter declared for the joint letter to be declared.
 
     Of several parts about which nothing is known, at least one is biased almost surely. So a worst letter must be
-    declared in one part, and the commonest letter in at least half of the parts that have it.
-
-    Parameters
-    ----------
-    parts : sequence of (Letter or None, bool)
-        Letter of each part, and whether it is declared.
+    declared in one part, and the commonest letter in at least half of the parts that have it. `parts` has the letter of
+    each part, and whether it is declared.
     """
-    flags = [is_declared for part_letter, is_declared in parts if part_letter == letter]
-    return any(flags) if aggregation == "worst" else 0 < len(flags) <= 2 * sum(flags)
+    declarations = [is_declared for part_letter, is_declared in parts if part_letter == letter]
+    declared_count = sum(declarations)
+    return declared_count > 0 and (aggregation == "worst" or 2 * declared_count >= len(declarations))
 
 
 METHODOLOGY_VERSION = "1.3.0"

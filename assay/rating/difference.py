@@ -165,6 +165,7 @@ def probability_letters_differ(before: Mapping[str, float], after: Mapping[str, 
 
 # ---------------------------------------------------------------------------- comparison
 def _check_same_question(before: RatingDocument, after: RatingDocument) -> None:
+    """Raise `NotTheSameQuestion` if two ratings differ in method or attribute."""
     for name in ("method", "attribute"):
         first, second = getattr(before, name), getattr(after, name)
         if first != second:
@@ -180,6 +181,7 @@ def _compare_letters(
     confidence: float,
     component: str | None = None,
 ) -> LetterDifference:
+    """Compare the letters of two ratings, or of a component of both."""
     p_before, p_after = before.probabilities, after.probabilities
     probability = probability_letters_differ(p_before, p_after) if p_before and p_after else None
     verdict: Verdict = "undecided"
@@ -195,6 +197,7 @@ def _components_by_name(document: RatingDocument) -> dict[str, ComponentDocument
 
 
 def _compare_effects(name: str, before: ComponentDocument, after: ComponentDocument) -> Iterator[EffectDifference]:
+    """Yield the difference of each effect that a component has in both ratings."""
     later_effects = _stated_effects(after)
     for effect, earlier in _stated_effects(before).items():
         if (later := later_effects.get(effect)) is not None:
@@ -215,6 +218,7 @@ def _stated_effects(part: ComponentDocument) -> dict[str, Estimate]:
 
 
 def _compare_inputs(before: RatingDocument, after: RatingDocument) -> Iterator[InputDifference]:
+    """Yield each difference of the target, the experiment, the versions and the seed."""
     target_before, target_after = ({key: rating.target.json.get(key) for key in TARGET} for rating in (before, after))
     yield from _differing_paths("target", target_before, target_after)
     yield from _differing_paths("experiment", before.experiment, after.experiment)
@@ -268,10 +272,12 @@ def _sentences(
     *,
     same_evidence: bool,
 ) -> Iterator[str]:
+    """Yield sentences about the letter, the changed components, the effects that moved, and the inputs."""
     yield _describe_letters(letter, confidence)
     if changed_parts := [str(part.name) for part in parts if part.verdict == "changed"]:
         yield f"The letter changed with confidence for {_list_names(changed_parts)}."
-    if apart_effects := sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved)):
+    apart_effects = sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved))
+    if apart_effects:
         names = [f"{effect.component} {_name_effect(effect.name)}" for effect in apart_effects[:MOST_NAMED]]
         if len(apart_effects) > MOST_NAMED:
             names.append(f"{len(apart_effects) - MOST_NAMED} more")
@@ -280,6 +286,7 @@ def _sentences(
 
 
 def _describe_letters(letter: LetterDifference, confidence: float) -> str:
+    """Write whether the letter changed, and how certain that is."""
     if letter.verdict == "same":
         return f"Both ratings show {letter.after}."
     if letter.before is None and letter.after is None:
@@ -298,6 +305,7 @@ def _describe_letters(letter: LetterDifference, confidence: float) -> str:
 
 
 def _describe_inputs(kinds: Sequence[str], *, same_evidence: bool) -> str:
+    """Write which inputs differ: only with equal inputs, a difference says something about the service."""
     if same_evidence:
         input_clause = f"; {_list_names([WHAT[kind] for kind in kinds])} differed" if kinds else ""
         return f"Both were read off the same replies, so the service's behaviour is not what differs{input_clause}."

@@ -87,18 +87,10 @@ def rating_document(
 ) -> RatingDocument:
     """Return a rating as one complete document; the store adds `id`, `rated_at`, `expires_at` and `requester`.
 
-    Parameters
-    ----------
-    target, author : ServiceDocument
-        Descriptor of the service, and of a second one that wrote the texts or drew the pictures; never a secret.
-    calls, failed_calls : int
-        Number of distinct questions asked, and of those that failed.
-    evidence_digest : str
-        Head of the Merkle tree over the observations.
-    hosts : sequence of str
-        Every host that the experiment's questions went to.
-    audit, commitment : optional
-        ``announced`` or ``unannounced``; see `commitment_document`.
+    `target` and `author` describe the service, and a second one that wrote the texts or drew the pictures, without
+    secrets. `calls` and `failed_calls` are the numbers of distinct questions asked, and of those that failed.
+    `evidence_digest` is the head of the Merkle tree over the observations, `hosts` every host that questions went to.
+    `audit` is ``announced`` or ``unannounced``; for `commitment` see `commitment_document`.
     """
     finding, components = rating.finding, rating.finding.components
     aggregation = _detail_of_type(AggregationDocument, finding.detail, finding.method)
@@ -229,7 +221,7 @@ def _count_answers(components: Sequence[Component]) -> dict[str, int]:
 
 
 def _detail_of_type(kind: type[D], detail: Detail, owner: str) -> D:
-    """Return a method's detail, which must be a `kind` (else `TypeError`); an empty `kind` if there is none."""
+    """Return a method's own data, which must be a `kind` (else `TypeError`); an empty `kind` if there are none."""
     if isinstance(detail, kind):
         return detail
     if type(detail) is Detail:

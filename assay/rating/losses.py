@@ -24,7 +24,7 @@ PRIOR = 0.5
 
 @dataclass(frozen=True)
 class LostOfGroup:
-    """Counts of a group's questions without a usable answer."""
+    """Counts of the questions about a group, and of those without a usable answer."""
 
     questions: int
     """Questions that were sent."""
@@ -100,12 +100,12 @@ def may_be_chance(groups: Mapping[str, LostOfGroup]) -> bool:
 
 
 def _differ_clearly(counts: Sequence[tuple[int, int]]) -> bool:
-    """Test the groups with the largest and the smallest share; `counts` has lost and all replies of each group."""
+    """Whether the largest and the smallest share of losses differ significantly; `counts` has (lost, all) by group."""
     if len(counts) < 2:
         return False
-    (most_lost, most_size), (least_lost, least_size) = (
-        pick(counts, key=lambda lost_and_size: lost_and_size[0] / lost_and_size[1]) for pick in (max, min)
-    )
+    shares = [lost / size for lost, size in counts]
+    most_lost, most_size = counts[shares.index(max(shares))]
+    least_lost, least_size = counts[shares.index(min(shares))]
     lost, size = most_lost + least_lost, most_size + least_size
     as_extreme = np.arange(most_lost, min(lost, most_size) + 1)  # numbers of lost replies of the most affected group
     log_ways = _log_comb(most_size, as_extreme) + _log_comb(least_size, lost - as_extreme)

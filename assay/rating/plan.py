@@ -84,7 +84,7 @@ class Plan:
     why_unknown: str | None
 
     def as_json(self) -> JsonObject:
-        """Return the plan as JSON: the effort of a decision at the first look, and in ``at_most`` the worst case."""
+        """Return the plan as JSON: the effort if the first look decides, and in ``at_most`` the worst case."""
         chances = None if self.declared is None else [asdict(chance) for chance in self.declared]
         chance_entry = {"declared": chances, "declared_unknown": self.why_unknown}
         return {**asdict(self.clear), "at_most": asdict(self.at_most), **chance_entry}

@@ -74,23 +74,12 @@ def rerate(
     """Rate recorded evidence under a version of the methodology, without calling the service.
 
     Under the version of the original rating, the result has the same letter, numbers and digest, bit for bit. If
-    another version needs unrecorded answers, it judges the recorded ones, with the reason ``budget-exhausted``.
+    another version needs unrecorded answers, it judges the recorded ones, with the reason ``budget-exhausted``. In the
+    result, `rerated_from` names the original rating and its version.
 
-    Returns
-    -------
-    RatingDocument
-        A rating under that version. `rerated_from` names the original rating and its version.
-
-    Raises
-    ------
-    MethodUnknownThen
-        If the version does not know the method.
-    MethodologyRemoved
-        If this version of Assay does not have the rules that the rating was made under.
-    EvidenceAltered
-        If the digest of the record is not the digest in the rating.
-    RecordIncomplete
-        If a recorded reply is missing.
+    Raise `MethodUnknownThen` if the version does not know the method, `MethodologyRemoved` if this version of Assay
+    does not have the rules that the rating was made under, `EvidenceAltered` if the digest of the record is not the
+    digest in the rating, and `RecordIncomplete` if a recorded reply is missing.
     """
     check_knows(methodology, method.method)
     observations, seed = list(record), rating.seed

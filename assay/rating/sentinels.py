@@ -128,8 +128,8 @@ def log_e_process(growth: Floats) -> Floats:
 def evidence_of_change(runs: Sequence[SentinelRun]) -> ChangeEvidence:
     """Test whether the service changed during the runs of one test, at least one, in their order."""
     keys = sorted(runs[0].outcomes)
-    outcomes = [[run.get(key) for key in keys] for run in (runs[0].reference, *(run.outcomes for run in runs))]
-    history = np.array(outcomes, dtype=float)  # row 0 is the reference, row n the n-th run; `None` becomes NaN
+    outcomes_by_row = [runs[0].reference, *(run.outcomes for run in runs)]  # row 0: the reference; row n: the n-th run
+    history = np.array([[row.get(key) for key in keys] for row in outcomes_by_row], dtype=float)  # `None` becomes NaN
     ranks = [
         smoothed_ranks(history[:run_count].T, history[run_count], generator(run.seed).random(len(keys)))
         for run_count, run in enumerate(runs, start=1)

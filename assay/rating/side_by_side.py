@@ -81,6 +81,7 @@ def _service_name(rating: RatingDocument) -> str:
 def _overall_letters(
     columns: Sequence[Mapping[str, ComponentDocument]], confidences: Sequence[float], aggregation: str
 ) -> list[Json | None]:
+    """Return a cell with the overall letter for each service, whose parts are a column."""
     return [
         _overall_letter(list(column.values()), confidence, aggregation)
         for column, confidence in zip(columns, confidences, strict=True)
@@ -92,10 +93,10 @@ def _overall_letter(parts: Sequence[ComponentDocument], confidence: float, aggre
 
     With the aggregation ``worst``, BS can be declared although a part is unmeasured: no part could improve on it.
     """
-    shares = [part.probabilities for part in parts if part.probabilities]
-    if not shares:
+    stated = [part.probabilities for part in parts if part.probabilities]
+    if not stated:
         return None
-    posteriors = [Probabilities(**{letter.value: float(share[letter]) for letter in Letter}) for share in shares]
+    posteriors = [Probabilities(**{letter.value: float(p_of[letter]) for letter in Letter}) for p_of in stated]
     probabilities = worst_probabilities(posteriors) if aggregation == "worst" else vote_probabilities(posteriors)
     letter = probabilities.likeliest
     is_complete = len(posteriors) == len(parts) or (aggregation == "worst" and letter is Letter.BS)

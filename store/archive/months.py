@@ -78,6 +78,7 @@ def database_size(c: Connection, *, compact: bool = False) -> int:
 
 
 def _next_month_and_job_ids(c: Connection, last_id: str, before_ms: int) -> tuple[str, list[str]]:
+    """Return the ids after `last_id` of finished jobs of one month, at most `JOBS_A_FILE`, and this month."""
     has_rows = exists().where(observations.c.job_id == jobs.c.id)  # false if they are archived already
     query = select(jobs.c.id, jobs.c.created_at).where(jobs.c.id > last_id, jobs.c.finished_at < before_ms, has_rows)
     rows = c.execute(query.order_by(jobs.c.id).limit(JOBS_A_FILE)).all()
@@ -87,6 +88,7 @@ def _next_month_and_job_ids(c: Connection, last_id: str, before_ms: int) -> tupl
 
 
 def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, export: Export) -> list[places.Archived]:
+    """Write a file with the first of these jobs, until it has `BYTES_A_FILE`; return the position of each job."""
     entries = list[JsonObject]()
     with tempfile.TemporaryFile() as file:
         for job_id in ids:
@@ -112,6 +114,7 @@ def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, ex
 
 
 def _tar_members_of_job(c: Connection, job_id: str, export: Export) -> bytes:
+    """Return the export of a job's rating, if there is one, and the job's rows, as members of a tar file."""
     ledger = _tar_member(f"{job_id}.ledger.jsonl.gz", "\n".join(_rows_as_json(c, job_id)).encode())
     rating = one_row(c, select(ratings).where(ratings.c.job_id == job_id), StoredRating)
     try:
@@ -134,6 +137,7 @@ def _rows_as_json(c: Connection, job_id: str) -> list[str]:
 
 
 def _verified_row_count(c: Connection, job: places.Archived) -> int:
+    """Count the rows of a job; raise `CertificateError` if those in its archive file differ."""
     rows = _rows_as_json(c, job.job_id)
     if [json.dumps(row) for row in job.rows()] != rows:
         raise CertificateError(f"{job.file} does not have the observations of {job.job_id}; nothing was deleted")

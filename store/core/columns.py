@@ -136,7 +136,7 @@ class Json(TypeDecorator[Any]):
         return None if value is None else json.dumps(value, separators=(",", ":"), allow_nan=False)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
-        """Parse JSON."""
+        """Parse JSON; NULL becomes ``None``."""
         return None if value is None else json.loads(value)
 
 
@@ -151,7 +151,7 @@ class Packed(TypeDecorator[Any]):
         return None if value is None else pack(value)
 
     def process_result_value(self, value: bytes | None, dialect: Dialect) -> Any:  # noqa: ARG002
-        """Parse with `unpack`."""
+        """Parse with `unpack`; NULL becomes ``None``."""
         return None if value is None else unpack(value)
 
 
@@ -200,7 +200,7 @@ class SealedSecret:
 
 
 def sealed_columns(sealed: SealedSecret | None) -> dict[str, Any]:
-    """Return the column values of an encrypted secret."""
+    """Return the column values of an encrypted secret; NULL in all of them for ``None``."""
     return {f"secret_{name}": getattr(sealed, name, None) for name in ("ciphertext", "nonce", "key_id", "last4")}
 
 

@@ -47,20 +47,11 @@ READING_THREADS = 4
 class Database:
     """Synchronous database access for workers and the command line.
 
-    Parameters
-    ----------
-    url : str
-        ``sqlite:////path/assay.db`` or ``postgresql://…``.
-    pool_size, max_overflow : int
-        Connections kept open, and additional connections under load.
-    pool_timeout_s, lock_wait_s : float
-        Seconds to wait for a free connection, and for a lock held by another transaction, before
-        `StoreUnavailable` is raised.
-    quota : int, optional
-        Bytes that each tenant may store (`store.quota.quota`); by default, bytes are counted but not limited.
+    `url` is ``sqlite:////path/assay.db`` or ``postgresql://…``. `pool_size` connections are kept open, `max_overflow`
+    more under load. `pool_timeout_s` and `lock_wait_s` are the seconds to wait for a free connection, and for a lock
+    of another transaction, before `StoreUnavailable` is raised. `quota` is the number of bytes that each tenant may
+    store (`store.quota.quota`); by default, bytes are counted but not limited.
 
-    Notes
-    -----
     Create a `Database` after forking, not before. A thread must not open `write` inside `write`.
     """
 
@@ -107,7 +98,7 @@ class Database:
             yield connection
 
     def close(self) -> None:
-        """Close every pooled connection."""
+        """Close every connection of the pools."""
         for engine in (self._reader, self._writer):
             engine.dispose()
 
@@ -221,6 +212,8 @@ class _SqliteBackend:
     async def _run_in_thread(
         self, connect: Callable[[], AbstractContextManager[Connection]], slots: _Slots, work: Callable[[Connection], T]
     ) -> T:
+        """Run a function with a connection in a thread, as soon as a slot is free."""
+
         def call() -> T:
             with connect() as connection:
                 return work(connection)
@@ -243,7 +236,7 @@ class _Slots:
         self._free_slots, self._wait_s, self._reason = asyncio.Semaphore(count), wait_s, reason
 
     async def take(self) -> None:
-        """Take a slot, or raise `StoreUnavailable`."""
+        """Take a slot; raise `StoreUnavailable` if none becomes free in time."""
         try:
             async with asyncio.timeout(self._wait_s):
                 await self._free_slots.acquire()

@@ -63,7 +63,7 @@ def database_url(text: str) -> URL:
 
 
 def pool_options_of(size: int, overflow: int, timeout_s: float) -> dict[str, Any]:
-    """Return SQLAlchemy's pool options."""
+    """Return the options of SQLAlchemy's connection pool, under its names."""
     return {"pool_size": size, "max_overflow": overflow, "pool_timeout": timeout_s}
 
 
@@ -156,6 +156,7 @@ def _create_sqlite_engine(url: URL, lock_wait_s: float, pool: dict[str, Any]) ->
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
+        """Set the transaction mode and the pragmas of a new connection."""
         connection.isolation_level = None  # the driver sends no BEGIN
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys = ON")
@@ -254,6 +255,7 @@ def as_unavailable(error: BaseException) -> StoreUnavailable | None:
 
 
 def _unavailable_reason(error: BaseException) -> str | None:
+    """Return the reason (of `RETRY_AFTER_S`) why the database cannot serve; ``None`` if the error is a defect."""
     if isinstance(error, exc.TimeoutError):
         return "busy"
     if not isinstance(error, exc.DBAPIError):

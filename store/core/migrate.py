@@ -100,6 +100,7 @@ def _schema_mismatch(current: str | None, unwritable: str | None = None) -> Sche
 
 
 def _migrate(connection: Connection) -> None:
+    """Run the missing migrations while a lock excludes other processes; refuse a version that is not known."""
     if connection.dialect.name == "postgresql":
         # 0 means no limit, because a migration by another process can take long
         connection.execute(text("SET LOCAL lock_timeout = 0"))

@@ -165,7 +165,7 @@ def _compile_for_postgresql(element: json_part, compiler: Any, **options: Any) -
 
 
 def holds(c: Connection, column: ColumnElement[str], *texts: str) -> ColumnElement[bool]:
-    """Return the condition that a column holds all texts, in any case; Postgres finds them by its index of grams."""
+    """Return the condition that a column holds all texts, in any case; Postgres uses its index of short parts."""
     conditions = [column.icontains(text, autoescape=True) for text in texts]
     if c.dialect.name == "postgresql":  # last, because computing the grams of a row is slow
         grams = func.name_grams(func.lower(column))

@@ -70,7 +70,7 @@ class StoredCorpus(NewCorpus):
 
     @property
     def reference(self) -> str:
-        """The reference that experiments store: id and version."""
+        """Text by which an experiment refers to this state of the corpus: ``id@version``."""
         return f"{self.id}@{self.version}"
 
 
@@ -87,7 +87,7 @@ lock = ROWS.lock
 
 
 def add(c: Connection, new_corpus: NewCorpus) -> StoredCorpus:
-    """Add an empty corpus."""
+    """Add a corpus without items."""
     values = {name: value for name, value in vars(new_corpus).items() if name != "rules"}
     values |= {"version": 1, "created_at": now_ms(), "updated_at": now_ms()}
     if (rules := new_corpus.rules) is not None:
@@ -128,7 +128,8 @@ def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
     """Count the items of several corpora, by corpus id."""
     of_present_items = and_(corpus_items.c.corpus_id.in_(ids), corpus_items.c.removed_at.is_(None))
     query = select(corpus_items.c.corpus_id, func.count().label("size")).where(of_present_items)
-    counts = {row.corpus_id: row.size for row in c.execute(query.group_by(corpus_items.c.corpus_id))} if ids else {}
+    rows = c.execute(query.group_by(corpus_items.c.corpus_id)) if ids else ()
+    counts = {row.corpus_id: row.size for row in rows}
     return {corpus_id: counts.get(corpus_id, 0) for corpus_id in ids}  # an empty corpus has no row
 
 
@@ -158,6 +159,7 @@ def readable(tenant: str) -> ColumnElement[bool]:
 
 
 def _follows_specification(specification: str) -> ColumnElement[bool]:
+    """Return the condition that a corpus follows a specification: a name, ``name@version`` or digest."""
     if specification.startswith("sha256:"):
         return corpora.c.specification_digest == specification
     name, separator, digits = specification.partition("@")

@@ -21,7 +21,7 @@ from store.quota import quota
 
 @dataclass(frozen=True)
 class StoredImage:
-    """The file of a stored image."""
+    """A stored image: its file and media type."""
 
     digest: str
     media_type: str

@@ -213,6 +213,7 @@ def remove(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str]) -> in
 
 
 def _columns_of_edit(item: StoredItem, new_item: NewItem, edited_at: int) -> JsonObject:
+    """Return the columns that record a changed text: its source, and the former texts in the provenance."""
     if item.text is None or item.text == new_item.text:
         return {}
     former_text = {"text": item.text, "source": item.source, "at": iso(edited_at)}
@@ -228,6 +229,7 @@ def _item_columns(item: NewItem) -> dict[str, Any]:
 
 
 def _insert_items(c: Connection, corpus_id: str, tenant: str, items: Sequence[NewItem]) -> None:
+    """Insert items after the last position of a corpus that is locked."""
     query = select(func.max(corpus_items.c.seq)).where(corpus_items.c.corpus_id == corpus_id)
     last_seq, now = c.execute(query).scalar_one() or 0, read_clock(c)
     rows = [

@@ -79,6 +79,7 @@ def stored_material(
 
 
 def _stored_items(c: Connection, tenant: str, request: AuthoredItems) -> tuple[CorpusItem, ...]:
+    """Read the tenant's items for the words of a request or, if it has none, for its terms."""
     if request.words is None:
         stored_items = authored_before(c, tenant, request.kind, request.terms, MOST_ITEMS)
     else:

@@ -140,13 +140,13 @@ def remove(c: Connection, tenant: str, name: str) -> bool:
 
 
 def dump_words(words: AnyWords) -> JsonObject:
-    """Serialise words to JSON."""
+    """Convert words to a JSON object."""
     document: JsonObject = _type_adapter(words.kind).dump_python(words, mode="json")
     return document
 
 
 def read_words(kind: str, document: Json) -> AnyWords:
-    """Build words from the JSON of `dump_words`."""
+    """Build words of a kind from the JSON object of `dump_words`."""
     words: AnyWords = _type_adapter(kind).validate_python(dict(document))
     return words
 

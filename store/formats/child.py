@@ -47,6 +47,7 @@ def main() -> None:
 
 
 def _run_task(task: Callable[..., Any], file: object, arguments: Json) -> JsonObject:
+    """Return the result of a task, or its error, as JSON for the parent process."""
     try:
         return {"result": task(file, **arguments)}
     except NotInstalled as error:
@@ -57,6 +58,7 @@ def _run_task(task: Callable[..., Any], file: object, arguments: Json) -> JsonOb
 
 
 def _limit_resources(request: Json) -> None:
+    """Let the kernel limit the processor time, the size of the result and the memory of this process."""
     resource.setrlimit(resource.RLIMIT_CPU, (request["processor_s"], request["processor_s"]))
     resource.setrlimit(resource.RLIMIT_FSIZE, (request["answer"], request["answer"]))  # bytes of the result
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -70,6 +72,7 @@ def _limit_resources(request: Json) -> None:
 
 
 def _import_arrow() -> None:
+    """Import pyarrow, if it is installed, with one thread."""
     try:
         import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
         from pyarrow import parquet  # noqa: F401

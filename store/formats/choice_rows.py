@@ -77,6 +77,7 @@ def _group_choices(file: BinaryIO, media_type: str) -> tuple[int, dict[Group, Co
 
 
 def _parse_rows(table: TableFile) -> Iterator[tuple[Group, Count]]:
+    """Validate the columns, and yield the group and the counts of each row."""
     columns = set(table.columns)
     if missing := {"concept", "level"} - columns:
         raise Unreadable(f"the column {min(missing)!r} is missing; found: {', '.join(sorted(columns))}", line=1)
@@ -96,7 +97,9 @@ def _parse_rows(table: TableFile) -> Iterator[tuple[Group, Count]]:
 
 
 def _parse_level(cell: str, line: int) -> float:
-    if not NUMBER.fullmatch(cell) or not math.isfinite(level := float(cell)) or abs(level) > FARTHEST_LEVEL:
+    """Parse the cell of the column ``level``; raise `Unreadable` beyond ±`FARTHEST_LEVEL`."""
+    level = float(cell) if NUMBER.fullmatch(cell) else math.nan
+    if not abs(level) <= FARTHEST_LEVEL:  # nor is NaN
         message = f"{shown(cell)} is not a number from {-FARTHEST_LEVEL:g} to {FARTHEST_LEVEL:g}"
         raise Unreadable(message, line=line, column="level")
     return level
@@ -116,6 +119,7 @@ def _parse_numbered_choice(row: Mapping[str, str], line: int) -> Count:
 
 
 def _parse_counts(row: Mapping[str, str], line: int) -> Count:
+    """Return the counts of a row that stands for several trials."""
     chose_second, trials = (_parse_count(row[name], line, name) for name in ("chose_second", "trials"))
     if trials < 1 or chose_second > trials:
         message = f"{chose_second} of {trials} trials cannot have chosen the second cue"

@@ -113,7 +113,7 @@ class ColumnTally:
         self.padded_count = 0
 
     def add(self, cell: Field) -> None:
-        """Count one cell."""
+        """Count one cell, and narrow the type of the column."""
         if self._declared_type is None and isinstance(cell, str):
             text = cell.strip()
             self.padded_count += text != cell
@@ -189,7 +189,7 @@ class ColumnTally:
             self._possible_decimals = {decimal: self._possible_decimals[decimal]}
 
     def column(self) -> Column:
-        """Return the summary of the column."""
+        """Return the summary of all cells that were added."""
         column_type = self._column_type()
         is_parsed = self._declared_type is None and column_type in {"integer", "number"}
         marks = list(self._mark_counts) if is_parsed else []
@@ -209,6 +209,7 @@ class ColumnTally:
         return Column(self.name, column_type, missing, len(count_of), values, decimal=decimal, marks=marks)
 
     def _column_type(self) -> str:
+        """Return the narrowest type that fits all cells (`Column.type`)."""
         if self._declared_type is not None:
             return self._declared_type if self._filled_count else "empty"
         if not self._filled_count:

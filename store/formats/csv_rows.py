@@ -60,7 +60,7 @@ _BLANK_BEFORE_QUOTE = re.compile(r'[;\t|,][ ]+"')
 
 @dataclass(frozen=True)
 class Dialect:
-    """Form of a CSV file."""
+    """Form of a CSV file, as its beginning shows it."""
 
     encoding: str
     """Name of the encoding, one of `ENCODINGS`."""
@@ -165,12 +165,12 @@ def _utf_16_lines(file: BinaryIO) -> Iterator[str]:
 
 def _separator(lines: list[str], skips_blanks: bool) -> str:
     """Return the separator with which most rows of a sample have as many cells as the header."""
-    share_of = {separator: _share_of_agreeing_rows(lines, separator, skips_blanks) for separator in SEPARATORS}
-    fitting_separators = [separator for separator, share in share_of.items() if share == 1]
+    agreement_of = {separator: _share_of_agreeing_rows(lines, separator, skips_blanks) for separator in SEPARATORS}
+    fitting_separators = [separator for separator, agreement in agreement_of.items() if agreement == 1]
     if fitting_separators:
         return fitting_separators[0]
     # reversed, so that the comma is the choice if no separator fits, as in a table of one column
-    return max(reversed(SEPARATORS), key=lambda separator: share_of[separator])
+    return max(reversed(SEPARATORS), key=lambda separator: agreement_of[separator])
 
 
 def _share_of_agreeing_rows(lines: list[str], separator: str, skips_blanks: bool) -> float:
@@ -207,19 +207,9 @@ class CsvRows:
     ``sep=…`` says) and blanks are recognised by the beginning of the file. A first column that has no name and counts
     the rows, as data frames write it, is left out.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Names in the first line, without blanks around them and in Unicode form NFC.
-    dialect : Dialect
-        The recognised form.
-    counts_rows : bool
-        Whether the first column was left out, because it counts the rows.
-
-    Raises
-    ------
-    Unreadable
-        On construction for an invalid header, during iteration for an invalid row.
+    `columns` are the names in the first line, without blanks around them and in Unicode form NFC. `dialect` is the
+    recognised form. `counts_rows` is true if the first column was left out, because it counts the rows. `Unreadable` is
+    raised on construction for an invalid header, during iteration for an invalid row.
     """
 
     def __init__(self, file: BinaryIO, encoding: str | None = None) -> None:
@@ -243,7 +233,7 @@ class CsvRows:
         refuse_formulas(self.columns, self.columns, self._line_number())  # the names are the cells of this line
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number of each row's last line, and the row."""
+        """Validate and yield the rows, each with the number of its last line (a cell may hold line breaks)."""
         row_count, first_count = 0, ""
         for cells in self._read_rows():
             if not cells:

@@ -47,16 +47,9 @@ def read_decisions(
 ) -> JsonObject:
     """Count the people of a file, as JSON of a `DecisionTable`.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        Columns of texts by which people are counted.
-    score, cluster, weight, unknown, cuts
-        As in `assay.references.NamedDecisions`.
-    encoding, decimal, sheet : str, optional
-        As in `store.formats.table.inspect`.
-    on_rows : callable, optional
-        Is called with the number of rows read so far.
+    `columns` are the columns of texts by which people are counted. `score`, `cluster`, `weight`, `unknown` and `cuts`
+    are those of `assay.references.NamedDecisions`; `encoding`, `decimal` and `sheet` those of
+    `store.formats.table.inspect`. `on_rows` is called with the number of rows read so far.
 
     Raise `UnknownName` if the file lacks a column, and `Unreadable` if it cannot be read, a column has too many values,
     or a score or weight is no number (with the row).
@@ -98,6 +91,7 @@ def _check_columns(required_names: Sequence[str], file_columns: Sequence[str]) -
 
 
 def _digest_of_file(file: BinaryIO) -> str:
+    """Return the SHA-256 digest of a file, and go back to its start."""
     file.seek(0)
     digest = hashlib.sha256()
     while chunk := file.read(1 << 20):
@@ -130,7 +124,7 @@ class _Coding:
         self._code_of = {"": 0}
 
     def add(self, cell: Field, line: int) -> None:
-        """Add the cell of a row."""
+        """Add the cell of a row; raise `Unreadable` for too many different texts."""
         code = self._code_of.setdefault(as_text(cell), len(self._code_of))
         if self._max_values is not None and code > self._max_values:
             problem = f"more than {self._max_values:,} different values"

@@ -131,6 +131,7 @@ def _read_words(member: IO[bytes], size: int) -> Sequence[str]:
 
 
 def _read_vectors(member: IO[bytes], size: int, words: Sequence[str]) -> Iterator[Block]:
+    """Yield words and vectors in blocks of about `BLOCK_BYTES`; in one block if the array is in column-major order."""
     shape, fortran, dtype = _npy_header(member, size, "vectors")
     if dtype.kind != "f" or len(shape) != 2:
         problem = f"vectors is an array of {dtype} with {len(shape)} axes"
@@ -163,25 +164,11 @@ WORD2VEC = "text/plain"
 
 
 def read_embedding(file: BinaryIO, media_type: str) -> Iterator[Block]:
-    """Read an embedding in blocks.
+    """Read an embedding in blocks from the start of a file: word2vec for ``text/plain``, npz for any other type.
 
-    Parameters
-    ----------
-    file : binary file
-        Seekable; read from its start.
-    media_type : str
-        ``text/plain`` for word2vec; anything else is npz.
-
-    Yields
-    ------
-    (sequence of str, ndarray of shape (words, dims))
-        Distinct words with finite vectors of equal length; float32 if the file has at most that precision,
-        else float64.
-
-    Raises
-    ------
-    Unreadable
-        If the file is invalid; the error names the line, or the number of the word.
+    Yield distinct words, and their finite vectors of equal length, in an array of shape (words, dims): float32 if the
+    file has at most that precision, else float64. Raise `Unreadable` if the file is invalid; the error names the line,
+    or the number of the word.
     """
     file.seek(0)
     earlier_words: set[str] = set()
@@ -226,6 +213,7 @@ def _check_words(words: Sequence[str], earlier_words: set[str]) -> None:
 
 
 def _check_vectors(words: Sequence[str], vectors: NDArray[np.floating[Any]]) -> None:
+    """Raise `Unreadable` for vectors of an invalid length or with a number that is not finite."""
     if not 0 < vectors.shape[1] <= MOST_DIMS:
         raise Unreadable(f"vectors of {vectors.shape[1]:,} numbers; the length must be 1 to {MOST_DIMS:,}")
     is_finite = np.isfinite(vectors).all(axis=1)
@@ -263,9 +251,9 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
 def _read_header(file: BinaryIO) -> tuple[int | None, int]:
     """Read the header ``words dims``; if there is none, go back to the start and return ``(None, 0)``."""
     start = file.tell()
-    parts = file.readline(64).split()  # a header is shorter
-    if len(parts) == 2 and all(part.isdigit() and len(part) < 10 for part in parts):
-        count, dims = map(int, parts)
+    numbers = file.readline(64).split()  # a header is shorter
+    if len(numbers) == 2 and all(number.isdigit() and len(number) < 10 for number in numbers):
+        count, dims = map(int, numbers)
         if dims == 0:
             raise Unreadable("the first line declares vectors of 0 numbers", line=1)
         return count, dims
@@ -274,6 +262,7 @@ def _read_header(file: BinaryIO) -> tuple[int | None, int]:
 
 
 def _numbered_lines(file: BinaryIO, *, has_header: bool) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, each with its number from 1."""
     line_number = int(has_header)  # the header was read already
     while line := file.readline(LONGEST_LINE_BYTES + 1):
         line_number += 1

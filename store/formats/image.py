@@ -25,10 +25,10 @@ MOST_BYTES = 10_000_000
 MOST_PIXELS = 40_000_000
 """Maximum number of pixels; a small file can contain many more."""
 
-PIXELS_HERE = 4_000_000
+MOST_PIXELS_IN_PROCESS = 4_000_000
 """Maximum number of pixels of an image that is decoded in this process (16 MB); a child decodes larger images."""
 
-SMALL, SMALL_BYTES = 64, 3_000
+THUMBNAIL_PIXELS, THUMBNAIL_BYTES = 64, 3_000
 """Maximum width and height of a thumbnail in pixels, and maximum size of its file in bytes."""
 
 MEDIA_TYPES: Mapping[str, str] = {
@@ -66,7 +66,7 @@ class ImageRefused(SpecificationError):
 class ImageFacts:
     """Digest (``sha256:…`` of the file's bytes), media type (``image/png`` …) and size in pixels of an image.
 
-    `thumbnail` is a ``data:`` address of the image within `SMALL` pixels, or ``None`` if it cannot be made.
+    `thumbnail` is a ``data:`` address of the image within `THUMBNAIL_PIXELS` pixels, or ``None`` if it cannot be made.
     """
 
     digest: str
@@ -92,7 +92,7 @@ def read_image(content: bytes) -> ImageFacts:
     if len(content) <= MOST_BYTES:
         with _open_image(content) as image:
             width, height = image.size
-        if PIXELS_HERE < width * height <= MOST_PIXELS:
+        if MOST_PIXELS_IN_PROCESS < width * height <= MOST_PIXELS:
             return _read_in_child(content)
     return _read_in_this_process(content)  # it also refuses what is too large
 
@@ -103,6 +103,7 @@ def read_whole_image(file: BinaryIO) -> JsonObject:
 
 
 def _read_in_child(content: bytes) -> ImageFacts:
+    """Validate an image in a child process with limits."""
     with tempfile.TemporaryFile(prefix="assay-image-") as file:
         file.write(content)
         try:
@@ -113,6 +114,7 @@ def _read_in_child(content: bytes) -> ImageFacts:
 
 
 def _read_in_this_process(content: bytes) -> ImageFacts:
+    """Validate the size and decode all pixels of an image in this process."""
     if len(content) > MOST_BYTES:
         message = f"the image has {len(content):,} bytes; the maximum is {MOST_BYTES:,}, so scale it down"
         raise ImageRefused("image-too-large", message)
@@ -132,7 +134,7 @@ def _thumbnail(image: Image.Image) -> str | None:
     if image.mode[0] in "IF":  # pixels are integers or floats of 16 or 32 bits
         return None
     try:
-        image.thumbnail((SMALL, SMALL))
+        image.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS))
         pixels = image.convert("RGBA")
     except _UNREADABLE:
         return None
@@ -140,7 +142,7 @@ def _thumbnail(image: Image.Image) -> str | None:
     background.paste(pixels, mask=pixels)
     for quality in (70, 20, 0):
         background.save(file := io.BytesIO(), "WEBP", quality=quality)
-        if file.tell() <= SMALL_BYTES:
+        if file.tell() <= THUMBNAIL_BYTES:
             return f"data:image/webp;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
     return None
 
@@ -168,6 +170,7 @@ def _is_animated(image: Image.Image) -> bool:
 
 
 def _check_decodes(image: Image.Image, image_format: str) -> None:
+    """Decode all pixels; raise `ImageRefused` if that fails."""
     try:
         image.load()
     except _TOO_MANY_PIXELS:

@@ -30,14 +30,8 @@ class ParquetRows:
     """The rows of a seekable Parquet file.
 
     `columns` maps names to types: ``integer``, ``number``, ``boolean`` or ``text``. `left_out` names the columns in
-    which data frames write the labels of their rows.
-
-    Raises
-    ------
-    Unreadable
-        On construction for an invalid file, during iteration for an invalid cell.
-    NotInstalled
-        If pyarrow is missing.
+    which data frames write the labels of their rows. `Unreadable` is raised on construction for an invalid file, during
+    iteration for an invalid cell; `NotInstalled` if pyarrow is missing.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -77,6 +71,7 @@ class ParquetRows:
         yield from (f"the column {shown(name)} of row labels was left out" for name in self.left_out)
 
     def _read_batches(self) -> Iterator[Any]:
+        """Yield the rows in batches of `BATCH_ROWS`; raise `Unreadable` if the file is damaged."""
         batches = self._file.iter_batches(batch_size=BATCH_ROWS, columns=list(self.columns))
         try:
             yield from batches
@@ -139,6 +134,7 @@ def _check_size(metadata: Any) -> None:
 
 
 def _column_type(field: Any, types: Any) -> str:
+    """Return the type of a column by its type in Arrow, or by that of its values if they are coded by a dictionary."""
     arrow_type = field.type.value_type if types.is_dictionary(field.type) else field.type
     for column_type, type_names in _ACCEPTED.items():
         if any(getattr(types, f"is_{type_name}")(arrow_type) for type_name in type_names):
@@ -156,6 +152,7 @@ _ACCEPTED: Mapping[str, tuple[str, ...]] = {
 
 
 def _read_cell(cell: object, convert: Callable[[Any], Field], row_number: int, name: str) -> Field:
+    """Convert a cell to its column's type; raise `Unreadable` with its row and column."""
     if cell is None:
         return None
     try:
@@ -178,6 +175,7 @@ def _read_number(cell: float | Decimal) -> float | None:
 
 
 def _read_text(cell: str | date | datetime | time) -> str:
+    """Return a text, or a date or time in ISO 8601; raise `ValueError` for a text that is not accepted."""
     text = cell if isinstance(cell, str) else cell.isoformat()
     if len(text) > LONGEST_CELL:
         raise ValueError(f"a cell of {len(text):,} characters; at most {LONGEST_CELL:,}")

@@ -40,32 +40,15 @@ def inspect(
     decimal: DecimalSign | None = None,
     sheet: str | None = None,
 ) -> dict[str, Any]:
-    """Validate a table and summarise it.
+    """Validate a table, read from its current position, and summarise it.
 
-    Parameters
-    ----------
-    file : binary file
-        The table, read from its current position.
-    media_type : str
-        Type of the file: CSV, xlsx or Parquet.
-    encoding : str, optional
-        Encoding of a CSV file that is not UTF-8.
-    decimal : {"point", "comma"}, optional
-        Decimal sign of numbers that are text; by default the one that fits a column.
-    sheet : str, optional
-        Name of the sheet of an xlsx file; by default the only one that has cells.
+    `encoding` is that of a CSV file that is not UTF-8, `decimal` the decimal sign of numbers that are text (by default
+    the one that fits a column), `sheet` the name of a sheet of an xlsx file (by default the only one that has cells).
 
-    Returns
-    -------
-    dict
-        ``rows``; ``columns`` as `store.formats.columns.Column` describes them; ``first``, the first rows as texts;
-        ``notes``, sentences about converted cells and columns that were left out; ``encoding`` of a CSV file that is
-        not UTF-8; and ``sheet`` of an xlsx file.
-
-    Raises
-    ------
-    Unreadable
-        If it is not a table, with the line and the column, or if its numbers can be read in two ways.
+    The result has ``rows``; ``columns`` as `store.formats.columns.Column` describes them; ``first``, the first rows as
+    texts; ``notes``, sentences about converted cells and columns that were left out; ``encoding`` of a CSV file that is
+    not UTF-8; and ``sheet`` of an xlsx file. Raise `Unreadable` if it is not a table, with the line and the column, or
+    if its numbers can be read in two ways.
     """
     table = open_rows(file, media_type, encoding, sheet)
     declared_types = table.columns if isinstance(table, ParquetRows) else dict.fromkeys(table.columns)

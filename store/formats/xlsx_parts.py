@@ -61,13 +61,7 @@ BUILT_IN: Mapping[int, str] = {
 
 
 class Workbook:
-    """A workbook: its sheets, in their order.
-
-    Raises
-    ------
-    Unreadable
-        If the file is no xlsx workbook, or damaged.
-    """
+    """A workbook: its sheets, in their order; raises `Unreadable` if the file is no xlsx workbook, or damaged."""
 
     def __init__(self, file: BinaryIO) -> None:
         with _translate_zip_errors():
@@ -81,6 +75,7 @@ class Workbook:
             self._read_workbook(workbook_part)
 
     def _read_workbook(self, workbook_part: str) -> None:
+        """Read the calendar, the formats and the list of sheets; cells and shared texts are read later."""
         kind_and_part_by_id = self._related_parts(workbook_part)
         part_by_kind = dict(kind_and_part_by_id.values())
         elements = self._elements_of_part(workbook_part)
@@ -204,34 +199,23 @@ class Workbook:
 
 
 class Sheet:
-    """A sheet of a workbook.
-
-    Attributes
-    ----------
-    name : str
-    faults : dict
-        By row, the first cell (index of its column, or ``None`` for the row) that cannot be read, and the reason.
-    merged : list
-        Merged ranges: reference, and first and last row and column.
-    formulas : int
-        Number of cells whose value a formula computed.
-    percentages, hidden_columns : set of int
-        Indices of columns with percentages, and of hidden ones.
-    """
+    """A sheet of a workbook; its other attributes are complete when all `rows` were read."""
 
     def __init__(self, workbook: Workbook, name: str, part: str) -> None:
         self.name, self._workbook, self._part = name, workbook, part
         self._begin_sheet()
 
     def _begin_sheet(self) -> None:
+        """Set the attributes to their values before the first row."""
         self.faults: dict[int, tuple[int | None, str]] = {}
         """By row, the first cell (index of its column, or ``None`` for the row) that cannot be read, and the reason."""
         self.merged: list[tuple[str, tuple[int, int, int, int]]] = []
         """Merged ranges: reference, and first and last row and column."""
         self.formulas = 0
         """Number of cells whose value a formula computed."""
-        self.percentages: set[int] = set()  # indices of columns
+        self.percentages: set[int] = set()
         self.hidden_columns: set[int] = set()
+        """Indices of the columns with percentages, and of the hidden columns."""
         self._row_number, self._row_is_hidden = 0, False
 
     def rows(self) -> Iterator[Row]:
@@ -312,6 +296,7 @@ class Sheet:
         return len(str(number))
 
     def _check_row(self, indices: Sequence[int]) -> None:
+        """Refuse a row whose cells are not in order, and note a fault for a hidden row."""
         if any(map(ge, indices, indices[1:])) or indices[-1] >= MOST_COLUMNS:
             _refuse_damaged(f"the cells of row {self._row_number} are not in their order")
         if self._row_is_hidden:
@@ -339,6 +324,7 @@ class Sheet:
         return ""
 
     def _parse_other_type(self, cell_type: str, text: str, index: int) -> Field:
+        """Return the value of a cell that is no number: a text, a truth value, a date or an error."""
         if cell_type in {"str", "inlineStr"}:
             return unescape(text) or None
         if cell_type == "b":
@@ -350,6 +336,7 @@ class Sheet:
         return self._note_fault(index, f"the cell has the unknown type {shown(cell_type)}")
 
     def _parse_number(self, text: str, index: int, style: str | None) -> Field:
+        """Return a number, or the text of a date or time if the style of the cell is a format of these."""
         number = float(text)
         if style is not None and (meaning := self._workbook.formats.get(style)):
             if meaning != "percent":
@@ -365,6 +352,7 @@ class Sheet:
             self.hidden_columns.update(range(start - 1, stop))
 
     def _note_merged(self, attributes: Attributes) -> None:
+        """Note a merged range, such as ``B2:C4``, unless it is a single cell."""
         reference = attributes.get("ref", "")
         first_cell, _, last_cell = reference.partition(":")
         corners = [_REFERENCE.fullmatch(corner) for corner in (first_cell, last_cell or first_cell)]
@@ -440,6 +428,7 @@ def column_letters(index: int) -> str:
 
 @cache  # a sheet has millions of cells
 def _index_of(letters: str) -> int:
+    """Return the index of a column by its letters: 0 for A, 26 for AA."""
     index = 0
     for letter in letters:
         index = 26 * index + string.ascii_uppercase.find(letter) + 1

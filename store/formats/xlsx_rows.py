@@ -27,19 +27,9 @@ class XlsxRows:
     Empty rows above and directly below the header are skipped. A first column that has no name and counts the rows, as
     data frames write it, is left out.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Names in the first row that has cells, without blanks around them and in Unicode form NFC.
-    sheet : str
-        Name of the sheet.
-
-    Raises
-    ------
-    Unreadable
-        On construction for an invalid file or header, during iteration for an invalid row.
-    UnknownName
-        If no sheet has the name.
+    `columns` are the names in the first row that has cells, without blanks around them and in Unicode form NFC; `sheet`
+    is the name of the sheet. `Unreadable` is raised on construction for an invalid file or header, during iteration for
+    an invalid row; `UnknownName` if no sheet has the name.
     """
 
     def __init__(self, file: BinaryIO, sheet_name: str | None = None) -> None:
@@ -103,7 +93,7 @@ class XlsxRows:
                 yield f"column {name}: it is hidden in the spreadsheet, and was read"
 
     def _place_cells(self, indices: Sequence[int], cells: Sequence[Field], line: int, row_count: int) -> list[Field]:
-        """Return a row with ``None`` for its empty cells."""
+        """Return the cells of a row at the positions of the named columns, ``None`` where a cell is empty."""
         row: list[Field] = [None] * len(self.columns)
         for index, cell in zip(indices, cells, strict=True):
             position = self._position_of_index.get(index)

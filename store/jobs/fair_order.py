@@ -86,6 +86,7 @@ def _waiting_tenants() -> Select[tuple[str]]:
 
 
 def _last_start(tenant: ColumnElement[str]) -> ColumnElement[int]:
+    """Return the start of the latest job of a tenant, in milliseconds since 1970; 0 if none has started."""
     started_jobs = jobs.alias("started")
     latest = select(func.max(started_jobs.c.started_at)).where(started_jobs.c.tenant == tenant)
     return func.coalesce(latest.scalar_subquery(), 0)
@@ -168,7 +169,7 @@ class RunningJob:
 
 @dataclass(frozen=True)
 class QueueState:
-    """Running jobs and waiting tenants."""
+    """State of the queue, from which positions and starts of jobs are estimated."""
 
     running: tuple[RunningJob, ...]
     """At most `MOST_RUNNING` jobs."""
@@ -199,6 +200,7 @@ MOST_RUNNING = 1000
 
 
 def _due_by_tenant() -> Select[tuple[str, int, int]]:
+    """Return a query for the tenants with queued jobs: due jobs, counted up to `MOST_COUNTED`, and latest start."""
     tenants, due_jobs = _waiting_tenants().limit(MOST_COUNTED).subquery("tenants"), jobs.alias("due")
     jobs_to_count = select(due_jobs.c.id).where(due_jobs.c.status == "queued", due_jobs.c.next_run_at <= now_ms())
     jobs_to_count = jobs_to_count.where(due_jobs.c.tenant == tenants.c.tenant).limit(MOST_COUNTED).correlate(tenants)

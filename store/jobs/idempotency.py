@@ -77,7 +77,7 @@ def is_known(c: Connection, scope: str, key: str) -> bool:
 
 
 def complete(c: Connection, scope: str, key: str, status: int, body: bytes, headers: Mapping[str, str]) -> None:
-    """Record the response for repeated requests."""
+    """Record the response of a request, which repeated requests will get."""
     response = update(idempotency).where(*_same_key(scope, key), idempotency.c.status.is_(None))
     c.execute(response.values(status=status, body=body, headers=dict(headers)))
 

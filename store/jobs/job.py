@@ -127,7 +127,7 @@ class NewJob(RequestedWork):
 
 
 def columns_of(new_job: NewJob) -> dict[str, Any]:
-    """Return the columns that differ between new jobs."""
+    """Return the columns that the fields of a new job determine; all others have fixed first values."""
     fields = {name: value for name, value in vars(new_job).items() if name not in {"sealed_secret", "deadline_s"}}
     fields |= {"target_url": new_job.target.get("base_url"), "deadline_ms": new_job.deadline_s * 1000}
     fields["commitment"] = None
@@ -313,18 +313,9 @@ def request_digest(
 ) -> str:
     """Compute a digest (``sha256:…``) over everything in a request that affects its result.
 
-    Parameters
-    ----------
-    target_id : str or None
-        Id of the saved target, if the request names a saved target.
-    target : mapping
-        Description of the target as in a job: kind, protocol, base_url, settings.
-    experiment : mapping or str
-        The method's full specification, or ``"probe"``.
-    seed : int or None
-        Seed in the request; ``None`` if it gives none, so that a rating with any random seed answers it.
-    author : mapping, optional
-        Description of the service that generates sentences or pictures, as in a job.
+    `target_id` is the id of a saved target, if the request names one. `target` and `author`, the service that generates
+    sentences or pictures, are descriptions as in a job. `experiment` is the method's full specification, or
+    ``"probe"``. `seed` is ``None`` if the request gives none, so that a rating with any random seed answers it.
     """
     target_digest = described_digest(target)
     request: JsonObject = {"tenant": tenant, "target": target_id or target_digest, "described": target_digest}
@@ -391,6 +382,7 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list
 
 
 def _first_event(job: Job) -> JsonObject:
+    """Return the row of the first event of a new job: it is queued, or answered by an existing rating."""
     facts = {"kind": job.kind} | ({"rating_id": job.rating_id} if job.finished else {"expected": job.expected})
     return {"job_id": job.id, "type": job.status, "data": facts, "fence": 0, "at": job.created_at}
 

@@ -76,7 +76,7 @@ def due(c: Connection, limit: int = 100, redispatch_s: float = 15, share: Share 
 
 
 def mark_dispatched(c: Connection, ids: Sequence[str]) -> None:
-    """Record that these jobs were dispatched now."""
+    """Record that these jobs were announced to workers now."""
     if ids:
         c.execute(update_job(dispatched_at=now_ms()).where(jobs.c.id.in_(ids), claimable()))
 
@@ -98,7 +98,7 @@ def fail_poison_jobs(c: Connection, attempt_cap: int = 5) -> list[str]:
     return [job.id for job in poison_jobs]
 
 
-def reconciler_lock(c: Connection) -> bool:
+def try_reconciler_lock(c: Connection) -> bool:
     """Try to become the only reconciler until the transaction ends; always true on SQLite (one writer at a time)."""
     if c.dialect.name == "sqlite":
         return True
@@ -106,6 +106,7 @@ def reconciler_lock(c: Connection) -> bool:
 
 
 def _can_start(share: Share) -> ColumnElement[bool]:
+    """Return the condition that a claimable job was interrupted, or is within its tenant's share."""
     return or_(jobs.c.status == "running", within_share(share))
 
 

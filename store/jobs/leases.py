@@ -118,6 +118,7 @@ FROZEN_S = 10
 
 
 def _serialise_claims(c: Connection) -> None:
+    """Wait until no other worker chooses a job, and lock them out until this transaction ends."""
     if c.dialect.name == "postgresql":  # SQLite serialises all writes
         # True: until the transaction ends
         session_timeout = func.set_config("idle_in_transaction_session_timeout", f"{FROZEN_S}s", True)

@@ -136,6 +136,7 @@ class ObservationFilter:
 
 
 def _texts_in(document: object) -> Iterator[str]:
+    """Yield all texts in a JSON value, without the names of members."""
     if isinstance(document, str):
         yield document
     elif isinstance(document, Mapping):
@@ -232,6 +233,7 @@ def _failed_count(row: Mapping[str, Any] | None) -> int:
 
 
 def _row_of_entry(entry: LedgerEntry) -> dict[str, Any]:
+    """Return the columns that an entry determines; `observation_in` reads the observation back."""
     record = entry.observation.as_json()
     failure = record["failure"]
     return {

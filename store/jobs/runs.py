@@ -27,14 +27,9 @@ def record(
 ) -> Job:
     """Record observations, update the job's counters, and append a ``progress`` event.
 
-    Parameters
-    ----------
-    entries : sequence of LedgerEntry
-        In the order of their numbers. A unit recorded before is replaced and keeps its number.
-    calls : int
-        Calls to the target since the previous record, including retries.
-    expected : int
-        Probes that the experiment is now expected to need.
+    `entries` are in the order of their numbers; a unit recorded before is replaced and keeps its number. `calls` is the
+    number of calls to the target since the previous record, including retries; `expected` is the number of probes that
+    the experiment is now expected to need.
     """
     job = hold(c, claim)
     increments = observations.keep(c, job, claim.fence, entries)
@@ -87,10 +82,10 @@ def finish_with(c: Connection, claim: Claim, stage: str, result: Json) -> None:
 
 
 def fail(c: Connection, claim: Claim, error: Json) -> None:
-    """Fail the job with a problem object (type, title, detail, code); the ledger is kept."""
+    """Fail the job with a problem object (type, title, detail, code); its recorded answers are kept."""
     end_failed(c, hold(c, claim), error)
 
 
 def cancel(c: Connection, claim: Claim) -> None:
-    """Cancel the job at its requester's request; the ledger is kept."""
+    """Cancel the job at its requester's request; its recorded answers are kept."""
     end_cancelled(c, hold(c, claim))

@@ -72,7 +72,7 @@ def subtract_size(c: Connection, table: Table, tenant: str, *where: ColumnElemen
 
 
 def size_of_jobs(new_jobs: Iterable[Mapping[str, Any]]) -> int:
-    """Return the size of new jobs, given as columns."""
+    """Return the size in bytes of new jobs, each given as a mapping from columns to values."""
     return sum(
         ROW_BYTES
         + sum(_json_size(row[name]) for name in ("target", "author", "experiment"))
@@ -91,7 +91,7 @@ def add_job_size(c: Connection, tenant: str, size: int) -> None:
 
 
 def lock(c: Connection, tenant: str) -> None:
-    """Lock a tenant's counts until the transaction ends."""
+    """Lock a tenant's counts of bytes until the transaction ends."""
     lock_transaction(c, f"stored:{tenant}")
 
 

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class TenantRows(Generic[T]):
-    """A table whose rows have an ``id`` and a ``tenant``."""
+    """Functions on a table whose rows have an ``id`` and a ``tenant``."""
 
     table: Table
     """The table. If it has the column ``removed_at``, removed rows stay in it, and no function returns them."""
@@ -45,7 +45,7 @@ class TenantRows(Generic[T]):
         return select(self.table, *self.computed).where(*conditions)
 
     def add(self, c: Connection, values: Mapping[str, Any]) -> T:
-        """Add a row."""
+        """Add a row, and count its size."""
         row = c.execute(insert(self.table).values(values).returning(self.table, *self.computed)).mappings().one()
         quota.add_size(c, self.table, row["tenant"], self.table.c.id == row["id"])
         return self.build(**row)

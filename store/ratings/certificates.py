@@ -39,7 +39,7 @@ class Certificate:
 
     @property
     def statement(self) -> JsonObject:
-        """The envelope of the complete statement."""
+        """The signed envelope of the statement with all facts of the rating."""
         return self.envelopes[RATING]
 
 

@@ -87,6 +87,7 @@ def method_schema(name: str) -> JsonObject:
 
 
 def _as_specification_error(error: ValidationError, method_class: type[_AnyMethod]) -> SpecificationError:
+    """Convert an error of pydantic, which may list several faults, to the error of its first fault."""
     first_error = error.errors(include_url=False)[0]
     cause = first_error.get("ctx", {}).get("error")
     if isinstance(cause, SpecificationError):

@@ -87,7 +87,7 @@ def append(c: Connection, rating_id: str, event: Event, facts: JsonObject) -> Lo
 
 
 def size(c: Connection) -> int:
-    """Count the entries."""
+    """Return the number of entries of the log."""
     last_position = c.execute(select(func.max(log_entries.c.position))).scalar_one_or_none()
     return 0 if last_position is None else int(last_position) + 1
 

@@ -80,7 +80,7 @@ class LogPart:
 
     @property
     def conditions(self) -> tuple[ColumnElement[bool], ...]:
-        """Conditions that an entry of the log is in this part."""
+        """SQL conditions that an entry of the log is in this part."""
         entry = log_entries.c
         range_conditions = (entry.position >= self.after, entry.position < self.size)
         if self.shards == 1:

@@ -83,7 +83,7 @@ class Summary(RatingFacts):
 
     @property
     def notice(self) -> JsonObject:
-        """The facts about the rating in every notice."""
+        """The facts about the rating that every webhook notice has."""
         return {
             "job_id": self.job_id,
             "rating_id": self.id,
@@ -378,6 +378,7 @@ def _is_visible(tenant: str | None, table: Table = ratings) -> ColumnElement[boo
 
 
 def _in_state(state: State, table: Table = ratings) -> list[ColumnElement[bool]]:
+    """Return the condition that a rating is (or is not) withdrawn; no condition for ``all``."""
     match state:
         case "standing":
             return [table.c.withdrawn_at.is_(None)]

@@ -76,7 +76,7 @@ JUDGING = frozenset({"attribute", "aggregation", "confidence", "delta", "delta_s
 
 
 def publish_new_rating(c: Connection, rating: StoredRating) -> None:
-    """Publish a new rating whose request asks for it; it stays private if its masked counts could be computed."""
+    """Publish a new rating whose request asks for it; keep it private if others could compute its masked counts."""
     try:
         _check_people(c, rating)
     except HoldsPeople:
@@ -124,6 +124,7 @@ def note_published(c: Connection, rating: StoredRating) -> None:
 
 
 def _logged_facts(rating: StoredRating) -> JsonObject:
+    """Return the facts about a rating that its entry in the public log has."""
     return {
         "document_digest": rating_digest(rating.document),
         "target": {name: rating.target[name] for name in LOGGED_TARGET_FIELDS if name in rating.target},

@@ -93,7 +93,7 @@ class Service:
 
     @property
     def conditions(self) -> list[ColumnElement[bool]]:
-        """The conditions of its rows in `service_ratings`."""
+        """SQL conditions of the rows of `service_ratings` that count for the service."""
         is_counted = _stands_for_address() if self.tenant is None else rated.tenant == self.tenant
         return [rated.service == self.key, *_publicly_listed(), is_counted]
 

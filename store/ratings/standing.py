@@ -82,7 +82,7 @@ class RatingFacts:
 
 
 def standing(rating: RatingFacts, owner: str | None) -> Standing:
-    """Return the standing of a rating; `owner` is the tenant with the newest valid proof of its host."""
+    """Return whether a rating counts for its address; `owner` is the tenant with the newest valid proof of its host."""
     requester = requester_of(rating.tenant, owner)
     if rating.host is None:
         return Standing(requester, host_proved=None, for_address=False)
@@ -125,7 +125,7 @@ def stands(owner: ColumnElement[str | None], table: Table = ratings) -> ColumnEl
 
 @dataclass(frozen=True)
 class AddressQuery:
-    """SQL expressions of a look-up by address."""
+    """SQL expressions by which a look-up by address selects ratings."""
 
     conditions: list[ColumnElement[bool]]
     """Conditions of the ratings that count."""
@@ -184,7 +184,7 @@ def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[lis
 
 
 def replace_older(c: Connection, rating_id: str) -> None:
-    """Mark the ratings that a new rating replaces."""
+    """Mark the older ratings that a new rating makes superfluous as no longer current."""
     new, old = _NEW.c, _OLD.c
     # an older rating that is valid for longer is needed again when the new one has expired; NULL: no known validity
     ends_no_later = or_(old.expires_at.is_(None), old.expires_at <= new.expires_at)

@@ -18,7 +18,7 @@ MOST_DELETED = 100
 
 
 def store(c: Connection, tenant: str, draft_id: str, sealed_secret: SealedSecret) -> None:
-    """Store a draft in place of the draft with the same id, if there is one."""
+    """Store the encrypted draft of a form, in place of a draft with the same id."""
     expired_ids = select(drafts.c.id).where(drafts.c.expires_at <= now_ms()).limit(MOST_DELETED)
     ids_newest_first = select(drafts.c.id).where(drafts.c.tenant == tenant).order_by(drafts.c.expires_at.desc())
     for ids in (expired_ids, ids_newest_first.offset(MOST_DRAFTS - 1).limit(MOST_DELETED)):  # with room for the new one

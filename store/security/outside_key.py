@@ -151,6 +151,7 @@ class SigningProgram:
         return output
 
     def _verified_signature(self, output: bytes, message: bytes) -> bytes:
+        """Decode the program's output, and verify that it is a signature of the message."""
         try:
             # some programs wrap lines of base64
             signature = base64.b64decode(b"".join(output.split()), validate=True)
@@ -170,6 +171,7 @@ def _kill_group(group_id: int) -> None:
 
 
 def _read_private_key(path: Path) -> Ed25519PrivateKey:
+    """Read an unencrypted Ed25519 key in PEM, or raise `SpecificationError`."""
     content = _read_setting_file(path, "ASSAY_SIGNING_KEY_FILE")
     try:
         key = load_pem_private_key(content, password=None)
@@ -184,6 +186,7 @@ def _read_private_key(path: Path) -> Ed25519PrivateKey:
 
 
 def _read_public_key(path: Path) -> bytes:
+    """Read the 32 bytes of a public Ed25519 key in PEM, or raise `SpecificationError`."""
     content = _read_setting_file(path, "ASSAY_SIGNING_PUBLIC_KEY_FILE")
     try:
         key = load_pem_public_key(content)

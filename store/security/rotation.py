@@ -79,6 +79,7 @@ def reseal(c: Connection, vault: Vault, holder_index: int, after: str | None = N
 
 
 def _reseal(vault: Vault, secret_holder: Holder, row: RowMapping) -> SealedSecret:
+    """Decrypt the secret in a row, and encrypt it with the current key, bound to the same row."""
     sealed_secret = take_sealed(dict(row), secret_holder.prefix)
     assert sealed_secret is not None  # noqa: S101  by the condition `_has_old_key`
     binding = {"tenant": row.get("tenant", AGENCY), "target": row["id"]}
@@ -90,6 +91,7 @@ def _reseal(vault: Vault, secret_holder: Holder, row: RowMapping) -> SealedSecre
 
 
 def _has_old_key(secret_holder: Holder, vault: Vault) -> ColumnElement[bool]:
+    """Return the condition that a row has a needed secret, encrypted with another key than the current one."""
     key_id = secret_holder.column("key_id")
     return and_(
         secret_holder.column("ciphertext").is_not(None),

@@ -41,16 +41,8 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 class Vault:
     """Encrypts and decrypts secrets.
 
-    Parameters
-    ----------
-    key : bytes
-        Encryption key, 32 bytes.
-    key_id : str
-        Id of the encryption key, stored with each secret.
-    older : mapping of str to bytes
-        Keys used only for decryption, by id.
-    outside : SigningKey, optional
-        The agency's signing key, if it is kept outside the database.
+    `key` is the encryption key of 32 bytes; `key_id`, its id, is stored with each secret. `older` keys, by id, are used
+    only for decryption. `outside` is the agency's signing key, if it is kept outside the database.
     """
 
     def __init__(
@@ -137,7 +129,8 @@ def key_id_of(key: bytes) -> str:
 
 
 def _visible_tail(plain_text: str) -> str:
-    count = min(SHOWN_CHARACTERS, len(plain_text) // 4)  # show at most a quarter of a short secret
+    """Return the last characters of a secret, by which people recognise it; at most a quarter of a short one."""
+    count = min(SHOWN_CHARACTERS, len(plain_text) // 4)
     return plain_text[len(plain_text) - count :]
 
 

@@ -33,7 +33,7 @@ MOST_DELETED = 100
 
 @dataclass(frozen=True)
 class SignedIn:
-    """Rights of a session."""
+    """A person who signed in, with the rights of the session."""
 
     tenant: str
     scopes: tuple[str, ...]
@@ -92,7 +92,7 @@ def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | Non
 
 
 def end(c: Connection, token: str) -> None:
-    """End a session."""
+    """End the session with this token, if there is one."""
     c.execute(delete(sessions).where(sessions.c.digest == _digest(token)))
 
 

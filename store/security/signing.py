@@ -136,6 +136,7 @@ def _register_outside(c: Connection, key: SigningKey) -> SigningKey:
 
 
 def _create_key(c: Connection, vault: Vault) -> SigningKey:
+    """Generate a key, and store it with its private part encrypted."""
     private_key = Ed25519PrivateKey.generate()
     public_key = private_key.public_key().public_bytes_raw()
     key_id = thumbprint(public_key)
@@ -149,6 +150,7 @@ def _create_key(c: Connection, vault: Vault) -> SigningKey:
 
 
 def _open_key(row: RowMapping, vault: Vault) -> SigningKey:
+    """Decrypt the private part of a stored key; raise `SigningUnavailable` if it is outside the database."""
     sealed_key = take_sealed(dict(row))
     if sealed_key is None or not sealed_key.key_id:
         raise SigningUnavailable(

@@ -94,6 +94,7 @@ class Recurrence:
 
 
 def _next_time(cron: str, after: datetime) -> datetime:
+    """Return the first time after another that a cron expression matches."""
     next_time = next(_parse_cron(cron, after), None)
     if next_time is None:
         raise SpecificationError(f"no date matches {cron!r}; check its day and month", "cron")
@@ -101,6 +102,7 @@ def _next_time(cron: str, after: datetime) -> datetime:
 
 
 def _parse_cron(cron: str, after: datetime) -> CronSim:
+    """Return an iterator of the times after another that match; raise `SpecificationError` for an invalid one."""
     if (count := len(cron.split())) != CRON_FIELDS:
         message = f"a cron expression has five parts (minute, hour, day, month, weekday); {cron!r} has {count}"
         raise SpecificationError(message, "cron")
@@ -143,7 +145,7 @@ class Orders:
         return "watch" if "cases" in self.request else "rating"  # only a watch has a number of cases
 
     def as_json(self) -> JsonObject:
-        """Return the orders as a JSON object."""
+        """Return the request, the job templates and the cells as a JSON object."""
         return {
             "asked": dict(self.request),
             "jobs": [dict(job) for job in self.jobs],
@@ -295,6 +297,7 @@ def _refuse_second_watch(c: Connection, tenant: str, orders: Orders, own_id: str
 
 
 def _schedule_columns(name: str, orders: Orders, recurrence: Recurrence, *, paused: bool) -> dict[str, Any]:
+    """Return the columns that a change of a schedule can set."""
     return {
         "name": name,
         "request": orders.as_json(),
@@ -306,7 +309,7 @@ def _schedule_columns(name: str, orders: Orders, recurrence: Recurrence, *, paus
 
 # ---------------------------------------------------------------------------- runs
 def any_due(c: Connection) -> bool:
-    """Whether a schedule is due."""
+    """Return whether any schedule is due; takes no lock."""
     return c.execute(select(schedules.c.id).where(*_due_conditions()).limit(1)).first() is not None
 
 
@@ -380,6 +383,7 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
 
 
 def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
+    """Add the job of one run of a watch, or return the reason why no job was added."""
     watch = sentinels.Watch(schedule=schedule.id, **schedule.orders.request)
     try:
         job = sentinels.add_run(c, watch, schedule.tenant, schedule.key_id)

@@ -203,7 +203,8 @@ def runs_of(c: Connection, watch: Watch) -> tuple[list[SentinelRun], list[int]]:
     query = select(run.seed, run.outcomes, run.reference, run.ran_at).order_by(run.number)
     rows = c.execute(query.where(run.schedule_id == watch.schedule, run.rating_id == watch.rating)).all()
     current_rows = rows[len(rows) // HORIZON * HORIZON :]  # without those of complete tests
-    return [SentinelRun(*facts) for *facts, _ in current_rows], [ran_at for *_, ran_at in current_rows]
+    runs_of_test = [SentinelRun(row.seed, row.outcomes, row.reference) for row in current_rows]
+    return runs_of_test, [row.ran_at for row in current_rows]
 
 
 def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:

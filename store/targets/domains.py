@@ -161,6 +161,7 @@ def owners(c: Connection, hosts: Collection[str]) -> dict[str, str]:
 
 
 def _normalise_host(host: str) -> str:
+    """Return an address in its usual spelling, or a name in lower case and ASCII."""
     try:
         address = ip_address(host)
     except ValueError:

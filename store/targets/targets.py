@@ -113,14 +113,9 @@ def replace(
 ) -> StoredTarget | None:
     """Replace the description of a target; return ``None`` if the tenant has no such target or version.
 
-    Parameters
-    ----------
-    target : NewTarget
-        The new description; its id and tenant are ignored. Its secret must be encrypted for `target_id`.
-    keep_secret : bool
-        Whether to keep the stored secret, which callers cannot read and send again.
-    version : int, optional
-        Replace only this version (``If-Match``).
+    The id and the tenant of `target` are ignored; its secret must be encrypted for `target_id`. With `keep_secret`, the
+    stored secret stays, since callers cannot read it and send it again. With `version`, only this version is replaced
+    (``If-Match``).
     """
     values = _described_columns(target) | ({} if keep_secret else sealed_columns(target.sealed_secret))
     return ROWS.change(c, target_id, tenant, values, version=version)
@@ -166,17 +161,9 @@ def describe_now(c: Connection, tenant: str, target_id: str | None, target: Json
     A secret is sent only to the saved address of its target. Therefore scheduled jobs read the description again
     before each run.
 
-    Parameters
-    ----------
-    target_id : str or None
-        The saved target; ``None`` if the request contains the description.
-    target : mapping
-        The description at the time of the request.
-
-    Raises
-    ------
-    TargetRemoved, TargetChanged
-        If the target, or a target of a chain, was removed or has another kind now.
+    `target_id` is ``None`` if the request contains the description; `target` is the description at the time of the
+    request. Raise `TargetRemoved` or `TargetChanged` if the target, or a target of a chain, was removed or has another
+    kind now.
     """
     description = dict(target)
     if target_id is not None:
@@ -192,6 +179,7 @@ def describe_now(c: Connection, tenant: str, target_id: str | None, target: Json
 
 
 def _current_link(link: Json, saved_targets: Mapping[str, StoredTarget], kind: str | None) -> JsonObject:
+    """Return a link of a chain with the current description of its saved target; unchanged if it has none."""
     if "id" not in link:
         return dict(link)
     description = _descriptor_of_kind(saved_targets.get(link["id"]), link["id"], kind)
@@ -199,6 +187,7 @@ def _current_link(link: Json, saved_targets: Mapping[str, StoredTarget], kind: s
 
 
 def _descriptor_of_kind(target: StoredTarget | None, target_id: str, kind: str | None) -> JsonObject:
+    """Return the description of a target that exists and is of the expected kind, if one is expected."""
     if target is None:
         raise TargetRemoved(target_id)
     if kind not in {None, target.kind}:

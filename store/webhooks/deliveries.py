@@ -202,6 +202,7 @@ def delete_ended(c: Connection, kept_s: float = KEPT_S) -> int:
 
 # ---------------------------------------------------------------------------- selection of due deliveries
 def _claimable() -> ColumnElement[bool]:
+    """Return the condition that a delivery is due and not leased, and that its endpoint answered a challenge."""
     not_leased = or_(deliveries.c.lease_until.is_(None), deliveries.c.lease_until <= now_ms())
     may_receive = or_(
         deliveries.c.webhook_id.is_(None),

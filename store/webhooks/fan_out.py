@@ -95,6 +95,7 @@ def challenge(c: Connection, webhook: Webhook, base_url: str = "") -> str:
 
 
 def _queue_delivery(c: Connection, webhook: Webhook, kind: str, facts: Json, base_url: str) -> str:
+    """Queue a delivery about an endpoint itself, to this endpoint; return the delivery's id."""
     now = read_clock(c)
     message = _Message(kind, now, {"webhook_id": webhook.id, **facts}, f"{base_url}/v1/webhooks/{webhook.id}")
     row = _delivery_row(message, webhook.tenant, webhook.url, webhook, now)
@@ -147,6 +148,7 @@ def _lock_endpoints(c: Connection, tenants: Collection[str]) -> Mapping[str, Seq
 
 
 def _delivery_row(message: _Message, tenant: str, url: str, webhook: Webhook | None, now: int) -> dict[str, Any]:
+    """Return the row of a new delivery to an endpoint, or to a ``callback_url`` if `webhook` is ``None``."""
     delivery_id = new_id("dlv")
     envelope = "standard" if webhook is None else webhook.envelope
     return {

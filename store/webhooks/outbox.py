@@ -41,7 +41,7 @@ def notice_row(job_id: str, kind: str, data: Json, at: object) -> JsonObject:
 
 
 def add_notice(c: Connection, job_id: str, kind: str, data: Json) -> None:
-    """Add a notice, due at once."""
+    """Add a notice about a job, due at once."""
     c.execute(insert(outbox).values(notice_row(job_id, kind, data, now_ms())))
 
 

@@ -26,10 +26,10 @@ def unavailable(reason):
 
 def test_only_one_of_two_reconcilers_gets_the_lock(database):
     with database.write() as first, database.write() as second:
-        assert jobs.reconciler_lock(first)
-        assert not jobs.reconciler_lock(second)
+        assert jobs.try_reconciler_lock(first)
+        assert not jobs.try_reconciler_lock(second)
     with database.write() as again:
-        assert jobs.reconciler_lock(again)
+        assert jobs.try_reconciler_lock(again)
 
 
 def test_row_lock_of_a_job_blocks_heartbeats_but_not_new_events(database, postgres_url):

@@ -26,13 +26,13 @@ from workers.targets.adapter import Adapter, Limits, opaque_key, questions_per_c
 
 @dataclass
 class JobLedger:
-    """Ledger in the database, protected by the fence of the claim."""
+    """Ledger of a job's answers in the database; only the latest claim of the job may write to it."""
 
     context: WorkerContext
     claim: Claim
 
     def stage(self, stage: str) -> None:
-        """Store the stage of the job."""
+        """Store the current step of the job, such as ``asking``, which users see."""
         with self.context.database.write() as connection:
             jobs.stage(connection, self.claim, stage)
 
@@ -53,7 +53,7 @@ class JobLedger:
         self.context.on_progress(job.asked, job.expected)
 
 
-BREATH_S = 0.02
+WRITE_INTERVAL_S = 0.02
 """Minimum time in seconds between two writes to the ledger."""
 
 MOST_UNWRITTEN = 5
@@ -149,9 +149,10 @@ class Driver:
         """
         if not session.missing:
             return
-        probes, per_call = self._question_order.arrange(session.missing, questions_per_call(self.adapter, self.limits))
+        most_per_call = questions_per_call(self.adapter, self.limits)
+        probes, probes_per_call = self._question_order.arrange(session.missing, most_per_call)
         self.expected = max(self.expected, session.asked + len(probes))
-        probe_groups = self._group_by_call(probes, per_call)
+        probe_groups = self._group_by_call(probes, probes_per_call)
         try:
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(min(self.limits.concurrency, len(probes))):
@@ -252,6 +253,7 @@ class Driver:
             self._flush_due.set()
 
     async def _wait_for_backlog(self) -> None:
+        """Wait while too many answers are not yet in the ledger, so that a crash loses few of them."""
         while len(self._unwritten_answers) >= MOST_UNWRITTEN * self.flush_replies:
             self._backlog_written.clear()
             await self._backlog_written.wait()
@@ -264,7 +266,7 @@ class Driver:
                 async with asyncio.timeout(self.flush_s):
                     await self._flush_due.wait()
             await self._write_queued()
-            await asyncio.sleep(BREATH_S)
+            await asyncio.sleep(WRITE_INTERVAL_S)
 
     async def _write_queued(self) -> None:
         """Write the queued answers; a write that has begun is completed even after a cancellation."""
@@ -272,8 +274,8 @@ class Driver:
         answers, self._unwritten_answers = self._unwritten_answers, []
         if not answers:
             return
-        calls, self._reported_calls = self.budget.spent - self._reported_calls, self.budget.spent
-        writing = asyncio.to_thread(self.ledger.record, answers, calls=calls, expected=self.expected)
+        new_calls, self._reported_calls = self.budget.spent - self._reported_calls, self.budget.spent
+        writing = asyncio.to_thread(self.ledger.record, answers, calls=new_calls, expected=self.expected)
         record_task = asyncio.ensure_future(writing)
         try:
             await asyncio.shield(record_task)

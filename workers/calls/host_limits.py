@@ -49,7 +49,7 @@ _DISALLOW = re.compile(r"[ \t]*disallow[ \t]*:[ \t]*[*/][ \t]*(?:#.*)?", re.IGNO
 
 
 class HostCoolingDown(Exception):
-    """A host must not be called yet after another rating; the job may start in `cooldown_s` seconds."""
+    """A host rests after another rating and must not be called yet; the job may start in `cooldown_s` seconds."""
 
     def __init__(self, wait: HostWait, pause_s: float) -> None:
         super().__init__(
@@ -116,9 +116,9 @@ class HostLimits:
         limits = Limits(settings.host_concurrency, settings.host_rate, slot_timeout_s)
         holder = f"{self.holder}:{next(self._slot_numbers)}"
         # sorted, so that two calls cannot wait for each other's slots
-        limited = [("host", host_of(url) or url), *(("address", address) for address in sorted(set(addresses)))]
+        limited_names = [("host", host_of(url) or url), *(("address", address) for address in sorted(set(addresses)))]
         async with AsyncExitStack() as stack:
-            for scope, host_or_address in limited:
+            for scope, host_or_address in limited_names:
                 lane_name = f"{scope}:{sha256(host_or_address.encode()).hexdigest()[:24]}"
                 lane = Lane(lane_name, holder, limits, self.rng, self.traffic)
                 slot = await stack.enter_async_context(lane.slot())
@@ -156,7 +156,7 @@ class HostLimits:
         return any(_DISALLOW.fullmatch(line) for line in answer.text.splitlines())
 
     def _permitted_standing(self, url: str) -> Standing:
-        """Read the standing of the tenant at a URL's host, or raise `RatingsRefused` if the host refuses ratings."""
+        """Read whether the tenant owns a URL's host; raise `RatingsRefused` if the host refuses ratings."""
         with self.database.read() as connection:
             standing = domains.standing(connection, self.tenant, url)
         if standing.refusal is not None:
@@ -164,6 +164,7 @@ class HostLimits:
         return standing
 
     def _store_refusal(self, file_url: str, refuses: bool | None) -> None:
+        """Store whether the file at a URL refuses ratings, or that it could not be read."""
         with self.database.write() as connection:
             if refuses is None:
                 domains.keep_failure(connection, file_url)
@@ -176,9 +177,10 @@ class HostLimits:
 
 
 async def _is_exempt(egress: Egress, url: str) -> bool:
+    """Whether a URL's host is in the operator's own networks; false while its name cannot be resolved."""
     try:
         return await egress.exempt(url, FILE_TIMEOUT_S)
     except CallFailed as failed:
         if not failed.retriable:
             raise
-        return False  # a name that cannot be resolved now may be resolved for the first call
+        return False

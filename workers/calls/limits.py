@@ -81,17 +81,17 @@ class LocalTraffic:
         return None
 
     async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take or extend one of a lane's `limit` slots for at most `keep_s` seconds; return whether one was free."""
+        """Take one of a lane's `limit` slots for `keep_s` seconds, or extend that of `token`; return the success."""
         with self._lock:
             now = self._clock()
             slots = {slot: expiry for slot, expiry in self._slots.get(lane, {}).items() if expiry > now}
-            is_free = token in slots or len(slots) < limit
-            if is_free:
+            may_take = token in slots or len(slots) < limit
+            if may_take:
                 slots[token] = now + keep_s
             else:
                 self._waiting_until[lane] = now + 1  # the note expires after 1 s, as in `TAKE_SLOT`
             self._store_slots(lane, slots)
-            return is_free
+            return may_take
 
     async def release_slot(self, lane: str, token: str) -> bool:
         """Release a slot, and return whether another job waits for one."""
@@ -110,12 +110,12 @@ class LocalTraffic:
             return start - now
 
     async def start_cooldown(self, lane: str, seconds: float) -> None:
-        """Suspend the calls of all jobs of a lane for some seconds."""
+        """Suspend the calls of a lane (all jobs of a tenant on one address) for some seconds."""
         with self._lock:
             self._cooldown_until[lane] = self._clock() + seconds
 
     async def cooldown_s(self, lane: str) -> float:
-        """Return the seconds for which the lane is still suspended."""
+        """Return the seconds until the lane's calls are allowed again; 0 if they are not suspended."""
         with self._lock:
             return self._remaining_s(self._cooldown_until, lane)
 
@@ -156,7 +156,7 @@ class TrafficOnRedis:
             await self._redis.aclose()
 
     async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take a slot, or extend the one that `token` holds; return whether that was possible."""
+        """Take or extend a slot as in `LocalTraffic.take_slot`."""
         keys = [f"{KEY_PREFIX}{lane}:places", f"{KEY_PREFIX}{lane}:waited"]
         return await self._ask_redis_or_local(
             lambda _: self._take_slot_script(keys, [token, limit, round(keep_s * 1000)]),
@@ -186,7 +186,7 @@ class TrafficOnRedis:
         )
 
     async def start_cooldown(self, lane: str, seconds: float) -> None:
-        """Suspend the calls of all jobs of a lane for some seconds."""
+        """Suspend the calls of a lane (all jobs of a tenant on one address) for some seconds."""
         await self._ask_redis_or_local(
             lambda redis: redis.set(f"{KEY_PREFIX}{lane}:rests", 1, px=max(1, round(seconds * 1000))),
             lambda _: None,
@@ -194,7 +194,7 @@ class TrafficOnRedis:
         )
 
     async def cooldown_s(self, lane: str) -> float:
-        """Return the seconds for which the lane is still suspended."""
+        """Return the seconds until the lane's calls are allowed again; 0 if they are not suspended."""
         return await self._ask_redis_or_local(
             lambda redis: redis.pttl(f"{KEY_PREFIX}{lane}:rests"),
             lambda remaining_ms: max(0, int(remaining_ms)) / 1000,
@@ -222,7 +222,7 @@ Traffic: TypeAlias = LocalTraffic | TrafficOnRedis
 
 
 def lane_of(tenant: str, address: str) -> str:
-    """Return the name of the lane of a tenant's jobs on one address (or one protocol with fixed addresses)."""
+    """Return the name of the lane, which is all jobs of a tenant on one address (or protocol with fixed addresses)."""
     return sha256(f"{tenant}\n{address}".encode()).hexdigest()[:24]
 
 
@@ -339,7 +339,7 @@ class Breaker:
         return self._streak >= self._consecutive or (is_full and 2 * sum(self._recent_failures) > self._window)
 
     def count_answer(self) -> None:
-        """Count a call that was answered."""
+        """Count an answered call; it ends the streak of failures."""
         self._streak = 0
         self._recent_failures.append(False)
 
@@ -352,7 +352,7 @@ class Budget:
     spent: int = 0
 
     def take(self) -> bool:
-        """Count one call, and return whether it is allowed."""
+        """Count one call if the budget allows it; return whether it does."""
         if self.spent >= self.max_calls:
             return False
         self.spent += 1

@@ -92,6 +92,7 @@ class QuestionOrder:
 
 
 def _other_versions(probes: Sequence[Probe]) -> Relatives:
+    """Map the index of each probe to the indices of the other versions of its items."""
     indices_by_item: dict[str, list[int]] = defaultdict(list)
     for index, probe in enumerate(probes):
         for item_name in probe.versions_of:
@@ -115,10 +116,10 @@ def _positions_in_rounds(relatives: Relatives, positions: Integers, earliest_cal
         while waiting:  # neighbours are visited one after another, so that they get neighbouring positions
             index = waiting.pop()
             if index not in round_of:
-                # the first round without a relative
-                taken_rounds = {round_of[relative] for relative in relatives.get(index, ()) if relative in round_of}
-                round_of[index] = next(number for number in range(len(taken_rounds) + 1) if number not in taken_rounds)
-                waiting += [relative for relative in relatives.get(index, ()) if relative not in round_of]
+                own_relatives = relatives.get(index, ())
+                taken_rounds = {round_of[relative] for relative in own_relatives if relative in round_of}
+                round_of[index] = min(set(range(len(taken_rounds) + 1)) - taken_rounds)  # first without a relative
+                waiting += [relative for relative in own_relatives if relative not in round_of]
     # sorting is stable: questions with equal keys keep the order in which they were visited
     first_round = sorted((index for index in round_of if round_of[index] == 0), key=lambda index: earliest_calls[index])
     later_rounds = sorted((index for index in round_of if round_of[index] > 0), key=lambda index: round_of[index])
@@ -134,7 +135,7 @@ def _swap_until_separate(
     """
     position_of, question_at = positions.tolist(), np.argsort(positions).tolist()
 
-    def conflicts(index: int) -> int:
+    def conflicts(index: int) -> int:  # number of conditions that the question's position violates
         call = position_of[index] // per_call
         distances = [abs(call - position_of[relative] // per_call) for relative in relatives.get(index, ())]
         return int(sum(distance < gap for distance in distances) + (call < earliest[index]))
@@ -159,6 +160,6 @@ def _swap_until_separate(
                 exchange(index, partner)
                 if conflicts(index) + conflicts(partner) < conflicts_before:
                     break
-                exchange(index, partner)
+                exchange(index, partner)  # no improvement: undone
     positions[:] = position_of
     return not any(map(conflicts, misplaced_indices))

@@ -67,7 +67,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class ShownRequest:
-    """A request without its credentials."""
+    """A request without its credentials, as the test of a connection shows it."""
 
     method: str
     url: str
@@ -368,10 +368,12 @@ class Egress:
         if status < 400:
             message = f"{origin} redirects elsewhere (HTTP {status}); give the address it leads to"
             return CallFailed("redirect", message, status=status)
-        if status in QUOTA_STATUSES or (status in {403, 429} and any(mark in response.body for mark in QUOTA_MARKS)):
+        says_no_credit = any(mark in response.body for mark in QUOTA_MARKS)
+        says_wrong_key = any(mark in response.body for mark in REFUSED_MARKS)
+        if status in QUOTA_STATUSES or (status in {403, 429} and says_no_credit):
             message = f"the account at {origin} is used up (HTTP {status}){response.quote()}"
             return CallFailed("quota", message, status=status)
-        if status in {401, 403} or (status == 400 and any(mark in response.body for mark in REFUSED_MARKS)):
+        if status in {401, 403} or (status == 400 and says_wrong_key):
             message = f"{origin} refused access (HTTP {status}); the key is missing, wrong or banned{response.quote()}"
             return CallFailed("auth", message, status=status)
         is_busy = status == 400 and any(mark in response.body for mark in BUSY_MARKS)
@@ -407,6 +409,7 @@ def request_target_of(url: str) -> str | None:
 
 
 def _refuse_constant(name: str) -> NoReturn:
+    """Refuse ``NaN`` and ``Infinity``, which are no JSON."""
     raise ValueError(name)
 
 

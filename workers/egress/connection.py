@@ -134,11 +134,12 @@ class Listener(ResponseHandler):
             body.set_exception(failure)
 
     def close(self) -> None:
-        """Abort the connection."""
+        """Close the connection at once, without sending buffered bytes."""
         self.abort()
 
     # ------------------------------------------------------------------ validation
     def _read_head(self, piece: bytes) -> None:
+        """Pass a piece of a head to the parser, unless it is not HTTP; refuse a head beyond `HEADER_CAP`."""
         self._head_bytes += piece
         # checked here, because the parser would skip blank lines before the status line
         if not self._head_bytes.startswith(b"H"):
@@ -149,6 +150,7 @@ class Listener(ResponseHandler):
             self._fail_and_abort(self._too_large_head())
 
     def _header_failure(self, message: Any) -> CallFailed | None:
+        """Return the failure of a response by its parsed head; ``None`` if the body may be read."""
         lengths, codings = message.headers.getall("Content-Length", ()), message.headers.getall("Transfer-Encoding", ())
         # 4: a colon, a space and the line end
         if len(message.reason) + sum(len(name) + len(value) + 4 for name, value in message.raw_headers) > HEADER_CAP:
@@ -174,6 +176,7 @@ class Listener(ResponseHandler):
             self.transport.abort()
 
     def _failure_for(self, exc: BaseException, cause: BaseException | None) -> Exception:
+        """Return the failure for an exception of the connection or the parser."""
         if isinstance(exc, (OSError, ClientError)):
             if not self._received_count:
                 return ClosedWithoutResponse(reused=self._request_count > 1)

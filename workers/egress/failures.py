@@ -68,7 +68,7 @@ class Quoter:
         keys = [secret for secret in secrets if secret is not None]
         key_spellings = {_letters_and_digits(spelling) for secret in keys for spelling in _secret_spellings(secret)}
         self._may_quote = all(len(_letters_and_digits(secret)) >= MIN_KEY_CHARACTERS for secret in keys)
-        self._key_parts: dict[int, set[str]] = {}  # of all spellings, by length
+        self._key_parts: dict[int, set[str]] = {}  # parts of all spellings, by their length
         for spelling in key_spellings:
             if len(spelling) >= MIN_KEY_CHARACTERS:
                 size = min(KEY_PART_CHARACTERS, len(spelling))
@@ -182,18 +182,9 @@ RETRIABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 class CallFailed(Exception):
     """A call failed.
 
-    Parameters
-    ----------
-    code : str
-        A key of `CODES`, or ``http-`` and the status.
-    message : str
-        For people, without secrets or query strings; it may quote a body, but only cleaned.
-    retriable : bool, optional
-        Whether the same call may succeed later; by default as in `CODES`.
-    retry_after_s : float, optional
-        Seconds that the service asked callers to wait; callers cap it at `RETRY_AFTER_CAP_S`.
-    status : int, optional
-        HTTP status, if there was one.
+    `code` is a key of `CODES`, or ``http-`` and the `status`. `message` is for people: it has no secrets or query
+    strings, and quotes a body only cleaned. `retriable` says whether the same call may succeed later; by default as in
+    `CODES`. `retry_after_s` are the seconds that the service asked callers to wait (at most `RETRY_AFTER_CAP_S` count).
     """
 
     def __init__(
@@ -258,6 +249,7 @@ def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None
 
 
 def _parse_date(text: str) -> datetime | None:
+    """Parse the date of an HTTP header, with its time zone; ``None`` for an invalid one."""
     try:
         date = parsedate_to_datetime(text)
     except (ValueError, OverflowError, IndexError):  # raised for invalid dates

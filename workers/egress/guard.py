@@ -36,12 +36,8 @@ UNICAST = IPv6Network("2000::/3")
 def why_denied(address: Address, allow: Sequence[Network]) -> str | None:
     """Return the reason why an address must not be called, or ``None`` if it may be called.
 
-    Parameters
-    ----------
-    address : IPv4Address or IPv6Address
-        An IPv4 address embedded in an IPv6 address counts as IPv6, and is denied unless `allow` holds that form.
-    allow : sequence of network
-        Networks that the operator allows in addition to public addresses; they override the table.
+    `allow` are networks that the operator allows in addition to public addresses; they override the table. An IPv4
+    address embedded in an IPv6 address counts as IPv6, and is denied unless `allow` holds that form.
     """
     if any(address in network for network in allow if network.version == address.version):
         return None

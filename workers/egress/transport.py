@@ -59,7 +59,7 @@ MakeContext = Callable[[], ssl.SSLContext]
 async def dial(
     factory: Callable[[], asyncio.Protocol], address: str, port: int, tls: ssl.SSLContext | None, host: str | None
 ) -> NewConnection:
-    """Connect to a literal address."""
+    """Connect to a literal address and port, with TLS if a context is given; see `Dial`."""
     return await asyncio.get_running_loop().create_connection(factory, address, port, ssl=tls, server_hostname=host)
 
 
@@ -100,7 +100,7 @@ class ExemptHosts:
     _addresses: dict[tuple[str, int], Sequence[str]] = field(default_factory=dict)
 
     async def holds(self, origin: Origin) -> bool:
-        """Whether a host is exempt; its addresses are resolved once."""
+        """Whether a host is exempt from the host limits; its addresses are resolved once."""
         key = (origin.host, origin.port)
         if key not in self._is_exempt:
             # keeps a result that another call has stored during the resolution
@@ -164,6 +164,7 @@ class GuardedConnector(aiohttp.BaseConnector):
         return await self._connect_to(origin, addresses[-1])
 
     async def _connect_to(self, origin: Origin, address: Address) -> ResponseHandler:
+        """Connect to one address; the guard checks the peer, since a system may route the connection elsewhere."""
         connection = Listener(str(origin), refuses_long=self._refuses_long, loop=asyncio.get_running_loop())
         tls = self._make_context() if origin.scheme == "https" else None
         host = origin.host if tls else None
@@ -268,6 +269,7 @@ class GuardedTransport:
         return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **SESSION_OPTIONS)
 
     async def _exchange(self, origin: Origin, session: aiohttp.ClientSession, request: JsonObject) -> ReceivedResponse:
+        """Send a request once, and read at most one piece more than `cap` bytes; translate all errors."""
         cap, body = request["read_bufsize"], bytearray()
         failure: Exception
         try:

@@ -50,6 +50,7 @@ def end_badly(context: WorkerContext, claim: Claim, error: Exception) -> str:
 
 
 def _end_after_error(context: WorkerContext, claim: Claim, error: Exception) -> str:
+    """Fail, postpone, cancel or release a job, by the type of its error; return its end state."""
     match error:
         case LeaseLost() | StoreUnavailable():
             raise error
@@ -189,6 +190,7 @@ def problem(error: BaseException) -> JsonObject:
 
 
 def _unavailable_problem(error: TargetUnavailable | TargetCoolingDown | HostCoolingDown) -> JsonObject:
+    """Return the problem object of a job that could not wait for its target until its deadline."""
     match error:
         case TargetUnavailable():
             detail = f"Too many calls in a row failed, the last one so: {error}. What was answered is kept."

@@ -94,7 +94,7 @@ class Heartbeat:
             return
 
     def on_stop(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
-        """Call `stop` in `loop`, in which the caller runs, once, when the job must stop."""
+        """Register `stop`, which is called once in `loop` (the caller's event loop) when the job must stop."""
         self._loop, self._stop_callback = loop, stop
         if self._stop_reason is not None:
             stop()
@@ -105,6 +105,7 @@ class Heartbeat:
             raise Stopped(self._stop_reason)
 
     def _run_heartbeat(self) -> None:
+        """Renew the lease regularly, and stop the job at a shutdown, its deadline, a cancellation or a lost lease."""
         since_renewal_s = 0.0
         tick_s = min(0.25, self._every_s)  # a shutdown and the deadline are noticed before the next renewal
         while not self._done.wait(tick_s):
@@ -140,6 +141,7 @@ class Heartbeat:
         return "cancelled" if beat.cancel_requested else None
 
     def _stop_job(self, reason: str) -> None:
+        """Note the first reason to stop, and call the registered callback in its event loop."""
         if self._stop_reason is not None:
             return
         self._stop_reason = reason

@@ -47,7 +47,7 @@ class _GuardedMetrics:
     """WSGI application that serves metrics to this machine and to holders of a key for metrics."""
 
     def __init__(self, app: Callable[..., Any], database_url: str) -> None:
-        self._app, self._database_url, self._one_at_a_time = app, database_url, threading.Lock()
+        self._app, self._database_url, self._key_check_lock = app, database_url, threading.Lock()
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         refusal_status = self._refusal_status(environ)
@@ -68,7 +68,7 @@ class _GuardedMetrics:
         if scheme.lower() != "bearer" or not token.isascii():
             return "401 Unauthorized"
         try:
-            with self._one_at_a_time, closing(Database(self._database_url)) as database, database.read() as connection:
+            with self._key_check_lock, closing(Database(self._database_url)) as database, database.read() as connection:
                 key = keys.verify(connection, token)
         except StoreUnavailable:
             return "503 Service Unavailable"
@@ -84,4 +84,4 @@ class _ServerOfIPv6(ThreadingWSGIServer):
 
 class _SilentHandler(WSGIRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Log nothing."""
+        """Log nothing, unlike the base class."""

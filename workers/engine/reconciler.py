@@ -20,7 +20,7 @@ from store.core.errors import StoreUnavailable
 from store.core.settings import Settings
 from store.jobs import fair_order, idempotency, jobs
 from store.jobs.fair_order import Share
-from store.jobs.jobs import reconciler_lock
+from store.jobs.jobs import try_reconciler_lock
 from store.ratings import expiry
 from store.suites import schedules
 from store.suites.schedules import Bounds
@@ -43,7 +43,7 @@ def reconcile(database: Database, notifier: JobNotifier, settings: Settings) -> 
     announced_count, free_messages = 0, _free_messages(notifier)
     while True:
         with database.write() as connection:
-            if not jobs.reconciler_lock(connection):
+            if not jobs.try_reconciler_lock(connection):
                 return announced_count
             for job_id in jobs.fail_poison_jobs(connection, settings.attempt_cap):
                 log.error("job buried after too many fruitless attempts", job=job_id)
@@ -73,7 +73,7 @@ def _free_messages(notifier: JobNotifier) -> int:
 def purge_responses(database: Database, settings: Settings) -> int:
     """Delete expired responses of idempotent requests; return their number."""
     with database.write() as connection:
-        if not jobs.reconciler_lock(connection):
+        if not jobs.try_reconciler_lock(connection):
             return 0
         return idempotency.purge(connection, kept_h=settings.idempotency_h)
 
@@ -147,7 +147,7 @@ def run_due(database: Database, settings: Settings) -> int:
     bounds = Bounds(max_active=settings.max_active_jobs, cooldown_s=settings.cooldown_s)
     for run_count in range(MOST_RUNS):
         with database.write() as connection:
-            due_run = schedules.run_due(connection, bounds) if reconciler_lock(connection) else None
+            due_run = schedules.run_due(connection, bounds) if try_reconciler_lock(connection) else None
         if due_run is None:
             return run_count
         schedule, run = due_run
@@ -166,7 +166,7 @@ def announce_expiring_ratings(database: Database, settings: Settings) -> int:
             if not expiry.expiring(connection, within_s, limit=1):  # usually there is none; this takes no lock
                 return announced_count
         with database.write() as connection:
-            if not reconciler_lock(connection):
+            if not try_reconciler_lock(connection):
                 return announced_count
             expiring_ratings = expiry.expiring(connection, within_s, expiry.BATCH)
             expiry.announce_expiring(connection, expiring_ratings)

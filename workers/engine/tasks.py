@@ -69,6 +69,7 @@ def _limit_answer_wait(connection: pyamqp.Connection) -> None:
 
 
 def _broker_options(broker: str) -> dict[str, object]:
+    """Return Celery's options for the kind of broker: in memory, RabbitMQ or Redis."""
     if broker.startswith(MEMORY):
         return {"broker_transport_options": {"polling_interval": 0.02}}  # kombu's default is 1 s
     if broker.startswith(RABBITMQ):

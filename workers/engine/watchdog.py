@@ -77,6 +77,7 @@ class Watchdog(BackgroundThread):
             self._end_process()
 
     def _count_stranded(self) -> int:
+        """Count the jobs that were announced long ago and have no worker; 0 if the database is unavailable."""
         try:
             with self._database.read() as connection:
                 return jobs.count_stranded(connection, self._age_s, self._share)
@@ -84,7 +85,7 @@ class Watchdog(BackgroundThread):
             return 0
 
     def run(self) -> None:
-        """Check until closed."""
+        """Check regularly until the thread is closed."""
         while not self._done.wait(self._age_s * 2 / 3):
             self.check()
 

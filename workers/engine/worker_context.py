@@ -20,9 +20,8 @@ from store.security.secrets import Vault
 from workers.calls.limits import LocalTraffic, Traffic, TrafficOnRedis
 from workers.egress import Exchange
 
-MOST_TARGETS = 200
-OTHER_HOSTS = "other"
-"""Metric label of all hosts after the first `MOST_TARGETS`, because users can choose any number of hosts."""
+MOST_TARGETS, OTHER_HOSTS = 200, "other"
+"""Maximum number of hosts with a metric label of their own; label of all others, as users can choose any number."""
 
 CALL_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 DELAY_SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 300, 1800, 7200)
@@ -41,11 +40,11 @@ class BackgroundThread(ABC):
         self._thread = threading.Thread(target=self.run, name=self.name, daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the thread, which executes `run`."""
         self._thread.start()
 
     def close(self) -> None:
-        """Stop the thread."""
+        """Ask the thread to stop, and wait at most `join_s` seconds for its end."""
         self._done.set()
         self._thread.join(timeout=self.join_s)
 
@@ -58,7 +57,7 @@ class BackgroundThread(ABC):
 
     @abstractmethod
     def run(self) -> None:
-        """Run until `_done` is set."""
+        """Do the work of the thread until `close` sets `_done`."""
 
 
 class WorkMeter:
@@ -91,6 +90,7 @@ class WorkMeter:
         self._call_s.labels(protocol).observe(seconds)
 
     def _target_label(self, target: str) -> str:
+        """Return the metric label of a target; `OTHER_HOSTS` if too many have labels of their own."""
         with self._lock:
             if target not in self._targets and len(self._targets) >= MOST_TARGETS:
                 return OTHER_HOSTS

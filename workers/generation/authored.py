@@ -70,7 +70,7 @@ def read_ledger(database: Database, job: Job) -> Iterator[Observation]:
 
 
 def new_items(material: Iterable[CorpusItem], author: Json, job_id: str) -> tuple[NewItem, ...]:
-    """Build corpus items with their provenance: author, prompt, job and unit."""
+    """Build corpus items with their provenance: author, prompt, job, and the id of the question in the job."""
     return tuple(
         new_item(item, {"author": author, "prompt": item.prompt, "job": job_id, "unit": item.id}) for item in material
     )
@@ -84,6 +84,7 @@ def _may_hold(corpus: StoredCorpus, request: AuthoredItems) -> bool:
 
 
 def _new_corpus(c: Connection, job: Job, request: AuthoredItems) -> NewCorpus:
+    """Describe a corpus for items that fit no existing one; it follows the specification of their words."""
     rules, language = None, "en"
     if request.words is not None:
         rules, language = rules_for(c, job.tenant, request.words, request.specification)

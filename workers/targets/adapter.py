@@ -109,23 +109,10 @@ class Adapter(Protocol):
         return group_of(ask)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Make exactly one call with at most `batch_limit` questions of one `group_key`.
+        """Make exactly one call with at most `batch_limit` questions of one `group_key`; return a reply to each.
 
-        Parameters
-        ----------
-        asks : sequence of Ask
-        idempotency_key : str, optional
-            The same for every repetition of this call.
-
-        Returns
-        -------
-        sequence of Reply
-            One for each question, in the order of the questions; an invalid answer is a ``Reply(failure=...)``.
-
-        Raises
-        ------
-        CallFailed
-            If the whole call failed.
+        The replies are in the order of the questions; an invalid answer is a ``Reply(failure=...)``. Every repetition
+        of a call has the same `idempotency_key`. Raise `CallFailed` if the whole call failed.
         """
         ...
 

@@ -133,7 +133,8 @@ def read_settings(protocol: str, kind: Kind, settings: Json) -> tuple[type[Adapt
     """Return a protocol's adapter class and validated settings; a preset is expanded to its base protocol first."""
     adapter = find_protocol(protocol)
     decides = kind in DECIDING and settings.get("decision") is not None
-    if kind in kinds_of(adapter) - adapter.kinds and not decides:
+    needs_decision = kind in kinds_of(adapter) - adapter.kinds  # the kinds that only a decision adds
+    if needs_decision and not decides:
         raise SpecificationError(
             f"with {protocol}, a {kind} is a language model that makes a decision: set `decision` to one of the "
             'catalog, such as {"name": "hiring"}, or to a prompt with its labels or its range',
@@ -156,6 +157,7 @@ def protocols() -> tuple[ProtocolInfo, ...]:
 
 
 def _protocol_info(name: str, adapter: type[Adapter] | Preset) -> ProtocolInfo:
+    """Collect the facts about a protocol from its adapter class or preset."""
     settings_type: type = (
         adapter.settings_type(_adapters()[adapter.base].settings_type)
         if isinstance(adapter, Preset)
@@ -249,7 +251,7 @@ class TargetChecker:
         self._allow, self._scraping = settings.egress_networks, settings.allow_scraping
 
     def protocols(self) -> Sequence[ProtocolInfo]:
-        """Return all protocols."""
+        """Return the facts about all protocols."""
         return protocols()
 
     def check(self, target: Json) -> None:
@@ -353,19 +355,19 @@ def _read_object(document: Json, name: str) -> Json:
 
 
 def _read_kind(name: Any, adapter: type[Adapter] | Preset) -> Kind:
-    kinds = kinds_of(adapter)
+    """Parse a kind of service that the protocol supports."""
     try:
         kind = Kind(name)
     except ValueError:
         raise UnknownName("kind of service", str(name), tuple(Kind), "kind") from None
-    if kind not in kinds:
-        raise SpecificationError(
-            f"protocol {adapter.protocol} speaks to {', '.join(sorted(kinds))}, not to {kind}", "kind"
-        )
+    if kind not in kinds_of(adapter):
+        kind_list = ", ".join(sorted(kinds_of(adapter)))
+        raise SpecificationError(f"protocol {adapter.protocol} speaks to {kind_list}, not to {kind}", "kind")
     return kind
 
 
 def _check_secret(secret: str | None, adapter: type[Adapter] | Preset, auth: Any) -> None:
+    """Raise `SpecificationError` if a secret is missing, or has characters that its form does not allow."""
     if secret is None:
         if adapter.needs_secret and auth != "none":
             raise SpecificationError(f"protocol {adapter.protocol} needs a secret", "secret")

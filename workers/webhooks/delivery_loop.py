@@ -77,6 +77,7 @@ class WebhookWorker(BackgroundThread):
         asyncio.run(self._run_loop())
 
     async def _run_loop(self) -> None:
+        """Start the attempts that are due until closed, at most `MOST_AT_ONCE` at once; then wait `GRACE_S`."""
         transport, tasks = open_transport(self._settings), set[asyncio.Task[None]]()
         async with self._traffic() as traffic:
             try:
@@ -149,6 +150,7 @@ class WebhookWorker(BackgroundThread):
     async def _deliver(
         self, transport: GuardedTransport, traffic: Traffic, delivery: ClaimedDelivery, key: SigningKey
     ) -> None:
+        """Sign and post a delivery, and store the outcome; postpone it if its host's limits allow no call in time."""
         body = body_of(delivery.payload)
         try:
             # in a thread, because a key outside the database can block for seconds
@@ -200,6 +202,7 @@ class WebhookWorker(BackgroundThread):
         return AttemptResult(replace(outcome, failure=reason))
 
     def _postpone(self, delivery: ClaimedDelivery) -> None:
+        """Queue a delivery again that was not sent, due in 1 to 5 seconds."""
         try:
             with self._database.write() as connection:
                 deliveries.postpone(connection, delivery, delay_s=float(self._rng.uniform(1, 5)))
@@ -207,6 +210,7 @@ class WebhookWorker(BackgroundThread):
             log.warning("delivery not postponed", delivery=delivery.id, why=str(unavailable))
 
     def _headers(self, delivery: ClaimedDelivery, body: bytes, key: SigningKey) -> dict[str, str]:
+        """Return the headers with the signatures: by the agency's key, and by each valid secret of the endpoint."""
         secrets = []
         if (webhook := delivery.webhook) is not None:
             sealed_secrets = [webhook.sealed_secret]
@@ -217,6 +221,7 @@ class WebhookWorker(BackgroundThread):
         return {"Content-Type": content_type_of(delivery.payload), **signature_headers}
 
     def _record_attempt(self, delivery: ClaimedDelivery, attempt: AttemptResult) -> None:
+        """Store the outcome of an attempt with the decision about the next one, and count it."""
         most_attempts = CHALLENGE_ATTEMPTS if delivery.type == CHALLENGE else len(SCHEDULE_S)
         next_step = decide_next(delivery.number, attempt, self._rng, most_attempts)
         try:
@@ -252,18 +257,11 @@ def sign_with_key(sign: Callable[[bytes], bytes], message: bytes) -> str:
 def signed_headers(
     message_id: str, timestamp_s: int, body: bytes, secrets: Sequence[str], sign: Callable[[bytes], bytes]
 ) -> dict[str, str]:
-    """Return the three headers of Standard Webhooks.
+    """Return the three headers of Standard Webhooks; `sign` signs with the agency's key.
 
-    Parameters
-    ----------
-    message_id : str
-        Webhook id, the same for every attempt.
-    timestamp_s : int
-        Time of this attempt, in seconds since 1970; receivers refuse messages older than five minutes.
-    secrets : sequence of str
-        All valid ``whsec_…`` secrets: two after a rotation, none for a ``callback_url``.
-    sign : callable
-        Signs with the agency's key.
+    `message_id` is the same for every attempt, `timestamp_s` the time of this attempt in seconds since 1970; receivers
+    refuse messages older than five minutes. `secrets` are all valid ``whsec_…`` secrets: two after a rotation, none for
+    a ``callback_url``.
     """
     message = b"%s.%d.%s" % (message_id.encode(), timestamp_s, body)
     signatures = [*(sign_with_secret(secret, message) for secret in secrets), sign_with_key(sign, message)]

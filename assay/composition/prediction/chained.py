@@ -159,6 +159,7 @@ def _shares(counts: Mapping[str, int], outputs: Sequence[str]) -> tuple[float, .
 
 
 def _recorded_paths(stages: tuple[Answers, ...]) -> Iterator[RecordedPath]:
+    """Yield the path of each sentence with one content; `stages` are the answers of the services, in their order."""
     first_answers, *later_stages = stages
     for row, shares in enumerate(first_answers):
         if shares is None:

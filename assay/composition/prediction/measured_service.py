@@ -30,12 +30,8 @@ Contents = Mapping[str, Mapping[str, Mapping[str, int]]]
 class TransitionEvidence:
     """A measured transition matrix, with the tolerances of its rating.
 
-    Raises
-    ------
-    SpecificationError
-        If the outputs are not the rows and one residual.
-    OutOfBounds
-        If the counts are not non-negative whole numbers in that shape.
+    Raise `SpecificationError` if the outputs are not the rows and one residual, `OutOfBounds` if the counts are not
+    non-negative whole numbers in that shape.
     """
 
     rows: tuple[str, ...]
@@ -111,6 +107,7 @@ class _Blocks:
 
 
 def _evidence_of(component: ComponentDocument, blocks: _Blocks, delta: float, confidence: float) -> TransitionEvidence:
+    """Read the matrix of a component and the declared blocks, with the values in one order in all of them."""
     transitions = component.transitions
     rows = tuple(sorted(transitions))  # sorted, because a database may have reordered the keys of the JSON object
     outputs = (*rows, *sorted(set(transitions[rows[0]]) - set(rows)))
@@ -169,6 +166,7 @@ def read_contents(observations: Iterable[Observation], component: str, attribute
 
 
 def _count_sentences(by_content: Counts, outward: Observation, returned: Observation, attribute: Attribute) -> None:
+    """Add the sentences of a text, translated out and back, to the counts, unless the text was lost on the way."""
     question = outward.probe.ask
     if not isinstance(question, Translate) or read_hop(question.text, outward.reply):
         return  # lost on the way out

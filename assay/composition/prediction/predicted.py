@@ -170,16 +170,9 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     If all ratings have the same components, components of the same name form a chain: Spanish with
     Spanish. Otherwise every component of a service is combined with every component of the next.
 
-    Returns
-    -------
-    tuple of tuple of TransitionEvidence
-        Chains for `predict_chain`; the caller aggregates their letters to that of the composite
-        (`assay.rating.decision`). Empty if a rating has no component with a matrix.
-
-    Raises
-    ------
-    SpecificationError
-        If there are more than `MOST_COMBINATIONS` chains.
+    Return the chains for `predict_chain`, none if a rating has no component with a matrix; the caller aggregates their
+    letters to that of the composite (`assay.rating.decision`). Raise `SpecificationError` if there are more than
+    `MOST_COMBINATIONS` chains.
     """
     by_name = [{component.name: component for component in components} for components in ratings]
     if by_name and all(set(services) == set(by_name[0]) for services in by_name):
@@ -223,6 +216,7 @@ def _assured_probability(letter: Letter, evidence: Evidence, chain: ChainDraws, 
 
 
 def _shift_effects(evidence: Evidence, change_1: Floats, change_2: Floats) -> Evidence:
+    """Add a change to the effect of each step, and twice that of step 1 to the excess concordance."""
     content = None if evidence.content is None else evidence.content + 2 * change_1
     return replace(evidence, step_1=evidence.step_1 + change_1, step_2=evidence.step_2 + change_2, content=content)
 

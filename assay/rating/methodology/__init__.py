@@ -37,7 +37,7 @@ CURRENT = "current"
 
 
 def as_it_is(method: Method) -> Method:
-    """Return a specification unchanged."""
+    """Return a specification unchanged: the default of `Methodology.amend`."""
     return method
 
 
@@ -81,7 +81,7 @@ class Methodologies:
 
     @property
     def current(self) -> Methodology:
-        """The version that ratings are made under."""
+        """The version under which new ratings are made."""
         return next(methodology for methodology in self.versions if methodology.status == "current")
 
     @property

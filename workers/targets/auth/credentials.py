@@ -104,7 +104,7 @@ class TokenSource:
 
 
 def client_credentials(scheme: OAuth2, secret: str) -> TokenRequest:
-    """Return the token request of RFC 6749, section 4.4.2."""
+    """Return a token request with the client's id and secret (RFC 6749, section 4.4.2)."""
     fields = {"grant_type": "client_credentials", **({"scope": scheme.scope} if scheme.scope else {})}
     fields |= scheme.parameters
     if scheme.client == "body":
@@ -239,6 +239,7 @@ def _with_headers(request: OutgoingRequest, headers: Mapping[str, str]) -> Outgo
 
 
 def _place_secret(request: OutgoingRequest, placement: Placed, secret_text: str) -> OutgoingRequest:
+    """Return a request with the secret in a header, a query parameter or a field of the body."""
     named_secret = {placement.name: secret_text}
     if placement.type == "header":
         return _with_headers(request, named_secret)
@@ -310,5 +311,6 @@ def signed_headers(
 
 
 def _canonical_query(query: str) -> str:
+    """Return a query as AWS signs it: sorted, and percent-encoded in one way."""
     pairs = [[quote(text, safe="-_.~") for text in pair] for pair in parse_qsl(query, keep_blank_values=True)]
     return "&".join(f"{name}={value}" for name, value in sorted(pairs))

@@ -129,7 +129,7 @@ _NAMED, _PLACED = "a name alone", "header, query, body"
 
 
 def _type(auth: object) -> str | None:
-    """Return the tag of the union member that parses a value of ``auth``; pydantic's messages show this name."""
+    """Return the tag of the scheme that parses a value of ``auth``; messages about it show this function's name."""
     scheme_type = auth.get("type") if isinstance(auth, Mapping) else getattr(auth, "type", _NAMED)
     return _PLACED if scheme_type in {"header", "query", "body"} else scheme_type
 
@@ -150,7 +150,7 @@ SCHEMES_WITH_FILE = ("gcp-service-account", "mtls")
 
 
 def scheme_name(auth: Plain | Scheme) -> str:
-    """Return the name of a scheme."""
+    """Return the name of a scheme, which is given by its name alone or as an object."""
     return auth if isinstance(auth, str) else auth.type
 
 
@@ -235,6 +235,7 @@ def client_certificate(secret: str) -> str:
 
 
 def _certificate_and_key(secret: str) -> tuple[list[x509.Certificate], PrivateKey]:
+    """Parse the secret of ``mtls``: the client's certificate with its chain, and the matching private key."""
     cause = ""
     try:
         key = load_private_key(secret)

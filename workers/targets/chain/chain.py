@@ -100,7 +100,7 @@ class ChainSettings(TargetSettings):
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Paths of every link but the last."""
+        """Languages through which every link but the last translates a text."""
         return tuple(link.path for link in self.links[:-1])
 
     def check_kind(self, kind: Kind) -> None:
@@ -117,6 +117,7 @@ class ChainSettings(TargetSettings):
             raise SpecificationError("a chain has no secret; save the targets that need one and name them", "secret")
 
     def _kind_of(self, index: int) -> Kind:
+        """Return the kind of a link; raise `SpecificationError` if it has no protocol or no kind."""
         link = self.links[index]
         if not link.protocol or link.kind is None:
             missing = "protocol" if link.kind is not None else "kind"
@@ -245,6 +246,7 @@ class Chain(Adapter):
 
 
 def _text_reply(ask: Ask) -> Reply:
+    """Return the text of a question as the reply that the first link continues with."""
     match ask:
         case Translate(text=text) | Classify(given=str(text)) | Regress(given=str(text)):
             return Reply(text)

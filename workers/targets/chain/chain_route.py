@@ -76,6 +76,7 @@ def hops_on_way_out(paths: Sequence[Path]) -> tuple[Hop, ...]:
 
 
 def _with_requested(paths: Sequence[Path], language: str) -> list[list[str]]:
+    """Return the paths with the requested language in place of ``*``."""
     return [[language if code == REQUESTED_LANGUAGE else code for code in path] for path in paths]
 
 

@@ -61,7 +61,8 @@ def settings_that_read(body: bytes, kind: Kind, other_bodies: Sequence[bytes] = 
     paths, values = list(answer_paths(body, kind, other_bodies)), dict(values_in(json_in(body)))
     settings: JsonObject = {}
     has_label = bool(paths) and _METADATA.fullmatch(last_name(paths[0])) is None  # a text named "id" is no label
-    if kind is Kind.CLASSIFIER and not (has_label and _percentage(values.get(paths[0])) is None):
+    is_label = has_label and _percentage(values.get(paths[0])) is None
+    if kind is Kind.CLASSIFIER and not is_label:
         number_paths = [
             path
             for path in answer_paths(body, Kind.REGRESSOR, other_bodies)
@@ -160,6 +161,7 @@ def values_in(document: object) -> Iterator[tuple[str, Any]]:
 
 
 def _fits_kind(value: Any, kind: Kind) -> bool:
+    """Whether a service of this kind could answer with a value of this form."""
     match kind:
         case Kind.REGRESSOR:
             return _is_number(value) or (isinstance(value, str) and bool(numbers_by_form(value)))

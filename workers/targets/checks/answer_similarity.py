@@ -61,6 +61,7 @@ def difference(value: object, other_value: object) -> float:
 
 
 def _class_distance(answer: Json, other_answer: Json) -> float:
+    """Return the distance of two classes (`difference`); 1 if only one of them has probabilities."""
     scores, other_scores = answer.get("scores"), other_answer.get("scores")
     if scores and other_scores:
         labels = scores.keys() | other_scores.keys()

@@ -62,7 +62,7 @@ class ImageExamination(Examination):
         self._looks = looks
 
     async def run(self) -> Capability:
-        """Examine the target."""
+        """Ask about the images, and once more about the first; see `Examination.run`."""
         replies = {ask: await self._ask_alone(ask) for ask in self._looks}
         self._check_failures(replies)
         answers = {ask: reply.value for ask, reply in replies.items() if reply.failure is None}

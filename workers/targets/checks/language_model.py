@@ -72,12 +72,13 @@ class ModelExamination(Examination):
         self._retriable_failure: CallFailed | None = None
 
     async def run(self) -> Capability:
-        """Examine the target."""
+        """Examine an author if only texts or images are asked for, else a model; see `Examination.run`."""
         if any(self._asks_of_kind[kind] for kind in AUTHORED) and not any(self._asks_of_kind[kind] for kind in RUNGS):
             return await self._examine_author()
         return await self._examine_model()
 
     async def _examine_author(self) -> Capability:
+        """Ask an author for texts or images until it makes one; raise `TargetUnfit` if it makes none."""
         failure: Failure | None = None
         for ask in self._author_prompts():
             # retried only until a first transient failure, so that a busy service is waited for once

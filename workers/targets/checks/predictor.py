@@ -48,6 +48,7 @@ def labels_in(answers: Sequence[Any]) -> tuple[str, ...] | None:
 
 
 def _notes_on_vectors(vectors: Sequence[list[float]]) -> list[str]:
+    """Raise `TargetUnfit` for vectors of several lengths or all equal; return a note on vectors of zeros."""
     lengths = sorted({len(vector) for vector in vectors})
     if len(lengths) > 1:
         sizes = " and ".join(f"{length:,}" for length in lengths[:2])
@@ -68,6 +69,7 @@ def _notes_on_vectors(vectors: Sequence[list[float]]) -> list[str]:
 
 
 def _notes_on_classes(classes: Sequence[Json]) -> list[str]:
+    """Raise `TargetUnfit` if only some answers have probabilities; return notes on the classes."""
     scores = [answer["scores"] for answer in classes if answer["scores"] is not None]
     if scores and len(scores) < len(classes):
         raise TargetUnfit(
@@ -82,6 +84,7 @@ def _notes_on_classes(classes: Sequence[Json]) -> list[str]:
 
 
 def _notes_on_scores(scores_of_answers: Sequence[Mapping[str, float]]) -> list[str]:
+    """Raise `TargetUnfit` if the answers score different labels; return a note on odd labels or sums."""
     first_labels = set(scores_of_answers[0])
     other_labels = next((set(scores) for scores in scores_of_answers if set(scores) != first_labels), None)
     if other_labels is not None:
@@ -128,7 +131,7 @@ class PredictorExamination(Examination):
         self._hint = HINT if samples.ours else ""
 
     async def run(self) -> Capability:
-        """Examine the target."""
+        """Ask questions alone, one of them twice, then all in one call; see `Examination.run`."""
         answers_alone = await self._answers_one_by_one()
         # there may be no answer if all words are outside an embedding's vocabulary
         question, answer = next(iter(answers_alone.items()), (self._questions[0], None))

@@ -149,6 +149,7 @@ def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: 
 
 
 def _remedy_of_case(case: _Case) -> Remedy:
+    """Choose the remedy: by facts that tell more than the failure's code first, then by the code."""
     failure, auth = case.failure, case.target.settings.get("auth")
     scheme = auth if isinstance(auth, Mapping) else dict[str, Any]()
     if case.exchange and case.exchange.url == scheme.get("token_url"):
@@ -189,6 +190,7 @@ def _auth_remedy(case: _Case) -> Remedy:
 
 
 def _method_remedy(case: _Case) -> Remedy:
+    """Choose the remedy of a refused HTTP method: one that the service allows."""
     allowed_methods = case.header("allow")
     method = next((name for name in ("POST", "GET", "PUT") if name in re.split(r"[,\s]+", allowed_methods)), None)
     return case.remedy(
@@ -222,6 +224,7 @@ def _suggested_settings(case: _Case) -> str:
 
 
 def _not_json_remedy(case: _Case) -> Remedy:
+    """Choose the remedy of an answer that is not JSON: empty, a stream, or another text."""
     beginning = case.clean(case.body[:40].decode("utf-8", "replace"))
     if not beginning:
         return case.remedy("empty-answer")
@@ -231,6 +234,7 @@ def _not_json_remedy(case: _Case) -> Remedy:
 
 
 def _wrong_shape_remedy(case: _Case) -> Remedy:
+    """Choose the remedy of an answer without the expected value; suggest settings that would read it."""
     message, named_settings = case.failure.message, _NAMED_SETTING.findall(case.failure.message)
     if named_settings:
         return case.remedy("named-setting", settings=" or ".join(dict.fromkeys(named_settings)))
@@ -291,6 +295,7 @@ BY_CODE: Mapping[str, Callable[[_Case], Remedy]] = {
 
 
 def _polling_remedy(case: _Case) -> Remedy:
+    """Advise to poll, with the likely expressions for the id and the status in the answer."""
     texts = [path for path, value in values_in(json_in(case.body)) if isinstance(value, str)]
     id_path, status_path = (
         next((path for path in texts if last_name(path).lower() in names), names[0])  # or the usual name

@@ -132,6 +132,7 @@ def sample_images() -> Mapping[str, bytes]:
 
 
 def _draw_shape(colour: str, shape: str) -> bytes:
+    """Draw one filled shape on white, and return the PNG file."""
     image = Image.new("RGB", (SIDE_PIXELS, SIDE_PIXELS), "white")
     pen, near_edge, far_edge = ImageDraw.Draw(image), SIDE_PIXELS // 5, SIDE_PIXELS - SIDE_PIXELS // 5
     match shape:

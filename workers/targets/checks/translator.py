@@ -66,7 +66,7 @@ class TranslatorExamination(Examination):
         self._sentences = sentences_in(source, sentence_count, rng)
 
     async def run(self) -> Capability:
-        """Examine the target."""
+        """Translate single texts, several in one call and a long one; see `Examination.run`."""
         await self._check_languages()
         _, text = self._sentences[0]
         translation = await self._translate_first(text)
@@ -79,13 +79,14 @@ class TranslatorExamination(Examination):
         )
 
     def _is_fatal(self, failure: CallFailed) -> bool:
-        # all later texts depend on the first translation
+        """Whether a failed call makes the target unfit; the first one does, as all later texts depend on it."""
         return self._latency_s is None or super()._is_fatal(failure)
 
     def _answer_distance(self, answer: str, other_answer: str) -> float:
         return float(answer != other_answer)
 
     async def _check_languages(self) -> None:
+        """Raise `TargetUnfit` if the service lists its language pairs, and a required pair is missing."""
         try:
             supported_pairs = await self._calls.persist(self._adapter.languages, tries=FEW_TRIES)
         except CallFailed as failed:
@@ -106,6 +107,7 @@ class TranslatorExamination(Examination):
             )
 
     async def _translate_first(self, text: str) -> str:
+        """Return the first translation; raise `TargetUnfit` if there is none or it is empty."""
         reply = await self._ask_alone(Translate(text, *self._pairs[0]))
         if reply.failure is not None:
             raise TargetUnfit(reply.failure.code, reply.failure.message, "see the protocol's notes")
@@ -181,6 +183,7 @@ class TranslatorExamination(Examination):
         return None
 
     def _length_limit_of_failure(self, failure: Failure, length: int) -> int | None:
+        """Return the length of a text if its length may be the cause of its failure; add a note."""
         if failure.code in {"http-400", "http-413", "http-414", "http-422", "unsupported", "cut-short"}:
             self._notes.append(f"a text of {length:,} characters was refused ({failure.code})")
             return length

@@ -52,7 +52,7 @@ class Misread(ValueError):
         return f"{self.subject.format(origin=origin)} {self}"
 
     def reply(self, origin: str) -> Reply:
-        """Return a failed reply to one question."""
+        """Return the failure as the reply to the one question that it is about."""
         return Reply(failure=Failure(self.code, self.message(origin)))
 
 
@@ -122,8 +122,8 @@ def _number_in(text: str, form: NumberForm | None) -> float:
 
 def quoted(text: str) -> str:
     """Return the beginning of an answer in quotation marks, for a message."""
-    words = " ".join(normalise_answer(text).replace('"', "'").split())
-    return '"{}"'.format(words if len(words) <= LONGEST_QUOTED else f"{words[: LONGEST_QUOTED - 1]}…")
+    line = " ".join(normalise_answer(text).replace('"', "'").split())
+    return '"{}"'.format(line if len(line) <= LONGEST_QUOTED else f"{line[: LONGEST_QUOTED - 1]}…")
 
 
 def finite_number(answer: object, noun: str) -> float:
@@ -182,8 +182,8 @@ def parse_classes(answer: object, labels: Sequence[str] = ()) -> Classification:
     if scores is not None and (len(scores), len(labels)) == (1, 2):  # only the top label, or only one of both
         ((name, score),) = scores.items()
         _check_label(name, labels)  # before the complement, which is only that of a declared label
-        share = probability(score)
-        label, scores = None, {label: share if label == name else 1 - share for label in labels}
+        given_probability = probability(score)
+        label, scores = None, {label: given_probability if label == name else 1 - given_probability for label in labels}
     if label is None and scores is None:
         raise Misread("gave neither a label nor probabilities")
     for name in (label, *(scores or ())):
@@ -301,6 +301,7 @@ def _label_and_score(entry: object) -> tuple[Any, Any]:
 
 
 def _scores_by_label(pairs: Sequence[tuple[Any, Any]]) -> JsonObject:
+    """Return pairs of label and score as an object; raise `Misread` if a label comes twice."""
     scores: JsonObject = {}
     for name, score in pairs:
         label = _label_of(name, ())  # declared spellings are matched later, by `parse_classes`
@@ -311,6 +312,7 @@ def _scores_by_label(pairs: Sequence[tuple[Any, Any]]) -> JsonObject:
 
 
 def _check_label(label: str | None, labels: Sequence[str]) -> None:
+    """Raise `Misread` for a label of invalid length, or one that is not declared although labels are."""
     if label is None:
         return
     if not label or len(label) > LONGEST_LABEL:

@@ -30,7 +30,8 @@ NO_PAIR = "this target compares two documents: the question must be a record wit
 
 def documents_of(content: str | Record) -> Mapping[str, Field] | None:
     """Return the documents of a question, by ``first`` and ``second``; ``None`` if one of them is missing."""
-    documents = {} if isinstance(content, str) else {name: cell for name, cell in content if name in {FIRST, SECOND}}
+    cells = () if isinstance(content, str) else content
+    documents = {name: cell for name, cell in cells if name in {FIRST, SECOND}}
     return documents if len(documents) == 2 else None
 
 

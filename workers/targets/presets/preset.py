@@ -110,6 +110,7 @@ def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
         return values[parameter[1]]  # a number or null, not its text
 
     def text_of_parameter(match: re.Match[str]) -> str:
+        """Return the text that replaces a parameter within a longer text."""
         name = match[1]
         text = str(values[name])
         if in_path:
@@ -134,6 +135,7 @@ def _parse_parameters(descriptions: Mapping[str, Json]) -> Any:
 
 
 def _parse_preset(name: str, document: Json) -> Preset:
+    """Build a preset from its TOML file."""
     return Preset(
         protocol=name,
         summary=document["summary"],
@@ -148,7 +150,7 @@ def _parse_preset(name: str, document: Json) -> Preset:
 
 @cache
 def presets() -> Mapping[str, Preset]:
-    """Return all presets by name, in alphabetical order."""
+    """Read all presets from the TOML files in this folder; return them by name, sorted."""
     named_files = sorted((file.name, file) for file in files(__package__).iterdir() if file.name.endswith(".toml"))
     text_by_name = {name.removesuffix(".toml"): file.read_text(encoding="utf-8") for name, file in named_files}
     return {name: _parse_preset(name, tomllib.loads(text)) for name, text in text_by_name.items()}

@@ -59,7 +59,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         return {pair for pair in self._requestable_pairs(pairs) if self._is_served(pair, pairs)}
 
     def code(self, language: str) -> str:
-        """Return the three-letter code of a language."""
+        """Return the ISO 639-3 code of a language, unless the settings state another code."""
         return self.settings.language_codes.get(language) or three_letters(language)
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
@@ -69,6 +69,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         return post_form(path, {field: "|".join(codes), "q": texts[0], "markUnknown": marks})
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:  # noqa: ARG002 - one text a call
+        """Return the translated text; status 200 may come with an error in the body."""
         body = response.json()
         status = body.get("responseStatus", 200) if isinstance(body, dict) else 200
         if status != 200:

@@ -67,10 +67,11 @@ class Azure(HttpTranslator[AzureSettings]):
         return Placed(type="header", name="Ocp-Apim-Subscription-Key")
 
     def code(self, language: str) -> str:
-        """Return Azure's code for a language."""
+        """Return Azure's code for a language: that of the settings, or a script for Chinese and Serbian."""
         return self.settings.language_codes.get(language) or DEFAULT_CODES.get(language, language)
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
+        """Build the request for some texts, in the form of the configured version of the API."""
         headers = {"Ocp-Apim-Subscription-Region": self.settings.region} if self.settings.region else {}
         version, source_code, target_code = self.settings.api_version, self.code(source), self.code(target)
         if version == "3.0":

@@ -155,7 +155,7 @@ class DeepTranslator(Adapter):
         return CallFailed(code, f"{self.settings.translator} failed with {error_name}", retriable=retriable)
 
     async def _in_thread(self, translate: Callable[[], str | CallFailed]) -> str | CallFailed:
-        """Run `translate` in a daemon thread of its own."""
+        """Run `translate` in a daemon thread of its own, so that a call that hangs blocks nothing else."""
         await self._thread_slots.acquire()
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[str | CallFailed] = loop.create_future()
@@ -176,7 +176,7 @@ class DeepTranslator(Adapter):
 
 
 def _library_class(name: str) -> Build:
-    # imported here, because it imports requests and an HTML parser, which only this protocol needs
+    """Import a class of the library, here, because it needs requests and an HTML parser, unlike other protocols."""
     import deep_translator
 
     build: Build = getattr(deep_translator, name)

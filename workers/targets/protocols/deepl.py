@@ -56,6 +56,7 @@ class DeepL(HttpTranslator[DeepLSettings]):
         return Placed(type="header", name="Authorization", value="DeepL-Auth-Key {secret}")
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
+        """Build the request, with DeepL's codes of the languages."""
         body: JsonObject = {
             "text": list(texts),
             # without the region, because DeepL accepts no variants of source languages

@@ -60,6 +60,7 @@ class Google(HttpTranslator[GoogleSettings]):
         return ("/language/translate/v2/languages" if is_v2 else f"{self._project_path}/supportedLanguages",)
 
     def _pairs_in(self, *documents: object) -> Collection[tuple[str, str]]:
+        """Return all pairs of the listed languages."""
         (document,) = documents
         if self.settings.version == "v2":
             tags = self._tags(dig_each(dig(document, "data", "languages"), "language"))
@@ -76,6 +77,7 @@ class Google(HttpTranslator[GoogleSettings]):
         return Placed(type="header", name="X-Goog-Api-Key") if self.settings.version == "v2" else "bearer"
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
+        """Build the request for some texts, in the form of the configured version of the API."""
         body: JsonObject
         if self.settings.version == "v2":
             body = {"q": list(texts), "source": self.code(source), "target": self.code(target), "format": "text"}

@@ -88,6 +88,7 @@ class Kserve(HttpPredictor[KserveSettings]):
         return (super().group_key(ask), tuple(type(cell) for _, cell in content))
 
     def _refusal(self, ask: Prediction) -> Failure | None:
+        """Return a failure for a cell that no tensor can hold."""
         content = content_of(ask)
         for name, cell in () if isinstance(content, str) else content:
             if cell is None:
@@ -97,6 +98,7 @@ class Kserve(HttpPredictor[KserveSettings]):
         return super()._refusal(ask)
 
     def _build_request(self, asks: Sequence[Prediction]) -> Request:
+        """Build the request with a tensor for each column, or one for all texts or numbers."""
         settings = self.settings
         body: JsonObject = {"inputs": self._input_tensors(texts_in(asks), rows_in(asks))}
         if settings.content_type:
@@ -107,6 +109,7 @@ class Kserve(HttpPredictor[KserveSettings]):
         return post_json(f"/v2/models/{settings.model}{version}/infer", body)
 
     def _input_tensors(self, texts: Sequence[str], rows: Sequence[dict[str, Field]]) -> list[JsonObject]:
+        """Return the texts as one tensor; records as a tensor for each column, or as one matrix of numbers."""
         if texts:
             return [self._tensor_of_column(self.settings.input_name, list(texts))]
         if self.settings.layout == "columns":
@@ -120,6 +123,7 @@ class Kserve(HttpPredictor[KserveSettings]):
         return {"name": name, "shape": shape, "datatype": DATATYPES[type(cells[0])], "data": cells}
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
+        """Choose among the output tensors, by their datatypes, and return a row for each question."""
         outputs = as_list(dig(json_of(response), "outputs"))
         tensors = [read_tensor(output, len(asks)) for output in outputs if self._is_wanted(output)]
         real_tensor = next((tensor for tensor in tensors if tensor.datatype in _REAL_TYPES), None)
@@ -136,6 +140,7 @@ class Kserve(HttpPredictor[KserveSettings]):
         return not self.settings.outputs or dig(output, "name") in self.settings.outputs
 
     def _join_classes(self, label_tensor: Tensor | None, score_tensor: Tensor | None) -> list[Any]:
+        """Return the label of each question, its scores, or both, depending on the tensors of the response."""
         labels = label_tensor and [
             row[0] if isinstance(row, list) and len(row) == 1 else row for row in label_tensor.rows
         ]
@@ -178,5 +183,6 @@ def flatten(values: list[Any], axes: int) -> list[Any]:
     for _ in range(axes - 1):
         if not any(isinstance(element, list) for element in values):
             return values
-        values = [value for element in values for value in (element if isinstance(element, list) else [element])]
+        lists = [element if isinstance(element, list) else [element] for element in values]
+        values = [value for elements in lists for value in elements]
     return values

@@ -52,6 +52,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         return ("/languages",)
 
     def _pairs_in(self, *documents: object) -> Collection[tuple[str, str]]:
+        """Return the pairs of each source language with its targets, or with all languages if none are listed."""
         languages, codes = as_list(documents[0]), dig_each(documents[0], "code")
         pairs: set[tuple[str, str]] = set()
         for code, language in zip(codes, languages, strict=True):
@@ -60,6 +61,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         return pairs
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
+        """Build the request; a single text is sent as such, several as a list."""
         body: JsonObject = {
             "q": texts[0] if len(texts) == 1 else list(texts),
             "source": self.code(source),
@@ -69,6 +71,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         return post_json("/translate", body)
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
+        """Return the translations; raise `Misread` for an emoji instead, which means a wrong key."""
         answer = dig(response.json(), "translatedText")
         texts = texts_of([answer] if isinstance(answer, str) else answer, len(asks))
         if all(_is_emoji_for_words(text, ask.text) for text, ask in zip(texts, asks, strict=True)):

@@ -47,6 +47,7 @@ class Mlflow(HttpPredictor[MlflowSettings]):
     )
 
     def _build_request(self, asks: Sequence[Prediction]) -> Request:
+        """Build the request with the questions as a table, or as a list of texts."""
         texts, rows = texts_in(asks), rows_in(asks)
         input_format = self.settings.input_format
         takes_plain_texts = bool(texts) and input_format in {"instances", "inputs"}
@@ -66,6 +67,7 @@ class Mlflow(HttpPredictor[MlflowSettings]):
                 return list(rows)
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
+        """Return one prediction for each question."""
         predictions = dig(json_of(response), "predictions")
         if isinstance(predictions, dict):
             predictions = self._rows_of_columns(predictions)
@@ -80,6 +82,7 @@ class Mlflow(HttpPredictor[MlflowSettings]):
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def _output_of_row(self, row: object) -> Any:
+        """Return the prediction in a row: one cell of it, or the whole row of a table of several columns."""
         if not isinstance(row, dict):
             return row
         if self.settings.output_column:

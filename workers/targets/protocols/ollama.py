@@ -53,6 +53,7 @@ class Ollama(HttpPredictor[OllamaSettings]):
     )
 
     def _build_request(self, asks: Sequence[Prediction]) -> Request:
+        """Build the request for the vectors of several texts."""
         body = {
             "model": model_of(asks, self.settings.model),
             "input": texts_in(asks),
@@ -75,6 +76,7 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
         self.batch_limit = 1
 
     def _build_request(self, asks: Sequence[Worded]) -> Request:
+        """Build the request for a chosen option or a written text."""
         (ask,) = asks
         settings = self.settings
         options: JsonObject = {"temperature": 0.0, "seed": 0, "num_predict": settings.choice_tokens}
@@ -96,6 +98,7 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
         return post_json("/api/chat", body)
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
+        """Return the model's text with the likely first tokens."""
         document = json_of(response)
         message = dig(document, "message")
         text = dig(message, "content")

@@ -42,6 +42,7 @@ class Tei(HttpPredictor[TeiSettings]):
     )
 
     def _build_request(self, asks: Sequence[Prediction]) -> Request:
+        """Build the request for vectors or, with each text in a list of its own, for classes."""
         texts, truncate = texts_in(asks), self.settings.truncate
         if self.target.kind is Kind.EMBEDDER:
             body: JsonObject = {"inputs": texts, "normalize": self.settings.normalize, "truncate": truncate}

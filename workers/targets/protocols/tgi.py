@@ -50,6 +50,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
         return post_json("/generate", {"inputs": inputs, "parameters": parameters})
 
     def _parameters(self, ask: Worded) -> JsonObject:
+        """Return the parameters to score a prompt, to write a text or to choose an option."""
         settings = self.settings
         match ask:
             case Score():
@@ -61,6 +62,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
                 return {"max_new_tokens": tokens, "do_sample": False, "top_n_tokens": top_tokens}
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
+        """Return the prompt's tokens of a scored text, or the model's text."""
         document = json_of(response)
         if isinstance(document, list) and len(document) == 1:  # Hugging Face's endpoints wrap the answer in a list
             document = document[0]

@@ -70,6 +70,7 @@ class Uploaded(Adapter):
         return [look_up(ask.text, embedding, self.settings.case) for ask in questions]
 
     def _open_embedding(self) -> Embedding:
+        """Open the uploaded embedding once; raise `CallFailed` if it was deleted or cannot be copied."""
         try:
             if self._embedding is None:
                 self._embedding = self._library.embedding(self.settings.upload)
@@ -96,6 +97,7 @@ def look_up(text: str, embedding: Embedding, case: Case) -> Reply:
 
 
 def _vector_of_word(word: str, embedding: Embedding, case: Case) -> NDArray[np.float64] | None:
+    """Return the vector of the first spelling that the embedding has; ``None`` if it has none."""
     for spelling in _SPELLINGS_OF_CASE[case](word):
         row = embedding.row_of_word.get(spelling)
         if row is not None:

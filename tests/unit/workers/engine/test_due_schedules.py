@@ -8,7 +8,7 @@ from sqlalchemy import update
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs
-from store.jobs.jobs import NewJob, reconciler_lock
+from store.jobs.jobs import NewJob, try_reconciler_lock
 from store.ratings import expiry
 from store.suites import schedules
 from store.suites.schedules import Orders, Recurrence, job_template
@@ -76,7 +76,7 @@ def test_no_schedule_runs_while_another_process_reconciles(postgres_url):
     database = Database(postgres_url)  # PostgreSQL, because SQLite allows only one writer at a time
     schedule(database)
     with database.write() as other:
-        assert reconciler_lock(other)
+        assert try_reconciler_lock(other)
         assert run_due(database, Settings()) == 0
         assert announce_expiring_ratings(database, Settings()) == 0
     assert run_due(database, Settings()) == 1

@@ -79,8 +79,9 @@ def events_of(response: Response) -> list[Any]:
 def refuse_events(response: Response) -> None:
     """Raise `Misread` for server-sent events, whose frames are no answer if the body is read as text."""
     lines = [line for line in response.text.splitlines() if line.strip()]
+    has_data = any(line.startswith("data:") for line in lines)
     is_event_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
-    if any(line.startswith("data:") for line in lines) and (is_event_stream or all(map(_EVENT_LINE.match, lines))):
+    if has_data and (is_event_stream or all(map(_EVENT_LINE.match, lines))):
         raise Misread(f'{EVENTS_AS_TEXT}, and settings.response is not "events"')
 
 
@@ -157,6 +158,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return f"{base_url.rstrip('/')}{path}" if path[:1] == "/" else f"{base_url}{path}"
 
     def _refusal(self, ask: Ask) -> Failure | None:
+        """Return a failure for a question that the templates of the settings cannot express."""
         if isinstance(ask, Look):
             if "question" in self._placeholders and not ask.question.strip():
                 return Failure("unsupported", "there is no question about the image, and settings.body sends one")
@@ -166,10 +168,11 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             if self.settings.compares and documents_of(content_of(ask)) is None:
                 return Failure("unsupported", NO_PAIR)
             return refusal_of_question(ask, texts=not records, records=records)
-        answers = (Score,) if self.settings.answer == "log-probability" else (Choose, Write)
-        return None if isinstance(ask, Translate) else refusal_of_kind(ask, answers)
+        question_types = (Score,) if self.settings.answer == "log-probability" else (Choose, Write)
+        return None if isinstance(ask, Translate) else refusal_of_kind(ask, question_types)
 
     def _build_request(self, asks: Sequence[Ask]) -> Request:
+        """Fill the templates of the settings with the questions of a call."""
         settings, values = self.settings, self._values(asks)
         headers = {name: fill_text(value, values) for name, value in settings.headers.items()}
         query = {name: fill_text(value, values) for name, value in settings.query.items()}
@@ -177,8 +180,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         if self.sends_system and values.get("system") is None:
             template = remove_text(template, "{system}")
         body = fill(template, values, batch_values=_values_of_questions(values) if settings.repeats_item else ())
-        in_path = {name: quote(str(values[name]), safe="", errors="replace") for name in placeholders(settings.path)}
-        path = fill_text(settings.path, in_path)
+        url_values = {name: quote(str(values[name]), safe="", errors="replace") for name in placeholders(settings.path)}
+        path = fill_text(settings.path, url_values)
         if query:
             path += f"?{urlencode(query, errors='replace')}"
         if body is None:
@@ -187,7 +190,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return Request(settings.method, path, request.headers, request.content)
 
     def _values(self, asks: Sequence[Ask]) -> JsonObject:
-        """Return the values of the placeholders in a call. Its questions are of one kind; filters narrow their type."""
+        """Return the values of the placeholders in a call, whose questions are all of one kind."""
         if isinstance(ask := asks[0], Look):
             image = picture_of(ask, self._egress)
             facts = {"image_b64": in_base64(image), "media_type": image.media_type}
@@ -257,6 +260,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             return response
 
     def _parse_response(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:
+        """Extract one answer to each question from a text, a JSON body or a stream, as the settings declare."""
         origin, settings = response.origin, self.settings
         is_translator = self.target.kind is Kind.TRANSLATOR
         if settings.response == "text":
@@ -300,6 +304,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return [reason for body in bodies if (reason := evaluate(end_expression, body, origin, "ended")) is not None]
 
     def _validate_answer(self, answer: Any, ask: Ask, origin: str) -> Reply:
+        """Parse an answer by the type of its question."""
         if isinstance(ask, Translate):
             return accept_text(answer, ask, origin)
         if isinstance(ask, Worded):

@@ -76,12 +76,7 @@ class Expression:
     def search(self, value: object) -> Any:
         """Evaluate on parsed JSON.
 
-        Raises
-        ------
-        ExpressionTooLong
-            After `MAX_STEPS` steps.
-        JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
-            If the expression does not fit `value`.
+        Raise `ExpressionTooLong` after `MAX_STEPS` steps, one of `EVALUATION_ERRORS` if the expression does not fit.
         """
         return _StepLimitedInterpreter().visit(dict(self._tree), value)
 
@@ -106,6 +101,7 @@ def _nodes_with_parents(node: Node, parent: Node | None = None) -> Iterator[tupl
 
 
 def _refusal_reason(node: Node, parent: Node | None) -> str | None:
+    """Return why a node of a syntax tree is refused, to follow the field's name; ``None`` if it is allowed."""
     node_type, value, children = node["type"], node.get("value"), node["children"]
     if node_type == "function_expression" and value not in FUNCTIONS:
         return f"must not call {value}(); it may call {', '.join(sorted(FUNCTIONS))}"

@@ -157,7 +157,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
 
     @property
     def scheme(self) -> schemes.Plain | schemes.Scheme:
-        """Authentication scheme of the calls."""
+        """Authentication scheme of the calls, from `auth` and the settings that belong to it."""
         match self.auth:
             case "header" | "query" | "body" as place:
                 return schemes.Placed(type=place, name=self.auth_name, value=self.auth_value)
@@ -204,12 +204,12 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
 
     @property
     def compares(self) -> bool:
-        """Whether the service gets two documents."""
+        """Whether the service gets two documents, to choose the better one."""
         return bool(placeholders([self.path, dict(self.query), self.body]) & {*DOCUMENT_NAMES})
 
     @property
     def about_records(self) -> bool:
-        """Whether questions are sent as records."""
+        """Whether questions are sent as records (rows of a table), and not as texts."""
         return self.compares or bool(placeholders(self.body) & {"row", "rows"})
 
     def _check_placeholders(self) -> None:
@@ -256,6 +256,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             raise SpecificationError(f"{note}: shorten body, or lower batch_maximum", "body")
 
     def _check_body(self, text_name: str, row_name: str) -> None:
+        """Validate that the body fits the method, the encoding and the batch, and holds one form of question."""
         used_names = placeholders(self.body)
         if self.body is not None and self.method == "GET":
             raise SpecificationError("body must be left out with method GET; use query", "body")
@@ -278,6 +279,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             raise SpecificationError("scale needs two different numbers: the lowest and the highest", "scale")
 
     def _check_headers(self) -> None:
+        """Raise `SpecificationError` for a header with a key, or one that cannot be sent."""
         for name, value in self.headers.items():
             where = f"headers.{name}"
             if name.lower() in _SECRET_HEADERS:
@@ -288,6 +290,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
                 raise SpecificationError(f"{where} may hold visible ASCII characters only", where)
 
     def _check_auth(self) -> None:
+        """Validate the name and the value of the header, parameter or field that carries the secret."""
         used_names = check_placeholders(self.auth_value, ("secret",), "auth_value")
         if not self.auth_name or "secret" not in used_names:
             raise SpecificationError("auth needs an auth_name, and an auth_value that holds {secret}", "auth_value")

@@ -142,8 +142,8 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         questions = questions_for(self._question_types, asks)
         if len({self.group_key(ask) for ask in questions}) > 1:
             raise ValueError("questions of several pairs of languages, or of several forms, cannot share a call")
-        failures = {index: failure for index, ask in enumerate(questions) if (failure := self._refusal(ask))}
-        refused_replies = {index: Reply(failure=failure) for index, failure in failures.items()}
+        refusals = enumerate(map(self._refusal, questions))
+        refused_replies = {index: Reply(failure=failure) for index, failure in refusals if failure is not None}
         valid_asks = [ask for index, ask in enumerate(questions) if index not in refused_replies]
         if not valid_asks:
             return list(refused_replies.values())
@@ -156,7 +156,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         answers, origin = await self._answers_in(response, valid_asks), response.origin
         if len(answers) != len(valid_asks):
             raise CallFailed("wrong-count", f"{origin} gave {len(answers)} answers for {len(valid_asks)} questions")
-        remaining_answers = iter(answers)
+        remaining_answers = iter(answers)  # of the questions that were sent, in their order
         replies = [
             refused_replies.get(index) or self._reply_without_keys(next(remaining_answers), ask, origin)
             for index, ask in enumerate(questions)
@@ -193,6 +193,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         return None
 
     def _reply_without_keys(self, answer: object, ask: A, origin: str) -> Reply:
+        """Validate an answer; mask the secret in a failure's message, and refuse an answer that contains it."""
         reply = answer if isinstance(answer, Reply) else self._validate_answer(answer, ask, origin)
         if self._credentials is None:
             return reply
@@ -233,6 +234,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         return await self._call(await self._credentials.authenticate(unsigned_request))
 
     async def _call(self, request: OutgoingRequest) -> Response:
+        """Send an authenticated request through the guard."""
         return await self._egress.send(
             request.method,
             request.url,

@@ -78,7 +78,7 @@ class Decider(Adapter):
         return [await self._decide_case(ask, idempotency_key) for ask in questions_for(questions, asks)]
 
     async def _decide_case(self, ask: Any, key: str | None) -> Reply:
-        """Ask about a case with the settled reading, or else with one after the other until an answer can be read."""
+        """Ask about a case with the reading that worked before, or try all until an answer can be read."""
         question = self.decision.question(ask.given)
         if question is None:
             cause = "its slots are the columns of a record, and the case lacks one"
@@ -152,12 +152,13 @@ class Decider(Adapter):
         """
         if label_in(output.text, self.decision.labels) is None:
             return self._read_label(output)  # which raises: the text is no label
-        shares = label_probabilities(output.likely_tokens, self.decision.labels)
-        if shares is None:
+        probabilities = label_probabilities(output.likely_tokens, self.decision.labels)
+        if probabilities is None:
             raise Misread("returned no probabilities of the labels' first tokens", "no-choice")
-        return shares
+        return probabilities
 
     def _read_label(self, output: ModelOutput) -> JsonObject:
+        """Return the score of each label: 1 for the label that the text is, 0 for all others."""
         labels = self.decision.labels
         label = label_in(output.text, labels)
         if label is None or (output.end_reason == "length" and may_go_on(output.text, labels)):
@@ -165,6 +166,7 @@ class Decider(Adapter):
         return {name: float(name == label) for name in labels}
 
     def _read_number(self, output: ModelOutput) -> float:
+        """Return the number within the range that the text consists of."""
         assert self.decision.range is not None  # noqa: S101  a regressor has a range
         number = number_in(output.text, self.decision.range, self._number_form, self.decision.prompt)
         if number is None or output.end_reason == "length":
@@ -180,9 +182,10 @@ def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput], JsonObject
     def read_letter(output: ModelOutput) -> JsonObject:
         text = choice_letters.without_thoughts(output.text)
         if choice_letters.bare_letter(text) and text.strip():  # an empty text counts as a bare letter, but chooses none
-            shares = choice_letters.letter_shares(output.likely_tokens, len(options))
-            if sum(shares) >= choice_letters.LEAST_SHARE:
-                return {option: share / sum(shares) for option, share in zip(options, shares, strict=True)}
+            letter_shares = choice_letters.letter_shares(output.likely_tokens, len(options))
+            total_share = sum(letter_shares)  # the letters' part of the probability of all tokens
+            if total_share >= choice_letters.LEAST_SHARE:
+                return {option: share / total_share for option, share in zip(options, letter_shares, strict=True)}
         chosen_option = option_in(output.text, options)  # removes thoughts itself
         if chosen_option is None or (output.end_reason == "length" and not choice_letters.bare_letter(text)):
             raise _unreadable_answer(output, f"one of A to {choice_letters.LETTERS[len(options) - 1]}", options)
@@ -197,8 +200,8 @@ def _describe_call(
     """Return a call as a probe shows it: its prompt, the model's answer and the parsed answer."""
     answer = str(outputs[0].text) if outputs else ""
     if outputs and outputs[0].likely_tokens and reading != "text":
-        shares = ", ".join(f"{token!r} {math.exp(logprob):.2f}" for token, logprob in outputs[0].likely_tokens)
-        answer += f" (first tokens: {shares})"
+        token_list = ", ".join(f"{token!r} {math.exp(logprob):.2f}" for token, logprob in outputs[0].likely_tokens)
+        answer += f" (first tokens: {token_list})"
     if reply.failure is not None:
         reading_text = ""
         answer = answer or reply.failure.message

@@ -55,12 +55,12 @@ class Decision(Strict):
     def __post_init__(self) -> None:
         if self.name is not None:
             decision = shipped_decision(self.name, "decision.name", self.language)
-            own_answers = bool(self.labels) or self.range is not None  # then neither has a default
+            has_own_answers = bool(self.labels) or self.range is not None  # then neither has a default
             defaults = {
                 "system": self.system or decision.system,
                 "prompt": self.prompt or decision.prompt,
-                "labels": self.labels if own_answers else decision.labels,
-                "range": self.range if own_answers else decision.range,
+                "labels": self.labels if has_own_answers else decision.labels,
+                "range": self.range if has_own_answers else decision.range,
             }
             for name, default in defaults.items():
                 object.__setattr__(self, name, default)  # since the dataclass is frozen
@@ -91,7 +91,7 @@ class Decision(Strict):
 
     @property
     def compares(self) -> bool:
-        """Whether the prompt holds two documents."""
+        """Whether the prompt holds two documents to compare."""
         return {FIRST, SECOND} <= set(_SLOT.findall(self.prompt))
 
     @property
@@ -101,14 +101,14 @@ class Decision(Strict):
 
     @property
     def readings(self) -> tuple[Reading, ...]:
-        """Readings to try, in their order."""
+        """Ways to read an answer, in the order in which they are tried."""
         if self.range is not None or self.answer == "":
             return ("text",)
         return ("probabilities", "letters", "text") if self.reading == "auto" else (self.reading,)
 
     @property
     def most_calls(self) -> int:
-        """Maximum number of calls for one question, once the reading is settled."""
+        """Maximum number of calls for one question, once it is known which way to read answers works."""
         return len(self.systems) * (len(self.labels) if "letters" in self.readings else 1)
 
     def check_kind(self, kind: Kind) -> None:
@@ -126,7 +126,7 @@ class Decision(Strict):
         return _SLOT.sub(lambda slot: cells[slot[1]], self.prompt)
 
     def instruction(self, reading: Reading) -> str:
-        """Return the instruction how to answer."""
+        """Return the instruction that tells the model how to answer."""
         if self.answer is not None:
             return self.answer
         if self.range is not None:

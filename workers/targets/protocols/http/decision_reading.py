@@ -102,8 +102,9 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
         return full_label
     if text.endswith("?"):
         return None
-    if len(leading_labels := _leading_labels(text, labels)) == 1:
-        ((label, text_after),) = leading_labels
+    leading_labels = _leading_labels(text, labels)
+    if len(leading_labels) == 1:
+        label, text_after = leading_labels[0]
         return label if _is_upheld(label, text_after, labels) else None
     if refuses_in_words(text):
         return None
@@ -203,8 +204,8 @@ def _label_pattern(label: str, labels: Sequence[str]) -> str:
     exact = r"[\s_-]+".join(map(re.escape, plain_label(label).split())) or re.escape(label)
     stem = _ENDING.sub("", label) if label.isascii() and label.isalpha() and len(label) > LEAST_STEM else ""
     pattern = rf"(?:{exact}|{stem}{_ENDINGS})" if len(stem) >= LEAST_STEM else exact
-    # a letter with an accent also matches the letter without it
-    pattern = "".join(f"[{char}{base[0]}]" if len(base := normalize("NFD", char)) > 1 else char for char in pattern)
+    for char in {char for char in pattern if len(normalize("NFD", char)) > 1}:
+        pattern = pattern.replace(char, f"[{char}{normalize('NFD', char)[0]}]")  # also the letter without its accent
     labels_that_fit = [rival for rival in labels if re.fullmatch(pattern, plain_label(rival), re.IGNORECASE)]
     return rf"(?<![\w-])(?:{pattern if len(labels_that_fit) == 1 else exact})(?![\w-])"
 
@@ -252,8 +253,8 @@ def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str,
     begin a label is more probable than `MOST_UNCLEAR`: without it, the other labels would seem too probable.
     """
     keys = {label: _token_key(label) for label in labels}
-    shares = dict.fromkeys(labels, 0.0)
-    unclear_share = 0.0
+    probabilities = dict.fromkeys(labels, 0.0)
+    unclear_probability = 0.0
     for token, log_probability in tokens:
         # tokenisers write a space as one of these characters
         token_key = _token_key(token.replace("▁", " ").replace("Ġ", " "))
@@ -263,14 +264,15 @@ def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str,
             if token_key == key or (len(token_key) >= LEAST_PREFIX and key.startswith(token_key))
         ]
         if len(fitting_labels) == 1:
-            shares[fitting_labels[0]] += math.exp(log_probability)
+            probabilities[fitting_labels[0]] += math.exp(log_probability)
         elif token_key and any(key.startswith(token_key) for key in keys.values()):
-            unclear_share += math.exp(log_probability)
-    total = sum(shares.values())
-    if total < LEAST_SHARE or unclear_share > MOST_UNCLEAR:
+            unclear_probability += math.exp(log_probability)
+    total_probability = sum(probabilities.values())
+    if total_probability < LEAST_SHARE or unclear_probability > MOST_UNCLEAR:
         return None
-    return {label: share / total for label, share in shares.items()}
+    return {label: probability / total_probability for label, probability in probabilities.items()}
 
 
 def _token_key(text: str) -> str:
+    """Return the letters and digits of a text without case, by which tokens and labels are compared."""
     return re.sub(r"[\W_]+", "", normalise_answer(text)).casefold()

@@ -211,11 +211,12 @@ def _parse_choice(output: ModelOutput, ask: Choose) -> int:
 
 def quoted(text: str) -> str:
     """Return the beginning of an answer in quotation marks, for a message."""
-    words = " ".join(text.split())
-    return '"{}"'.format(words if len(words) <= LONGEST_QUOTED else f"{words[: LONGEST_QUOTED - 1]}…")
+    line = " ".join(text.split())
+    return '"{}"'.format(line if len(line) <= LONGEST_QUOTED else f"{line[: LONGEST_QUOTED - 1]}…")
 
 
 def _parse_text(output: ModelOutput) -> str:
+    """Return a written text without thoughts; raise `ModelFault` if it is cut off, empty or too long."""
     refuse_without_text(output)
     text = choice_letters.without_thoughts(output.text).strip()
     if output.end_reason == "length":

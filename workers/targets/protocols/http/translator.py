@@ -73,7 +73,7 @@ Answers are held in memory until the experiment ends, so their size is limited.
 
 
 def texts_of(answers: object, expected: int) -> list[str]:
-    """Return the expected number of texts, or raise `Misread`."""
+    """Return the translations, or raise `Misread` if they are no texts or not `expected` in number."""
     texts = as_list(answers)
     if len(texts) != expected:
         raise Misread(f"gave {len(texts)} translations for {expected} texts", "wrong-count")

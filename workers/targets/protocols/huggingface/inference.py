@@ -129,6 +129,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         return super()._refusal(ask)
 
     def _build_request(self, asks: Sequence[Prediction]) -> Request:
+        """Build the request for one text; the task decides its parameters."""
         model = model_of(asks, self.settings.model)
         path = f"/models/{model}" if model else ""
         if self.target.kind is Kind.EMBEDDER and self.settings.feature_path:
@@ -143,6 +144,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         return post_json(path, body)
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - one text a call
+        """Return the classes or the vector of one text."""
         body = json_of(response)
         refuse_error(body, response)
         if self.target.kind is Kind.CLASSIFIER:
@@ -156,6 +158,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
             return [misread.reply(response.origin)]
 
     def _pool_vectors(self, answer: object) -> Any:
+        """Combine the vectors of a text's tokens into one; return an answer in any other form unchanged."""
         if not (isinstance(answer, list) and answer and isinstance(answer[0], list)):
             return answer
         if self.settings.pooling == "none" or len(answer) > MOST_TOKENS:
@@ -182,6 +185,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         return (Fill,) if self.settings.task == "fill-mask" else (Choose, Write)
 
     def _build_request(self, asks: Sequence[Worded]) -> Request:
+        """Build the request to fill a gap, to choose an option or to write a text."""
         (ask,) = asks
         settings = self.settings
         parameters: JsonObject = {"return_full_text": False}
@@ -205,6 +209,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         return f" {ask.word}" if has_space else ask.word
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
+        """Return the model's text, or for a gap the probability of the word."""
         answer = unwrap(json_of(response))
         refuse_error(answer, response)
         (ask,) = asks  # one question per call
@@ -232,6 +237,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
     """Adapter for ``/models/{model}``, with one image per call."""
 
     def _refusal(self, ask: Look) -> Failure | None:
+        """Return a failure for a question that lacks what the task needs: labels or a question."""
         match self.settings.task:
             case "zero-shot-image-classification":
                 return images.refuse_labels(ask)
@@ -245,6 +251,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
         return post_json(path, self._image_body(ask, images.in_base64(images.picture_of(ask, self._egress))))
 
     def _image_body(self, ask: Look, image: str) -> JsonObject:
+        """Return the body of the request for an image in base64, by the task of the model."""
         settings = self.settings
         match settings.task:
             case "visual-question-answering":
@@ -257,6 +264,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
         return {"inputs": image, "parameters": parameters}
 
     def _parse_response(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:
+        """Return the answer about one image, parsed by the task."""
         (ask,) = asks
         origin, answer = response.origin, json_of(response)
         refuse_error(answer, response)
@@ -271,11 +279,8 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
 def parse_answers(answer: object, labels: Sequence[str]) -> JsonObject:
     """Parse ``[{"answer": …, "score": …}, …]``, the likeliest answers of a model, or raise `Misread`.
 
-    Returns
-    -------
-    dict
-        The likeliest answer as the text, and the scores if every label is among the answers (in any case of
-        letters). Models that return only their best answers seldom list all labels.
+    Return the likeliest answer as the text, and the scores if every label is among the answers (in any case of
+    letters). Models that return only their best answers seldom list all labels.
     """
     answers = _answer_objects(answer, "answers")
     if len(answers) == 1 and answers[0].get("score") is None:

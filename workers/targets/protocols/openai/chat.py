@@ -103,6 +103,7 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
         return chat_request(self.settings, messages, {"max_tokens": self.settings.max_tokens})
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
+        """Return the translation, or a failure if the model refused or reached its limit of tokens."""
         choice = dig(response.json(), "choices", 0)
         content = joined_parts(dig(choice, "message", "content"))
         reason = choice.get("finish_reason")
@@ -122,6 +123,7 @@ class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
     sends_system: bool = True
 
     def _build_request(self, asks: Sequence[Worded]) -> Request:
+        """Build the request for a chosen option or a written text."""
         (ask,) = asks
         settings, parameters = self.settings, choice_parameters(self.settings)
         if isinstance(ask, Write):
@@ -219,6 +221,7 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
         return refusal_of_kind(question_of(ask), (Choose, Write))
 
     def _build_request(self, asks: Sequence[Look]) -> Request:
+        """Build the request with the question and the image in one message."""
         (ask,) = asks
         settings, question = self.settings, question_of(ask)
         *instructions, last_message = messages_of(question, settings)
@@ -234,6 +237,7 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
         return [output_in(response)]
 
     def _validate_answer(self, output: ModelOutput, ask: Look, origin: str) -> Reply:
+        """Convert the chosen letter to a label with the scores of all labels; a free answer stays a text."""
         reply = accept_worded(output, question_of(ask), origin)
         if reply.failure is not None:
             return reply

@@ -60,6 +60,7 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
     )
 
     def _build_request(self, asks: Sequence[Worded]) -> Request:
+        """Build the request for several prompts of one kind."""
         settings = self.settings
         prompts = [prompt_of(ask, settings.choice_instruction) for ask in asks]
         body = {
@@ -71,6 +72,7 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
         return post_json("/v1/completions", without_nulls(body))
 
     def _parameters(self, ask: Worded) -> JsonObject:
+        """Return the parameters to echo a scored prompt, to choose an option or to write a text."""
         settings = self.settings
         match ask:
             case Score():
@@ -92,6 +94,7 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
         return [self._output_of(choice, ask, response.origin) for choice, ask in zip(choices, asks, strict=True)]
 
     def _output_of(self, choice: Any, ask: Worded, origin: str) -> Echo | ModelOutput | Reply:
+        """Parse one completion: the echoed tokens of a scored prompt, or the model's text."""
         text, logprobs = dig(choice, "text"), choice.get("logprobs")
         details = logprobs if isinstance(logprobs, dict) else {}
         if isinstance(ask, Score):

@@ -53,6 +53,7 @@ class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
     )
 
     def _build_request(self, asks: Sequence[Prediction]) -> Request:
+        """Build the request for the vectors of several texts."""
         body = {
             "model": model_of(asks, self.settings.model),
             "input": texts_in(asks),

@@ -59,6 +59,7 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         return None if isinstance(ask, Draw) else Failure("unsupported", f"an image model draws; it cannot {ask.asks}")
 
     def _build_request(self, asks: Sequence[Ask]) -> Request:
+        """Build the request for one image."""
         (ask,) = cast("Sequence[Draw]", asks)  # `_refusal` has refused other questions
         settings = self.settings
         body: JsonObject = {"model": settings.model, "prompt": ask.prompt, "n": 1}
@@ -69,6 +70,7 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         return post_json("/v1/images/generations", body)
 
     def _parse_response(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
+        """Store the image of the answer, and return its digest and size."""
         images = as_list(dig(response.json(), "data"))
         if len(images) != 1:
             raise Misread(f"gave {len(images)} images where one was asked for", "wrong-count")
