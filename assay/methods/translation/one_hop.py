@@ -97,7 +97,7 @@ class OneHop(TranslationMethod):
             retry_texts: list[Text] = []
             for text, reply in zip(chunk, replies, strict=True):
                 reading = read_hop(text.text, reply) or read_marks(
-                    str(reply.value), text, language, attribute, by_grammar=self.source != "en"
+                    str(reply.value), len(text.sentences), language, attribute, by_grammar=self.source != "en"
                 )
                 if reading.unusable == "elided-article" and again and self.source == "en":
                     retry_texts.append(with_indefinite_article(text))
@@ -118,12 +118,12 @@ def with_indefinite_article(text: Text) -> Text:
     return Text(f"{text.name}/indefinite", text.block, new_text, (new_sentence,))
 
 
-def read_marks(answer: str, text: Text, language: str, attribute: Attribute, *, by_grammar: bool = False) -> Reading:
-    """Read the value that each sentence of a translation marks by its grammar, such as "la" in "la enfermera".
+def read_marks(answer: str, count: int, language: str, attribute: Attribute, *, by_grammar: bool = False) -> Reading:
+    """Read the value that each of `count` sentences of a translation marks by its grammar: "la" in "la enfermera".
 
     Sentences without an article ("Ich bin Zahnärztin") are read `by_grammar`.
     """
-    pieces = align(without_dots(normalise_answer(answer)), len(text.sentences))
+    pieces = align(without_dots(normalise_answer(answer)), count)
     if pieces is None:
         return Reading(unusable="sentence-count")
     marks = [attribute.read_one_hop(piece, language, by_grammar=by_grammar) for piece in pieces]
