@@ -207,7 +207,7 @@ class Attribute:
             name != value and text[end:start].isspace() and not text[:begin].strip() for start, _, name in value_marks
         )
         # "La persona, un hombre": the article is that of the noun and says nothing of the gender
-        agrees_with_noun = value in self.value_names and inclusive_forms.names_a_person(text, end)
+        agrees_with_noun = value in self.value_names and inclusive_forms.person_pattern.match(text, end) is not None
         others = [(start, stop) for start, stop, name in value_marks if name != value]
         is_unclear = has_unjoined or agrees_with_noun or inclusive_forms.unclear(text, end, [at for at, _ in others])
         if code in self.grammar:

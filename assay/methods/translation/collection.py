@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -141,12 +141,6 @@ EXAMPLES_A_SORT = 3
 
 SORTS = ("changed", "unusable", "failed", "kept")
 """Sorts of example texts by their translation, the most informative first."""
-
-
-def chunks(texts: Sequence[Text], size: int) -> Iterator[Sequence[Text]]:
-    """Yield texts in batches of at most `size`."""
-    for start in range(0, len(texts), size):
-        yield texts[start : start + size]
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from assay.catalog.source_languages import source_language
 from assay.errors import SpecificationError, UnknownName
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import BlockSpec, BlockWriter, Text, neutral_capacity, neutral_writer
-from assay.methods.translation.collection import Reading, Translations, align, chunks, read_hop
+from assay.methods.translation.collection import Reading, Translations, align, read_hop
 from assay.model import Probe, Translate
 
 BATCH = 500
@@ -90,7 +90,7 @@ class OneHop(TranslationMethod):
         A text whose article came back elided ("L'") is asked once more with the indefinite article, which is not.
         """
         language, attribute = translations.language, self.catalog_attribute
-        for chunk in chunks(texts, BATCH):
+        for chunk in (texts[start : start + BATCH] for start in range(0, len(texts), BATCH)):
             replies = yield [
                 Probe(f"{language}/{text.name}", Translate(text.text, self.source, language)) for text in chunk
             ]
