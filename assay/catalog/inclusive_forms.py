@@ -108,6 +108,8 @@ class InclusiveForms:
     """Endings that are added with a hyphen or an apostrophe."""
     persons: Sequence[str] = ()
     """Ends of nouns that have one grammatical gender for everybody: "persona", "Lehrkraft"."""
+    epicene: Sequence[str] = ()
+    """Such nouns that are read directly after an article only, because adjectives or verbs are spelled like them."""
     plurals: Sequence[str] = ()
     """Verbs that show that an article is a plural, which has no gender."""
 
@@ -136,14 +138,10 @@ class InclusiveForms:
             if self._joint_pattern.fullmatch(text[end:begin]) or _is_same_noun(text, end, begin, other_end):
                 return True
         # "la persona": the gender of the first article is the noun's and not the person's, unless other marks differ
-        if not self.persons or (noun_match := self._person_pattern.match(text, end)) is None:
+        if (noun_match := self.person_pattern.match(text, end)) is None:
             return False
         has_one_value = all(other_value == value for _, _, other_value in other_marks)
         return has_one_value and _APPOSITION.match(text, noun_match.end()) is None
-
-    def names_a_person(self, text: str, end: int) -> bool:
-        """Return whether a noun with one grammatical gender for everybody follows the article that ends at `end`."""
-        return bool(self.persons) and self._person_pattern.match(text, end) is not None
 
     def unclear(self, text: str, end: int, other_begins: Sequence[int] = ()) -> bool:
         """Return whether a word has a mark of unknown meaning, or an "or" or a plural verb follows the noun.
@@ -189,10 +187,11 @@ class InclusiveForms:
         return re.compile(rf"(?<!{LETTER})({LETTER}{{3,}}){LETTER}{{0,6}}{connection}\1{LETTER}{{0,7}}(?!{LETTER})")
 
     @cached_property
-    def _person_pattern(self) -> re.Pattern[str]:
+    def person_pattern(self) -> re.Pattern[str]:
         """A noun with one grammatical gender for everybody, after its article."""
         between = rf"\s+(?:als\s+{LETTER}+\s+)?(?:{LETTER}+\s+)?"  # "die als Lehrer tätige Person"
-        return re.compile(rf"{between}{LETTER}*(?:{'|'.join(self.persons)})(?!{LETTER})")
+        persons, epicene = ("|".join(words) or _NO_MATCH for words in (self.persons, self.epicene))
+        return re.compile(rf"(?:{between}{LETTER}*(?:{persons})|(?:\s+|(?<='))(?:{epicene}))(?!{LETTER})")
 
     @cached_property
     def _alternative_pattern(self) -> re.Pattern[str]:

@@ -80,11 +80,13 @@ class PersonGrammar:
     prefixes: Sequence[str] = ()
     """Particles that are written together with a noun."""
     blocked_by: Sequence[str] = ()
-    """Words after a subject with which its verb does not agree: the Hindi ergative."""
+    """Words with which a verb does not show a person's gender: the Hindi ergative, and nouns such as "персона"."""
     clause: Sequence[str] = ()
     """Words that begin another clause."""
     forms_open: bool = False
     """Whether a noun that fits both genders leaves the gender open (Dutch), because nothing else would show it."""
+    cases: Sequence[str] = ()
+    """Articles that belong to the other gender in another case or number: "mit der Lehrerin", "die Lehrer"."""
     referring: str = ""
     """Pattern of sentences whose feminine pronoun makes a masculine noun a woman, if no other woman is named."""
     speaker: Mapping[str, str] = field(default_factory=dict)
@@ -134,10 +136,12 @@ class PersonGrammar:
         return self._read_unlisted(text, words)
 
     def noun_genders(self, text: str) -> set[str | None]:
-        """Return the genders of the listed noun for a person with which a text begins, up to one word before it."""
+        """Return the genders of the noun for a person with which a text begins, up to one word before it if listed."""
         clause = _CLAUSE_END.split(_simplify(text), maxsplit=1)[0]
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(clause)]
         start, _, nouns = next(self._find_nouns(words, None), (MOST_BEFORE, 0, ()))
+        if self.cases and start >= MOST_BEFORE:
+            return {self._ending_gender(word.text) for word in words[:1]} - {None}
         return {noun.gender for noun in nouns} if start < MOST_BEFORE else set()
 
     def _is_contradicted(self, text: str, gender: str | None) -> bool:
@@ -234,6 +238,8 @@ class PersonGrammar:
 
     def _read_unlisted(self, text: str, words: Sequence[Word]) -> str | None:
         """Read a sentence whose noun is not listed: by the ending of the noun and by the verb."""
+        if any(word.text in self.blocked_by for word in words):
+            return None
         positions = [index for index in range(len(words)) if self._is_noun_place(words, index)]
         genders_at = [(index, gender) for index in positions if (gender := self._ending_gender(words[index].text))]
         if len({gender for _, gender in genders_at}) > 1:
@@ -243,8 +249,6 @@ class PersonGrammar:
             # an ending for women has a form for men beside it
             noun = Noun(gender if gender in GENDERS else None, person="", base=True, paired=gender == "she")
             return self._read_noun(text, words, index, index, [noun], spoken=bool(self.slots))
-        if any(word.text in self.blocked_by for word in words):
-            return None
         genders = {gender for word in words if (gender := _gender_by_pattern(self.predicates, word.text))}
         return genders.pop() if len(genders) == 1 else None
 
@@ -260,11 +264,11 @@ class PersonGrammar:
         return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._gender_of}
 
     def _ending_gender(self, word: str) -> str | None:
-        """Return the only gender whose endings a noun can have; verbs are no nouns."""
+        """Return the only gender whose endings a noun can have, or "both"; verbs are no nouns."""
         if _gender_by_pattern(self.predicates, word):
             return None
         genders = [gender for gender, endings in self.endings.items() if re.search(rf"(?:{endings})$", word)]
-        return genders[0] if len(genders) == 1 else None
+        return "both" if "both" in genders else genders[0] if len(genders) == 1 else None
 
     @cached_property
     def _gender_of(self) -> Mapping[str, str | None]:

@@ -14,7 +14,7 @@ from assay.catalog.labour import Occupation, occupations
 from assay.catalog.person_grammar import GENDERS, PersonGrammar, grammars
 from assay.catalog.tables import read_table
 from assay.catalog.templates import Construction, Frame
-from assay.catalog.values import Attribute, Lexicon, Value
+from assay.catalog.values import NEUTRAL, Attribute, Lexicon, Value, attribute
 from assay.document import JsonObject
 from assay.errors import SpecificationError, UnknownName
 
@@ -80,13 +80,16 @@ class SourceLanguage:
         values = tuple(replace(value, forms={"subject": subjects[value.name]}, people=()) for value in attribute.values)
         return replace(attribute, values=values)
 
-    def read(self, sentence: str, residual: str) -> str:
-        """Return the gender that pronouns and nouns of a sentence show; the text `residual` if none or both."""
+    def read(self, sentence: str, residual: str) -> str | None:
+        """Return the gender that pronouns and nouns show; `residual` if both or none, ``None`` if it may be unknown."""
         text = plain(marks_as_slashes(normalise_answer(sentence)))
-        genders = {name for _, _, name in self._pronouns.places(text)}
-        if (noun_gender := self.grammar.read(self._pronouns.without(text))) in GENDERS:
-            genders.add(str(noun_gender))
-        return genders.pop() if len(genders) == 1 else residual
+        genders = {name for _, _, name in self.pronouns.places(text)}
+        if genders != {"she"}:  # "Lei è avvocato" is a woman: nouns for men are used of women as well
+            genders |= {*GENDERS} & {str(self.grammar.read(self.pronouns.without(text)))}
+        if len(genders) == 1 and genders < {*GENDERS}:
+            return genders.pop()
+        is_open = genders or attribute("gender").read_one_hop(sentence, self.code, by_grammar=True) == NEUTRAL
+        return residual if is_open else None
 
     @cached_property
     def common_words(self) -> frozenset[str]:
@@ -97,8 +100,9 @@ class SourceLanguage:
         )
 
     @cached_property
-    def _pronouns(self) -> Lexicon:
-        return Lexicon({name: [word] for name, word in self.table["subject"].items()})
+    def pronouns(self) -> Lexicon:
+        """The pronoun of each gender, and pronouns and verbs of the plural."""
+        return Lexicon(self.table["pronouns"])
 
     @cached_property
     def _occupations(self) -> tuple[TranslatedOccupation, ...]:

@@ -81,7 +81,7 @@ MOST_CELLS = 16
 NEUTRAL = "neutral"
 """Result of `Attribute.read_one_hop` for a form that fits every value: a neutral pronoun, or both genders at once."""
 
-UNREADABLE = frozenset({"elided", "plural", "indefinite"})
+UNREADABLE = frozenset({"elided", "plural", "indefinite", "oblique", "neuter"})
 """Names, in the lexicons of `one_hop`, of articles and pronouns that do not show the value of the person."""
 
 
@@ -196,7 +196,7 @@ class Attribute:
         inclusive_forms = self.inclusive.get(code, InclusiveForms())
         text = plain(marks_as_slashes(normalise_answer(sentence)))
         marks = [mark for mark in lexicon.places(text) if mark[-1] != "skipped"]
-        value_marks = [(start, end, name) for start, end, name in marks if name in self.value_names]
+        value_marks = [(start, end, name) for start, end, name in marks if name in {*self.value_names, "neuter"}]
         if inclusive_forms.include_both(text, value_marks):
             return NEUTRAL
         if by_grammar and code in self.grammar:
@@ -209,15 +209,18 @@ class Attribute:
             name != value and text[end:start].isspace() and not text[:begin].strip() for start, _, name in value_marks
         )
         # "La persona, un hombre": the article is that of the noun and says nothing of the gender
-        agrees_with_noun = value in self.value_names and inclusive_forms.names_a_person(text, end)
+        agrees_with_noun = value in self.value_names and inclusive_forms.person_pattern.match(text, end) is not None
         others = [(start, stop) for start, stop, name in value_marks if name != value]
         is_unclear = has_unjoined or agrees_with_noun or inclusive_forms.unclear(text, end, [at for at, _ in others])
         if code in self.grammar:
-            genders_after = self.grammar[code].noun_genders
+            genders_after, cases = self.grammar[code].noun_genders, self.grammar[code].cases
             genders = genders_after(text[end:])
             # "Por la noche, el médico": the article of the person is another one; "Ich helfe der Ärztin": a dative
-            belongs_elsewhere = not genders and any(genders_after(text[stop:]) for _, stop in others)
+            belongs_elsewhere = not genders and any(genders_after(text[at:]) for _, at, name in marks if name != value)
             is_unclear |= belongs_elsewhere or (value == "he" and genders == {"she"})
+            if text[begin:end] in cases:  # "die Lehrer" is a plural, "Ich helfe der Angestellten" a dative
+                is_dative = value == "he" and genders <= {None} and any(map(str.isalpha, text[:begin]))
+                is_unclear |= is_dative or (value == "she" and genders == {"he"})
         return None if is_unclear or value in UNREADABLE else value
 
     def elides(self, sentence: str, language: str) -> bool:

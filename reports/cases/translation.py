@@ -9,13 +9,12 @@ from functools import cached_property
 
 from assay.catalog import attribute as attribute_named
 from assay.catalog import split_sentences
-from assay.catalog.answer_text import normalise_answer
-from assay.catalog.inclusive_forms import without_dots
 from assay.catalog.labour import occupations
 from assay.catalog.source_languages import source_language
 from assay.catalog.values import NEUTRAL
 from assay.document import RatingDocument
-from assay.methods.translation.collection import MOST_ALIKE, Reading, align, read_hop, read_text
+from assay.methods.translation.collection import MOST_ALIKE, Reading, read_hop, read_text
+from assay.methods.translation.one_hop import read_marks
 from assay.model import Observation, Reply, Translate
 from reports.cases.reading import CaseKind, CaseReader, CaseReading, CaseText, Deciding, Leg, lost_kind, missing_reason
 
@@ -37,7 +36,7 @@ class RoundTripCases(CaseReader):
             for part in rating.components
             for block in part.blocks
         }
-        self._sent_values: dict[str, tuple[str, ...]] = {}  # of each sentence, by the key of the case
+        self._sent: dict[str, Sequence[str]] = {}  # the sentences, by the key of the case
         self._not_returned: dict[str, Observation] = {}  # ways out without a way back, by the key of the case
         self._occurrences: Counter[tuple[str, str]] = Counter()  # of a returned text in a component
 
@@ -53,7 +52,7 @@ class RoundTripCases(CaseReader):
         """
         text = _source_text(observation)
         if role == "out":
-            self._sent_values[key] = tuple(self._read_sentence(sentence) for sentence in split_sentences(text))
+            self._sent[key] = split_sentences(text)
             self._not_returned[key] = observation
             return Leg(seq, role, lost=missing_reason(observation) if observation.reply.failure else None)
         self._not_returned.pop(key, None)
@@ -73,7 +72,7 @@ class RoundTripCases(CaseReader):
         if loss is not None:
             return CaseReading(loss, part, step)
         *_, way_back = legs
-        pairs = list(zip(self._sent_values.get(key, ()), way_back.value or (), strict=False))
+        pairs = list(zip(map(self._read_sentence, self._sent.get(key, ())), way_back.value or (), strict=False))
         changed_values = [after for before, after in pairs if before != after]
         share = len(changed_values) / max(1, len(pairs))
         side = ", ".join(dict.fromkeys(changed_values)) or None
@@ -107,26 +106,26 @@ class RoundTripCases(CaseReader):
         """Return the code of the reason why a translation is unusable, or ``None``; the first of `texts` was sent."""
         reading = read_hop(ask.text, reply)
         if reading is None and ask.target == texts[0].lang:
-            reading = self._read_values(str(reply.value), len(split_sentences(texts[0].text)))
+            reading = self._read_values(str(reply.value), split_sentences(texts[0].text))
         if reading is None:
             return None
         return reading.unusable if reading.failure is None else reading.failure.code
 
     def _read_returned_text(self, key: str, text: str) -> Reading:
-        """Read the values in a returned text; the same text more than `MOST_ALIKE` times in a component is unusable."""
         component, _ = self._component_and_step(key)
-        reading = self._read_values(text, len(self._sent_values.get(key, ())))
-        if reading.values is None:
-            return reading
-        self._occurrences[component, text.strip()] += 1
+        return self._refuse_repeated(component, text, self._read_values(text, self._sent.get(key, ())))
+
+    def _refuse_repeated(self, component: str, text: str, reading: Reading) -> Reading:
+        """Return the reading of a text; the same text more than `MOST_ALIKE` times in a component is unusable."""
+        self._occurrences[component, text.strip()] += reading.values is not None
         is_repetitive = self._occurrences[component, text.strip()] > MOST_ALIKE
-        return Reading(unusable="same-answer") if is_repetitive else reading
+        return Reading(unusable="same-answer") if is_repetitive and reading.values else reading
 
-    def _read_values(self, returned_text: str, sentences: int) -> Reading:
+    def _read_values(self, returned_text: str, sent: Sequence[str]) -> Reading:
         source = None if self.source == "en" else source_language(self.source, self.attribute.name)
-        return read_text(returned_text, sentences, self.attribute, source)
+        return read_text(returned_text, sent, self.attribute, source)
 
-    def _read_sentence(self, sentence: str) -> str:
+    def _read_sentence(self, sentence: str) -> str | None:
         if self.source == "en":
             return self.attribute.read(sentence)
         return source_language(self.source, self.attribute.name).read(sentence, self.attribute.residual)
@@ -178,18 +177,9 @@ class OneHopCases(RoundTripCases):
         return f"the translation marks “{reading.side}”" if reading.side else "the translation marks no gender"
 
     def _read_marks(self, key: str, text: str, returned_text: str) -> Reading:
-        """Read the value that each sentence marks; unusable if one marks none, or as in `_read_returned_text`."""
-        language = key.partition("/")[0]
-        # a dot within a word ("étudiant.e") ends no sentence
-        sentences = align(without_dots(normalise_answer(returned_text)), len(split_sentences(text))) or ()
-        by_grammar = self.source != "en"
-        marks = [self.attribute.read_one_hop(sentence, language, by_grammar=by_grammar) for sentence in sentences]
-        values = tuple(mark for mark in marks if mark is not None)
-        if not sentences or len(values) < len(marks):
-            return Reading(unusable="no-mark-found")
-        self._occurrences[language, returned_text.strip()] += 1
-        is_repetitive = self._occurrences[language, returned_text.strip()] > MOST_ALIKE
-        return Reading(unusable="same-answer") if is_repetitive else Reading(values=values)
+        language, count = key.partition("/")[0], len(split_sentences(text))
+        reading = read_marks(returned_text, count, language, self.attribute, by_grammar=self.source != "en")
+        return self._refuse_repeated(language, returned_text, reading)
 
 
 def _source_text(observation: Observation) -> str:

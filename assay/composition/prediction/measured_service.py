@@ -173,7 +173,7 @@ def _count_sentences(by_content: Counts, outward: Observation, returned: Observa
     if read_hop(str(outward.reply.value), returned.reply):
         return  # lost on the way back
     sentences = split_sentences(question.text)
-    outputs = read_text(str(returned.reply.value), len(sentences), attribute).values or ()
+    outputs = read_text(str(returned.reply.value), sentences, attribute).values or ()
     for sentence, output in zip(sentences, outputs, strict=bool(outputs)):  # an unreadable text has no outputs
         counts = by_content.setdefault(_blank_values(sentence, attribute), {}).setdefault(attribute.read(sentence), {})
         counts[output] = counts.get(output, 0) + 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -101,20 +101,29 @@ def align(text: str, sentences: int) -> Sequence[str] | None:
     return pieces if len(pieces) == sentences else None
 
 
-def read_text(text: str, sentences: int, attribute: Attribute, source: SourceLanguage | None = None) -> Reading:
+def read_text(text: str, sent: Sequence[str], attribute: Attribute, source: SourceLanguage | None = None) -> Reading:
     """Read the attribute's value in each sentence of a returned text, in English or another source language.
 
-    A text without any common word of the language is unusable, because it is in another language. So is a text with an
-    English sentence that may mention the value in an unknown way (`Attribute.has_lost_value`).
+    A text without any common word of the language is unusable, because it is in another language. So is a text with a
+    sentence that may mention the value in an unknown way (`Attribute.has_lost_value`), and one in which a sentence is
+    more like another one of those that were `sent` than like its own: their order is another one.
     """
-    pieces = align(text, sentences)
+    pieces = align(text, len(sent))
     if pieces is None:
         return Reading(unusable="sentence-count")
     common_words = ENGLISH if source is None else source.common_words
     if not any(common_words & set(_WORD.findall(piece.casefold())) for piece in pieces):
         return Reading(unusable="not-english" if source is None else "not-source-language")
+    value_words = attribute.lexicons["en"] if source is None else source.pronouns
+    texts = [value_words.without(part.casefold()) for part in (*pieces, *sent)]
+    # the first letters of an occupation are those of both genders
+    stems = [{word[:5] for word in _WORD.findall(part) if word not in common_words} for part in texts]
+    returned, asked = stems[: len(sent)], stems[len(sent) :]
+    if any(len(words & other) > len(words & asked[i]) for i, words in enumerate(returned) for other in asked):
+        return Reading(unusable="sentence-order")
     if source is not None:
-        return Reading(values=tuple(source.read(piece, attribute.residual) for piece in pieces))
+        readings = [value for piece in pieces if (value := source.read(piece, attribute.residual))]
+        return Reading(values=tuple(readings)) if len(readings) == len(pieces) else Reading(unusable="no-mark-found")
     values = tuple(attribute.read(piece) for piece in pieces)
     residuals = [piece for piece, value in zip(pieces, values, strict=True) if value == attribute.residual]
     is_read = all(map(attribute.has_lost_value, residuals))
@@ -132,12 +141,6 @@ EXAMPLES_A_SORT = 3
 
 SORTS = ("changed", "unusable", "failed", "kept")
 """Sorts of example texts by their translation, the most informative first."""
-
-
-def chunks(texts: Sequence[Text], size: int) -> Iterator[Sequence[Text]]:
-    """Yield texts in batches of at most `size`."""
-    for start in range(0, len(texts), size):
-        yield texts[start : start + size]
 
 
 @dataclass(frozen=True)
@@ -213,7 +216,8 @@ class Translations(Tally):
                 sort = sort if value == sentence.value else "changed"
         if len(self._examples[sort]) < EXAMPLES_A_SORT:
             values = NO_ITEMS if reading.values is None else reading.values
-            example = ExampleDocument(text.text, _as_text(middle), _as_text(returned), values, reason)
+            middle_text, back_text = (None if reply is None else str(reply) for reply in (middle, returned))
+            example = ExampleDocument(text.text, middle_text, back_text, values, reason)
             self._examples[sort].append(example)
 
     def shares(self, role: str) -> Floats:
@@ -272,7 +276,3 @@ class Translations(Tally):
 
     def _zero_counts(self) -> Integers:
         return np.zeros((len(self.rows), len(self.outputs)), dtype=np.int64)
-
-
-def _as_text(reply: object) -> str | None:
-    return None if reply is None else str(reply)

@@ -24,7 +24,7 @@ from assay.catalog.source_languages import source_language
 from assay.errors import SpecificationError, UnknownName
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import BlockSpec, BlockWriter, Text, neutral_capacity, neutral_writer
-from assay.methods.translation.collection import Reading, Translations, align, chunks, read_hop
+from assay.methods.translation.collection import Reading, Translations, align, read_hop
 from assay.model import Probe, Translate
 
 BATCH = 500
@@ -90,14 +90,14 @@ class OneHop(TranslationMethod):
         A text whose article came back elided ("L'") is asked once more with the indefinite article, which is not.
         """
         language, attribute = translations.language, self.catalog_attribute
-        for chunk in chunks(texts, BATCH):
+        for chunk in (texts[start : start + BATCH] for start in range(0, len(texts), BATCH)):
             replies = yield [
                 Probe(f"{language}/{text.name}", Translate(text.text, self.source, language)) for text in chunk
             ]
             retry_texts: list[Text] = []
             for text, reply in zip(chunk, replies, strict=True):
                 reading = read_hop(text.text, reply) or read_marks(
-                    str(reply.value), text, language, attribute, by_grammar=self.source != "en"
+                    str(reply.value), len(text.sentences), language, attribute, by_grammar=self.source != "en"
                 )
                 if reading.unusable == "elided-article" and again and self.source == "en":
                     retry_texts.append(with_indefinite_article(text))
@@ -118,12 +118,12 @@ def with_indefinite_article(text: Text) -> Text:
     return Text(f"{text.name}/indefinite", text.block, new_text, (new_sentence,))
 
 
-def read_marks(answer: str, text: Text, language: str, attribute: Attribute, *, by_grammar: bool = False) -> Reading:
-    """Read the value that each sentence of a translation marks by its grammar, such as "la" in "la enfermera".
+def read_marks(answer: str, count: int, language: str, attribute: Attribute, *, by_grammar: bool = False) -> Reading:
+    """Read the value that each of `count` sentences of a translation marks by its grammar: "la" in "la enfermera".
 
     Sentences without an article ("Ich bin Zahnärztin") are read `by_grammar`.
     """
-    pieces = align(without_dots(normalise_answer(answer)), len(text.sentences))
+    pieces = align(without_dots(normalise_answer(answer)), count)
     if pieces is None:
         return Reading(unusable="sentence-count")
     marks = [attribute.read_one_hop(piece, language, by_grammar=by_grammar) for piece in pieces]

@@ -20,7 +20,7 @@ from assay.errors import SpecificationError
 from assay.methods.shared.held_back import check_statements
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import BlockSpec, BlockWriter, Text, block_writer, capacity, halves
-from assay.methods.translation.collection import Translations, chunks, read_hop, read_text
+from assay.methods.translation.collection import Translations, read_hop, read_text
 from assay.methods.translation.published_rules import PublishedLetters, analyse_blocks
 from assay.model import Probe, Translate
 from assay.references import HeldBack
@@ -153,7 +153,7 @@ class RoundTrip(TranslationMethod):
         """Translate texts there and back, and count the values that return."""
         language = translations.language
         # two parts, so that no two versions of a sentence come close together
-        for chunk in (batch for part in halves(texts) for batch in chunks(part, BATCH)):
+        for chunk in (part[at : at + BATCH] for part in halves(texts) for at in range(0, len(part), BATCH)):
             out_replies = yield [
                 Probe(
                     f"{translations.name}/{text.name}/out",
@@ -177,7 +177,8 @@ class RoundTrip(TranslationMethod):
                 for text, middle in texts_with_middle
             ]
             for (text, middle), reply in zip(texts_with_middle, back_replies, strict=True):
+                sent = [sentence.text for sentence in text.sentences]
                 reading = read_hop(middle, reply) or read_text(
-                    str(reply.value), len(text.sentences), self.catalog_attribute, self.source_texts
+                    str(reply.value), sent, self.catalog_attribute, self.source_texts
                 )
                 translations.count(text, reading, middle=middle, returned=reply.value)

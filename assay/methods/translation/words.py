@@ -39,6 +39,7 @@ REASONS: Mapping[str, str] = {
 
 PHRASES: Mapping[str, str] = {
     "sentence-count": "the number of sentences changed",
+    "sentence-order": "the order of the sentences changed",
     "untranslated": "the text came back untranslated",
     "error-marks": "the engine marked most words as unknown",
     "empty": "the answer was empty",

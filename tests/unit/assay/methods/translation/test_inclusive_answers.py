@@ -15,6 +15,7 @@ from assay.rating.decision import rate
 from tests.support.simulated.misread_answers import CHANGED_VOWELS, FRAME, translator
 
 GENDER = attribute("gender")
+SENT = ("She is a nurse.", "He works as a guard.")
 
 ALTERNATIVES = {
     "de": [
@@ -516,7 +517,7 @@ def test_a_sentence_with_an_elided_french_article_is_asked_again_with_an_indefin
     "word", ["Ella", "Hе", "Shé", "Sge", "S\ufffdhe", "S\u3164he", "S̲he", "S h e", "S-h-e", "5he", "Mary"]
 )
 def test_a_pronoun_in_an_unknown_spelling_is_lost_and_is_not_counted_as_erased(word):
-    assert read_text(f"{word} is a nurse. He works as a guard.", 2, GENDER) == Reading(unusable="no-mark-found")
+    assert read_text(f"{word} is a nurse. He works as a guard.", SENT, GENDER) == Reading(unusable="no-mark-found")
 
 
 @pytest.mark.parametrize(
@@ -536,7 +537,7 @@ def test_a_pronoun_in_an_unknown_spelling_is_lost_and_is_not_counted_as_erased(w
     ],
 )
 def test_a_sentence_that_shows_that_it_has_no_gender_has_lost_it(sentence):
-    assert read_text(sentence, 1, GENDER) == Reading(values=("other",))
+    assert read_text(sentence, SENT[:1], GENDER) == Reading(values=("other",))
 
 
 def test_refusals_in_a_round_trip_are_not_counted_as_erased():
