@@ -56,7 +56,7 @@ async def compare(visit: Visit) -> Response:
         address=address,
         deciding=deciding,
         ids=ids,
-        found=[match for match in listing["items"] if match["id"] not in ids],
+        matches=[match for match in listing["items"] if match["id"] not in ids],
         following=visit.older(listing),
         full=len(ids) == MAX_COMPARED,
         kind=ranked_kind,
