@@ -110,7 +110,7 @@ def unit_of(
 def _evidence_sentences(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect, report: MethodReport
 ) -> list[str]:
-    """Return sentences with the counts from which the effect follows, or else the method's first two on the answers."""
+    """Return sentences with the counts from which the effect follows, or else two of the method on the answers."""
     if count_sentences := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
         return count_sentences
     sentences = report.in_words(rating, replace(part, hidden=()))  # averages only
