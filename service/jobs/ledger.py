@@ -182,7 +182,7 @@ class ParquetWriter:
         return self._new_bytes()
 
     def end(self) -> bytes:
-        """End the file; return its last bytes."""
+        """Write the end of the Parquet file; return its last bytes."""
         self._writer.close()
         return self._new_bytes()
 
