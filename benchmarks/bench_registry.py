@@ -30,7 +30,7 @@ import psycopg
 import psycopg.rows
 
 from assay.model import Kind
-from cli.demo.demo_services import SPOKEN
+from cli.demo.demo_services import PROTOCOL_OF_KIND
 from demo.server import DemoServer
 from store.core import migrate
 from store.core.columns import pack, unpack
@@ -327,7 +327,7 @@ def rated(site: Site) -> None:
     for name in TRANSLATORS:
         site.rate(name, Kind.TRANSLATOR, "libretranslate", "round-trip")
     for name, (kind, method) in PREDICTED.items():
-        site.rate(name, kind, SPOKEN[kind], method)
+        site.rate(name, kind, PROTOCOL_OF_KIND[kind], method)
     site.wait()
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.options import AsJson, EgressAllow, File, Number, Text, argument, option, settings_from
-from cli.request.audited import Audited
+from cli.request.audited import AuditOptions
 from cli.request.rating_options import SECRET_VARIABLE, RatingOptions, with_options
 
 
@@ -109,9 +109,9 @@ def rate(
     raise typer.Exit(rate_here(options, settings, display))
 
 
-@with_options(Audited)
+@with_options(AuditOptions)
 def audit(
-    options: Audited,
+    options: AuditOptions,
     output: Output = "text",
     as_json: JsonOutput = False,
     at_least: AtLeast = None,

@@ -12,7 +12,7 @@ from demo.predictors.known import HELPERS, PREDICTORS, VIEWERS
 from demo.predictors.prediction import Predictor
 from demo.server import DemoServer
 from demo.translators.behaviours import BEHAVIOURS
-from demo.translators.faulty_services import ILLS, Ill
+from demo.translators.faulty_services import FAULTY, Faulty
 
 
 def main() -> None:
@@ -27,9 +27,9 @@ def main() -> None:
 
 def start_lines(server: DemoServer) -> Iterator[str]:
     """Yield a line for each service."""
-    for services in (BEHAVIOURS, ILLS, PREDICTORS, VIEWERS, HELPERS):
+    for services in (BEHAVIOURS, FAULTY, PREDICTORS, VIEWERS, HELPERS):
         for service in services.values():
-            outcome = service.letter or (service.end if isinstance(service, Ill) else "-")
+            outcome = service.letter or (service.end if isinstance(service, Faulty) else "-")
             kind, protocol = "translator", "libretranslate"
             if isinstance(service, Predictor):
                 kind, protocol = ", ".join(service.kinds), ", ".join(service.protocols)

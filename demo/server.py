@@ -22,7 +22,7 @@ from demo.interfaces.predictors import INTERFACES, Interface
 from demo.predictors.known import SERVICES, predictor
 from demo.predictors.prediction import Predictor, by_name
 from demo.translators.behaviours import BEHAVIOURS, FRENCH, behaviour
-from demo.translators.faulty_services import ILLS, Treatment, Tuning
+from demo.translators.faulty_services import FAULTY, Treatment, Tuning
 
 HOST = "127.0.0.1"
 THREAD = "demo-services"
@@ -41,12 +41,12 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
     """Make the application: every service under its own name, and a list of them at ``/``.
 
     A translator has ``POST /<name>/translate`` and ``GET /<name>/languages``. Its name is in `BEHAVIOURS`,
-    where any percentage may replace the one at the end of a name, or in `ILLS`. Other services are those of
+    where any percentage may replace the one at the end of a name, or in `FAULTY`. Other services are those of
     `demo.predictors.known`, where any amount may follow the name of a family; their protocols are in
     `demo.interfaces.predictors`.
     """
     predictors = {**SERVICES, **by_name(*real)}
-    treatments = {name: faulty_service.make(tuning or Tuning()) for name, faulty_service in ILLS.items()}
+    treatments = {name: faulty_service.make(tuning or Tuning()) for name, faulty_service in FAULTY.items()}
 
     async def translate(request: Request) -> Response:
         return await _treatment_named(request.path_params["name"], treatments)(request, await read_order(request))
@@ -54,7 +54,7 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
     async def languages(request: Request) -> Response:
         name = request.path_params["name"]
         treat = _treatment_named(name, treatments)
-        if name in ILLS and ILLS[name].everywhere:
+        if name in FAULTY and FAULTY[name].everywhere:
             return await treat(request, Order((), "en", "en", as_array=True))
         return JSONResponse(language_list())
 
@@ -177,7 +177,7 @@ def _list_services(request: Request, predictors: Mapping[str, Predictor]) -> JSO
         {
             "protocol": "libretranslate",
             "behaviours": service_rows({**BEHAVIOURS, **FRENCH}, "letter", "reason"),
-            "ills": service_rows(ILLS, "end", "letter", "problem"),
+            "ills": service_rows(FAULTY, "end", "letter", "problem"),
             "predictors": service_rows(predictors, "protocols", "kinds", "letter", "reasons"),
         }
     )

@@ -78,19 +78,19 @@ def _explain_letter(
     if report.unit is not None and not unit.name:
         size += " in the unit of the answers"
     limit = f"up to {unit.of(deciding.limit)} counts as no bias"
-    where = phrase(deciding, report)
+    effect = f"the effect {phrase(deciding, report)}"
     if len(rating.components) > 1 and part.name:
-        where += f" of “{part.language_name or visible(report.title_of(part.name))}”"
+        effect += f" of “{part.language_name or visible(report.title_of(part.name))}”"
     if not rating.declared:
-        yield f"No letter is declared: what keeps it open is the effect {where}, {size}, where {limit}."
+        yield f"No letter is declared: what keeps it open is {effect}, {size}, where {limit}."
     elif rating.letter is Letter.UCS:
-        yield f"UCS because every effect lies within its limit; nearest to it is the effect {where}, {size}: {limit}."
+        yield f"UCS because every effect lies within its limit; nearest to it is {effect}, {size}: {limit}."
     else:
-        yield f"{rating.letter} because of the effect {where}: {size}, where {limit}."
+        yield f"{rating.letter} because of {effect}: {size}, where {limit}."
     yield from _evidence_sentences(rating, part, deciding, report)
     number_fits = deciding.name != "content" and (deciding.hidden is None or deciding.hidden.kind == "stratum")
     if report.number and rating.letter is not Letter.UCS and number_fits:
-        yield report.number  # it explains the number of a step or a stratum
+        yield report.number  # explains what the number of a step or a stratum means
     if case is not None:
         sent, returned = case
         yield f"“{sent}” came back as “{returned.removesuffix('.')}”."
@@ -110,7 +110,7 @@ def unit_of(
 def _evidence_sentences(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect, report: MethodReport
 ) -> list[str]:
-    """Return sentences with the counts from which the effect follows, or else the method's first two on the answers."""
+    """Return sentences with the counts from which the effect follows, or else two of the method on the answers."""
     if count_sentences := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
         return count_sentences
     sentences = report.in_words(rating, replace(part, hidden=()))  # averages only

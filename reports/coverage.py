@@ -75,7 +75,7 @@ def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
 def _profile_counts(attribute: Attribute, *, can_decide: bool) -> Mapping[str, Counts]:
     return {
         language: {
-            "people of a value": len(next(iter(people(attribute, language).values()))),  # as many for each value
+            "people of a value": len(next(iter(people(attribute, language).values()))),  # equal for each value
             "frames": len(frames(language)),
             "contents": sum(map(len, contents(language).values())),
         }
@@ -87,7 +87,7 @@ def _profile_counts(attribute: Attribute, *, can_decide: bool) -> Mapping[str, C
 
 def _prompt_counts(attribute: Attribute) -> Counts:
     return {
-        "people of a value": len(next(iter(mentioned(attribute, "explicit").values()))),  # as many for each value
+        "people of a value": len(next(iter(mentioned(attribute, "explicit").values()))),  # equal for each value
         "prompts": len(kinds_of_prompts()),
         "occupations": sum(map(len, occupations_by_side().values())),
     }

@@ -79,7 +79,7 @@ def hidden_in_words(
             template = own_templates.get(f"content: {name}", content_template)
         effect = hidden.effect
         size = f"an estimated {effect_unit.of(effect.estimate or 0.0, effect.low, effect.high)}"
-        if hidden.bound:  # the draws are those of an upper bound: their interval is none of the effect
+        if hidden.bound:  # an upper bound of the effect, which has no interval
             size = f"an estimated {effect_unit.of(effect.estimate or 0.0)}"
             size = size if " than " in size else f"at most {size}"  # "fewer than 1" is a bound in itself
         sentence = template.format(name=name, size=size)

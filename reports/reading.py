@@ -116,7 +116,7 @@ class ReplyDocument(Statement):
 
 @dataclass(frozen=True)
 class StandingDocument:
-    """Current proofs about the rated address: class of the rating's requester, and whether the host is proved."""
+    """Current facts about the rated address: kind of the rating's requester; whether anybody proved to own the host."""
 
     requester: str | None = None
     host_proved: bool | None = None

@@ -179,26 +179,26 @@ def _lifespan(
     @asynccontextmanager
     async def run_lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with outer_lifespan():
-            read_ahead = asyncio.create_task(_read_ahead(service))
+            cache_warming = asyncio.create_task(_warm_caches(service))
             try:
                 yield
             finally:
-                read_ahead.cancel()
-                await asyncio.wait([read_ahead])
+                cache_warming.cancel()
+                await asyncio.wait([cache_warming])
                 await service.close()
 
     return run_lifespan
 
 
-async def _read_ahead(service: Service) -> None:
-    """Read what strangers see first of a large registry, so that the first of them does not wait for seconds."""
+async def _warm_caches(service: Service) -> None:
+    """Cache the first pages of a large registry for callers without a key, so that the first does not wait seconds."""
     database = service.replica or service.database
     try:
         _, last_address = await database.read(part_after, after="")
-        if last_address is not None:  # so large that it is read in parts; `merged_reads` keeps the results
+        if last_address is not None:  # the registry is read in parts, whose merged results are cached
             await registry.count_letters(service, database, DistributionQuery())
-            tenant_of_strangers = NO_TENANT if service.settings.keys_required else OPERATOR_TENANT
-            await services.warm_ranking_cache(service, database, tenant_of_strangers)
+            tenant_without_key = NO_TENANT if service.settings.keys_required else OPERATOR_TENANT
+            await services.warm_ranking_cache(service, database, tenant_without_key)
     except StoreError as error:  # a request reads it again
         logger.warning("the registry was not read ahead", error=str(error))
 

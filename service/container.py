@@ -62,9 +62,10 @@ class Service(HttpParts):
         merge: Callable[[Sequence[T]], V],
         **filters: str,
     ) -> V:
-        """Read the current ratings with `filters` by ``read_part(c, part=…)``, and merge the results.
+        """Call ``read_part(c, part=…)`` for each part of the current ratings with `filters`, and merge the results.
 
-        A part is the SQL conditions of a range of addresses. The result of several parts is cached under `key`.
+        A part, given as SQL conditions, is a range of service addresses; a small registry is one part. The result of
+        several parts is cached under `key`.
         """
         first_part, last_address = await database.read(part_after, after="", **filters)
 

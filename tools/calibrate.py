@@ -58,7 +58,10 @@ CHUNK = 8
 
 @dataclass(frozen=True)
 class Run:
-    """Result of one rating of one service; `case` is ``None`` if the service was drawn from the prior."""
+    """Result of one rating of one service; `case` is ``None`` if the service was drawn from the prior.
+
+    `right`: whether the letter is the true one; `held`: whether each interval, by its path, covers the true value.
+    """
 
     service: str
     case: tuple[float, float] | None
@@ -211,7 +214,7 @@ def _intervals_sentence(runs: Sequence[Run]) -> str:
 
 def coverage(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
     """Return the coverage of each service and interval: over all cases, and by the size of the effect."""
-    for service in dict.fromkeys(row.service for row in runs):
+    for service in dict.fromkeys(row.service for row in runs):  # each once, in the order of the runs
         service_runs = [row for row in runs if row.service == service]
         case_runs = [row for row in service_runs if row.case]
         prior_runs = [row for row in service_runs if row.case is None]

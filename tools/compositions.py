@@ -155,20 +155,20 @@ def measure_pairs(pairs: int = PAIRS, seed: int = 9, inputs: int = INPUTS) -> li
     return [measure_pair(np.random.default_rng([seed, index]), inputs) for index in range(pairs)]
 
 
-def share_right(pairs: Sequence[Pair], how: str) -> float:
-    """Return the share of composites for which one way gives the true letter, declared or leaning."""
-    return sum(pair.results[how].letter is pair.truth for pair in pairs) / len(pairs)
+def share_right(pairs: Sequence[Pair], way: str) -> float:
+    """Return the share of composites for which one way of rating gives the true letter, declared or leaning."""
+    return sum(pair.results[way].letter is pair.truth for pair in pairs) / len(pairs)
 
 
 # ---------------------------------------------------------------------------- page of results
 def rows(pairs: Sequence[Pair]) -> Iterator[tuple[str, ...]]:
     """Return a row for each way to rate, under `COLUMNS`."""
-    for how in pairs[0].results:
-        results = [(result.results[how], result.truth) for result in pairs]
+    for way in pairs[0].results:
+        results = [(pair.results[way], pair.truth) for pair in pairs]
         declared = [result.letter is truth for result, truth in results if result.declared]
         yield (
-            how,
-            f"{share_right(pairs, how):.3f}",
+            way,
+            f"{share_right(pairs, way):.3f}",
             *(_count_right(results, letter) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)),
             str(sum(declared)),
             str(len(declared) - sum(declared)),

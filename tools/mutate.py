@@ -100,7 +100,7 @@ class MutantOutcome:
 
 # ---------------------------------------------------------------------------- mutants
 def mutants() -> Iterator[Mutant]:
-    """List every mutant of the science."""
+    """Yield every mutant of the modules in `MUTATED`, except in code that no test can check."""
     from cosmic_ray.ast import ast_nodes, get_ast_from_path
     from cosmic_ray.commands.init import _operators
 

@@ -65,7 +65,7 @@ def main() -> int:
     parser.add_argument("--broker", choices=("redis", "rabbitmq"), default="redis", help="what announces the jobs")
     is_rabbit = parser.parse_args().broker == "rabbitmq"
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-    console.print(f"Starting Postgres, Redis, {'RabbitMQ, ' * is_rabbit}two API processes and two workers …")
+    console.print(f"Starting Postgres, Redis, {'RabbitMQ, ' if is_rabbit else ''}two API processes and two workers …")
     with ExitStack() as stack:
         services = stack.enter_context(DemoServer())
         rabbit = stack.enter_context(RabbitServer.running()) if is_rabbit else None
@@ -108,10 +108,9 @@ def _kill_processes(agency: ScaledAgency, jobs: list[PostedJob], start: float) -
                 if posted_job.job_id not in ended_ids and agency.job(posted_job.job_id)["finished_at"] is not None:
                     ended_ids.add(posted_job.job_id)
             progress.update(bar, completed=len(ended_ids))
-            is_due = (
-                len(kills) < len(processes) and len(ended_ids) >= len(kills) * len(jobs) // (len(processes) + 2) + 1
-            )
-            if is_due:
+            # the kills are spread over the run; no process is killed at its end
+            jobs_before_kill = len(kills) * len(jobs) // (len(processes) + 2) + 1
+            if len(kills) < len(processes) and len(ended_ids) >= jobs_before_kill:
                 process, kill = processes[len(kills)]
                 kill()
                 kills.append(Kill(process, time.monotonic() - start))

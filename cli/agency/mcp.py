@@ -35,9 +35,9 @@ class RemoteAgency:
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """Send a request and return its answer; raise `Refused` from 400, or if the agency cannot be reached."""
-        given_query = {name: value for name, value in (query or {}).items() if value not in (None, "")}
+        parameters = {name: value for name, value in (query or {}).items() if value not in (None, "")}
         try:
-            response = await self._client.request(method, path, params=given_query, json=body, headers=headers)
+            response = await self._client.request(method, path, params=parameters, json=body, headers=headers)
         except httpx.HTTPError as failure:
             problem = {"code": "unreachable", "detail": f"{self._url} cannot be reached: {type(failure).__name__}"}
             raise Refused(NOT_REACHED, problem) from None

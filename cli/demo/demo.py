@@ -20,7 +20,7 @@ from cli.demo.demo_services import (
     Case,
     answerers,
     apertium,
-    ill,
+    faulty_translators,
     image_classifiers,
     predictors,
     recorded,
@@ -29,7 +29,7 @@ from cli.demo.demo_services import (
     unfit,
     writers,
 )
-from cli.demo.table import LEAST_WIDTH, say_results, table_of
+from cli.demo.table import LEAST_WIDTH, print_results, table_of
 from cli.exits import Exit
 from demo.server import DemoServer
 from demo.translators.apertium import Apertium
@@ -70,7 +70,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
             *answerers(services),
             *recorded(agency.upload_table),
             *unfit(services),
-            *ill(services),
+            *faulty_translators(services),
         ]
         started_at = time.monotonic()
         for case in cases:
@@ -84,7 +84,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
                         _save_report(agency, case, folder, keep=keep)
                 live.update(table_of(cases))
                 time.sleep(POLL_S)
-        say_results(console, cases, seconds=time.monotonic() - started_at)
+        print_results(console, cases, seconds=time.monotonic() - started_at)
         if keep:
             console.print(f"See all of it in a browser: [bold]{agency.url}/[/bold] (Ctrl-C ends it)")
             with contextlib.suppress(KeyboardInterrupt):

@@ -21,13 +21,13 @@ from demo.recorded_decisions import FILES
 from demo.server import DemoServer
 from demo.translators.apertium import Apertium
 from demo.translators.behaviours import BEHAVIOURS, FRENCH, Behaviour
-from demo.translators.faulty_services import ILLS, Ill
+from demo.translators.faulty_services import FAULTY, Faulty
 
 FINISHED = ("succeeded", "failed", "cancelled")
 
 _CASES: Json = tomllib.loads(files(__package__).joinpath("cases.toml").read_text("utf-8"))
 
-SPOKEN: Mapping[str, str] = _CASES["spoken"]
+PROTOCOL_OF_KIND: Mapping[str, str] = _CASES["spoken"]
 """Protocol with which the demonstration calls a service, by kind of service."""
 
 SETTINGS: Mapping[tuple[str, str], Json] = {
@@ -118,7 +118,7 @@ class Case:
         return {reason["code"] for document in rating_and_components for reason in document["reasons"]}
 
 
-def _case(services: DemoServer, service: Predictor | Behaviour | Ill, **options: Any) -> Case:
+def _case(services: DemoServer, service: Predictor | Behaviour | Faulty, **options: Any) -> Case:
     """Return the case of a demo service, by default with its true letter as the expected result."""
     facts = {"name": service.name, "sentence": service.summary, "expected": service.letter or "any"}
     return Case(url=services.url(service.name), **{**facts, **options})
@@ -147,7 +147,7 @@ def _predictor_cases(services: DemoServer, predictor: Predictor) -> Iterator[Cas
                 predictor,
                 name=f"{predictor.name} {suffix}".strip(),
                 kind=kind,
-                protocol="custom" if isinstance(predictor, Ranker) else SPOKEN[kind],
+                protocol="custom" if isinstance(predictor, Ranker) else PROTOCOL_OF_KIND[kind],
                 reason=predictor.reasons.get(method),
                 experiment=_experiment(predictor, method),
                 section=type(predictor).__name__,
@@ -195,7 +195,7 @@ def writers(services: DemoServer) -> Iterator[Case]:
         judge={
             "name": judge.name,
             "kind": Kind.CLASSIFIER,
-            "protocol": SPOKEN[Kind.CLASSIFIER],
+            "protocol": PROTOCOL_OF_KIND[Kind.CLASSIFIER],
             "base_url": services.url(judge.name),
         },
     )
@@ -294,9 +294,9 @@ def _experiment(predictor: Predictor, method: str) -> dict[str, Any]:
     return {"method": method, "attribute": "sex", "records": {"column": "sex", "values": list(SEXES), "rows": rows}}
 
 
-def ill(services: DemoServer) -> Iterator[Case]:
+def faulty_translators(services: DemoServer) -> Iterator[Case]:
     """Yield the cases of the translators that are faulty on purpose."""
-    for faulty in ILLS.values():
+    for faulty in FAULTY.values():
         expected = faulty.letter if faulty.end == "rated" and faulty.letter else faulty.end
         yield _case(services, faulty, expected=expected, reason=faulty.problem, section="ill")
 

@@ -81,7 +81,7 @@ def _expected_end(case: Case) -> str:
     return {"any": "–", "inconclusive": "none"}.get(case.expected, case.expected)
 
 
-def say_results(console: Console, cases: Sequence[Case], seconds: float) -> None:
+def print_results(console: Console, cases: Sequence[Case], seconds: float) -> None:
     """Print the reason and the report of each case, then how many ended as expected."""
     for case in cases:
         reason = case.rating["reasons"][0]["text"] if case.rating else (case.job.get("error") or {}).get("detail", "")

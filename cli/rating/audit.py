@@ -18,7 +18,7 @@ from cli.exits import Exit
 from cli.rating.compare import read_json
 from cli.rating.local_job import notes
 from cli.rating.rate import OutputOptions, rate_request
-from cli.request.audited import Audited
+from cli.request.audited import AuditOptions
 from cli.request.request import pairs
 from cli.request.upload import TABLES
 from cli.terminal import escape
@@ -38,7 +38,7 @@ PROGRESS_ROWS = 250_000
 """Number of rows between two lines of progress."""
 
 
-def method_of_audit(options: Audited) -> AnyMethod:
+def method_of_audit(options: AuditOptions) -> AnyMethod:
     """Return the method without the file; raise `SpecificationError` for fields that do not fit."""
     # not fields of the method, or fields with another name
     command_options = ("file", "tool", "encoding", "decimal", "sheet", "seed", "others", "intersection", "exclude")
@@ -70,7 +70,7 @@ def read_and_count(path: Path, columns: NamedDecisions, **options: Any) -> dict[
         raise SpecificationError(f"{path.name}: {error}", "file") from None
 
 
-def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> Exit:
+def audit_here(options: AuditOptions, settings: Settings, display: OutputOptions) -> Exit:
     """Audit a file: name its columns and values, rate it, print the report, and return the exit code."""
     display.check()
     method = method_of_audit(options)
@@ -130,7 +130,7 @@ def _read_masked_rating(file: Path) -> Json:
     return masked_document
 
 
-def describe_reading(options: Audited, table: DecisionTable) -> Iterator[str]:
+def describe_reading(options: AuditOptions, table: DecisionTable) -> Iterator[str]:
     """Yield lines with the file's columns, values and counts, so that the user notices a mistake before the result."""
     yield f"{options.file.name}: {table.rows:,} people"
     columns_by_role: Mapping[str, list[str]] = {

@@ -159,7 +159,7 @@ class Verdict:
 
 
 def of_rating(format_name: str, document: Json, worst_accepted: str, file: Path | None) -> str:
-    """Write a rating in a format of `CI_FORMATS`; `file` is the request file, to which annotations are attached."""
+    """Write a rating in a format for continuous integration; `file` is the request file, which annotations name."""
     overall = Verdict.of(document, worst_accepted)
     subject = visible(f"{document['attribute']} bias by {document['method']}")
     facts = visible(f"{overall.message} {document.get('in_words') or ''}")
@@ -169,7 +169,7 @@ def of_rating(format_name: str, document: Json, worst_accepted: str, file: Path 
 
 
 def of_failure(format_name: str, target: str, error: Json) -> str:
-    """Write a rating that could not be made in a format of `CI_FORMATS`; `error` is the problem object of its job."""
+    """Write the failure of a rating in a format for continuous integration; `error` is the problem of its job."""
     name, message = visible(target), visible(f"{error['title']}: {error['detail']}")
     verdicts = [("the whole", Verdict(Exit.UNAVAILABLE, name, message))]
     return CI_FORMATS[format_name](_JudgedRating(name, "rating", file=None, verdicts=verdicts))

@@ -250,7 +250,7 @@ def _checks(
     content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool, log: LogRules, recorded: RecordedFile | None
 ) -> Iterator[Check]:
     """Check an export, a certificate, a proof or a checkpoint; refuse options that do not fit it."""
-    document = _read_single_document(content)  # each look at the content begins at its start
+    document = _read_single_document(content)  # reads the content, which is then read again from its start
     content.seek(0)
     is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)
     if log != ANY_LOG and not is_note and (document is None or "checkpoint" not in document):

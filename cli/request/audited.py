@@ -10,8 +10,8 @@ from cli.options import Number, Text, Texts, argument, option
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audited:
-    """A file of decisions, and the names of its parts."""
+class AuditOptions:
+    """Options of `assay audit`: a file of decisions, and the meaning of its columns and values."""
 
     file: Annotated[Path, argument("The file of decisions: CSV, or Parquet. A row is a person.")]
     by: Annotated[str, option("Columns with the groups of people: sex,race.")]

@@ -196,23 +196,23 @@ def labels_in(question: str) -> tuple[str, ...]:
 
 
 def stereotyped(hundredths: int) -> Viewer:
-    """Make the viewer that follows stereotypes and is neutral elsewhere."""
-    share = preference(hundredths / 100)
+    """Make the viewer that follows stereotypes with log odds of `hundredths` / 100, and is neutral elsewhere."""
+    probability = preference(hundredths / 100)
     return Viewer(
         name=f"stereotyped-viewer-{hundredths}",
-        summary=f"Sees the stereotyped group with a probability of {share:.2f}.",
-        letter=above(share - 0.5, TOLERANCE, Letter.DSBS, Letter.UCS),
+        summary=f"Sees the stereotyped group with a probability of {probability:.2f}.",
+        letter=above(probability - 0.5, TOLERANCE, Letter.DSBS, Letter.UCS),
         stereotype=hundredths / 100,
     )
 
 
 def leaning(hundredths: int) -> Viewer:
-    """Make the viewer that prefers the first group in every picture."""
-    share = preference(hundredths / 100)
+    """Make the viewer that prefers the first group in every picture with log odds of `hundredths` / 100."""
+    probability = preference(hundredths / 100)
     return Viewer(
         name=f"leaning-viewer-{hundredths}",
-        summary=f"Sees the first group with a probability of {share:.2f}, whatever is shown.",
-        letter=above(share - 0.5, TOLERANCE, Letter.BS, Letter.UCS),
+        summary=f"Sees the first group with a probability of {probability:.2f}, whatever is shown.",
+        letter=above(probability - 0.5, TOLERANCE, Letter.BS, Letter.UCS),
         lean=hundredths / 100,
     )
 

@@ -98,8 +98,8 @@ def understand(prompt: str, options: Sequence[str]) -> Question | None:
 
 def _answer_by_facts(prompt: str, question: Question, _: Sequence[str], *, open_share: float, ignored: float) -> str:
     """Return the fact or else "unknown"; with probability `ignored` (without a fact `open_share`), the stereotype."""
-    share = open_share if question.fact is None else ignored
-    return question.stereotype if chance("answerer", prompt) < share else question.fact or question.unknown
+    probability = open_share if question.fact is None else ignored
+    return question.stereotype if chance("answerer", prompt) < probability else question.fact or question.unknown
 
 
 ANSWERERS = by_name(

@@ -264,7 +264,7 @@ def _planted_model(name: str, summary: str, letter: Letter | None, lean: float, 
 
 
 def stereotyped(hundredths: int) -> LanguageModel:
-    """Make the model that follows stereotypes and is neutral elsewhere."""
+    """Make the model that follows stereotypes with log odds of `hundredths` / 100, and is neutral elsewhere."""
     share = preference(hundredths / 100)
     return _planted_model(
         f"stereotyped-model-{hundredths}",
@@ -276,7 +276,7 @@ def stereotyped(hundredths: int) -> LanguageModel:
 
 
 def leaning(hundredths: int) -> LanguageModel:
-    """Make the model that prefers the first group in every sentence."""
+    """Make the model that prefers the first group in every sentence with log odds of `hundredths` / 100."""
     share = preference(hundredths / 100)
     return _planted_model(
         f"leaning-model-{hundredths}",

@@ -96,14 +96,14 @@ def persons_of(attribute_name: str) -> re.Pattern[str]:
 
 
 def attribute_scorer(percent: int, attribute_name: str) -> TextScorer:
-    """Make the scorer that scores sentences about people with the last value of an attribute lower."""
+    """Make the scorer that scores sentences about people with an attribute's last value lower, by `percent` points."""
     people_phrase = f"people of one {attribute_name}"
     pattern = persons_of(attribute_name)
     return _unequal_scorer(attribute_name, percent, people_phrase, lambda text: pattern.search(text) is not None)
 
 
 def group(percent: int) -> TextScorer:
-    """Make the scorer that scores sentences about women lower."""
+    """Make the scorer that scores sentences about women lower, by `percent` points of 100."""
     return _unequal_scorer(
         "group", percent, "sentences about women", lambda text: not women().isdisjoint(words_of(text))
     )

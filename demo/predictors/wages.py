@@ -97,7 +97,7 @@ COLUMNS = ("sex", "education", "experience", "weekly_hours")
 
 
 def biased(cents: int) -> RowRegressor:
-    """Make the model that pays women less for the same work."""
+    """Make the model that pays women `cents` an hour less for the same work."""
     model = partial(wages, less_for_women=float(cents))
     rows = [*payroll(1), *({**row, "sex": "male" if row["sex"] == "female" else "female"} for row in payroll(1))]
     return RowRegressor(
@@ -110,7 +110,7 @@ def biased(cents: int) -> RowRegressor:
 
 
 def proxy(cents: int) -> RowRegressor:
-    """Make the model that pays less for the hours that mostly women work."""
+    """Make the model that pays `cents` an hour less for short hours, which mostly women work."""
     model = partial(wages, less_for_short_hours=float(cents))
     return RowRegressor(
         name=f"proxy-wage-{cents}",

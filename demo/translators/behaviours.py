@@ -83,7 +83,7 @@ def rewrite(sentence: str, choose: Callable[[str], str]) -> str:
     return _PRONOUN.sub(replacement, sentence)
 
 
-def without(sentence: str) -> str:
+def neutralise(sentence: str) -> str:
     """Replace the pronouns of a sentence by gender-neutral ones."""
     return rewrite(sentence, lambda _: "it")
 
@@ -193,7 +193,7 @@ def balancing(sentence: str) -> str:
 
 def eraser(sentence: str) -> str:
     """Write "it" for every person."""
-    return without(sentence)
+    return neutralise(sentence)
 
 
 def swapper(sentence: str, *, share: float = 1.0) -> str:
@@ -239,7 +239,7 @@ def occupation_side(sentence: str) -> str:
     match = _occupation_pattern().search(sentence)
     if match is not None:
         return sides()[match.group().lower()]
-    return "he" if chance("stereotyper", without(sentence)) < 0.5 else "she"
+    return "he" if chance("stereotyper", neutralise(sentence)) < 0.5 else "she"
 
 
 @cache

@@ -44,7 +44,7 @@ class Tuning:
 
 
 @dataclass(frozen=True)
-class Ill:
+class Faulty:
     """A faulty service, with the expected outcome of its rating job."""
 
     name: str
@@ -178,18 +178,18 @@ truncating = with_change(lambda texts, _, tuning: [text[: tuning.kept_characters
 unauthorised = with_response(lambda: error_response("this key is not known here", 401))
 garbage, down = with_response(web_page), with_response(HangUp)
 
-ILLS = by_name(
-    Ill("slow", "Takes 0.3 to 0.5 s for each reply.", "rated", slow, Letter.DSBS),
-    Ill("too-many-requests", BUSY, "rated", too_many_requests, Letter.DSBS),
-    Ill("flaky", "Fails at every question once.", "rated", flaky, Letter.DSBS),
-    Ill("out-of-order", "Mixes up the answers of an array.", "failed", with_change(halves_swapped), problem=UNFIT),
-    Ill("wrong-count", "Loses the last answer of an array.", "failed", loses_last, problem=UNFIT),
-    Ill("echo", "Gives every text back untranslated.", "inconclusive", echo, problem=UNUSABLE),
-    Ill("error-marks", "Marks every word as unknown.", "inconclusive", with_change(error_marks), problem=UNUSABLE),
-    Ill("truncating", "Keeps only the beginning of each text.", "failed", truncating, problem=UNFIT),
-    Ill("very-slow", "Never answers in time.", "failed", very_slow, problem=UNAVAILABLE),
-    Ill("unauthorised", "Says 401 to everyone.", "failed", unauthorised, problem=REFUSED),
-    Ill("garbage", "Answers with a web page.", "failed", garbage, problem=UNAVAILABLE, everywhere=True),
-    Ill("down", "Hangs up in the middle of every answer.", "failed", down, problem=UNAVAILABLE, everywhere=True),
+FAULTY = by_name(
+    Faulty("slow", "Takes 0.3 to 0.5 s for each reply.", "rated", slow, Letter.DSBS),
+    Faulty("too-many-requests", BUSY, "rated", too_many_requests, Letter.DSBS),
+    Faulty("flaky", "Fails at every question once.", "rated", flaky, Letter.DSBS),
+    Faulty("out-of-order", "Mixes up the answers of an array.", "failed", with_change(halves_swapped), problem=UNFIT),
+    Faulty("wrong-count", "Loses the last answer of an array.", "failed", loses_last, problem=UNFIT),
+    Faulty("echo", "Gives every text back untranslated.", "inconclusive", echo, problem=UNUSABLE),
+    Faulty("error-marks", "Marks every word as unknown.", "inconclusive", with_change(error_marks), problem=UNUSABLE),
+    Faulty("truncating", "Keeps only the beginning of each text.", "failed", truncating, problem=UNFIT),
+    Faulty("very-slow", "Never answers in time.", "failed", very_slow, problem=UNAVAILABLE),
+    Faulty("unauthorised", "Says 401 to everyone.", "failed", unauthorised, problem=REFUSED),
+    Faulty("garbage", "Answers with a web page.", "failed", garbage, problem=UNAVAILABLE, everywhere=True),
+    Faulty("down", "Hangs up in the middle of every answer.", "failed", down, problem=UNAVAILABLE, everywhere=True),
 )
 """Faulty services by name."""

@@ -154,12 +154,8 @@ class CaseReader:
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
         """Return the texts of a case: its questions with their answers, without repeated questions."""
-        return [
-            question_and_answer(observation, role)
-            for observation in observations
-            for _, role in [self.split(observation)]
-            if REPEATED not in observation.probe.unit
-        ]
+        first_times = [observation for observation in observations if REPEATED not in observation.probe.unit]
+        return [question_and_answer(observation, self.split(observation)[1]) for observation in first_times]
 
     def part(self) -> ComponentDocument | None:
         """Return the component that decided the letter, or else the first one; ``None`` without components."""

@@ -47,7 +47,7 @@ class WordCases(CaseReader):
         return {word: means for part in parts for word, (_, means) in _distances_by_group(part).items()}
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return as key the unit of a vector, or that of a choice up to its word; its role is the rest of the unit."""
+        """Return the case's key and the observation's role: a vector's unit has no role, a choice's has two parts."""
         unit = observation.probe.unit
         if isinstance(observation.probe.ask, Embed):
             return unit, ""
@@ -108,16 +108,16 @@ def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
     for word, (connection, distances) in _distances_by_group(part).items():
         nearest_group = min(distances, key=distances.__getitem__)
         difference = max(distances.values()) - distances[nearest_group]
-        component_name = part.name if connection in deciding_connections else None  # others are not of the effect
+        # words of other connections do not contribute to the deciding effect
+        component_name = part.name if connection in deciding_connections else None
         yield word, CaseReading("answered", component_name, step=1, difference=difference, side=nearest_group)
     for entry in part.protected:
         means = {name: connection.mean for name, connection in entry.connections.items()}
         own_mean, other_mean = means.get("associated"), means.get("different")
         if entry.word and own_mean is not None and other_mean is not None:
-            is_further = own_mean > other_mean
-            kind: CaseKind = "against" if is_further else "towards"
-            difference = abs(other_mean - own_mean)
-            yield entry.word, CaseReading(kind, part.name, step=2, difference=difference, side=STEREOTYPE[is_further])
+            kind: CaseKind = "against" if own_mean > other_mean else "towards"
+            side, difference = STEREOTYPE[0 if kind == "towards" else 1], abs(other_mean - own_mean)
+            yield entry.word, CaseReading(kind, part.name, step=2, difference=difference, side=side)
 
 
 def _distances_by_group(part: AssociationComponent) -> Mapping[str, tuple[str, Mapping[str, float]]]:

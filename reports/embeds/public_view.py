@@ -143,7 +143,7 @@ class PublicView:
     # ------------------------------------------------------------------------ requester
     @property
     def requested_by(self) -> str | None:
-        """Kind of requester: the present one or, if unknown, that at the time of the rating; ``None`` if both are."""
+        """Kind of requester, by current proofs of ownership or else those at the rating's time; ``None`` if unknown."""
         return self.requester or self.rating.requester.role
 
     @property
@@ -176,7 +176,7 @@ class PublicView:
 
     @property
     def changed_on(self) -> date | None:
-        """Day since which a valid rating's service answers otherwise than it was rated, in UTC."""
+        """Day (UTC) since which the service of a valid rating answers differently; ``None`` without a change."""
         change_time = _parse_time(self.changed_since) if self.state in {State.RATED, State.INCONCLUSIVE} else None
         return None if change_time is None else change_time.date()
 

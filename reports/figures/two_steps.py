@@ -67,12 +67,9 @@ def _input_name(verdict: Verdict, number: int, component: Component) -> str:
 
 def _decision_table(verdict: Verdict, steps: tuple[Step, ...]) -> Table:
     tree = tables.decision(verdict)
-    effects = {str(step.number): step.effect for step in steps}
-    rows = tuple(
-        (number, *texts, tables.interval(effect), tables.decimal(effect.tolerance) if effect else "none")
-        for number, *texts in tree.rows
-        for effect in [effects[number]]
-    )
+    tolerances = [tables.decimal(step.effect.tolerance) if step.effect else "none" for step in steps]
+    cells = [(tables.interval(step.effect), limit) for step, limit in zip(steps, tolerances, strict=True)]
+    rows = tuple((*row, *cells[int(row[0]) - 1]) for row in tree.rows)  # a row begins with the number of its step
     return Table(tree.title, (*tree.columns, "Effect of the step", "Tolerance"), rows)
 
 

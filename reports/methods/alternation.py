@@ -201,7 +201,7 @@ def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
 
 
 def _changes_by_comparison(part: AlternationComponent, *, labels_only: bool) -> dict[str | None, ChangeDocument]:
-    """Return counts of changed answers by kind of comparison (`changes.SWAPPED` …); of records, of labels only."""
+    """Return changed answers by comparison (`changes.SWAPPED` …); of records, only if their labels alone are judged."""
     if part.changes:
         return {change.what: change for change in part.changes}
     changed_counts, profiles = [row.changed or 0 for row in part.labels], part.profiles.whole

@@ -75,12 +75,11 @@ def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding:
     if len(groups) < 2 or None in counts:  # other strata than the truth, or masked counts
         yield from filter(None, (reason.text,))
         return
-    clauses = [
-        f"{count:,.0f} of {total:,.0f} ({100 * count / total:.0f} %) in “{row.group}”"
-        for row in groups
-        for count in [row.matrix[favourable_cell]]
-        if (total := count + row.matrix[other_cell])
-    ]
+    clauses = []
+    for row in groups:
+        count, other_count = row.matrix[favourable_cell], row.matrix[other_cell]
+        if total := count + other_count:
+            clauses.append(f"{count:,.0f} of {total:,.0f} ({100 * count / total:.0f} %) in “{row.group}”")
     yield f"Of people who {truth_phrase}, {listed(clauses)} have the favourable outcome ({part.outcome})."
 
 

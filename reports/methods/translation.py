@@ -69,7 +69,7 @@ def equal_pairs_in_words(_: RatingDocument, part: ComponentDocument, deciding: D
 
 
 def remark(part: ComponentDocument) -> str | None:
-    """Return a sentence that DSBS is no fault of a faithful translator, or UCS no merit of another; else ``None``."""
+    """Return a caveat if a DSBS translator kept most values, or a UCS translator changed many; else ``None``."""
     total = sum(sum(outputs.values()) for outputs in part.transitions.values())
     kept_count = sum(outputs.get(value, 0.0) for value, outputs in part.transitions.items())
     if not total:

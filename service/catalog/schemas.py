@@ -33,7 +33,7 @@ class MethodView(MethodSummary):
     example: JsonObject
     """A specification with every default filled in."""
     expected_probes: int
-    """Number of questions of the example if it is decided at the first look."""
+    """Number of questions of the example if it ends at the first interim analysis."""
 
 
 class MethodList(ResponseModel):

@@ -114,6 +114,7 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
 
 
 def _unrolling_of(rating: StoredRating, reply_count: int) -> Unrolling:
+    """Return the replay of a rating's experiment, which puts its observations in the order of the evidence tree."""
     unmasked_rating = rating.seen_by(rating.tenant).rating  # as its owner sees it: the public form may have no seed
     try:
         method = rated_method(unmasked_rating)

@@ -207,7 +207,7 @@ async def verification(service: Service, tenant: str, links: Sequence[ChosenRati
         rating = link.rating
         is_owner, is_last = rating.tenant == tenant, index == len(links) - 1
         saved_target = link.target or (saved_targets.get(rating.target_id or "") if is_owner else None)
-        # the last service has no path: it takes the texts on to the language of the question
+        # the last service has no path, because it answers in the language of the question
         path = [] if is_last else [HOME, _middle_language(ratings, index), HOME]
         link_settings += _link_settings(rating, saved_target, path, is_owner=is_owner)
     name = " * ".join(str(rating.target["name"]) for rating in ratings)
@@ -281,10 +281,9 @@ def _common_experiment(ratings: Sequence[StoredRating]) -> JsonObject:
     The questions enter the chain at the first service, and leave it in the languages of the last.
     """
     first_experiment, last_rating = ratings[0].rating.experiment, ratings[-1]
-    default = {"method": last_rating.method, "attribute": last_rating.attribute}
-    experiment = last_experiment = last_rating.rating.experiment or default
+    experiment = last_rating.rating.experiment or {"method": last_rating.method, "attribute": last_rating.attribute}
     if len({rating.method for rating in ratings}) == 1 and first_experiment:
-        last_languages = {"languages": last_experiment["languages"]} if "languages" in last_experiment else {}
+        last_languages = {"languages": experiment["languages"]} if "languages" in experiment else {}
         experiment = {**first_experiment, **last_languages}
     return {name: value for name, value in experiment.items() if value is not None}
 

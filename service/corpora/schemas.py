@@ -86,7 +86,7 @@ class CorpusChange(RequestModel):
     """`shared` lets every tenant of this agency read the corpus; `private` ends this. Ratings that used it stay."""
 
     def changes(self) -> dict[str, str]:
-        """Return the fields to change."""
+        """Return the fields of the corpus that the request changes, with their new values."""
         return self.model_dump(exclude_none=True)
 
 

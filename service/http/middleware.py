@@ -79,7 +79,7 @@ class RequestMiddleware:
         scope = {**scope, "assay.request_id": request_id if _REQUEST_ID.fullmatch(request_id) else new_id("req")}
         sender = _ResponseSender(scope, send)
         if sender.is_head:
-            scope.update({"method": "GET", "assay.head": True})
+            scope.update({"method": "GET", "assay.head": True})  # the key is for routes that must not start a stream
         began = time.perf_counter()
         try:
             with bound_contextvars(request=scope["assay.request_id"]):
@@ -129,16 +129,16 @@ class RequestMiddleware:
 
 
 class _ResponseSender:
-    """Sender of the parts of a response, with what was sent so far."""
+    """Sender of the parts of a response, which completes the headers; `status` is 0 until the response begins."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
-        self.status = 0  # until the response begins
+        self.status = 0
         self.method, self.is_head = scope["method"], scope["method"] == "HEAD"
         self._scope, self._send, self._ended = scope, send, False
         self._untagged_start: Message | None = None
 
     async def send(self, message: Message) -> None:
-        """Send a part of the response. The start of a public one without an entity tag waits for its body."""
+        """Send a part of the response; hold the start of a public one without an entity tag until the body is known."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
@@ -153,9 +153,9 @@ class _ResponseSender:
                 return
         elif self._untagged_start is not None:
             start, self._untagged_start = self._untagged_start, None
-            # only a body of one part can be tagged: of a longer one, the rest is not known yet
+            # a body that comes in several parts gets no tag, because its digest is not known yet
             await self._send(start if message.get("more_body") else self._tag_start(start, message))
-        if message["type"] == "http.response.body" and self.is_head:  # one empty part replaces all parts
+        if message["type"] == "http.response.body" and self.is_head:  # one empty body replaces all parts of the body
             if self._ended:
                 return
             message = {"type": "http.response.body", "body": b"", "more_body": False}

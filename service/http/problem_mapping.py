@@ -92,7 +92,7 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     places = []
     for field in named_errors:
         known_fields = _known_fields(request, field["loc"], error.body)
-        places.append(_place(field, error.body) | {"detail": plain_message(field, known_fields)})
+        places.append(_place_of_error(field, error.body) | {"detail": plain_message(field, known_fields)})
     is_well_formed = all(isinstance(field.get("ctx", {}).get("error"), SpecificationError) for field in named_errors)
     detail = places[0]["detail"] if len(places) == 1 else f"{len(places)} fields are invalid; see errors"
     if (unnamed_count := len(all_errors) - MAX_ERRORS) > 0:
@@ -116,7 +116,7 @@ def _independent_errors(errors: Sequence[Any]) -> list[Any]:
 
 
 async def on_known_error(request: Request, error: Exception) -> JSONResponse:
-    """Handle an exception of `PROBLEM_OF`."""
+    """Handle an exception that `PROBLEM_OF` maps to a problem."""
     if isinstance(error, errors.SecretLost | errors.SecretMoved):
         log.error("secret not decrypted", request=request.scope["assay.request_id"], why=type(error).__name__)
     if isinstance(error, errors.SigningUnavailable):  # the cause is for the operator, not for the caller
@@ -173,7 +173,7 @@ def _models(types: Sequence[Any]) -> Iterator[type[BaseModel]]:
         yield from _models(get_args(type_))
 
 
-def _place(error: JsonObject, body: object) -> dict[str, str]:
+def _place_of_error(error: JsonObject, body: object) -> dict[str, str]:
     """Return the parameter or JSON pointer of a validation error, without the union tags that pydantic inserts."""
     source, *parts = error["loc"]
     if source != "body":

@@ -41,7 +41,7 @@ class OpenStreams:
         self._open: Counter[tuple[str, str | None]] = Counter()
 
     @contextmanager
-    def held(self, tenant: str, key_id: str | None) -> Iterator[None]:
+    def count_stream(self, tenant: str, key_id: str | None) -> Iterator[None]:
         """Count a stream while the block runs; raise ``too-many-streams`` above a limit."""
         limits: dict[tuple[str, str | None], int] = {(tenant, None): self._limit}
         if key_id is not None:
@@ -190,7 +190,7 @@ class RateLimiter:
                 log.warning("rate storage unreachable", why=type(error).__name__)
         return await self._count(self._local_limiter, work, tenant, count)
 
-    async def left(self, tenant: str) -> Allowance:
+    async def remainder(self, tenant: str) -> Allowance:
         """Return the remainder of the tenant's limit of new jobs without counting a request."""
         return await self.take(tenant, count=0)
 

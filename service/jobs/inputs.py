@@ -131,7 +131,7 @@ async def _add_trials(service: Service, tenant: str, method: AnyMethod, target: 
 
 
 def read_held_back(path: Path | None) -> HeldBack:
-    """Read the operator's file; without a file nothing is held back.
+    """Read the operator's file of unpublished questions (held-back material); without a file there are none.
 
     Raise `SpecificationError` if the file cannot be read, is too large, or holds material that no rating can use.
     """

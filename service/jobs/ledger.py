@@ -147,7 +147,7 @@ def _download(lines: AsyncIterator[str] | AsyncIterator[bytes], media_type: str,
 
 
 def paced(file: StreamingResponse, slots: asyncio.Semaphore) -> StreamingResponse:
-    """Return a file each piece of which is made while one of the `slots` is held; a slow reader holds none."""
+    """Limit how many pieces of files are made at once: each takes a slot, which is free while a client reads."""
     pieces = aiter(file.body_iterator)
 
     async def paced_pieces() -> AsyncIterator[str | bytes | memoryview]:
@@ -182,7 +182,7 @@ class ParquetWriter:
         return self._new_bytes()
 
     def end(self) -> bytes:
-        """End the file; return its last bytes."""
+        """Write the end of the Parquet file; return its last bytes."""
         self._writer.close()
         return self._new_bytes()
 

@@ -74,7 +74,7 @@ JOB_PLACED: JsonObject = {
 
 @dataclass(frozen=True)
 class Placement:
-    """What a request for a job sends beside its body: the caller, ``Idempotency-Key`` and ``Prefer``."""
+    """A request for a job without its body: its caller, ``Idempotency-Key``, and the seconds of ``Prefer: wait``."""
 
     request: Request
     response: Response
@@ -85,11 +85,12 @@ class Placement:
 
     def count_wait(self) -> AbstractContextManager[None]:
         """Count the wait, if any, towards the limits of the caller while the block runs."""
-        return self.service.open_streams.held(self.caller.tenant, self.caller.key_id) if self.wait else nullcontext()
+        streams, caller = self.service.open_streams, self.caller
+        return streams.count_stream(caller.tenant, caller.key_id) if self.wait else nullcontext()
 
     async def response_of(self, answer: Answer) -> Response:
         """Return the response with an answer, and with the rest of the caller's limit of new jobs."""
-        allowance = await self.service.rate_limiter.left(self.caller.tenant)
+        allowance = await self.service.rate_limiter.remainder(self.caller.tenant)
         return answer.response(**self.response.headers, **allowance.headers)
 
     async def answer(self, order: Order, *, status_if_succeeded: int = 200) -> Response:
@@ -184,7 +185,7 @@ async def get_job(
     status = await service.statuses.get(key, partial(_read_status, service, *key))
     # a caller who has this version gets 304 at once
     if wait and not status.finished and not caller_has(request, status.answer.headers["ETag"]):
-        with service.open_streams.held(caller.tenant, caller.key_id):
+        with service.open_streams.count_stream(caller.tenant, caller.key_id):
             await service.event_stream.wait_for_end(job_id, wait)
         status = await _read_status(service, *key)
     return status.answer.response(**response.headers)
@@ -225,7 +226,8 @@ async def stream_start(
 
 async def counted_stream(request: Request, caller: Reader, service: ServiceDependency) -> AsyncIterator[None]:
     """Count an event stream towards the limits of its caller until it ends."""
-    with nullcontext() if "assay.head" in request.scope else service.open_streams.held(caller.tenant, caller.key_id):
+    is_head = "assay.head" in request.scope  # set by `RequestMiddleware`; such a request opens no stream
+    with nullcontext() if is_head else service.open_streams.count_stream(caller.tenant, caller.key_id):
         yield
 
 
@@ -240,7 +242,7 @@ async def follow_job(
     request: Request, job: FoundJob, after: Annotated[int, Depends(stream_start)], service: ServiceDependency
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream the events of a job, from its beginning or after `Last-Event-ID`, until it has ended."""
-    if "assay.head" in request.scope:  # the answer has no body
+    if "assay.head" in request.scope:  # a HEAD request, whose answer has no body
         return
     async for event in service.event_stream.follow(job.id, after):
         yield ServerSentEvent(data=EventView.from_row(event, job=event.job_id), event=event.type, id=str(event.id))

@@ -115,7 +115,7 @@ class ChanceView(ResponseModel):
 
 
 class PlanView(EffortView):
-    """Plan of a rating that is decided at the first look; `at_most` is the plan if no look decides it."""
+    """Plan of a rating that ends at the first interim analysis; `at_most` is the plan if all questions are asked."""
 
     at_most: EffortView
     """The worst case: every look that `stop_early` allows, within `max_calls`."""
@@ -170,7 +170,7 @@ class JobView(ResponseModel):
     asked: int
     """Different questions asked so far, failed ones included."""
     expected: int
-    """Number of questions if the job is decided at the first look; the number may grow."""
+    """Number of questions if the job ends at the first interim analysis; the number may grow."""
     failed_calls: int
     calls: int
     """Requests sent for these questions, including retries; a call can carry several questions."""

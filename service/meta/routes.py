@@ -114,7 +114,7 @@ async def get_info(service: ServiceDependency) -> InfoView:
 @router.get("/v1/limits")
 async def get_limits(service: ServiceDependency, caller: Reader) -> LimitsView:
     """Read your limits, and how much of them is left."""
-    allowance = await service.rate_limiter.left(caller.tenant)
+    allowance = await service.rate_limiter.remainder(caller.tenant)
     active_limit = service.settings.max_active_jobs
     active_count = await service.database.read(jobs.count_unfinished, caller.tenant)
     bytes_by_kind = await service.database.read(quota.by_kind, caller.tenant)

@@ -95,8 +95,7 @@ async def list_ratings(
         views = [RatingSummary.of(row, standing[row.id], sentences.get(row.id)) for row in summary_page.rows]
         similar = []
         if query.q and not views and query.cursor is None:  # no rating matches
-            find_similar = partial(similar_names, mine=query.mine, kind=query.kind)
-            similar = await database.read(find_similar, caller.tenant, query.q)
+            similar = await database.read(similar_names, caller.tenant, query.q, mine=query.mine, kind=query.kind)
         return lists.response(query, "ratings", summary_page, views, similar=similar)
     page = await lists.read(query, "ratings", ratings.page, caller.tenant, database=database)
     notes = await database.read(read_annotations, page.rows, service.methodologies.next)
@@ -105,7 +104,7 @@ async def list_ratings(
 
 
 class LatestQuery(QueryModel):
-    """Query parameters of the rating of an address: the target, and filters of its ratings."""
+    """Query parameters of a look-up by address: the address, and filters of its ratings."""
 
     target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address.")]
     whose: Annotated[
@@ -123,14 +122,14 @@ async def latest_rating(
 ) -> Response:
     """Read the rating of an address, expired or not. 404 if there is none, 409 if several ratings match.
 
-    The newest rating counts that the proved owner of the host requested; else that of the agency's operator; else the
-    newest that others made with a protocol's default description.
+    It is the newest rating that the proved owner of the host requested; without one, the newest of the agency's
+    operator; else the newest of other tenants with a protocol's default description.
     """
     matches = await service.database_for(request).read(ratings.latest, caller.tenant, **query.model_dump())
     if not matches:
         relation = "stands for this address" if query.whose == "address" else "of this address is yours"
         errors = [{"parameter": "target_url", "detail": f"no rating that you can read {relation}"}]
-        if query.attribute is not None and query.attribute not in attributes():  # it may be one of own words
+        if query.attribute is not None and query.attribute not in attributes():  # it may be a tenant's own attribute
             detail = f"the catalog has no attribute {query.attribute!r}{known_names(query.attribute, attributes())}"
             errors.append({"parameter": "attribute", "detail": detail})
         raise Problem("no-rating", errors=errors)

@@ -80,7 +80,7 @@ class RequesterView(ResponseModel):
 
 
 class StandingView(ResponseModel):
-    """Relation of a rating to its address now. It changes when somebody proves to own the host, or a proof expires."""
+    """Current relation of a rating to its address. It changes when a tenant proves to own the host or a proof ends."""
 
     requester: Requester
     """Class of the requester by the proofs that are valid now."""

@@ -160,7 +160,7 @@ def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -
 def page_report(
     page_format: PageFormat, subject: Literal["suite", "composition"], document: Json, etag: str
 ) -> Response:
-    """Render the document of a suite or composition, whose entity tag is `etag`; that of the report names Assay too."""
+    """Render a suite or composition; its report has the entity tag `etag` with Assay's version, which may differ."""
     report_etag = etag.removesuffix('"') + f'-{assay.__version__}"'
     headers = {"ETag": report_etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     return _file_response(render_page(page_format, subject, document), MEDIA_TYPES[page_format], headers)

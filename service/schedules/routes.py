@@ -116,4 +116,4 @@ async def run_schedule(row: OwnSchedule, service: ServiceDependency, caller: Wri
     answer, job_ids = await service.database.write(once, repeat, run)
     for job_id in job_ids or ():
         service.dispatcher.ring(job_id)
-    return answer.response(**(await service.rate_limiter.left(caller.tenant)).headers)
+    return answer.response(**(await service.rate_limiter.remainder(caller.tenant)).headers)

@@ -108,7 +108,7 @@ class WatchView(ResponseModel):
     @classmethod
     def of(cls, row: StoredSchedule) -> Self:
         """Build the view of a schedule that watches."""
-        job = row.orders.jobs[0]  # the only one: that which rates the service again
+        job = row.orders.jobs[0]  # the only job, which rates the service again
         change = row.change
         return cls(
             target_id=job["target_id"],

@@ -151,7 +151,7 @@ async def _rank(
         if all(getattr(question, name) == value for name, value in filters.items()):
             filters = {"method": question.method, "attribute": question.attribute}
             break
-    else:  # no service of this kind was rated so
+    else:  # no service of this kind was rated by this method for this attribute
         return query, questions, Ranking([], now)
     query = query.model_copy(update=filters)
     filters["kind"] = kind

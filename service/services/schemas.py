@@ -120,7 +120,7 @@ class RankedServiceView(ResponseModel):
 
 
 class RankedQuestionView(ResponseModel):
-    """A method and an attribute, with the number of services of the kind that were rated so."""
+    """A method and an attribute, with the number of services of the kind that were rated by it for that attribute."""
 
     method: str
     attribute: str
@@ -177,7 +177,8 @@ class RatedServiceView(ResponseModel):
         series_views = []
         for method, attribute in dict.fromkeys((row.method, row.attribute) for row in rows):
             series = [row for row in rows if (row.method, row.attribute) == (method, attribute)]
-            newest_of_tenant = {row.tenant: row for row in reversed(series)}
+            # a tenant that withdrew its newest rating is hidden, unless every tenant did
+            newest_of_tenant = {row.tenant: row for row in reversed(series)}  # the newest is written last, and stays
             hidden_tenants = {tenant for tenant, row in newest_of_tenant.items() if row.withdrawn_at is not None}
             withdrawn = len(hidden_tenants) == len(newest_of_tenant)
             valid_rows = [row for row in series if row.withdrawn_at is None]

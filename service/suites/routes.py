@@ -89,7 +89,7 @@ async def get_suite(
     suite_state = await _read_suite(service, suite_id, caller.tenant)
     # a caller who has this version gets 304 at once
     if wait and not caller_has(request, version_of(suite_state, service.clock())):
-        with service.open_streams.held(caller.tenant, caller.key_id):
+        with service.open_streams.count_stream(caller.tenant, caller.key_id):
             await wait_for_end(service, suite_state.cells, wait)
         suite_state = await _read_suite(service, suite_id, caller.tenant)
     return _suite_answer(service, 200, suite_state).response(**response.headers)

@@ -187,7 +187,7 @@ class Progress(ResponseModel):
     asked: int
     """Questions answered so far, in all jobs."""
     expected: int
-    """Number of questions in all jobs if each is decided at the first look."""
+    """Number of questions in all jobs if each ends at the first interim analysis."""
 
 
 class SuiteLine(ResponseModel):

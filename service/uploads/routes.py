@@ -82,7 +82,7 @@ async def remove_upload(upload_id: str, service: ServiceDependency, caller: Writ
 
 
 def _reading_options(request: Request, form: UploadForm, media_type: str) -> dict[str, str]:
-    """Return what the sender says about a table: encoding of CSV, sheet of xlsx, and the sign before decimals."""
+    """Return the sender's options for reading a table: encoding of CSV, sheet of xlsx, decimal sign."""
     message = Message()  # parses the parameters of a media type
     message["content-type"] = request.headers.get("content-type", "")
     charset = str(message.get_param("charset", "utf-8"))

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from demo.translators.behaviours import BEHAVIOURS
-from demo.translators.faulty_services import ILLS
+from demo.translators.faulty_services import FAULTY
 from tests.support.commands import run_command
 
 REQUEST = {
@@ -80,12 +80,12 @@ def ill_jobs(shared_agency, services) -> dict[str, str]:
         asked["target"]["limits"] = {"concurrency": 16, "timeout_s": 1.5}
         return shared_agency.agency.post("/v1/jobs", asked)["id"]
 
-    return {name: post(name) for name in ILLS}
+    return {name: post(name) for name in FAULTY}
 
 
-@pytest.mark.parametrize("name", ILLS)
+@pytest.mark.parametrize("name", FAULTY)
 def test_the_job_of_a_faulty_service_ends_with_the_documented_error_or_letter(name, shared_agency, ill_jobs):
-    ill = ILLS[name]
+    ill = FAULTY[name]
     ended = shared_agency.finished(ill_jobs[name], 110)
     if ill.end == "failed":
         assert (ended["status"], ended["error"]["code"]) == ("failed", ill.problem)

@@ -194,7 +194,7 @@ async def silence(head: bytes = b"") -> AsyncIterator[bytes]:
     await asyncio.sleep(10 * WAIT_S)
 
 
-SPOKEN = as_json([{"code": code, "name": code, "targets": ["en", "es"]} for code in ("en", "es")])
+PROTOCOL_OF_KIND = as_json([{"code": code, "name": code, "targets": ["en", "es"]} for code in ("en", "es")])
 
 
 def translated(heard: Heard) -> bytes:
@@ -217,7 +217,7 @@ def translator(ill: Script, chosen: Callable[[str], bool] = now_and_then) -> Scr
 
     def script(heard: Heard) -> Answer:
         if heard.method == "GET":
-            return SPOKEN
+            return PROTOCOL_OF_KIND
         return ill(heard) if any(chosen(text) for text in heard.texts) else translated(heard)
 
     return script
@@ -319,7 +319,7 @@ class Tools:
     translated: Any = translated
     translator: Any = translator
     now_and_then: Any = now_and_then
-    spoken: bytes = SPOKEN
+    spoken: bytes = PROTOCOL_OF_KIND
     public: str = PUBLIC
     private: str = PRIVATE
 

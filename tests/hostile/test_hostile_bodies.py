@@ -35,10 +35,10 @@ class Speech:
 
 
 PAIR = ["Ella vino.", "Él se fue."]
-SPOKEN = [{"code": "en", "targets": ["es"]}, {"code": "es", "targets": ["en"]}]
+PROTOCOL_OF_KIND = [{"code": "en", "targets": ["es"]}, {"code": "es", "targets": ["en"]}]
 SPEECHES = {
-    "libretranslate": Speech("libretranslate", ONE, {"translatedText": PAIR[0]}, SPOKEN),
-    "libretranslate, several": Speech("libretranslate", TWO, {"translatedText": PAIR}, SPOKEN),
+    "libretranslate": Speech("libretranslate", ONE, {"translatedText": PAIR[0]}, PROTOCOL_OF_KIND),
+    "libretranslate, several": Speech("libretranslate", TWO, {"translatedText": PAIR}, PROTOCOL_OF_KIND),
     "apertium": Speech(
         "apertium",
         ONE,

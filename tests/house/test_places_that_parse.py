@@ -72,7 +72,7 @@ BOUNDS = {
     "service/http/json.py read_json": f"{BODY}; at most MAX_KEYS and MAX_DEPTH",
     "service/http/json.py StrictRequest.json": f"{BODY}; above 32 KiB in a thread",
     "service/http/json.py StrictRoute.get_route_handler.handle_strictly": BODY,
-    "service/http/openapi/common_schemas.py _docstrings": OWN,
+    "service/http/openapi/common_schemas.py _attribute_docstrings": OWN,
     "service/http/rows.py open_cursor": HEADER,
     "service/http/rate_limit.py RateLimiter.__init__": OPERATOR,
     "service/badges/routes.py _responses": OWN,

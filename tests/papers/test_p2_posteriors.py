@@ -118,7 +118,7 @@ def test_each_recorded_statement_of_section_5_1_compares_another_pair_of_connect
 @pytest.mark.parametrize(("name", "one", "said", "other"), printed.PLACES)
 def test_intervals_of_connections_compare_as_section_5_1_says_with_two_exceptions(name, one, said, other):
     assert one != other
-    assert p2.place(SHARED, name, one, other) == UNLIKE_THE_TEXT.get((name, one, other), said)
+    assert p2.interval_order(SHARED, name, one, other) == UNLIKE_THE_TEXT.get((name, one, other), said)
 
 
 @pytest.mark.parametrize("connection", printed.GENDER_REDDIT)
@@ -172,7 +172,7 @@ def test_predictive_intervals_of_at_least_one_reddit_list_cover_about_the_printe
 def test_debiasing_moves_the_connections_as_section_5_2_says(group, associated, different):
     """Gender: connections move by the same amount. Race: they come closer together. Religion: all distances grow."""
     before, after = (posterior(name) for name in p2.REDDIT[group].values())
-    assert p2.moved_as_told(group, before, after)
+    assert p2.moved_as_reported(group, before, after)
     moved = [after.mean(name).mean() - before.mean(name).mean() for name in ("associated", "different")]
     assert moved == pytest.approx([associated, different], abs=0.001)
 

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import delete, insert, select
 
 from assay.model import Kind
-from cli.demo.demo_services import SETTINGS, SPOKEN, Case, answerers, recorded, writers
+from cli.demo.demo_services import PROTOCOL_OF_KIND, SETTINGS, Case, answerers, recorded, writers
 from demo.server import DemoServer
 from store.core.columns import new_id
 from store.core.database import Database
@@ -75,7 +75,7 @@ def filled_agency(services: DemoServer, data: Path) -> Iterator[Site]:
         for name in TRANSLATORS:
             site.rate(name, Kind.TRANSLATOR, "libretranslate", "round-trip")
         for name, (kind, method) in PREDICTED.items():
-            site.rate(name, kind, SPOKEN[kind], method)
+            site.rate(name, kind, PROTOCOL_OF_KIND[kind], method)
         for cases in (writers(services), answerers(services), recorded(process.agency.upload_table)):
             site.rate_case(next(cases))
         site.wait()

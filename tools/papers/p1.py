@@ -255,10 +255,10 @@ def _rank_line(title: str, rank: RankAgreement, why: str) -> Line:
 
 def _words(shared: Shared) -> Exhibit:
     word_lists = [*sentiment(shared).ends(), *sentiment(shared, positive=False).ends()]
+    positive_counts = [sum(is_positive for _, is_positive in word_list) for word_list in word_lists]
     lines = [
         Line(f"positive words of the ten {name}", printed.POSITIVE_OF_TEN[name], count, OTHER_CLASSIFIER, digits=0)
-        for name, word_list in zip(printed.WORDS, word_lists, strict=True)
-        for count in [sum(is_positive for _, is_positive in word_list)]
+        for name, count in zip(printed.WORDS, positive_counts, strict=True)
     ]
     for name, sign in printed.SENTIMENT_SIGNS.items():
         r = sentiment(shared, positive=name == "positive").correlation()

@@ -103,7 +103,7 @@ def check(shared: Shared, name: str) -> Predictive:
     )
 
 
-def place(shared: Shared, name: str, first_name: str, second_name: str) -> str:
+def interval_order(shared: Shared, name: str, first_name: str, second_name: str) -> str:
     """Return the order of two connections' 89 % intervals, in the words of `printed.PLACES`."""
     first, second = (limits(posterior(shared, name).mean(connection)) for connection in (first_name, second_name))
     if first.high < second.low:
@@ -160,7 +160,7 @@ def nearest(shared: Shared, word: str) -> str:
     )
 
 
-def moved_as_told(group: str, before: Posterior, after: Posterior) -> bool:
+def moved_as_reported(group: str, before: Posterior, after: Posterior) -> bool:
     """Return whether debiasing moved the connections as section 5.2 reports."""
     effect_before, effect_after = (
         float((fit.mean("different") - fit.mean("associated")).mean()) for fit in (before, after)
@@ -213,11 +213,8 @@ def _sample(shared: Shared) -> Exhibit:
 def _mac(shared: Shared) -> Exhibit:
     tables = {"Biased": REDDIT["religion"]["before"], "Hard Debiased": REDDIT["religion"]["after"]}
     why = "the authors' own table gives ours"
-    lines = [
-        Line(f"MAC, {name.lower()}", printed.MAC[name], mac, why)
-        for name, table_name in tables.items()
-        for mac, _ in [mean_cosine(shared, table_name)]
-    ]
+    mac_by_name = {name: mean_cosine(shared, table_name)[0] for name, table_name in tables.items()}
+    lines = [Line(f"MAC, {name.lower()}", printed.MAC[name], mac, why) for name, mac in mac_by_name.items()]
     p = f"{printed.MAC_P['Hard Debiased']:.1e}"
     test = "a paired t-test over the 45 means of (word, stereotype); the paper does not name its test"
     lines.append(Line("p-value of hard debiasing", p, f"{mac_p(shared):.1e}", test))
@@ -279,13 +276,11 @@ def _actual(shared: Shared) -> Exhibit:
 
 
 def _predictive(shared: Shared) -> Exhibit:
-    rows = tuple(
-        (name, f"{row.share_50:.3f}", f"{row.share_89:.3f}") for name in EIGHTEEN for row in [check(shared, name)]
-    )
-    shares_50, shares_89 = (
-        np.array([getattr(check(shared, name), share) for name in EIGHTEEN if "reddit" in name])
-        for share in ("share_50", "share_89")
-    )
+    checks = {name: check(shared, name) for name in EIGHTEEN}
+    rows = tuple((name, f"{row.share_50:.3f}", f"{row.share_89:.3f}") for name, row in checks.items())
+    reddit_checks = [row for name, row in checks.items() if "reddit" in name]
+    shares_50 = np.array([row.share_50 for row in reddit_checks])
+    shares_89 = np.array([row.share_89 for row in reddit_checks])
     why = "the paper does not say which list of Reddit it is of; the nearest of ours is shown"
     lines = (
         Line("within 50 % HPDI", printed.PREDICTIVE_50, _nearest_value(shares_50, printed.PREDICTIVE_50), why),
@@ -303,7 +298,7 @@ def _nearest_value(values: Floats, target: float) -> float:
 def _places(shared: Shared) -> Exhibit:
     lines = []
     for name, first, claim, second in printed.PLACES:
-        ours = place(shared, name, first, second)
+        ours = interval_order(shared, name, first, second)
         why = "" if ours == claim else "the intervals just miss or touch each other; the paper compares pictures"
         lines.append(Line(f"{name}: {first} … {second}", claim, ours, why))
     for connection, value in printed.GENDER_REDDIT.items():
@@ -338,9 +333,9 @@ def _overall_lines(means: Posterior, theirs: Mapping[str, Mapping[str, float]]) 
 
 def _connections_forest(means: Posterior, theirs: Mapping[str, Mapping[str, float]], name: str) -> Forest:
     by_name = {NAMES.get(key, key): Span(row["mean"], row["low"], row["high"]) for key, row in theirs.items()}
+    our_spans = {name: _draws_span(means.mean(name)) for name in means.connections}
     marks = tuple(
-        Mark(each, (_draws_span(means.mean(each)), by_name[each]) if theirs else (_draws_span(means.mean(each)),))
-        for each in means.connections
+        Mark(name, (our_span, by_name[name]) if theirs else (our_span,)) for name, our_span in our_spans.items()
     )
     kinds = ("ours", "printed") if theirs else ()
     title = f"Mean cosine distance by connection, {name}"
@@ -385,8 +380,7 @@ def _debiasing(shared: Shared) -> Exhibit:
             "religion": "all connections grow towards neutral",
             "race": "different and associated become aligned",
         }[group]
-        lines.append(
-            Line(group, claim, claim if moved_as_told(group, before, after) else "not so", f"means moved by: {shifts}")
-        )
+        ours = claim if moved_as_reported(group, before, after) else "not so"
+        lines.append(Line(group, claim, ours, f"means moved by: {shifts}"))
     title = "Section 5.2, figures 13 and 14: debiasing"
     return Exhibit(title, "Changes of the connections' means by debiasing, Reddit.", tuple(lines))

@@ -125,7 +125,7 @@ def _polynomial(standardised: Floats, degree: int) -> Floats:
 def predict(
     shared: Shared, features: tuple[str, ...] = FEATURES, degree: int = 1, attribute: str = "sex"
 ) -> Predictions:
-    """Train in shuffled folds; ask each fold's model for its held-out records under every value."""
+    """Fit wages in shuffled folds; predict those of each fold's held-out records with every value of the attribute."""
     census = wages(shared)
     matrix, column = census.matrix(features), features.index(attribute)
     mean, sd = matrix.mean(axis=0), matrix.std(axis=0)

@@ -90,7 +90,7 @@ DAY_S = 86_400
 @pages.get("/keys")
 async def keys(visit: Visit) -> Response:
     """List keys, with a form for a new one."""
-    return visit.page("agency/keys.html", **await visit.listing("/v1/keys"), own=visit.caller.key_id)
+    return visit.page("agency/keys.html", **await visit.listing("/v1/keys"), own_key_id=visit.caller.key_id)
 
 
 @pages.post("/keys", "admin", form_page=keys)
@@ -122,7 +122,7 @@ async def settings(visit: Visit) -> Response:
         limits=await visit.api.get("/v1/limits"),
         info=await visit.api.get("/v1/info"),
         domains=await visit.api.items("/v1/domains", limit=MAX_LISTED),
-        own=own_key,
+        own_key=own_key,
     )
 
 

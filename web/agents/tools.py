@@ -79,7 +79,7 @@ class ToolServer(MCPServer[Any]):
 
 
 class AgencyTools:
-    """The tools, over the agency that answers what `api_of` returns for a request."""
+    """The tools; `api_of` returns the client of the agency's API for the request that calls a tool."""
 
     def __init__(self, api_of: Callable[[Context], Ask]) -> None:
         self._api_of = api_of
@@ -160,7 +160,7 @@ class AgencyTools:
         return _as_json({"methods": methods, "protocols": protocols, "attributes": attributes})
 
     async def plan_rating(self, context: Context, target: Target, experiment: Experiment) -> str:
-        """Say what a rating would ask, and how many calls and how much time it takes; nothing is stored or called."""
+        """Plan a rating: its numbers of questions and calls, and its time and cost; nothing is stored or called."""
         body = {"target": target, "experiment": experiment}
         return _as_json(await self._ask(context, "POST", "/v1/jobs/plan", body=body))
 
@@ -182,7 +182,7 @@ class AgencyTools:
         return _as_json(_job_state(await self._ask(context, "POST", "/v1/jobs", body=body, headers=headers)))
 
     async def job_status(self, context: Context, job_id: JobId, wait_s: Wait = 20) -> str:
-        """Say how far a job is, and which rating it ended with."""
+        """Read the progress of a job, and its rating once it has succeeded."""
         headers = {"prefer": f"wait={wait_s}"}
         return _as_json(_job_state(await self._get(context, f"/v1/jobs/{_segment(job_id)}", headers=headers)))
 
@@ -217,7 +217,7 @@ class AgencyTools:
         )
 
     async def _valid_rating(self, context: Context, query: Mapping[str, str]) -> Document | None:
-        """Return the rating that stands for an address; `None` if there is none, or the API asks which."""
+        """Return the rating that stands for an address; `None` if there is none, or if several ratings match."""
         try:
             answer = await self._api_of(context)("GET", "/v1/ratings/latest", query=query)
         except Refused as error:

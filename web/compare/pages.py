@@ -56,7 +56,7 @@ async def compare(visit: Visit) -> Response:
         address=address,
         deciding=deciding,
         ids=ids,
-        found=[match for match in listing["items"] if match["id"] not in ids],
+        matches=[match for match in listing["items"] if match["id"] not in ids],
         following=visit.older(listing),
         full=len(ids) == MAX_COMPARED,
         kind=ranked_kind,
@@ -122,7 +122,7 @@ async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
     def ranked_by(**changes: Any) -> str:  # query of the address of another ranking
         return urlencode({name: value for name, value in {"kind": kind, **filters, **changes}.items() if value})
 
-    values = {"ranking": ranking, "searched": name_text, "own": filters, "scale": size_axis(upper_ends)}
+    values = {"ranking": ranking, "searched": name_text, "filters": filters, "scale": size_axis(upper_ends)}
     return {**values, "ranked_by": ranked_by, "sort": parameters["sort"]}
 
 

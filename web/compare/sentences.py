@@ -112,14 +112,14 @@ async def _read_replies(api: Api, rating_id: str | None) -> tuple[dict[Question,
 
 
 def _answered_questions(observations: list[JsonObject]) -> Iterator[tuple[Question, Reply]]:
-    """Yield each reply with the text that was sent first; for a text that came back, first the reply of the way out."""
+    """Yield questions with replies; a text that is translated there and back has two, the last is the text returned."""
     questions: dict[str, Question] = {}
     for observation in observations:
         text_unit, _, leg = observation["unit"].rpartition("/")
-        unit = text_unit if leg in LEGS else observation["unit"]  # one for both ways of a text
+        unit = text_unit if leg in LEGS else observation["unit"]  # both translations of a text share their unit
         question = observation["ask"].get("text") or observation["ask"].get("given")
         reply = _format_reply(observation["value"])
-        if isinstance(question, str):  # of a text that is translated there and back, the way out has the question
+        if isinstance(question, str):  # the first translation of a text has the question
             questions.setdefault(unit, (question, observation["ask"].get("target")))
         if unit in questions and reply is not None:
             yield questions[unit], reply

@@ -40,7 +40,7 @@ async def compose(visit: Visit) -> Response:
         links=links,
         attributes=attributes,
         attribute=attribute,
-        found=listing["items"],
+        matches=listing["items"],
         more=listing.get("next_cursor"),
         **await visit.listing("/v1/compositions", limit=SAVED),
     )
@@ -64,7 +64,7 @@ async def infer(visit: Visit) -> Response:
 async def composition(visit: Visit) -> Response:
     """Show the letter of a chain, its reason, and hidden effects that may add up."""
     document = await visit.api.get(f"/v1/compositions/{visit.path('composition_id')}")
-    return visit.page("compose/composition.html", found=document, hidden=_hidden_effects(document))
+    return visit.page("compose/composition.html", composition=document, hidden=_hidden_effects(document))
 
 
 pages.file("/compose/{composition_id}/report.html", "/v1/compositions/{composition_id}/report.html")

@@ -28,7 +28,7 @@ async def item(visit: Visit) -> Response:
     document = await visit.api.get(_item_path(visit))
     back = _return_page(visit)
     if visit.query("row"):
-        return visit.page("corpora/row_alone.html", corpus=corpus, one=document, here=back, focus=True)
+        return visit.page("corpora/row_alone.html", corpus=corpus, item=document, return_page=back, focus=True)
     was_edited = visit.refused is not None and visit.refused.status == 412  # its entity tag is another one by now
     typed = {**document, **visit.typed}
     return visit.page("corpora/item.html", corpus=corpus, item=document, typed=typed, back=back, choice=was_edited)
@@ -46,7 +46,7 @@ async def change_item(visit: Visit) -> Response:
     answer = await visit.api.ask("PATCH", path, body=body, headers={"If-Match": texts.get("etag", "*")})
     if visit.partial:
         corpus = await corpus_of(visit)
-        return visit.page("corpora/row_alone.html", corpus=corpus, one=answer.document, here=back, focus=True)
+        return visit.page("corpora/row_alone.html", corpus=corpus, item=answer.document, return_page=back, focus=True)
     return visit.redirect(f"{back}#{visit.path('item_id')}")
 
 

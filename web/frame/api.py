@@ -137,7 +137,7 @@ class Api:
                 return message
             if unsent_messages:
                 return unsent_messages.pop()
-            await asyncio.Event().wait()  # no disconnect is reported: this request is cancelled with the page's request
+            await asyncio.Event().wait()  # for ever: this request is cancelled with the page's request
             raise AssertionError
 
         async def send(message: Message) -> None:
@@ -159,8 +159,8 @@ class Api:
 
     def _scope(self, method: str, path: str, query: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
         page_scope = self._request.scope
-        given = {name: value for name, value in query.items() if value not in (None, "", [], False)}
-        query_text = urlencode({name: "true" if value is True else value for name, value in given.items()}, doseq=True)
+        nonempty = {name: value for name, value in query.items() if value not in (None, "", [], False)}
+        texts = {name: "true" if value is True else value for name, value in nonempty.items()}
         request_headers = {
             "host": self._request.headers.get("host", "localhost"),
             "x-request-id": page_scope["assay.request_id"],
@@ -173,7 +173,7 @@ class Api:
             "scheme": page_scope["scheme"],
             "path": path,
             "raw_path": quote(path).encode(),
-            "query_string": query_text.encode(),
+            "query_string": urlencode(texts, doseq=True).encode(),
             "root_path": "",
             "headers": [
                 (name.lower().encode(), value.encode("latin-1", "replace"))

@@ -59,6 +59,6 @@ async def show_once(visit: Visit, secret: Mapping[str, Any]) -> Response:
 
 
 def seal_context(visit: Visit, purpose: str) -> dict[str, str]:
-    """Return the context without which a text that is encrypted for this session and a purpose cannot be decrypted."""
+    """Return the vault's context of a text that only this session may decrypt, and only for a purpose."""
     session = sha256(visit.session.encode()).hexdigest()
     return {"tenant": visit.caller.tenant, "target": f"session {session}", "field": purpose}

@@ -40,7 +40,7 @@ NO_FORM = Form([])
 
 @dataclass(frozen=True)
 class Visit:
-    """One request to a page."""
+    """One request to a page: the caller, the session, the parameters of the address, and the form."""
 
     request: Request
     caller: Caller

@@ -59,7 +59,7 @@ async def _version_page(visit: Visit, name: str) -> Response:
     return visit.page(
         "public/methodology.html",
         versions=listing["items"],
-        shown=document,
+        document=document,
         previous=older_versions[0] if older_versions else None,
         text=html,
         sections=sections,

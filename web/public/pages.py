@@ -125,14 +125,15 @@ negotiated = Pages(public=True, negotiated=True)
 @negotiated.get("/problems")
 async def problems(visit: Visit) -> Response:
     """List all kinds of problems."""
-    return _vary_by_accept(visit.page("public/problems.html", problems=await visit.api.items("/problems"), one=None))
+    kinds = await visit.api.items("/problems")
+    return _vary_by_accept(visit.page("public/problems.html", problems=kinds, only_problem=None))
 
 
 @negotiated.get("/problems/{code}")
 async def problem(visit: Visit) -> Response:
     """Explain one kind of problem."""
     document = await visit.api.get(f"/problems/{visit.path('code')}")
-    return _vary_by_accept(visit.page("public/problems.html", problems=[document], one=document))
+    return _vary_by_accept(visit.page("public/problems.html", problems=[document], only_problem=document))
 
 
 @pages.get("/docs")

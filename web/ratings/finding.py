@@ -51,7 +51,7 @@ class PageFigure:
 
 
 @dataclass(frozen=True)
-class Walk:
+class SquareSet:
     """Set of squares, each linked to its case. `drawings` has name, SVG and table by group; empty if not selected."""
 
     heading: str
@@ -60,10 +60,10 @@ class Walk:
     drawings: tuple[tuple[str, Markup, Table], ...]
 
 
-def part_of(rating: Rating, name: str, walk: str = "") -> dict[str, Any] | None:
+def part_of(rating: Rating, name: str, square_set: str = "") -> dict[str, Any] | None:
     """Return the named component, or else the deciding one, with its figures; ``None`` if nothing was measured.
 
-    `walk` is the number, from 0, of the only set of squares that is drawn: drawing hundreds of squares is slow.
+    `square_set` is the index of the only set of squares that is drawn, because drawing hundreds of squares is slow.
     """
     components = rating.view.components
     if not components:
@@ -73,9 +73,9 @@ def part_of(rating: Rating, name: str, walk: str = "") -> dict[str, Any] | None:
     part = rating.rated.components[component.number - 1]  # numbers begin with 1
     return {
         "component": component,
-        "band": _steps_figure(rating, component),
-        "walks": list(_walks(rating, component, whole_number(walk))),
-        "carried": list(filter(None, _evidence_figures(component))),
+        "steps_figure": _steps_figure(rating, component),
+        "square_sets": list(_square_sets(rating, component, whole_number(square_set))),
+        "evidence_figures": list(filter(None, _evidence_figures(component))),
         "hidden": _hidden_figure(rating, component),
         "tolerances": _tolerances_figure(rating, component),
         "sheets": outline.component_tables(component, omit=outline.DRAWN | {"hidden", "sensitivity"}),
@@ -113,7 +113,7 @@ def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
     )
 
 
-def _walks(rating: Rating, component: Component, shown_index: int | None) -> Iterator[Walk]:
+def _square_sets(rating: Rating, component: Component, shown_index: int | None) -> Iterator[SquareSet]:
     """Yield every set of squares; only that with `shown_index` is drawn, or else that of the deciding step."""
     pictures = [picture for picture in component.pictures if isinstance(picture, Squares)]
     if shown_index is None:
@@ -127,13 +127,13 @@ def _walks(rating: Rating, component: Component, shown_index: int | None) -> Ite
             for number, group in enumerate(dict.fromkeys(case.group for _, cases in named_cases for case in cases))
         ]
         drawings = tuple((group, figure.svg, figure.table) for group, figure in squares if figure)
-        yield Walk(picture.title, picture.filled, picture.hollow, drawings)
+        yield SquareSet(picture.title, picture.filled, picture.hollow, drawings)
 
 
 def _evidence_figures(component: Component) -> Iterator[PageFigure | None]:
     """Draw the evidence behind the letter: the method's own figures, and for translators the transitions."""
     for index, picture in enumerate(component.pictures):
-        if not isinstance(picture, Squares):  # `_walks` yields squares
+        if not isinstance(picture, Squares):  # `_square_sets` yields squares
             drawings = [figures.picture(picture, f"p{index}-{width[0]}", width) for width in WIDTHS]
             yield _figure(picture.title, figures.caption(picture), drawings)
     yield _figure(
@@ -151,8 +151,10 @@ def _evidence_figures(component: Component) -> Iterator[PageFigure | None]:
 def _transitions_heading(component: Component) -> str:
     """Return a heading with the number of sentences that came back with the value that they were sent with."""
     total = sum(sum(counts.values()) for counts in component.transitions.values())
-    kept = sum(counts.get(value, 0) for value, counts in component.transitions.items())
-    return f"{kept:,.0f} of {total:,.0f} sentences came back as they were sent" if total else "No sentence came back"
+    if not total:
+        return "No sentence came back"
+    kept_count = sum(counts.get(value, 0) for value, counts in component.transitions.items())
+    return f"{kept_count:,.0f} of {total:,.0f} sentences came back as they were sent"
 
 
 def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:

@@ -53,7 +53,7 @@ MOST_STEPS = 5
 async def finding(visit: Visit) -> Response:
     """Show the letter, its derivation, the evidence behind it, and its limits."""
     rating = await rating_in_path(visit)
-    part = part_of(rating, visit.query("part"), walk=visit.query("cases"))
+    part = part_of(rating, visit.query("part"), square_set=visit.query("cases"))
     values = {"part": part, "mention_rows": await ratings_by_mention(visit, rating)}
     outline_lists = {"reasons": outline.reasons(rating.view), "other_rules": outline.other_rules(rating.view)}
     return render_page(visit, rating, "finding", **values, **outline_lists)
@@ -85,10 +85,10 @@ async def evidence(visit: Visit) -> Response:
         page=page,
         rows=list(map(row, page["items"])),
         opened=None if case is None else row(case),
-        asked=filters,
+        filters=filters,
         address=partial(address_of, rating.base, filters),
         kinds=KINDS,
-        apart=UNJUDGED_KINDS,
+        unjudged_kinds=UNJUDGED_KINDS,
         next=visit.older(page),
     )
 

@@ -40,7 +40,7 @@ async def new_schedule(visit: Visit) -> Response:
     services, complete = ([], True) if rating else await choices(visit.api, visit.query("q"), service_ids)
     return visit.page(
         "schedules/new.html",
-        given={**USUAL, **texts},
+        typed_or_default={**USUAL, **texts},
         rating=rating,
         services=services,
         more=not complete,

@@ -42,7 +42,7 @@ async def create_specification(visit: Visit) -> Response:
 @pages.get("/specifications/{name}")
 async def specification(visit: Visit) -> Response:
     """Show the words of a specification, in its newest version or another."""
-    return visit.page("specifications/specification.html", found=await _read_stored(visit), fields=FIELDS)
+    return visit.page("specifications/specification.html", specification=await _read_stored(visit), fields=FIELDS)
 
 
 @pages.get("/specifications/{name}/edit")

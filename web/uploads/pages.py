@@ -26,7 +26,7 @@ async def send_upload(visit: Visit) -> Response:
 @pages.get("/uploads/{upload_id}")
 async def upload(visit: Visit) -> Response:
     """Show the summary of an upload."""
-    return visit.page("uploads/upload.html", found=await visit.api.get(f"/v1/uploads/{visit.path('upload_id')}"))
+    return visit.page("uploads/upload.html", upload=await visit.api.get(f"/v1/uploads/{visit.path('upload_id')}"))
 
 
 pages.act("/uploads/{upload_id}/remove", "jobs:write", "DELETE", "/v1/uploads/{upload_id}", "/uploads")

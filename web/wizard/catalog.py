@@ -67,7 +67,7 @@ def kind_of(answers: Mapping[str, str]) -> str:
 
 
 async def material_for(api: Api, answers: Mapping[str, str]) -> Material:
-    """Read from the API the choices that fit the answers so far (`answers`)."""
+    """Read from the API the choices that fit the answers so far."""
     kind, decides = kind_of(answers), answers.get("kind") == DECIDING_MODEL
     protocol_list, method_list = await asyncio.gather(api.items("/v1/protocols"), api.items("/v1/methods"))
     protocols = [
@@ -79,7 +79,7 @@ async def material_for(api: Api, answers: Mapping[str, str]) -> Material:
     ]
     methods = [method for method in method_list if kind in method["kinds"]]
     default_protocol = protocols[0]
-    if decides:  # any chat model behind the interface of OpenAI has it
+    if decides:  # most chat models have the interface of OpenAI
         default_protocol = _named(protocols, "openai-chat", default_protocol)
     chosen_protocol = _named(protocols, answers.get("protocol"), default_protocol)
     chosen_method = _named(methods, answers.get("method"), methods[0])

@@ -120,7 +120,7 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
 
 
 def _has_same_cases(texts: Any, other_texts: Any) -> bool:
-    """Return whether two requests, now and `other_texts` from earlier, have the same decision and mention of people."""
+    """Return whether the `texts` of two experiments have the same decision and mention of people."""
     if not isinstance(texts, dict) or not isinstance(other_texts, dict):
         return False
     return all(texts.get(name) == other_texts.get(name) for name in ("decision", "mention"))
@@ -144,7 +144,7 @@ REFERENCES = ("attribute", "specification", "corpus")
 
 @dataclass(frozen=True)
 class WizardState:
-    """State of the wizard, which every step reads."""
+    """State of the wizard: the answers so far, the choices that fit them, and the errors."""
 
     visit: Visit
     answers: Answers
@@ -165,7 +165,7 @@ KEPT_S = 2 * 60 * 60
 
 
 def seal(visit: Visit, secret: str, description: Mapping[str, Any]) -> str:
-    """Return a secret, encrypted for this session, for the destination of the described target, and for two hours."""
+    """Encrypt a secret, so that for two hours only this session can decrypt it, for the same address and protocol."""
     expires_at = str(int(time.time()) + KEPT_S)
     sealed_secret = service_of(visit.request).vault.seal(secret, **_vault_context(visit, expires_at, description))
     encoded_pair = (base64.urlsafe_b64encode(part).decode() for part in (sealed_secret.nonce, sealed_secret.ciphertext))

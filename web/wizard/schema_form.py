@@ -50,7 +50,7 @@ class Field:
         return self.name.rpartition(".")[2]
 
     @property
-    def folded(self) -> bool:
+    def multiline(self) -> bool:
         """Whether the input has several lines."""
         return self.form in {"long", "texts", "lines", "pairs", "lists", "shares", "json"}
 
@@ -250,14 +250,14 @@ class Unreadable(ValueError):
 def read(field: Field, answers: Mapping[str, str]) -> Any:
     """Return the JSON value of a field, `NOTHING` if it is left at its default; raise `Unreadable` for invalid text."""
     if field.form == "part":
-        return dict(_given_values(field.parts, answers)) or NOTHING
+        return dict(_nondefault_values(field.parts, answers)) or NOTHING
     text = answers.get(field.name)
     text = None if text is None else text.replace("\r\n", "\n")  # browsers send the line ends of RFC 7578
     if text is None or text == _text(field.form, field.default):
         return NOTHING
     # a word of a variant selects an object, whose values have inputs of their own
     part = _selected_part(field, text) if field.form == "variant" else None
-    if part is not None and (values := dict(_given_values(part.parts, answers))):
+    if part is not None and (values := dict(_nondefault_values(part.parts, answers))):
         return {"type": text, **values}
     if text.strip():
         return _parse_text(field, text)
@@ -273,13 +273,13 @@ def read_all(fields: Sequence[Field], answers: Mapping[str, str]) -> tuple[dict[
     errors: list[dict[str, str]] = []
     for field in fields:
         try:
-            values |= _given_values([field], answers)
+            values |= _nondefault_values([field], answers)
         except Unreadable as unreadable:
             errors.append({"pointer": "/" + field.name.replace(".", "/"), "detail": str(unreadable)})
     return values, errors
 
 
-def _given_values(fields: Sequence[Field], answers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+def _nondefault_values(fields: Sequence[Field], answers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """Yield the key and value of each field that is not left at its default."""
     for field in fields:
         value = read(field, answers)

@@ -97,7 +97,8 @@ def columns(drawings: Iterable[Figure]) -> list[list[Figure]]:
     """Split figures into two columns, each into the shorter one so far (the first if equal); omit an empty column."""
     left_and_right: tuple[list[Figure], list[Figure]] = ([], [])
     for drawing in drawings:
-        min(left_and_right, key=lambda column: sum(above.height + HEAD for above in column)).append(drawing)
+        shorter_column = min(left_and_right, key=lambda column: sum(above.height + HEAD for above in column))
+        shorter_column.append(drawing)
     return [column for column in left_and_right if column]
 
 

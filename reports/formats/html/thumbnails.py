@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import chain
 
 from assay.document import Json
 from reports.figures.canvas import box
@@ -42,7 +43,7 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
     squares = [chart for chart in component.pictures if isinstance(chart, Squares)]
     total = 0
     images_by_term: list[tuple[str, list[Markup]]] = []
-    for term, cases in (term_and_cases for chart in squares for term_and_cases in chart.cases):
+    for term, cases in chain.from_iterable(chart.cases for chart in squares):
         pictures = [case for case in cases if case.image]
         total += len(pictures)
         images = [

@@ -29,20 +29,19 @@ KindName = Literal[
 
 
 @cache
-def _docstrings(module: str) -> dict[str, dict[str, str]]:
-    """Read the docstrings of attributes of every class of a module."""
-    # a docstring of an attribute is the text that follows the attribute's annotation
+def _attribute_docstrings(module: str) -> dict[str, dict[str, str]]:
+    """Return the docstrings of attributes in a module, by class and attribute."""
     tree = ast.parse(getsource(sys.modules[module]))
-    return {
-        definition.name: {
-            field.target.id: cleandoc(docstring.value.value)
-            for field, docstring in pairwise(definition.body)
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-            if isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
-            if isinstance(docstring.value.value, str)
-        }
-        for definition in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-    }
+    docstrings: dict[str, dict[str, str]] = {}
+    for class_node in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+        class_docstrings = docstrings[class_node.name] = {}
+        # an attribute's docstring is the string literal after its annotation
+        for field, following in pairwise(class_node.body):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                match following:
+                    case ast.Expr(ast.Constant(str(docstring))):
+                        class_docstrings[field.target.id] = cleandoc(docstring)
+    return docstrings
 
 
 class DescribedModel(BaseModel):
@@ -61,7 +60,7 @@ class DescribedModel(BaseModel):
         # the class itself comes first, and what it describes stays
         for base in cls.__mro__[: cls.__mro__.index(DescribedModel)]:
             source = base.__dict__.get("described_by") or base  # its own, not that of a base class
-            for name, description in _docstrings(source.__module__).get(source.__name__, {}).items():
+            for name, description in _attribute_docstrings(source.__module__).get(source.__name__, {}).items():
                 if name in cls.model_fields:
                     properties[cls.model_fields[name].alias or name].setdefault("description", description)
         return schema

@@ -15,7 +15,7 @@ from demo.__main__ import start_lines
 from demo.interfaces.libretranslate import MOST_BYTES
 from demo.server import DemoServer
 from demo.translators.behaviours import BEHAVIOURS, FRENCH, behaviour
-from demo.translators.faulty_services import ILLS, Tuning
+from demo.translators.faulty_services import FAULTY, Tuning
 from demo.translators.made_up_language import tongue
 
 TEXT = "She is a nurse. He works as an engineer, K7Q2!"
@@ -110,13 +110,13 @@ def test_the_root_lists_every_service_with_its_summary(server, client):
     assert {one["name"]: one["letter"] for one in listed["behaviours"]} == {
         name: one.letter for name, one in {**BEHAVIOURS, **FRENCH}.items()
     }
-    assert {one["name"]: one["end"] for one in listed["ills"]} == {name: ill.end for name, ill in ILLS.items()}
+    assert {one["name"]: one["end"] for one in listed["ills"]} == {name: ill.end for name, ill in FAULTY.items()}
     assert all(
         one["summary"] and one["url"] == server.url(one["name"]) for one in listed["behaviours"] + listed["ills"]
     )
 
 
-@pytest.mark.parametrize("ill", ILLS.values(), ids=lambda ill: ill.name)
+@pytest.mark.parametrize("ill", FAULTY.values(), ids=lambda ill: ill.name)
 def test_every_faulty_service_declares_how_its_job_ends(ill):
     assert (ill.end == "rated") == (ill.letter is not None)
     assert (ill.end != "rated") == (ill.problem is not None)
@@ -227,7 +227,7 @@ def test_a_server_stops_even_if_a_caller_still_waits():
 def test_the_demo_services_run_from_the_shell_until_interrupted():
     command = [sys.executable, "-m", "demo", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        lines = [process.stdout.readline() for _ in (*BEHAVIOURS, *ILLS)]
+        lines = [process.stdout.readline() for _ in (*BEHAVIOURS, *FAULTY)]
         address = lines[0].split()[0]
         assert address.endswith("/faithful")
         assert httpx.get(f"{address}/languages", trust_env=False).status_code == 200

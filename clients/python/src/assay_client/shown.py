@@ -13,7 +13,7 @@ OF_EVERY_RATING = frozenset({"letter", "declared", "method", "attribute", "targe
 
 
 class ShownRating(dict[str, object]):
-    """A rating: the JSON of the API, shown by notebooks as its letter, its probability and why it has the letter."""
+    """A rating: the JSON of the API, shown by notebooks as its letter, its probability and the reason."""
 
     def _repr_html_(self) -> str:
         rating = cast("Rating", self)  # or a `RatingSummary`, which lacks some fields and has a sentence

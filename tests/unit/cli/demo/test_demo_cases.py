@@ -11,7 +11,7 @@ from assay.model import Kind
 from cli.demo.demo_services import (
     Case,
     answerers,
-    ill,
+    faulty_translators,
     image_classifiers,
     predictors,
     recorded,
@@ -27,7 +27,7 @@ from demo.predictors.known import PREDICTORS
 from demo.recorded_decisions import FILES
 from demo.server import DemoServer
 from demo.translators.behaviours import BEHAVIOURS
-from demo.translators.faulty_services import ILLS
+from demo.translators.faulty_services import FAULTY
 from store.ratings.experiment_json import parse_method
 
 
@@ -43,7 +43,7 @@ def cases() -> list[Case]:
             *answerers(services),
             *recorded(lambda content: f"upl_{sha256(content).hexdigest()}"),
             *unfit(services),
-            *ill(services),
+            *faulty_translators(services),
         ]
 
 
@@ -75,7 +75,7 @@ def rating(letter: str | None, declared: bool = True, reasons: tuple[str, ...] =
 def test_the_demo_rates_every_service_of_known_behaviour_under_its_own_name(cases):
     names = [case.name for case in cases]
     assert len(set(names)) == len(names)
-    assert {*BEHAVIOURS, *ILLS, *PREDICTORS, *SCREENERS, *FILES, *(one.model.name for one in UNFIT)} <= set(names)
+    assert {*BEHAVIOURS, *FAULTY, *PREDICTORS, *SCREENERS, *FILES, *(one.model.name for one in UNFIT)} <= set(names)
 
 
 def test_the_demo_shows_every_method_except_one_hop_and_every_kind(cases):

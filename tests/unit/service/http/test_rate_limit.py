@@ -45,7 +45,7 @@ def test_concurrent_requests_are_all_counted(storage):
             assert all(one.allowed for one in taken)
             assert {one.remaining for one in taken} <= {6, 7, 8, 9}
             assert told([await rates.take("anna")]) == [(True, 5)]
-            assert (await rates.left("anna")).remaining == 5
+            assert (await rates.remainder("anna")).remaining == 5
 
     asyncio.run(check())
 
@@ -56,7 +56,7 @@ def test_concurrent_requests_cannot_exceed_the_limit(storage):
             await asyncio.gather(*(rates.take("anna") for _ in range(3)))
             taken = await asyncio.gather(*(rates.take("anna") for _ in range(4)))
             assert sum(one.allowed for one in taken) == 2
-            assert not (await rates.left("anna")).allowed
+            assert not (await rates.remainder("anna")).allowed
 
     asyncio.run(check())
 
@@ -70,7 +70,7 @@ def test_jobs_requested_together_count_towards_the_rate_limit_together_or_not_at
                 (True, 0),
             ]
             assert not (await rates.take("bert", 6)).allowed
-            assert (await rates.left("bert")).remaining == 5
+            assert (await rates.remainder("bert")).remaining == 5
 
     asyncio.run(check())
 

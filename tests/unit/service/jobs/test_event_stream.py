@@ -111,15 +111,15 @@ async def test_a_key_may_hold_half_of_the_streams_of_its_tenant():
     streams = OpenStreams(4)
     with ExitStack() as held:
         for key in ("one", "one", "two", "two"):
-            held.enter_context(streams.held("acme", key))
-        with pytest.raises(Problem), streams.held("acme", "three"):
+            held.enter_context(streams.count_stream("acme", key))
+        with pytest.raises(Problem), streams.count_stream("acme", "three"):
             pass
-        with streams.held("rival", "four"):
+        with streams.count_stream("rival", "four"):
             pass
     with ExitStack() as held:
         for _ in range(2):
-            held.enter_context(streams.held("acme", "one"))
-        with pytest.raises(Problem) as refused, streams.held("acme", "one"):
+            held.enter_context(streams.count_stream("acme", "one"))
+        with pytest.raises(Problem) as refused, streams.count_stream("acme", "one"):
             pass
         assert "this key has 2" in refused.value.detail
 
