@@ -74,7 +74,7 @@ def normalise_answer(text: str) -> str:
     Entities of HTML become characters, tags are dropped, letters are composed, and those of full width become plain
     ones (NFKC). Invisible characters (soft hyphens, joiners, direction marks) are dropped. All kinds of blanks become
     the same blank, typographic apostrophes, quotes and hyphens the ASCII ones; a blank before the apostrophe of an
-    article is dropped. Upper and lower case, and line ends, stay.
+    article is dropped. Text that is struck through begins with "~~", an exponent with "^". Case and line ends stay.
     """
     if _NORMALISED.fullmatch(text):
         return text
@@ -82,6 +82,7 @@ def normalise_answer(text: str) -> str:
         if (unescaped_text := unescape(text)) == text:
             break
         text = unescaped_text
+    text = compiled("any", "exponents").sub("^", compiled("any", "struck_tags").sub("~~", text))
     text = _HTML_TAG.sub("", text).translate(_SIGNS)  # before NFKC, which splits an acute accent
     visible = (char for char in text if char not in _IGNORED and (char in "\n\t" or category(char) not in {"Cf", "Cc"}))
     plain_text = normalize("NFKC", "".join(visible)).translate(_SIGNS)  # again: NFKC makes a "`" of one of full width
