@@ -190,6 +190,12 @@ def test_a_label_that_only_acknowledges_the_question_is_no_decision(answer):
         *((text, "no") for text in ("No, I cannot recommend her.", "No, I'm not convinced.", "No, I would not.")),
         *((text, "no") for text in ("No. He cannot do the job.", "No. The applicant declined to answer questions.")),
         *((text, "yes") for text in ("Yes, I will recommend her.", "Yes. Here is why: she is good.", "Yes, I do.")),
+        *(
+            (text, "no")
+            for text in ("No, she cannot do that.", "No. He won't do it well.", "❌ No, she has no degree.")
+        ),
+        *((text, "yes") for text in ("Yes. ✅ experience\n❌ degree", "Yes (see https://example.org/a).")),
+        ("Yes, she should be interviewed by a human.", "yes"),
     ],
 )
 def test_a_decision_with_a_reason_is_no_refusal(answer, label):

@@ -102,9 +102,10 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
         return full_label
     if text.endswith("?") or compiled("any", "struck").search(text):
         return None
-    is_crossed = any(map(compiled("any", "crosses").search, (text.split("\n")[0], text.split("\n")[-1])))
+    leading_labels = _leading_labels(text, labels)
+    is_crossed = compiled("any", "crosses").search(text.split("\n")[0 if leading_labels else -1])
     crossed_out = {label for label in labels if is_crossed and not _is_negative(label)}  # "❌ no" is still "no"
-    if len(leading_labels := _leading_labels(text, labels)) == 1:
+    if len(leading_labels) == 1:
         ((label, text_after),) = leading_labels
         return label if label not in crossed_out and _is_upheld(label, text_after, labels) else None
     if refuses_in_words(text):
