@@ -33,22 +33,8 @@ _SIGNS = str.maketrans(
 _LOOSE_APOSTROPHE = re.compile(r"\b(l|d|un|quell|quest|dell|all) +'(?=\s*\w)", re.IGNORECASE)
 _LABEL_EDGES = " .,;:!\"'«»*`\u2026\u3002\u3001"
 _BRACKETED = re.compile(r"[(\[{<]([^()\[\]{}<>]+)[)\]}>]")
-_EXPLANATION = re.compile(
-    r"(?:(?:the\s+)?(?:label|class|category|answer|sentiment|prediction|output|result)\s*(?::|=|\bis\b)\s*)?"
-    r"([^,;:(\n]{1,60}?)"
-    r"(?:(?:\s*[,;:(–—-])?\s+\(?(?:because|since|due\s+to|as\s+(?:he|she|they|it|the|this|there)|weil|denn|porque|ya\s+que"
-    r"|parce\s+qu|car\s|puisque|perch[eé]|poich[eé]|pois|omdat)\b.*|)\Z",
-    re.IGNORECASE,
-)
 _WORD_GAP = re.compile(r"(?<=[^\W_])[-_ ]+(?=[^\W_])")
 _WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+")
-_HTML_TAG = re.compile(
-    r"</?(?:a(?=\s)|(?:abbr|b|bdi|bdo|big|blockquote|body|br|center|cite|code|dd|del|dfn|div|dl|dt|em|font|g|h[1-6]|head|hr"
-    r"|html|i|img|ins|kbd|li|mark|meta|ol|p|pre|q|s|samp|section|small|span|strike|strong|sub|sup|table|tbody|td|th|tr|tt"
-    r"|u|ul|var|wbr|x)(?![\w-]))[^<>]{0,500}>|</a\s*>",
-    re.IGNORECASE,
-)
-"""Tags of HTML, and of translators (``<g>``, ``<x>``); "<la>" is none."""
 _IGNORED = {chr(code) for code in (0x034F, *range(0x180B, 0x180F), *range(0xFE00, 0xFE10))}
 """Invisible characters that Unicode does not count as format characters: joiners and variation selectors."""
 
@@ -74,7 +60,7 @@ def normalise_answer(text: str) -> str:
     Entities of HTML become characters, tags are dropped, letters are composed, and those of full width become plain
     ones (NFKC). Invisible characters (soft hyphens, joiners, direction marks) are dropped. All kinds of blanks become
     the same blank, typographic apostrophes, quotes and hyphens the ASCII ones; a blank before the apostrophe of an
-    article is dropped. Upper and lower case, and line ends, stay.
+    article is dropped. Text that is struck through begins with "~~", an exponent with "^". Case and line ends stay.
     """
     if _NORMALISED.fullmatch(text):
         return text
@@ -82,7 +68,8 @@ def normalise_answer(text: str) -> str:
         if (unescaped_text := unescape(text)) == text:
             break
         text = unescaped_text
-    text = _HTML_TAG.sub("", text).translate(_SIGNS)  # before NFKC, which splits an acute accent
+    text = compiled("any", "exponents").sub("^", compiled("any", "struck_tags").sub("~~", text))
+    text = compiled("any", "tags").sub("", text).translate(_SIGNS)  # before NFKC, which splits an acute accent
     visible = (char for char in text if char not in _IGNORED and (char in "\n\t" or category(char) not in {"Cf", "Cc"}))
     plain_text = normalize("NFKC", "".join(visible)).translate(_SIGNS)  # again: NFKC makes a "`" of one of full width
     return _LOOSE_APOSTROPHE.sub(r"\1'", plain_text)
@@ -103,7 +90,7 @@ def plain_label(label: str) -> str:
     label_text = unwrap_json(normalised_label).strip(_LABEL_EDGES)
     while (bracket_match := _BRACKETED.fullmatch(label_text)) is not None:
         label_text = bracket_match[1].strip(_LABEL_EDGES)
-    explanation_match = _EXPLANATION.match(label_text)
+    explanation_match = compiled("any", "explained").match(label_text)
     label_text = (explanation_match[1] if explanation_match else label_text).strip(_LABEL_EDGES)
     return label_text or normalised_label
 

@@ -24,8 +24,8 @@ LONGEST_REFUSAL = 600
 REFUSAL_BEGINNING = 250
 """Number of characters at the beginning of a reply in which a refusal is searched for."""
 
-_QUOTATION = re.compile(r"(?<=\w)([,:]?\s+)\"[^\"]*\"")
-"""Direct speech of somebody in a text: a passage in quotation marks, after other words."""
+_QUOTATION = re.compile(r"(?<=\w)([,:]?\s+)\"[^\"]*\"|\"[^\"]*\"(?=,?\s+\w)|(?<!\w)'[^\"]{1,200}?[,.!?]'(?=\s+\w)")
+"""Direct speech of somebody in a text: a passage in quotation marks, after or before other words."""
 
 
 def refuses_to_write(text: str) -> bool:

@@ -33,9 +33,11 @@ def check_answers(answers: Sequence[Any]) -> list[str]:
     """
     if isinstance(answers[0], list):
         return _notes_on_vectors(answers)
-    if isinstance(answers[0], Mapping):
-        return _notes_on_classes(answers)
-    return ["all questions got the same number"] if len(answers) > 1 and not any_differ(answers) else []
+    notes = _notes_on_classes(answers) if isinstance(answers[0], Mapping) else []
+    if len(answers) > 1 and not any_differ(answers):
+        same_answer = readable_text(answers[0])
+        notes.append(f"all {len(answers)} questions got the same answer, {same_answer}: does the text reach the model?")
+    return notes
 
 
 def labels_in(answers: Sequence[Any]) -> tuple[str, ...] | None:
@@ -77,10 +79,7 @@ def _notes_on_classes(classes: Sequence[Json]) -> list[str]:
             f"{len(scores)} of {len(classes)} answers came with probabilities, the others with a label alone",
             "make every answer one or the other",
         )
-    notes = _notes_on_scores(scores) if scores else []
-    if len(classes) > 1 and not any_differ(classes):
-        notes.append("all questions got the same answer")
-    return notes
+    return _notes_on_scores(scores) if scores else []
 
 
 def _notes_on_scores(scores_of_answers: Sequence[Mapping[str, float]]) -> list[str]:

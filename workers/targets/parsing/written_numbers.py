@@ -6,8 +6,7 @@ import math
 import re
 from typing import Literal
 
-from assay.catalog.answer_text import normalise_answer
-from assay.catalog.tables import read_table
+from assay.catalog.answer_text import alternatives, normalise_answer
 
 NumberForm = Literal["decimal-point", "decimal-comma"]
 
@@ -16,7 +15,7 @@ FORMS: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma")
 MAX_NUMBER_CHARACTERS = 60
 """Maximum length of a number with its unit, in characters."""
 
-_MULTIPLIERS = frozenset(read_table("answers")["numbers"]["multipliers"])
+_NO_UNIT = re.compile(f"{alternatives('numbers', 'multipliers')}|{alternatives('choice', 'denied')}", re.IGNORECASE)
 
 _PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
@@ -31,7 +30,7 @@ def _number_pattern(point: str, separators: str) -> re.Pattern[str]:
     unit = r"[%‰°€$£¥₹₽₩]|[A-Z]{3}|US\$|R\$"
     return re.compile(
         rf"(?P<sign>[+-]?)\s*(?:{unit})?\s*(?P<sign_after>[+-]?)\s*"
-        rf"(?P<amount>(?:{amount})(?:[eE][+-]?\d{{1,3}})?)\s*(?P<unit>{unit}|[^\W\d_]{{1,12}}[²³]?)?\.?"
+        rf"(?P<amount>(?:{amount})(?:[eE][+-]?\d{{1,3}})?)\s*(?P<unit>{unit}|[ck]?m[23]|[^\W\d_]{{1,12}})?\.?"
     )
 
 
@@ -52,11 +51,11 @@ def plain_number(text: str) -> float | None:
 def written_number(text: str, form: NumberForm) -> float | None:
     """Return a number in the declared form, with or without a unit or currency; ``None`` if it is written otherwise.
 
-    A percentage is not divided by 100: "35.7 %" is 35.7. A number with a multiplier ("3k") is rejected.
+    A percentage is not divided by 100: "35.7 %" is 35.7. A number with a multiplier ("3k") or a doubt is rejected.
     """
     text = normalise_answer(text).strip()
     match = _PATTERNS[form].fullmatch(text) if len(text) <= MAX_NUMBER_CHARACTERS else None
-    if match is None or (match["unit"] or "").casefold() in _MULTIPLIERS or (match["sign"] and match["sign_after"]):
+    if match is None or _NO_UNIT.fullmatch(match["unit"] or "") or (match["sign"] and match["sign_after"]):
         return None
     point = "." if form == "decimal-point" else ","
     kept_characters = (char for char in match["amount"] if char.isalnum() or char in f"{point}+-")  # no separators

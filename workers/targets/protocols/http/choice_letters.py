@@ -124,7 +124,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     "neither" or refuses to choose is none.
     """
     text = normalise_answer(without_thoughts(answer)).strip()
-    if len(text) > LONGEST_CHOICE:
+    if len(text) > LONGEST_CHOICE or compiled("any", "struck").search(text):
         return None
     text = fence[1] if (fence := _FENCE.match(text)) else text
     if (choice := _choice_in_json(text)) is not None:
@@ -180,10 +180,13 @@ def _letter_of_line(line: str, count: int) -> int | None:
 
 
 def _is_denial(text: str) -> bool:
-    """Return whether a text denies the option it names; more than three words after "A." are a reason instead."""
+    """Return whether a text denies the option it names; after "A." and its words, more than three are a reason."""
     lead = _LEADING_LETTER.match(text)
     verdict = text[lead.end() :] if lead else text
-    return (lead is None or len(verdict.split()) <= MAX_VERDICT_WORDS) and _NEGATION.search(verdict) is not None
+    has_reason = (
+        lead is not None and len(verdict.split()) > MAX_VERDICT_WORDS and re.match(r"(?i)[^\w…]*(?:it\s+)?…", verdict)
+    )
+    return (compiled("choice", "retracted") if has_reason else _NEGATION).search(verdict) is not None
 
 
 def _is_affirmed(text: str, text_outside: str, options: Sequence[str], index: int) -> bool:

@@ -100,17 +100,19 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     text = _unwrap_decision(text)
     if (full_label := whole_label(text, labels)) is not None:
         return full_label
-    if text.endswith("?"):
+    if text.endswith("?") or compiled("any", "struck").search(text):
         return None
     leading_labels = _leading_labels(text, labels)
+    is_crossed = compiled("any", "crosses").search(text.split("\n")[0 if leading_labels else -1])
+    crossed_out = {label for label in labels if is_crossed and not _is_negative(label)}  # "❌ no" is still "no"
     if len(leading_labels) == 1:
         label, text_after = leading_labels[0]
-        return label if _is_upheld(label, text_after, labels) else None
+        return label if label not in crossed_out and _is_upheld(label, text_after, labels) else None
     if refuses_in_words(text):
         return None
     text = _HARMLESS_NEGATION.sub(" … ", _MARKUP.sub("", text)).strip()
     mentioned_labels = [label for label in labels if _mentions(text, label, labels)]
-    if len(mentioned_labels) != 1:
+    if len(mentioned_labels) != 1 or mentioned_labels[0] in crossed_out:
         return None
     label_pattern = _label_pattern(mentioned_labels[0], labels)
     # the verb is "to be" in several languages: "My decision is: yes"
@@ -145,10 +147,14 @@ def _is_upheld(label: str, text_after: str, labels: Sequence[str]) -> bool:
         return False
     if any(_mentions(explanation, rival, labels) for rival in labels if rival != label):
         return False
-    if negates(label) or label.casefold() in _NEGATIVE_LABELS:
+    if _is_negative(label):
         return not _WITHDRAWN_DENIAL.search(text_after)
     # a negation right after the label takes it back; a later one may be about something else
     return not negates(explanation.lstrip(" ,.;!(\n-–—")[:20]) and not _WITHDRAWAL.search(explanation)
+
+
+def _is_negative(label: str) -> bool:
+    return negates(label) or label.casefold() in _NEGATIVE_LABELS
 
 
 def whole_label(text: str, labels: Sequence[str]) -> str | None:
@@ -224,11 +230,12 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     is read if both forms of numbers agree on it or only one of them gives a number within the range.
     """
     low, high = bounds
-    text = re.sub(r"[*`_#]+", "", _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())).strip()
+    text = _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())
+    text = re.sub(r"(?<![\d*`_#])[*`_#]+|[*`_#]++(?!\d)", "", text).strip()  # but not within "10**2"
     if (match := _EXPLAINED.match(text)) and not _OTHER_NUMBER.search(text, match.end(1)):
         text = match[1]  # without the reason after the number
     text = _BEFORE_NUMBER.sub("", text)
-    if high <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE):
+    if "‰" in text or (high <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE)):
         return None  # 1 % is not 1
     if (scale := _NUMBER_ON_SCALE.fullmatch(text)) and high >= LEAST_SCALE and float(scale[2]) == high:
         text = scale[1]  # the 75 of "75/100"

@@ -15,6 +15,7 @@ from workers.targets.parsing.answer_parsing import (
     LONGEST_LABEL,
     MOST_LABELS,
     Misread,
+    finite_number,
     parse_classes,
     reply_of,
     summary_of,
@@ -65,7 +66,8 @@ def parse_look(answer: object, labels: Sequence[str]) -> JsonObject:
     """Parse an answer into ``{"scores": {label: probability} or None, "text": str or None}``.
 
     A text is an answer or a caption. Probabilities may be written as ``[{"label": …, "score": …}, …]``, by
-    label, as ``{"labels": […], "scores": […]}``, or as a row in the order of `labels`. A single label counts as a text.
+    label, as ``{"labels": […], "scores": […]}``, or as a row in the order of `labels`. A single label counts as a text,
+    also with a confidence above one half.
 
     Raise `Misread` if the probabilities are not those of exactly these labels (`UNKNOWN_LABEL`), if the form is unknown
     or a probability is outside [0, 1].
@@ -78,6 +80,8 @@ def parse_look(answer: object, labels: Sequence[str]) -> JsonObject:
             message = f"gave {len(answer)} probabilities, and was asked about {len(labels)} labels"
             raise Misread(message, UNKNOWN_LABEL)
         answer = dict(zip(labels, answer, strict=True))
+    if isinstance(answer, dict) and answer.keys() == {"label", "confidence"}:
+        answer = {"label": answer["label"] if 0.5 < finite_number(answer["confidence"], "confidence") <= 1 else None}
     classification = parse_classes(answer)
     if classification["scores"] is None:
         return {"scores": None, "text": parse_words(classification["label"])}

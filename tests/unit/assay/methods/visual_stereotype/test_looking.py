@@ -107,8 +107,16 @@ READ = [
     ),
     *("A {} with no hat.", "a {} working on a pipe", "A photo of a {} at work, who is smiling.", "Two tools and a {}."),
     *('{{"label": "{}"}}', '{{"answer": "{}"}}', '```json\n{{"label": "{}"}}\n```', '["{}"]', "The {} is at work."),
+    *('{{"label": "{}", "confidence": 0.9}}', '```json\n{{"label": "{}", "confidence": 1}}\n```'),
+    '{{"label": "{}", "probability": .51}}',
 ]
 REJECTED = [
+    *(
+        '{{"label": "{}", "confidence": 0.5}}',
+        '{{"label": "{}", "confidence": 0.1}}',
+        '{{"not": "{}", "confidence": 0.9}}',
+    ),
+    *('{{"label": "{}", "confidence": "low"}}', '{{"label": "{}", "confidence": 0.9, "is": false}}', "<del>{}</del>"),
     *(
         '{{"{}": true}}',
         '{{"{}": false}}',
