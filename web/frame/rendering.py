@@ -18,6 +18,7 @@ from assay.catalog.languages import languages
 from assay.document import Json
 from assay.explain import chance
 from assay.rating.decision import METHODOLOGY_VERSION
+from reports.methods import report_of
 from web.frame.assets import address_of
 
 WORDING: Json = tomllib.loads(files(__package__).joinpath("wording.toml").read_text("utf-8"))
@@ -39,7 +40,7 @@ def environment() -> Environment:
     )
     install(jinja, NullTranslations())
     jinja.filters |= {"day": day, "moment": moment, "clock": clock, "percent": percent, "number": number}
-    jinja.filters |= {"language": language, "titled": titled}
+    jinja.filters |= {"language": language, "titled": titled, "part_title": part_title}
     jinja.globals |= {"asset": address_of, "version": assay.__version__}
     jinja.globals |= {"methodology": METHODOLOGY_VERSION, "wording": WORDING}
     return jinja
@@ -95,6 +96,11 @@ def language(code: str) -> str:
 def titled(name: str) -> str:
     """Write the name of a method or a kind of service as a title, such as Round trip."""
     return _translate(name.replace("-", " ").capitalize())
+
+
+def part_title(name: str, method: str) -> str:
+    """Return the name for people of a part of a rating by a method, as in the rating's report."""
+    return report_of({"method": method}).title_of(name)
 
 
 def _translate(text: str) -> str:
