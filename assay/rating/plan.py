@@ -28,6 +28,9 @@ ALIKE = 0.1
 RUNS = 4000
 """Number of simulated ratings for each true effect; two standard errors of a simulated chance are at most .016."""
 
+MOST_GROUPED = 10_000
+"""Maximum number of questions that are grouped into calls for a plan, which takes half a second."""
+
 UNKNOWN = "the precision of this method depends on answers that are known only after asking"
 
 
@@ -154,11 +157,12 @@ def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[
     """Count the calls and the batches up to the first look, with questions grouped into calls as the driver does.
 
     The experiment runs on invented replies until `method.expected_probes` questions were asked. Invented translations
-    differ from their texts, so that they are translated back; other questions fail, which changes no first look.
+    differ from their texts, so that they are translated back; other questions fail, which changes no first look. Of
+    more than `MOST_GROUPED` questions, all calls count as full.
     """
     expected = method.expected_probes()
-    if most_per_call == 1:
-        return expected, 0  # a call for each question, so that no batch needs more
+    if most_per_call == 1 or expected > MOST_GROUPED:
+        return math.ceil(expected / most_per_call), 0  # with a call for each question, no batch needs more
     session, calls, batches = Session(method.design(generator(seed))), 0, 0
     while session.finding is None and session.asked < expected:
         missing = session.missing
