@@ -15,7 +15,7 @@ from assay.catalog import attribute
 from assay.composition.chain import INFERRED, TableName
 from assay.composition.compatibility import Incompatible, kind_of_chain
 from assay.composition.lookup import part_of, tables_document
-from assay.composition.prediction.measured_service import Contents, read_contents, read_evidence
+from assay.composition.prediction.measured_service import read_contents, read_evidence
 from assay.composition.prediction.predicted import Prediction, line_up, predict_chain
 from assay.composition.wording import explain_prediction, note
 from assay.document import Json, JsonObject, RatingDocument, as_json
@@ -128,11 +128,7 @@ def _predict_chains(
             return (), f"link {number} has components that could not be measured"
     if observations:
         records = {id(record): record for record in observations}  # several links can have the same one
-
-        @cache
-        def contents_of(record_id: int, component_name: str) -> Contents:
-            return read_contents(records[record_id], component_name, attribute(str(ratings[0].attribute)))
-
+        contents_of = cache(lambda key, name: read_contents(records[key], name, attribute(str(ratings[0].attribute))))
         evidence = [
             tuple(replace(component, contents=contents_of(id(record), component.name)) for component in components)
             for components, record in zip(evidence, observations, strict=True)

@@ -29,7 +29,7 @@ RUNS = 4000
 """Number of simulated ratings for each true effect; two standard errors of a simulated chance are at most .016."""
 
 MOST_GROUPED = 10_000
-"""Maximum number of questions that are grouped into calls for a plan, which takes half a second."""
+"""Maximum number of questions that are grouped into calls, which takes half a second; of more, all calls are full."""
 
 UNKNOWN = "the precision of this method depends on answers that are known only after asking"
 
@@ -157,8 +157,7 @@ def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[
     """Count the calls and the batches up to the first look, with questions grouped into calls as the driver does.
 
     The experiment runs on invented replies until `method.expected_probes` questions were asked. Invented translations
-    differ from their texts, so that they are translated back; other questions fail, which changes no first look. Of
-    more than `MOST_GROUPED` questions, all calls count as full.
+    differ from their texts, so that they are translated back; other questions fail, which changes no first look.
     """
     expected = method.expected_probes()
     if most_per_call == 1 or expected > MOST_GROUPED:

@@ -40,7 +40,8 @@ def environment() -> Environment:
     )
     install(jinja, NullTranslations())
     jinja.filters |= {"day": day, "moment": moment, "clock": clock, "percent": percent, "number": number}
-    jinja.filters |= {"language": language, "titled": titled, "part_title": part_title}
+    jinja.filters |= {"language": language, "titled": titled}
+    jinja.filters["part_title"] = lambda name, method: report_of({"method": method}).title_of(name)  # as in reports
     jinja.globals |= {"asset": address_of, "version": assay.__version__}
     jinja.globals |= {"methodology": METHODOLOGY_VERSION, "wording": WORDING}
     return jinja
@@ -96,11 +97,6 @@ def language(code: str) -> str:
 def titled(name: str) -> str:
     """Write the name of a method or a kind of service as a title, such as Round trip."""
     return _translate(name.replace("-", " ").capitalize())
-
-
-def part_title(name: str, method: str) -> str:
-    """Return the name for people of a part of a rating by a method, as in the rating's report."""
-    return report_of({"method": method}).title_of(name)
 
 
 def _translate(text: str) -> str:

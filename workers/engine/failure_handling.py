@@ -150,8 +150,6 @@ def _item_storing_function(database: Database, job: Job) -> Callable[[Connection
 
 
 # ------------------------------------------------------------------------------- problems
-MISREAD = "wrong-shape"  # code of a failed call: the service answered, and the protocol or its settings do not fit
-
 TITLES = {
     "target_unfit": "The target cannot be rated",
     "target_refused": "The target refused",
@@ -168,13 +166,13 @@ TITLES = {
 def problem(error: BaseException) -> JsonObject:
     """Return the problem object (type, title, detail, code) of the error that ended a job."""
     match error:
-        case TargetUnfit(failure=CallFailed() as failure) if failure.code != MISREAD:
+        case TargetUnfit(failure=CallFailed() as failure) if failure.code != "wrong-shape":
             code = "target_unavailable" if failure.retriable else "target_refused"
             return _problem(code, _sentences(error.message, error.hint), reason=error.code)
         case TargetUnfit():
             return _problem("target_unfit", _sentences(error.message, error.hint), reason=error.code)
         case CallFailed():  # a final failure of a call, or the operator does not allow the target's protocol
-            code = "target_unfit" if error.code == MISREAD else "target_refused"
+            code = "target_unfit" if error.code == "wrong-shape" else "target_refused"
             return _problem(code, _sentences(str(error)), reason=error.code)
         case TargetUnavailable() | TargetCoolingDown() | HostCoolingDown():
             return _unavailable_problem(error)

@@ -172,11 +172,9 @@ def _count_sentences(by_content: Counts, outward: Observation, returned: Observa
         counts[output] = counts.get(output, 0) + 1
 
 
+@lru_cache(maxsize=20_000)  # ratings have sentences in common
 def _blank_values(sentence: str, attribute: Attribute) -> str:
     """Replace each word that names a value by ``_``, and write the other words in lower case."""
-    return _WORD.sub(lambda match: _blank_value(match[0], attribute), sentence)
-
-
-@lru_cache(maxsize=4096)  # the sentences of a rating have few words
-def _blank_value(word: str, attribute: Attribute) -> str:
-    return "_" if attribute.read(word) != attribute.residual else word.casefold()
+    return _WORD.sub(
+        lambda match: "_" if attribute.read(match[0]) != attribute.residual else match[0].casefold(), sentence
+    )

@@ -398,9 +398,8 @@ class _Comparison:
                 alike_change = max(alike_change, truth_change)
         if task.strata is not None and (is_unplaced or undecided.any()):
             strata, known = task.strata.codes, in_group & ~undecided & ~no_stratum
-            cells, shape = strata[known] * size + grouping.codes[known], (len(task.strata.labels), size)
-            numbers_by_cell = (np.bincount(cells, numbers[known], shape[0] * size) for numbers in (people, mass))
-            table, weights = (numbers.reshape(shape) for numbers in numbers_by_cell)  # by stratum and group
+            places, length = strata[known] * size + grouping.codes[known], len(task.strata.labels) * size
+            table, weights = (np.bincount(places, of[known], length).reshape(-1, size) for of in (people, mass))
             sizes = np.maximum(1, table.sum(axis=1))
             # people of a group are compared as far as others are in their stratum
             of_stratum, of_group = (np.maximum(1e-300, weights.sum(axis=axis)) for axis in (1, 0))

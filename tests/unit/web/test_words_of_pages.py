@@ -12,7 +12,7 @@ from service.app import create_app
 from store.core import migrate
 from store.core.settings import Settings
 from web import add_pages
-from web.frame.rendering import environment, part_title, titled
+from web.frame.rendering import environment, titled
 from web.public import pages as public
 from web.ratings import finding
 from web.ratings.pages import line_of_effects
@@ -38,7 +38,6 @@ async def client(tmp_path):
 async def test_the_page_of_a_service_names_parts_as_the_report_does():
     template = environment().from_string("{{ 'score'|part_title('free-text') }}, {{ 'el'|part_title('unknown') }}")
     assert template.render() == "Scores of the judge, el"
-    assert part_title("caring", "alternation") == "caring"
 
 
 async def test_the_bar_of_one_service_among_a_thousand_has_a_positive_width(client, monkeypatch):
