@@ -41,9 +41,8 @@ def environment() -> Environment:
     install(jinja, NullTranslations())
     jinja.filters |= {"day": day, "moment": moment, "clock": clock, "percent": percent, "number": number}
     jinja.filters |= {"language": language, "titled": titled}
-    jinja.filters["part_title"] = lambda name, method: report_of({"method": method}).title_of(name)  # as in reports
     jinja.globals |= {"asset": address_of, "version": assay.__version__}
-    jinja.globals |= {"methodology": METHODOLOGY_VERSION, "wording": WORDING}
+    jinja.globals |= {"methodology": METHODOLOGY_VERSION, "wording": WORDING, "report_of": report_of}
     return jinja
 
 

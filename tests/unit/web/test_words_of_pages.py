@@ -36,8 +36,9 @@ async def client(tmp_path):
 
 
 async def test_the_page_of_a_service_names_parts_as_the_report_does():
-    template = environment().from_string("{{ 'score'|part_title('free-text') }}, {{ 'el'|part_title('unknown') }}")
-    assert template.render() == "Scores of the judge, el"
+    template = environment().from_string("{{ report_of({'method': method}).title_of(part) }}")
+    assert template.render(method="free-text", part="score") == "Scores of the judge"
+    assert template.render(method="unknown", part="el") == "el"
 
 
 async def test_the_bar_of_one_service_among_a_thousand_has_a_positive_width(client, monkeypatch):
