@@ -161,7 +161,8 @@ def _line_tests(file: Path) -> dict[str, dict[int, set[str]]]:
     data.read()
     tests_by_path: dict[str, dict[int, set[str]]] = {}
     for path in data.measured_files():
-        lines = {line: {_test_of(ctx) for ctx in names if ctx} for line, names in data.contexts_by_lineno(path).items()}
+        contexts = data.contexts_by_lineno(path).items()
+        lines = {line: {name.partition("[")[0] for name in names if name} for line, names in contexts}
         tests_by_path[str(Path(path).relative_to(ROOT))] = lines
     return tests_by_path
 
@@ -174,10 +175,6 @@ def _times(file: Path) -> dict[str, float]:
         name = str(case.get("name")).partition("[")[0]
         seconds[f"{case.get('classname')}.{name}"] += float(case.get("time") or 0)
     return dict(seconds)
-
-
-def _test_of(context: str) -> str:
-    return context.partition("[")[0]
 
 
 def tests_of(mutant: Mutant, lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]) -> list[str]:

@@ -6,14 +6,16 @@ Every statement about the composite is *inferred*; the statements about its part
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import cache
 
 import numpy as np
 
+from assay.catalog import attribute
 from assay.composition.chain import INFERRED, TableName
 from assay.composition.compatibility import Incompatible, kind_of_chain
 from assay.composition.lookup import part_of, tables_document
-from assay.composition.prediction.measured_service import read_evidence, with_contents
+from assay.composition.prediction.measured_service import read_contents, read_evidence
 from assay.composition.prediction.predicted import Prediction, line_up, predict_chain
 from assay.composition.wording import explain_prediction, note
 from assay.document import Json, JsonObject, RatingDocument, as_json
@@ -116,9 +118,11 @@ def _predict_chains(
         if len(components) < len(rating.components):
             return (), f"link {number} has components that could not be measured"
     if observations:
+        records = {id(record): record for record in observations}  # several links can have the same one
+        contents_of = cache(lambda key, name: read_contents(records[key], name, attribute(str(ratings[0].attribute))))
         evidence = [
-            tuple(with_contents(component, record, str(rating.attribute)) for component in components)
-            for components, record, rating in zip(evidence, observations, ratings, strict=True)
+            tuple(replace(component, contents=contents_of(id(record), component.name)) for component in components)
+            for components, record in zip(evidence, observations, strict=True)
         ]
     try:
         chains = line_up(evidence)

@@ -40,8 +40,8 @@ def chance(probability: float) -> str:
 
 
 def level(confidence: float) -> str:
-    """Write a required confidence exactly: 95 %, 99.9 %."""
-    return f"{round(confidence * 100, 6):g} %"
+    """Write a required confidence: 95 %, 99.9 %; a root of it, of one of several parts, with two decimals: 98.3 %."""
+    return f"{round(confidence * 100, 2 if confidence < 0.9999 else 6):g} %"
 
 
 REQUESTED: Mapping[str, str] = {

@@ -28,6 +28,9 @@ ALIKE = 0.1
 RUNS = 4000
 """Number of simulated ratings for each true effect; two standard errors of a simulated chance are at most .016."""
 
+MOST_GROUPED = 10_000
+"""Maximum number of questions that are grouped into calls, which takes half a second; of more, all calls are full."""
+
 UNKNOWN = "the precision of this method depends on answers that are known only after asking"
 
 
@@ -157,8 +160,8 @@ def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[
     differ from their texts, so that they are translated back; other questions fail, which changes no first look.
     """
     expected = method.expected_probes()
-    if most_per_call == 1:
-        return expected, 0  # a call for each question, so that no batch needs more
+    if most_per_call == 1 or expected > MOST_GROUPED:
+        return math.ceil(expected / most_per_call), 0  # with a call for each question, no batch needs more
     session, calls, batches = Session(method.design(generator(seed))), 0, 0
     while session.finding is None and session.asked < expected:
         missing = session.missing

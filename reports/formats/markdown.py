@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from assay.document import Json
 from reports import outline, tables
@@ -72,7 +72,8 @@ def _component_parts(component: Component) -> Iterator[str]:
         yield escape(sentence or "")
     if component.examples:
         yield "**Examples**"
-        yield "\n".join(_format_example(example) for example in component.examples)
+        pairs = ([f"{name}: {escape(text)}" for name, text in example.items()] for example in component.examples)
+        yield "\n".join("- " + "  \n  ".join(texts) for texts in pairs)
 
 
 def table(listing: Table, *, titled: bool = True) -> str:
@@ -95,10 +96,6 @@ def _line(cells: Iterable[str]) -> str:
 
 def _list_reasons(reasons: Iterable[ReasonView]) -> str:
     return "\n".join(f"- {escape(reason.text)} ({_format_code(reason.code)})" for reason in reasons)
-
-
-def _format_example(example: Mapping[str, str]) -> str:
-    return "- " + "  \n  ".join(f"{name}: {escape(text)}" for name, text in example.items())
 
 
 def _format_code(code: str) -> str:

@@ -30,10 +30,6 @@ def _ratio(value: float) -> str:
     return f"{value:.2f}"
 
 
-def _points(difference: float) -> str:
-    return f"{100 * difference:+.1f} points"
-
-
 def _write_effect(effect: EffectDocument, write: Callable[[float], str], *, interval: bool = True) -> str:
     if effect.estimate is None:
         return f"{NOT_ESTIMABLE}: {effect.why}" if effect.why else cells.ABSENT
@@ -84,7 +80,7 @@ PEOPLE = Column("People", _people_or_mask)
 FAVOURABLE = Column("Favourable", lambda row: cells.number(row.favourable))
 RATE = Column("Rate", lambda row: _write_effect(row.rate, _share))
 RATIO = Column("Impact ratio", lambda row: _write_effect(row.ratio, _ratio))
-DIFFERENCE = Column("Difference", lambda row: _write_effect(row.difference, _points))
+DIFFERENCE = Column("Difference", lambda row: _write_effect(row.difference, lambda gap: f"{100 * gap:+.1f} points"))
 
 LL144 = (
     GROUP,

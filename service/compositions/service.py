@@ -72,9 +72,10 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
     ratings = [link.rating.rating for link in links]
     with located("chain"):
         check_chain(ratings)
-    link_observations = await _read_observations(service, links)
-    compose_ratings = partial(composition_document, table=request.table, observations=link_observations)
-    document = await asyncio.to_thread(compose_ratings, ratings, generator(SEED))
+    async with service.evidence_slots:  # 20,000 observations take seconds of processor time
+        link_observations = await _read_observations(service, links)
+        compose_ratings = partial(composition_document, table=request.table, observations=link_observations)
+        document = await asyncio.to_thread(compose_ratings, ratings, generator(SEED))
     document["notes"] += _notes_on_links(links, now)
     document["chain"] = [_describe_link(number, link, now) for number, link in enumerate(links, start=1)]
     document["verification"] = await verification(service, tenant, links)

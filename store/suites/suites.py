@@ -115,11 +115,7 @@ class ReusableWork:
     twin_callback_url: str | None = None
 
 
-def _suite_from_row(**row: Any) -> StoredSuite:
-    return StoredSuite(**{name: value for name, value in row.items() if name not in {"target_url", "ended_at"}})
-
-
-ROWS = TenantRows(suites, _suite_from_row)
+ROWS = TenantRows(suites, lambda *, target_url, ended_at, **row: StoredSuite(**row))  # noqa: ARG005, PLW0108  both are left out
 find, page = ROWS.find, ROWS.page
 
 
@@ -148,7 +144,9 @@ def cells(c: Connection, suite_id: str) -> list[StoredCell]:
         .where(suite_cells.c.suite_id == suite_id)
         .order_by(suite_cells.c.place)
     )
-    return all_rows(c, query, _cell_from_row)
+    return all_rows(
+        c, query, lambda method, attribute, label, **row: StoredCell(cell=Cell(method, attribute, label), **row)
+    )
 
 
 def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, SuiteProgress]:
@@ -219,7 +217,3 @@ def reusable_work(c: Connection, tenant: str, digests: Collection[str], max_age_
         twin = {"twin_id": job.id, "twin_visibility": job.visibility, "twin_callback_url": job.callback_url}
         facts_by_digest[job.request_digest] |= twin
     return {digest: ReusableWork(**facts) for digest, facts in facts_by_digest.items()}
-
-
-def _cell_from_row(*, method: str, attribute: str, label: str, **row: Any) -> StoredCell:
-    return StoredCell(cell=Cell(method, attribute, label), **row)

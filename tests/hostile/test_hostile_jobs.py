@@ -97,7 +97,7 @@ def test_occasional_failures_are_counted_by_code_and_do_not_affect_the_rating(vi
 FINAL = {
     "never ends": "target_refused",
     "compresses": "target_refused",
-    "says null": "target_refused",
+    "says null": "target_unfit",  # an answer is no refusal
     "redirects": "target_refused",
 }
 

@@ -33,7 +33,6 @@ from tools.papers.shared_data import Shared
 Floats = NDArray[np.float64]
 
 EMBEDDING = "embeddings/gnews_wefe_13013x300.npz"
-LENGTHS = ("length 1", "as trained")
 
 OTHER_CORPUS = "other vectors: GoogleNews here, GloVe trained on Wikipedia by the authors"
 ONE_MODEL = (

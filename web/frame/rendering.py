@@ -18,6 +18,7 @@ from assay.catalog.languages import languages
 from assay.document import Json
 from assay.explain import chance
 from assay.rating.decision import METHODOLOGY_VERSION
+from reports.methods import report_of
 from web.frame.assets import address_of
 
 WORDING: Json = tomllib.loads(files(__package__).joinpath("wording.toml").read_text("utf-8"))
@@ -41,7 +42,7 @@ def environment() -> Environment:
     jinja.filters |= {"day": day, "moment": moment, "clock": clock, "percent": percent, "number": number}
     jinja.filters |= {"language": language, "titled": titled}
     jinja.globals |= {"asset": address_of, "version": assay.__version__}
-    jinja.globals |= {"methodology": METHODOLOGY_VERSION, "wording": WORDING}
+    jinja.globals |= {"methodology": METHODOLOGY_VERSION, "wording": WORDING, "report_of": report_of}
     return jinja
 
 

@@ -96,12 +96,10 @@ async def domain_of(visit: Visit, rated_service: Service) -> JsonObject:
 def _concerns_service(schedule: Json, rated_service: Service) -> bool:
     """Whether a schedule rates or watches a service."""
     if (watch := schedule["watch"]) is None:
-        return rated_service.id in _target_ids_of(schedule["request"])
+        request = schedule["request"]
+        targets = [request.get("target"), *(request.get("targets") or ())]
+        return rated_service.id in {target.get("id") for target in targets if target}
     return watch["target_id"] == rated_service.id or bool(watch["digest"] == rated_service.target["digest"])
-
-
-def _target_ids_of(request: JsonObject) -> set[str | None]:
-    return {target.get("id") for target in [request.get("target"), *(request.get("targets") or ())] if target}
 
 
 WAIT_S = 20

@@ -167,13 +167,14 @@ TITLES = {
 def problem(error: BaseException) -> JsonObject:
     """Return the problem object (type, title, detail, code) of the error that ended a job."""
     match error:
-        case TargetUnfit(failure=CallFailed() as failure):
+        case TargetUnfit(failure=CallFailed() as failure) if failure.code != "wrong-shape":
             code = "target_unavailable" if failure.retriable else "target_refused"
             return _problem(code, _sentences(error.message, error.hint), reason=error.code)
         case TargetUnfit():
             return _problem("target_unfit", _sentences(error.message, error.hint), reason=error.code)
         case CallFailed():  # a final failure of a call, or the operator does not allow the target's protocol
-            return _problem("target_refused", _sentences(str(error)), reason=error.code)
+            code = "target_unfit" if error.code == "wrong-shape" else "target_refused"
+            return _problem(code, _sentences(str(error)), reason=error.code)
         case TargetUnavailable() | TargetCoolingDown() | HostCoolingDown():
             return _unavailable_problem(error)
         case RatingsRefused():

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
-from assay.catalog import Attribute, attribute, split_sentences
+from assay.catalog import Attribute, split_sentences
 from assay.document import ComponentDocument, HiddenDocument, RatingDocument, Shares, read_json
 from assay.errors import OutOfBounds, SpecificationError
 from assay.methods.translation.collection import read_hop, read_text
@@ -136,18 +137,8 @@ _WORD = re.compile(r"\w[\w'\u2019]*")
 Counts = dict[str, dict[str, dict[str, int]]]
 
 
-def with_contents(
-    evidence: TransitionEvidence, observations: Iterable[Observation], attribute_name: str
-) -> TransitionEvidence:
-    """Add the counts by content to a component's evidence (`read_evidence`); raise `UnknownName` for no attribute.
-
-    The observations are of the whole rating; those of other components than that named in `evidence` do not count.
-    """
-    return replace(evidence, contents=read_contents(observations, evidence.name, attribute(attribute_name)))
-
-
 def read_contents(observations: Iterable[Observation], component: str, attribute: Attribute) -> Contents:
-    """Count outputs by content and value, for one component of a round trip.
+    """Count outputs by content and value, for one component of a round trip; `observations` are of the whole rating.
 
     Texts that were lost on the way out or back are left out, as in the rating.
     """
@@ -179,6 +170,7 @@ def _count_sentences(by_content: Counts, outward: Observation, returned: Observa
         counts[output] = counts.get(output, 0) + 1
 
 
+@lru_cache(maxsize=20_000)  # ratings have sentences in common
 def _blank_values(sentence: str, attribute: Attribute) -> str:
     """Replace each word that names a value by ``_``, and write the other words in lower case."""
     return _WORD.sub(

@@ -23,6 +23,7 @@ from assay.methods.shared.outcome_tables.effects import (
     Sample,
     chance_of,
     differences,
+    largest_mean_change,
     largest_rate_change,
     stratified_means,
     within_strata,
@@ -361,24 +362,25 @@ class _Comparison:
 
     def _lost_changes(self, sample: Sample) -> Lost:
         """Return the largest changes of the effects by unknown decisions, true outcomes, groups and strata."""
-        grouping, task, people, values = self._compared_grouping, self.task, self.task.table.people, self.output.values
+        grouping, task, values = self._compared_grouping, self.task, self.output.values
+        people, mass = task.table.people, task.table.mass
         size, in_group, no_group = len(grouping.labels), grouping.codes >= 0, self.grouping.codes < 0
         nobody, undecided = np.zeros_like(in_group), np.isnan(values)  # masks of cells, as those below
         unproved = nobody if task.truth is None else np.isnan(task.truth)
         no_stratum = nobody if task.strata is None else task.strata.codes < 0
         low, high = np.quantile(sample.values, (0.025, 0.975))  # without outliers
 
-        def count(mask: Mask) -> Floats:
-            return np.bincount(grouping.codes[in_group & mask], people[in_group & mask], size).astype(float)
+        def count(mask: Mask, numbers: Floats = mass) -> Floats:
+            return np.bincount(grouping.codes[in_group & mask], numbers[in_group & mask], size).astype(float)
 
         def change(cells: Mask, unsure: Mask, unknown: Mask, used: Floats | int = 1, least: int = 0) -> float:
             """Return the largest change of a difference between people of `cells`; those of `unsure` may be of them."""
             positive, negative = ~unknown & (values == 1), ~unknown & (values != 1)
             may_join = no_group & (cells | unsure)  # in any group
             kinds = ((unknown, cells), (positive, unsure), (negative, unsure))
-            lost = [count(kind & mask) + people[kind & may_join].sum() for kind, mask in kinds]
+            lost = [count(kind & mask) + mass[kind & may_join].sum() for kind, mask in kinds]
             counts = np.stack([*lost, count(positive & cells) * used, count(~unknown & cells) * used])
-            counts = counts[:, counts[-1] >= least]
+            counts = counts[:, count(~unknown & cells, people) >= least]
             if self.output.binary:
                 return largest_rate_change(*counts)
             lost_shares = counts[:3].sum(axis=0) / (counts[-1] + counts[:3].sum(axis=0))
@@ -386,27 +388,32 @@ class _Comparison:
 
         overall_change = alike_change = change(~nobody, nobody, undecided)
         stratum_change, is_unplaced = 0.0, bool((no_group | no_stratum).any())
-        if task.truth is not None and (self.output.binary or is_unplaced):
-            unclear = undecided & unproved
-            changes = [change((task.truth == truth) | unclear, unproved, undecided) for truth, _ in TRUTH_CLASSES]
-            alike_change = max(alike_change, *changes)
+        if task.truth is not None:
+            unclear, is_rough = undecided & unproved, self.output.binary or is_unplaced
+            scored = self._sample(values, unproved & ~undecided, binary=False)  # of known scores
+            for proved in (task.truth == truth for truth, _ in TRUTH_CLASSES):
+                truth_change = change(proved | unclear, unproved if is_rough else nobody, undecided)
+                if not is_rough:
+                    truth_change += largest_mean_change(self._sample(values, proved & ~undecided, binary=False), scored)
+                alike_change = max(alike_change, truth_change)
         if task.strata is not None and (is_unplaced or undecided.any()):
             strata, known = task.strata.codes, in_group & ~undecided & ~no_stratum
-            table = np.zeros((len(task.strata.labels), size))  # people by stratum and group
-            np.add.at(table, (strata[known], grouping.codes[known]), people[known])
+            places, length = strata[known] * size + grouping.codes[known], len(task.strata.labels) * size
+            table, weights = (np.bincount(places, of[known], length).reshape(-1, size) for of in (people, mass))
             sizes = np.maximum(1, table.sum(axis=1))
             # people of a group are compared as far as others are in their stratum
-            alone = (table**2 / sizes[:, None]).sum(axis=0) / np.maximum(1, table.sum(axis=0))
+            of_stratum, of_group = (np.maximum(1e-300, weights.sum(axis=axis)) for axis in (1, 0))
+            alone = (weights**2 / of_stratum[:, None]).sum(axis=0) / of_group
             used = np.maximum(1e-9, 1 - alone)  # 0 would be a group without a rate
             alike_change = max(alike_change, change(~nobody, nobody, undecided | no_stratum | no_group, used))
             for index in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
                 if (table[index] >= LEAST_PEOPLE).sum() > 1:
-                    of_stratum = change(strata == index, no_stratum, undecided, least=LEAST_PEOPLE)
-                    stratum_change = max(stratum_change, of_stratum)
+                    change_here = change(strata == index, no_stratum, undecided, least=LEAST_PEOPLE)
+                    stratum_change = max(stratum_change, change_here)
         is_lost = undecided | unproved | no_stratum
         by_group = {
-            label: Counter(usable=int(usable), failed=int(lost))
-            for label, usable, lost in zip(grouping.labels, count(~is_lost), count(is_lost), strict=True)
+            name: Counter(usable=int(usable), failed=int(lost))
+            for name, usable, lost in zip(grouping.labels, count(~is_lost, people), count(is_lost, people), strict=True)
         }
         # with any limit, a letter must survive the worst case of the unknown decisions
         lost = lost_replies(by_group, 1.0, alike_change, overall_change, of_no_group=int(people[no_group].sum()))

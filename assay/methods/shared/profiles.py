@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from typing import Annotated, Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from assay.statistics.intervals.crossed import LEAST_CLUSTERS
 Cell = str | int | float | bool | None
 Words = Mapping[str, tuple[str, ...]]
 
-MOST_WORDS, LONGEST = 500, 300
+MOST_WORDS, LONGEST, MOST_VALUES, MOST_CHARACTERS = 500, 300, 50, 200_000_000
 
 MOST_STRATA, LEAST_ROWS = 12, 30
 """Maximum number of strata of records, and minimum number of rows of a stratum."""
@@ -182,8 +182,8 @@ def _no_people_message(attribute: str, language: str) -> str:
 
 def check_profiles(profiles: TextProfiles) -> None:
     """Raise an error that names the field to correct if no profiles can be written from the fields."""
-    if len(profiles.people) < 2:
-        raise SpecificationError("people of at least two values are needed for a comparison", "texts.people")
+    if not 2 <= len(profiles.people) <= MOST_VALUES:  # every pair is compared
+        raise SpecificationError(f"people of 2 to {MOST_VALUES} values can be compared", "texts.people")
     if len({len(words) for words in profiles.people.values()}) > 1:
         sizes = ", ".join(f"{name} {len(words)}" for name, words in profiles.people.items())
         raise SpecificationError(f"each value needs the same number of people, in pairs; got {sizes}", "texts.people")
@@ -193,6 +193,10 @@ def check_profiles(profiles: TextProfiles) -> None:
     for group, by_name in (("people", profiles.people), ("contents", profiles.contents)):
         for name, words in by_name.items():
             _check_words(f"texts.{group}.{name}", name, words)
+    person, content = (max(chain(*words.values()), key=len) for words in (profiles.people, profiles.contents))
+    longest = max((len(write_profile(frame, person, content)) for frame in profiles.frames), default=0)
+    if profiles.expected() * len(profiles.people) * longest > MOST_CHARACTERS:
+        raise OutOfBounds(f"the texts may have {MOST_CHARACTERS:,} characters: lower texts.most", "texts.frames")
 
 
 def check_frames(frames: Sequence[str], field_name: str) -> None:
@@ -310,7 +314,7 @@ class RecordProfiles(Bounded):
     """
 
     column: Annotated[str, MaxLen(200)]
-    values: Annotated[tuple[Cell, ...], MaxLen(50)]
+    values: Annotated[tuple[Cell, ...], MaxLen(MOST_VALUES)]
     rows: Annotated[tuple[Mapping[str, Cell], ...], MaxLen(20_000)] = ()
     upload: Annotated[str, MaxLen(100)] | None = None
     cluster: Annotated[str, MaxLen(200)] | None = None

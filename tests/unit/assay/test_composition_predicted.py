@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.composition.prediction.measured_service import TransitionEvidence, with_contents
+from assay.catalog import attribute
+from assay.composition.document import composition_document
+from assay.composition.prediction.measured_service import TransitionEvidence, read_contents
 from assay.composition.prediction.measured_service import read_evidence as evidence_of_rating
 from assay.composition.prediction.predicted import line_up, predict_chain
 from assay.composition.wording import LEAST_TOLD, explain_prediction
@@ -29,6 +31,7 @@ BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 KNOWN = Path(__file__).resolve().parents[4] / "shared" / "known_answers" / "composition.json"
 ROWS, OUTPUTS = ("he", "she"), ("he", "she", "other")
 MANY = 10**6
+GENDER = attribute("gender")
 
 FAITHFUL = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 ALWAYS_HE = ((1.0, 0.0, 0.0), (1.0, 0.0, 0.0))
@@ -358,7 +361,7 @@ def test_a_predicted_rating_agrees_with_the_measured_rating(pair, rng):
 
 def test_observations_of_the_same_sentences_are_followed_one_by_one(pair, rng):
     (first,), (second,) = (
-        [with_contents(one, pair[name][1], "gender") for one in read_evidence(pair[name][0])]
+        [replace(one, contents=read_contents(pair[name][1], one.name, GENDER)) for one in read_evidence(pair[name][0])]
         for name in ("first", "second")
     )
     assert sum(sum(sum(row.values()) for row in rows.values()) for rows in first.contents.values()) == 480
@@ -369,13 +372,31 @@ def test_observations_of_the_same_sentences_are_followed_one_by_one(pair, rng):
     assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(shares, abs=0.03)
 
 
+class CountedRecord(list[Observation]):
+    """A record that counts how often it is read."""
+
+    times_read = 0
+
+    def __iter__(self):
+        self.times_read += 1
+        return super().__iter__()
+
+
+def test_the_record_of_a_rating_that_is_several_links_is_read_once(pair, rng):
+    document, observations = pair["first"]
+    rating, record = read_rating(document | {"target": {"name": "balancing", "kind": "translator"}}), CountedRecord()
+    record.extend(observations)
+    composed = composition_document([rating] * 6, rng, observations=[record] * 6)
+    assert (composed["predicted"]["components"][0]["matched"], record.times_read) == (1.0, 1)
+
+
 def test_failed_texts_are_not_counted_as_contents(pair):
     (evidence,) = read_evidence(pair["first"][0])
     record = [
         Observation(Probe(one.probe.unit, one.probe.ask), Reply("")) if one.probe.unit.endswith("/back") else one
         for one in pair["first"][1]
     ]
-    assert with_contents(evidence, record, "gender").contents == {}
+    assert read_contents(record, evidence.name, GENDER) == {}
 
 
 def test_ratings_by_methods_other_than_round_trip_or_without_a_letter_give_no_matrices():

@@ -35,6 +35,12 @@ async def client(tmp_path):
     await app.state.service.database.close()
 
 
+async def test_the_page_of_a_service_names_parts_as_the_report_does():
+    template = environment().from_string("{{ report_of({'method': method}).title_of(part) }}")
+    assert template.render(method="free-text", part="score") == "Scores of the judge"
+    assert template.render(method="unknown", part="el") == "el"
+
+
 async def test_the_bar_of_one_service_among_a_thousand_has_a_positive_width(client, monkeypatch):
     counts = {"UCS": 999, "DSBS": 0, "BS": 1, "inconclusive": 0}
     row = {"kind": "translator", "method": "round-trip", "attribute": "gender", "targets": 1000, "counts": counts}

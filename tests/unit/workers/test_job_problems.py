@@ -29,3 +29,17 @@ def test_the_problem_of_a_failed_job_has_the_services_message_in_a_separate_fiel
 
 def test_the_problem_of_a_failed_job_has_no_message_field_if_the_service_sent_no_message():
     assert "service_said" not in problem(CallFailed("timeout", "h did not answer in 30 s"))
+
+
+MISREAD = CallFailed("wrong-shape", "the output expression does not fit what h answered")
+
+
+@pytest.mark.parametrize("error", [MISREAD, TargetUnfit(MISREAD.code, str(MISREAD), "Mend it", failure=MISREAD)])
+def test_a_job_whose_settings_misread_an_answer_does_not_say_that_the_target_refused(error):
+    said = problem(error)
+    assert (said["code"], said["title"], said["reason"]) == (
+        "target_unfit",
+        "The target cannot be rated",
+        "wrong-shape",
+    )
+    assert "The output expression does not fit what h answered." in said["detail"]

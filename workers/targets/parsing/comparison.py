@@ -61,7 +61,8 @@ def _label_without_scores(name: str) -> Classification:
 
 def _parse_label(answer: Any, labels: Sequence[str]) -> Classification:
     """Parse a label or the labels' probabilities; a number is a label only if declared labels are numbers."""
-    if isinstance(answer, bool | int | float) and not any(_names_value(label) for label in labels):
+    names_value = any(plain_number(label) is not None or label_key(label) in {"true", "false"} for label in labels)
+    if isinstance(answer, bool | int | float) and not names_value:
         type_name, example = ("boolean", '["true", "false"]') if isinstance(answer, bool) else ("number", '["1", "2"]')
         reason = f"returned the {type_name} {summary_of(answer)}, but no declared label is a {type_name}"
         raise Misread(f"{reason}; if it means a label, set labels = {example} (labels in their order)")
@@ -72,10 +73,6 @@ def _parse_label(answer: Any, labels: Sequence[str]) -> Classification:
     if classification["scores"] is None:
         return _label_without_scores(name_of[classification["label"]])
     return {"label": None, "scores": {name_of[label]: score for label, score in classification["scores"].items()}}
-
-
-def _names_value(label: str) -> bool:
-    return plain_number(label) is not None or label_key(label) in {"true", "false"}
 
 
 def _parse_scores(answer: Any, labels: Sequence[str]) -> Classification:

@@ -293,3 +293,10 @@ def largest_rate_change(
     highest = (positives + undecided + favourable) / (people + undecided + favourable)
     lowest = positives / (people + undecided + unfavourable)
     return float((highest - rate).max() + (rate - lowest).max())  # one group's rate rises, another's falls
+
+
+def largest_mean_change(sample: Sample, unsure: Sample) -> float:
+    """Return an upper bound on the change of any difference of means if any people of `unsure` belong to `sample`."""
+    deviations = unsure.values - sample.means[unsure.groups]
+    shifts = [unsure.per_group(unsure.mass * np.maximum(sign * deviations, 0)) / sample.totals for sign in (1, -1)]
+    return float(sum(shift.max() for shift in shifts))  # one group's mean rises, another's falls

@@ -233,8 +233,9 @@ def test_probability_is_rounded_down_and_never_written_as_certain(probability, w
     assert chance(probability) == written
 
 
-def test_a_confidence_is_written_with_all_its_digits():
-    assert [level(0.95), level(0.999), level(0.9)] == ["95 %", "99.9 %", "90 %"]
+def test_a_confidence_is_written_with_all_its_digits_and_a_root_of_it_with_two_decimals():
+    assert [level(0.95), level(0.999), level(0.9), level(0.99999)] == ["95 %", "99.9 %", "90 %", "99.999 %"]
+    assert [level(0.95 ** (1 / parts)) for parts in (2, 3)] == ["97.47 %", "98.3 %"]
 
 
 def test_a_component_without_a_language_is_named_unless_it_is_the_whole_output():

@@ -1,9 +1,11 @@
 """Tests of rating plans: the fewest and the most questions, calls, seconds, cost, and the chance of a letter."""
 
 from dataclasses import replace
+from time import process_time
 
 import pytest
 
+from assay.catalog.languages import languages
 from assay.experiment import Looks, Session, generator
 from assay.methods import RoundTrip, StereotypeScore
 from assay.rating.decision import rate
@@ -53,6 +55,17 @@ def test_a_service_at_its_tolerance_is_asked_the_planned_maximum(service):
 def test_several_questions_per_call_reduce_the_number_of_calls():
     plan = plan_of(TRANSLATOR, Service(questions_per_call=25))
     assert (plan.clear.questions, plan.clear.calls) == (120, 8)  # four batches, of versions that share no call
+
+
+def test_the_calls_of_a_plan_in_200_languages_are_counted_within_seconds():
+    others = tuple(code for code in languages() if code != "en")[:200]
+    method, started_s = (
+        RoundTrip("gender", languages=others, texts_per_block=400, max_texts_per_block=400),
+        process_time(),
+    )
+    plan = plan_of(method, Service(questions_per_call=4))
+    assert process_time() - started_s < 5  # half a minute, if each question were grouped into a call
+    assert plan.clear == Effort(480_000, 120_000, None, None)
 
 
 def test_seconds_follow_from_latency_concurrency_and_pace():

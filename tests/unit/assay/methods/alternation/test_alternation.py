@@ -231,6 +231,23 @@ def test_an_invalid_request_is_refused(fields, error, field):
     assert field is None or refused.value.field == field
 
 
+MANY_VALUES = {f"value {number}": ("somebody",) for number in range(51)}
+LONG_FRAME = ("{person} is {content}." + " {content}" * 100_000,)
+
+
+@pytest.mark.parametrize(
+    ("texts", "field", "message"),
+    [
+        (replace(TEXTS, people=MANY_VALUES), "texts.people", "people of 2 to 50 values can be compared"),
+        (replace(TEXTS, frames=LONG_FRAME), "texts.frames", "200,000,000 characters: lower texts.most"),
+    ],
+)
+def test_a_request_whose_texts_or_pairs_of_values_would_fill_the_memory_is_refused(texts, field, message):
+    with pytest.raises(SpecificationError, match=message) as refused:
+        fit_to(Alternation("sex", texts=texts), Kind.CLASSIFIER)
+    assert refused.value.field == field
+
+
 def test_a_regressor_is_not_asked_for_labels():
     with pytest.raises(SpecificationError, match="returns numbers"):
         fit_to(Alternation("gender", answers="labels"), Kind.REGRESSOR)

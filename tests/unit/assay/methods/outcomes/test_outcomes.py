@@ -203,6 +203,35 @@ def test_people_without_decision_and_truth_may_have_either_truth():
     assert "letter-depends-on-what-was-lost" in codes(component.reasons)
 
 
+def test_a_letter_that_the_weights_of_missing_decisions_could_change_is_not_declared():
+    """Four of 1,000 women have the weight 40 and were refused: a sixth of the weight of all women."""
+    rng = np.random.default_rng(0)
+    women, hired = rng.random(40_000) < 0.5, rng.random(40_000) < 0.5
+    heavy = women & (rng.random(40_000) < 0.004)
+    columns = {"sex": np.where(women, "F", "M"), "job": np.array(["job 0", "job 1"])[rng.integers(2, size=40_000)]}
+    columns["hired"] = np.where(heavy, "", np.where(hired, "yes", "no"))
+    texts = {name: cells.tolist() for name, cells in columns.items()}
+    for weights, declared in ((np.ones(40_000), True), (np.where(heavy, 40.0, 1.0), False)):
+        component, rating = rated(Outcomes(**BY_JOB, table=counted(texts, weights=weights)))
+        assert (rating.letter, rating.declared) == (Letter.UCS, declared)
+        assert ("letter-depends-on-what-was-lost" in codes(component.reasons)) is not declared
+
+
+@pytest.mark.parametrize(("share", "declared"), [(0.01, True), (0.15, False)])
+def test_a_letter_that_the_unknown_truth_of_low_scores_could_change_is_not_declared(share, declared):
+    """A `share` of the suitable women got a score that is 1.5 lower, and whether they were suitable is unknown."""
+    rng = np.random.default_rng(0)
+    women, suitable = rng.random(40_000) < 0.5, rng.random(40_000) < 0.3
+    low = women & suitable & (rng.random(40_000) < share)
+    scores = (0.3 * suitable + rng.normal(size=40_000) - 1.5 * low).round(2)
+    columns = {"sex": np.where(women, "F", "M"), "suitable": np.where(low, "", np.where(suitable, "yes", "no"))}
+    table = counted({name: cells.tolist() for name, cells in columns.items()}, scores)
+    method = Outcomes(by=("sex",), score="score", truth="suitable", truth_favourable="yes", table=table)
+    component, rating = rated(method)
+    assert (rating.letter, rating.declared) == (Letter.UCS, declared)
+    assert ("letter-depends-on-what-was-lost" in codes(component.reasons)) is not declared
+
+
 @pytest.mark.parametrize("column", ["sex", "job", "hired"])
 def test_blanks_in_one_stratum_only_declare_no_bias_within_it(column):
     """They change the difference there by more than the difference of all people."""
