@@ -213,7 +213,7 @@ def _log_rising(start: Floats, steps: Floats, times: Integers) -> Floats:
 def _posterior_means(grid: Grid, counts: _Counts) -> Floats:
     """Return each kind's posterior mean: the average of ``(successes + m k) / (trials + k)`` over the grid."""
     k = 1 / grid.middles(1) - 1
-    rho_mass, m_mass = grid.margin(1), grid.middles(0) @ grid.mass  # sums over m for each rho: of masses, of m * mass
+    rho_mass, m_mass = grid.margin(1), grid.middles(0) @ grid.mass  # for each rho, sums over m: of mass, of m * mass
     successes, trials = counts.distinct_counts.T[:, :, None]
     means = ((successes * rho_mass + k * m_mass) / (trials + k)).sum(axis=1)
     return np.asarray(means[counts.distinct_index])

@@ -131,10 +131,7 @@ def _scores_by_term(decisions: Floats, groups: Sequence[tuple[str, str]]) -> tup
 def fit_terms(terms: Iterable[TermScore]) -> SharesPosterior:
     """Fit the hierarchy to the score of every term and to the mean over terms.
 
-    Returns
-    -------
-    SharesPosterior
-        `overall` is the score; its uncertainty includes the choice of attribute terms.
+    `overall` of the result is the score; its uncertainty includes the choice of attribute terms.
 
     Raises
     ------

@@ -52,17 +52,14 @@ class PartitionTest:
 def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator | None = None) -> PartitionTest:
     """Test whether two groups differ, by exchanging their members.
 
+    The test is of the difference of the two means (for groups of equal size, also of the two sums).
+
     Parameters
     ----------
     first, second : array_like, shape (n,), (m,)
         One number for each member.
     rng : Generator, optional
         Draws partitions where there are more than `EXACT_UP_TO` members.
-
-    Returns
-    -------
-    PartitionTest
-        Test of the difference of the two means (for groups of equal size, also of the two sums).
 
     Raises
     ------
@@ -143,9 +140,8 @@ def _sample_partitions(values: Floats, size: int, observed: float, rng: np.rando
         larger_count += int((sums >= observed - SLACK).sum())
         farther_count += int((np.abs(sums) >= abs(observed) - SLACK).sum())
     one_sided, two_sided = ((count + 1) / (DRAWS + 1) for count in (larger_count, farther_count))
-    errors = (math.sqrt(share * (1 - share) / DRAWS) for share in (one_sided, two_sided))
-    p_strict = None  # only counted partitions have it
-    return PartitionTest(one_sided, two_sided, p_strict, "monte-carlo", DRAWS, *errors)
+    errors = (math.sqrt(p * (1 - p) / DRAWS) for p in (one_sided, two_sided))
+    return PartitionTest(one_sided, two_sided, None, "monte-carlo", DRAWS, *errors)  # no strict p of drawn partitions
 
 
 MIN_TARGET_WORDS = 2
@@ -205,6 +201,8 @@ def weat(
 ) -> Weat:
     """Test whether two sets of target words are associated with different sets of attribute words.
 
+    Swapping the targets, or the attributes, changes the sign of the statistic and of the effect sizes.
+
     Parameters
     ----------
     first, second : array_like, shape (words, dims)
@@ -213,11 +211,6 @@ def weat(
         Vectors of the two attribute sets A and B.
     rng : Generator, optional
         As for `partition_test`: needed above forty target words.
-
-    Returns
-    -------
-    Weat
-        Swapping the targets, or the attributes, changes the sign of the statistic and of the effect sizes.
 
     Raises
     ------

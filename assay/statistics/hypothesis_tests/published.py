@@ -234,17 +234,14 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
 def bootstrap_threshold(shares: ArrayLike, n: int, alpha: float, rng: np.random.Generator, draws: int = 2_000) -> float:
     """Divergence that samples from the specification exceed with probability at most `alpha`.
 
+    It is the smallest sampled divergence, in nats, that at most a share `alpha` of the samples exceed.
+
     Parameters
     ----------
     n : int
         Size of each sample, positive.
     alpha : float
         Probability, in (0, 1).
-
-    Returns
-    -------
-    float
-        In nats: the smallest sampled divergence that at most a share `alpha` of the samples exceed.
 
     Raises
     ------

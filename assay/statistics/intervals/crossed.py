@@ -92,7 +92,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     # share of each component in the variance of the mean, and degrees of freedom of its mean square
     shares = np.array([*(float((sizes[kind] ** 2).sum()) / n**2 for kind in names), 1 / n])
     freedom = np.array([*(len(sizes[kind]) - 1.0 for kind in names), float(max(1, n - 1))])
-    components = _solve_components(np.array(expected), np.stack(observed)) * shares[:, None]
+    components = _solve_components(np.array(expected), np.stack(observed)) * shares[:, None]  # of the mean's variance
     noise = components[-1]
     variance = components.sum(axis=0)
     weighted_components = components + np.vstack([np.minimum(components[:-1], noise), np.zeros_like(noise)])
@@ -223,23 +223,23 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
     buffers = [np.empty((min(AT_A_TIME, draws), size)) for size in sizes]
     means = np.empty((draws, values.shape[1]))
     for start in range(0, draws, AT_A_TIME):
-        block = min(AT_A_TIME, draws - start)
+        block_size = min(AT_A_TIME, draws - start)
         # exponential numbers become Dirichlet weights after division by their sum
-        weights = [rng.standard_exponential(out=buffer[:block]) for buffer in buffers]
+        weights = [rng.standard_exponential(out=buffer[:block_size]) for buffer in buffers]
         if by_row:
-            product, factor = row_buffers[:, : len(values) * block].reshape(2, len(values), block)
+            product, factor = row_buffers[:, : len(values) * block_size].reshape(2, len(values), block_size)
             product[:] = 1.0
             for ids, weight in zip(kinds.values(), weights, strict=True):
                 product *= np.take(weight.T, ids, axis=0, out=factor, mode="clip")  # other modes buffer `out`
             sums = product.T @ values_and_ones
         else:
-            sums = np.matmul(weights[0], table, out=products[:block])
+            sums = np.matmul(weights[0], table, out=products[:block_size])
             for size, weight in zip(sizes[1:], weights[1:], strict=True):
-                sums = np.einsum("dk,dkr->dr", weight, sums.reshape(block, size, -1))
-        means[start : start + block] = sums[:, :-1] / sums[:, -1:]
+                sums = np.einsum("dk,dkr->dr", weight, sums.reshape(block_size, size, -1))
+        means[start : start + block_size] = sums[:, :-1] / sums[:, -1:]
     return means
 
 
 def _t_factors(uniform: Floats, freedom: float) -> Floats:
-    """Return factors that turn normal draws into Student's t: ``sqrt(f / chi2_f)``, with shared uniforms."""
+    """Return factors that turn normal draws into Student's t: ``sqrt(f / chi2_f)``; `uniform` gives quantiles."""
     return np.asarray(np.sqrt(freedom / special.chdtri(freedom, uniform)))
