@@ -26,7 +26,7 @@ class WordDocument:
 
     @property
     def pse_value(self) -> float | None:
-        """The PSE: share of the second cue at which a word goes equally well with both; ``None`` if there is none."""
+        """The PSE: share of the second cue at which both cues are equally likely to be chosen; ``None`` if unknown."""
         return self.pse.estimate
 
 

@@ -21,10 +21,10 @@ from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Gr
 from assay.methods.shared.outcome_tables.effects import (
     DRAWS,
     Sample,
-    chance_of,
     differences,
     largest_rate_change,
     stratified_means,
+    wald_p_value,
     within_strata,
 )
 from assay.methods.shared.outcome_tables.group_tables import Outcomes, outcome_table, sample_of, tenths_of
@@ -120,9 +120,10 @@ def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
 
 @dataclass(frozen=True)
 class _Family:
-    """Mean outcomes by group among comparable people: all, those with one true outcome, or within strata (`alike`)."""
+    """Mean outcomes by group among comparable people: all, those with one true outcome, or within strata."""
 
     alike: str
+    """What the compared people have in common; empty for all people."""
     means: Floats
     """Draws of each group's mean outcome; within strata, of the group's effect on it; shape (draws, groups)."""
     rates: Floats | None = None
@@ -139,9 +140,9 @@ class _Family:
         return float(self.means.std(axis=0).max())
 
     @cached_property
-    def chance(self) -> float:
+    def p_value(self) -> float:
         """P-value of a test that all groups have the same mean outcome."""
-        return chance_of(self.means, rates=self.rates is not None)
+        return wald_p_value(self.means, rates=self.rates is not None)
 
 
 def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
@@ -160,8 +161,8 @@ def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
 
 
 def _smallest_p(families: Sequence[_Family]) -> float:
-    """Return the smallest `chance` of the families, times their number (Bonferroni)."""
-    return min(family.chance for family in families) * len(families)
+    """Return the smallest p-value of the families, times their number (Bonferroni)."""
+    return min(family.p_value for family in families) * len(families)
 
 
 def _may_be_chance(families: Sequence[_Family]) -> bool:
@@ -197,7 +198,8 @@ class _Comparison:
             Tolerance.around(output.delta, self.confidence),
             self._group_tables(table_rng),
         )
-        if unknown_reason := self._unknown_reason():
+        unknown_reason = self._unknown_reason()
+        if unknown_reason is not None:
             return measurement.give_up(unknown_reason)
         group_count = len(self._compared_groups)
         measurement.units = [Units("sufficiently large group", group_count, needed=2)]
@@ -259,6 +261,7 @@ class _Comparison:
 
     @property
     def _excluded(self) -> Mapping[str, str]:
+        """The excluded groups, each with its reason."""
         return self.task.excluded.get(self.grouping.name, {})
 
     @cached_property
@@ -371,18 +374,19 @@ class _Comparison:
         def count(mask: Mask) -> Floats:
             return np.bincount(grouping.codes[in_group & mask], people[in_group & mask], size).astype(float)
 
-        def change(cells: Mask, unsure: Mask, unknown: Mask, used: Floats | int = 1, least: int = 0) -> float:
-            """Return the largest change of a difference between people of `cells`; those of `unsure` may be of them."""
+        def change(compared: Mask, unsure: Mask, unknown: Mask, used: Floats | int = 1, least: int = 0) -> float:
+            """Return the largest change of a difference between groups of `compared` people by what is not known."""
+            # `unknown`: without an outcome; `unsure`: perhaps compared too; `used`: compared share of each group
             positive, negative = ~unknown & (values == 1), ~unknown & (values != 1)
-            may_join = no_group & (cells | unsure)  # in any group
-            kinds = ((unknown, cells), (positive, unsure), (negative, unsure))
+            may_join = no_group & (compared | unsure)  # people who may be of any group
+            kinds = ((unknown, compared), (positive, unsure), (negative, unsure))
             lost = [count(kind & mask) + people[kind & may_join].sum() for kind, mask in kinds]
-            counts = np.stack([*lost, count(positive & cells) * used, count(~unknown & cells) * used])
+            counts = np.stack([*lost, count(positive & compared) * used, count(~unknown & compared) * used])
             counts = counts[:, counts[-1] >= least]
             if self.output.binary:
                 return largest_rate_change(*counts)
             lost_shares = counts[:3].sum(axis=0) / (counts[-1] + counts[:3].sum(axis=0))
-            return float(np.sort(lost_shares)[-2:].sum() * (high - low))  # of the two groups that lack most
+            return float(np.sort(lost_shares)[-2:].sum() * (high - low))  # the two groups with the most lost people
 
         overall_change = alike_change = change(~nobody, nobody, undecided)
         stratum_change, is_unplaced = 0.0, bool((no_group | no_stratum).any())
@@ -391,18 +395,18 @@ class _Comparison:
             changes = [change((task.truth == truth) | unclear, unproved, undecided) for truth, _ in TRUTH_CLASSES]
             alike_change = max(alike_change, *changes)
         if task.strata is not None and (is_unplaced or undecided.any()):
-            strata, known = task.strata.codes, in_group & ~undecided & ~no_stratum
+            strata, is_known = task.strata.codes, in_group & ~undecided & ~no_stratum
             table = np.zeros((len(task.strata.labels), size))  # people by stratum and group
-            np.add.at(table, (strata[known], grouping.codes[known]), people[known])
+            np.add.at(table, (strata[is_known], grouping.codes[is_known]), people[is_known])
             sizes = np.maximum(1, table.sum(axis=1))
-            # people of a group are compared as far as others are in their stratum
-            alone = (table**2 / sizes[:, None]).sum(axis=0) / np.maximum(1, table.sum(axis=0))
-            used = np.maximum(1e-9, 1 - alone)  # 0 would be a group without a rate
+            # mean share of a group in the strata of its people: they are compared as far as others are there
+            own_share = (table**2 / sizes[:, None]).sum(axis=0) / np.maximum(1, table.sum(axis=0))
+            used = np.maximum(1e-9, 1 - own_share)  # 0 would be a group without a rate
             alike_change = max(alike_change, change(~nobody, nobody, undecided | no_stratum | no_group, used))
             for index in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
                 if (table[index] >= LEAST_PEOPLE).sum() > 1:
-                    of_stratum = change(strata == index, no_stratum, undecided, least=LEAST_PEOPLE)
-                    stratum_change = max(stratum_change, of_stratum)
+                    change_here = change(strata == index, no_stratum, undecided, least=LEAST_PEOPLE)
+                    stratum_change = max(stratum_change, change_here)
         is_lost = undecided | unproved | no_stratum
         by_group = {
             label: Counter(usable=int(usable), failed=int(lost))
@@ -430,7 +434,7 @@ class _Comparison:
         facts: dict[str, Any] = {"low": self._labels[low], "high": self._labels[high]}
         facts["effect"] = float(abs(gaps[index]))
         if family.rates is not None:
-            facts |= {"low_rate": float(family.rates[low]), "high_rate": float(family.rates[high])}
+            facts.update(low_rate=float(family.rates[low]), high_rate=float(family.rates[high]))
         return facts
 
     def _add_calibration_reason(self, component: Component, rng: np.random.Generator) -> Component:
@@ -450,6 +454,7 @@ class _Comparison:
         return replace(component, reasons=(*component.reasons, Reason("calibrated-but-unequal", {}, self.name)))
 
     def _add_uncompared_groups(self, component: Component) -> Component:
+        """Add a reason that names the groups that the letter does not cover, if there are any."""
         missing = [label for label in self.grouping.labels if label not in self._labels and label not in self._excluded]
         if not missing:
             return component

@@ -174,8 +174,10 @@ class _Counts:
             largest_changes = np.maximum(largest_changes, np.abs(count_changes))
             changed_parts = {part for part, change in zip(self.parts, count_changes, strict=True) if abs(change) > 0.5}
             for part in changed_parts - hidden_parts:
-                hidden_parts |= {part, Part(part.table, part.code, TRUTH)} if part.name == PEOPLE else {part}
-            hidden_parts &= {*self.parts}  # without the `TRUTH` of tables without error rates
+                hidden_parts.add(part)
+                if part.name == PEOPLE:
+                    hidden_parts.add(Part(part.table, part.code, TRUTH))
+            hidden_parts.intersection_update(self.parts)  # without the `TRUTH` of tables without error rates
 
     def _cheapest_change(self, target: int, growth: float, hidden_parts: set[Part], most_nodes: int) -> Floats:
         """Return the change of every count if people are moved so that the count with index `target` grows by `growth`.

@@ -178,16 +178,17 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         return Preferences(words, tally, detail, rung, strata=self.strata, delta_loss=self.delta_loss)
 
     def ask(self, scores: Preferences, rounds: Sequence[Sequence[Pair]], first: int, prefix: str) -> Asking:
-        """Ask about the pairs of some rounds."""
+        """Ask about the pairs of some rounds, each of which has one pair of every term."""
         assert scores.rung is not None  # noqa: S101  set, because there are rounds
         pairs = [pair for round_pairs in rounds for pair in round_pairs]
         yield from ask_pairs(scores.rung, pairs, scores.tally, prefix, first)
 
     def _refused_component(self, words: StereotypeWords, ladder: Ladder, detail: StereotypeComponent) -> Component:
+        """Return a component without a letter, whose reason names the last way of asking and its refusal."""
         counts = Counts(usable=0, unusable=ladder.unusable, failed=ladder.failed)
         measurement = Measurement(words.name, counts, self.tolerance(), detail)
         rungs = list(ladder.refused)
-        *_, last_rung = rungs
+        last_rung = rungs[-1]
         facts = {"rung": last_rung, "why": ladder.refused[last_rung], "next": next_rung(last_rung), "tried": rungs}
         return measurement.give_up(Reason("scoring-refused", facts, words.name))
 

@@ -57,7 +57,7 @@ def judge(
     detail: SamplingComponent,
     rng: np.random.Generator,
 ) -> Component:
-    """Return the component of sentences or vectors."""
+    """Return the component of the label, with its letter, from the answers about sentences or vectors."""
     effect_rng, display_rng, hidden_rng = rng.spawn(3)
     detail = replace(
         detail,

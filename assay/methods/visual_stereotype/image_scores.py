@@ -359,6 +359,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
 
 def _overall_score(fit: Fit, rng: np.random.Generator) -> EffectDocument:
+    """Return a fitted score with its interval, in [0, 1]."""
     return EffectDocument.of(fit.overall if isinstance(fit, SharesPosterior) else interval_of(fit.draw_overall(rng)))
 
 

@@ -177,7 +177,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         return Sightings(words, tally, detail, self.answers, strata=self.strata, delta_loss=self.delta_loss)
 
     def ask(self, scores: Sightings, rounds: Sequence[Sequence[UsablePicture]], first: int, prefix: str) -> Asking:
-        """Ask about the pictures of `rounds`, in both orders of labels; in later looks only if answers changed.
+        """Ask about the pictures of `rounds`, in both orders of labels; after the first round only if answers changed.
 
         `first` is the number of pictures asked about before; `prefix` begins the ids of probes.
         """

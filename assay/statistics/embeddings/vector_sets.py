@@ -14,12 +14,8 @@ def as_vectors(vectors: ArrayLike, name: str, *, least: int = 1, dims: int | Non
 
     Raises
     ------
-    OutOfBounds
-        If `vectors` is not a matrix, or the vectors are not `dims` long.
-    TooFewObservations
-        If there are fewer than `least` vectors.
-    EvidenceError
-        If a number is not finite.
+    OutOfBounds, TooFewObservations, EvidenceError
+        If `vectors` is no matrix or not `dims` wide, has fewer than `least` rows, or a number that is not finite.
     """
     matrix = np.asarray(vectors, dtype=float)
     if matrix.ndim != 2:

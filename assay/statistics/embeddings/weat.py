@@ -90,6 +90,7 @@ def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator
 
 
 def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTest:
+    """Count the partitions whose sum over a group of `size` members reaches the `observed` sum."""
     partitions, middle = math.comb(values.size, size), values.size // 2
     first_half, second_half = _subset_sums(values[:middle]), _subset_sums(values[middle:])
     # a group of `size` members has `count` of them from the first half, and the others from the second
@@ -133,6 +134,7 @@ def _subset_sums(values: Floats) -> list[Floats]:
 
 
 def _sample_partitions(values: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
+    """As `_count_partitions`, among `DRAWS` random partitions."""
     larger_count = farther_count = 0
     for _ in range(DRAWS // BLOCK):
         permuted = rng.permuted(np.broadcast_to(values, (BLOCK, values.size)), axis=1)
@@ -171,12 +173,8 @@ def cosines(first: ArrayLike, second: ArrayLike) -> Floats:
 
     Raises
     ------
-    OutOfBounds
-        If `first` and `second` are not matrices of equally long vectors.
-    TooFewObservations
-        If a set is empty.
-    EvidenceError
-        If a number is not finite, or a vector is all zero.
+    OutOfBounds, TooFewObservations, EvidenceError
+        If they are not matrices of equally long vectors, a set is empty, or a vector is not finite or all zero.
     """
     a = unit_vectors(first, "the first words")
     b = unit_vectors(as_vectors(second, "the second words", dims=a.shape[1]), "the second words")

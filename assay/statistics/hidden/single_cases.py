@@ -312,8 +312,8 @@ def _largest_repeated_square(repeats: Floats) -> float:
     repeated_squares = products.sum(axis=2) / (repeats.shape[2] * (repeats.shape[2] - 1))
     pair_count, item_count = repeated_squares.shape
     factor = special.stdtrit(item_count - 1, 1 - special.ndtr(-1.0) / pair_count)  # one standard error, by Bonferroni
-    errors = repeated_squares.std(axis=1) / math.sqrt(item_count)
-    return float((repeated_squares.mean(axis=1) - factor * errors).max())
+    margins = factor * repeated_squares.std(axis=1) / math.sqrt(item_count)
+    return float((repeated_squares.mean(axis=1) - margins).max())
 
 
 def _has_same_noise(repeats: Floats, negligible: float) -> bool:

@@ -33,8 +33,7 @@ def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
     """Compute the log-probability and Pearson statistic of all ways to distribute n observations over k cells.
 
     Outcomes are extended cell by cell. For each outcome, only the number of remaining observations is stored, not its
-    counts, so that three arrays suffice for any k. Both are in the same order of outcomes, shape (C(n + k - 1, k -
-    1),).
+    counts, so that three arrays suffice for any k. The results are in the same order, shape (outcomes,).
 
     Parameters
     ----------
@@ -50,10 +49,10 @@ def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
         # each outcome so far branches: this cell gets 0 to all of its remaining observations
         branch_counts = remaining + 1
         starts = np.cumsum(branch_counts) - branch_counts  # index of the first branch of each outcome
-        count = np.arange(branch_counts.sum()) - np.repeat(starts, branch_counts)
-        remaining = np.repeat(remaining, branch_counts) - count
-        log_p = np.repeat(log_p, branch_counts) + log_term[count]
-        statistic = np.repeat(statistic, branch_counts) + square_term[count]
+        in_cell = np.arange(branch_counts.sum()) - np.repeat(starts, branch_counts)
+        remaining = np.repeat(remaining, branch_counts) - in_cell
+        log_p = np.repeat(log_p, branch_counts) + log_term[in_cell]
+        statistic = np.repeat(statistic, branch_counts) + square_term[in_cell]
     # the last cell has all remaining observations
     return log_p + log_terms[-1][remaining], statistic + square_terms[-1][remaining]
 

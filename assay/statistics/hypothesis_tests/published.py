@@ -175,10 +175,15 @@ def _biased_steps(
         return any(tests[block][name].p >= alpha for name in names)
 
     is_literal = reading == "similar-to-biased"  # the words of section 4.3
-    step_1 = [is_similar(block, biased) if is_literal else not is_similar(block, unbiased) for block in unbiased]
+    if is_literal:
+        step_1 = [is_similar(block, biased) for block in unbiased]
+    else:
+        step_1 = [not is_similar(block, unbiased) for block in unbiased]
     step_2 = [not is_similar(block, unbiased) for block in biased]
-    if join != "vote":
-        return any(step_1), all(step_2) if join == "or" else any(step_2)  # "or": one unbiased block makes it unbiased
+    if join == "or":  # one unbiased block makes step 2 unbiased
+        return any(step_1), all(step_2)
+    if join == "and":
+        return any(step_1), any(step_2)
     if is_literal:  # a vote counts comparisons, not blocks
         step_1 = [is_similar(block, [name]) for block in unbiased for name in biased]
     return aggregate_biased(step_1, "vote"), aggregate_biased(step_2, "vote")

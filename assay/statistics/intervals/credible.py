@@ -72,12 +72,8 @@ def equal_tailed(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
 
     Raises
     ------
-    TooFewObservations
-        If there are no draws.
-    EvidenceError
-        If a draw is not finite.
-    OutOfBounds
-        If `level` is not between 0 and 1.
+    TooFewObservations, EvidenceError, OutOfBounds
+        If there are no draws, a draw is not finite, or `level` is not between 0 and 1.
     """
     low, high = np.quantile(_validate_draws(draws, level), [(1 - level) / 2, (1 + level) / 2])
     return IntervalEnds(float(low), float(high))
@@ -181,6 +177,7 @@ def _compatible_sizes(observed: float, level: float, *, signed: bool) -> Floats:
 
     Sizes and value are in standard errors; see `absolute_value_interval`.
     """
+    # grids of true sizes, and of the values that could be observed
     sizes = np.arange(0.0, max(0.0, observed) + CLEAR, STEP)
     observations = np.arange(min(0.0, observed) - 2 * CLEAR if signed else 0.0, max(0.0, observed) + 2 * CLEAR, STEP)
 

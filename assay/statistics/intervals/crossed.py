@@ -77,8 +77,9 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     names = list(kinds)
     # coefficients of the variance components in n * mean**2, which the sums of squares around the mean exclude
     mean_terms = np.array([*(float((sizes[kind] ** 2).sum()) / n for kind in names), 1.0])
-    expected = [np.full(len(names) + 1, float(n)) - mean_terms]  # sums of squares (rows) by component, noise last
-    observed = [((values - values.mean(axis=0)) ** 2).sum(axis=0)]
+    # an expected sum of squares is its row of coefficients times the components (noise last); first, the total
+    coefficient_rows = [np.full(len(names) + 1, float(n)) - mean_terms]
+    sums_of_squares = [((values - values.mean(axis=0)) ** 2).sum(axis=0)]
     for kind in names:
         coefficients = [
             float(n)
@@ -86,15 +87,16 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
             else float(np.sum(cross_tabulate(kinds[kind], kinds[other_kind]) ** 2 / sizes[kind][:, None]))
             for other_kind in names
         ]
-        expected.append(np.array([*coefficients, float(len(sizes[kind]))]) - mean_terms)
+        coefficient_rows.append(np.array([*coefficients, float(len(sizes[kind]))]) - mean_terms)
         sums = cluster_sums(values, kinds[kind])
-        observed.append((sums**2 / sizes[kind][:, None]).sum(axis=0) - n * values.mean(axis=0) ** 2)
-    # share of each component in the variance of the mean, and degrees of freedom of its mean square
-    shares = np.array([*(float((sizes[kind] ** 2).sum()) / n**2 for kind in names), 1 / n])
+        sums_of_squares.append((sums**2 / sizes[kind][:, None]).sum(axis=0) - n * values.mean(axis=0) ** 2)
+    # coefficient of each component in the variance of the mean, and degrees of freedom of its mean square
+    mean_coefficients = np.array([*(float((sizes[kind] ** 2).sum()) / n**2 for kind in names), 1 / n])
     freedom = np.array([*(len(sizes[kind]) - 1.0 for kind in names), float(max(1, n - 1))])
-    components = _solve_components(np.array(expected), np.stack(observed)) * shares[:, None]  # of the mean's variance
+    components = _solve_components(np.array(coefficient_rows), np.stack(sums_of_squares)) * mean_coefficients[:, None]
     noise = components[-1]
     variance = components.sum(axis=0)
+    # Satterthwaite's approximation, with the weights of the Notes
     weighted_components = components + np.vstack([np.minimum(components[:-1], noise), np.zeros_like(noise)])
     degrees = np.divide(
         variance**2,
@@ -162,10 +164,12 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
     kinds = [*_renumber_clusters(clusters, n).values()] or [np.arange(n)]
     deviations = values - values.mean(axis=0)
     covariance = np.zeros((values.shape[1], values.shape[2], values.shape[2]))
+    # for every set of kinds, the products of rows that share the clusters of all its kinds (see Notes)
     for selected_kinds in chain.from_iterable(combinations(kinds, count + 1) for count in range(len(kinds))):
         crossed_ids = np.ravel_multi_index(selected_kinds, [int(ids.max()) + 1 for ids in selected_kinds])
         _, cells = np.unique(crossed_ids, return_inverse=True)
-        sums_by_set = cluster_sums(deviations.reshape(n, -1), cells).reshape(-1, *values.shape[1:]).swapaxes(0, 1)
+        cell_sums = cluster_sums(deviations.reshape(n, -1), cells).reshape(-1, *values.shape[1:])
+        sums_by_set = cell_sums.swapaxes(0, 1)  # shape (sets, cells, m)
         covariance += sums_by_set.swapaxes(1, 2) @ sums_by_set
     sds = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
     # `mean_draws` has Student's tails, with the variance f / (f - 2)
@@ -196,11 +200,11 @@ def cross_tabulate(first_ids: Integers, second_ids: Integers) -> Floats:
     return table
 
 
-def _solve_components(expected: Floats, observed: Floats) -> Floats:
+def _solve_components(coefficient_rows: Floats, sums_of_squares: Floats) -> Floats:
     """Solve for the variance components by non-negative least squares; shape (components, m)."""
     from scipy.optimize import nnls  # slow to import
 
-    solutions = (nnls(expected, column) for column in observed.T)
+    solutions = (nnls(coefficient_rows, column) for column in sums_of_squares.T)
     return np.stack([components for components, _residual_norm in solutions], axis=1)
 
 

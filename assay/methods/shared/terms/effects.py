@@ -11,7 +11,7 @@ import numpy as np
 from assay.errors import TooFewObservations
 from assay.model import Evidence, Floats, HiddenEffect, Interval
 from assay.statistics.hidden.chance import may_be_chance
-from assay.statistics.hidden.varying import shared_lean
+from assay.statistics.hidden.varying import shared_preference
 from assay.statistics.intervals.credible import absolute_value_interval
 
 DRAWS = 4000
@@ -50,14 +50,14 @@ class StereotypeEffects:
 
     @property
     def common(self) -> Floats | None:
-        """Draws of the preference for one group that both lists share (`shared_lean`); ``None`` without two lists.
+        """Draws of the preference that both lists share for one group (`shared_preference`); ``None`` without two.
 
         One list holds stereotypes of the first group, the other list those of the second group. A model that always
         prefers the same group scores high in one list and low in the other.
         """
         if len(self.lists) != 2:
             return None
-        return shared_lean((self.lists[0] - NO_PREFERENCE, NO_PREFERENCE - self.lists[1]))
+        return shared_preference((self.lists[0] - NO_PREFERENCE, NO_PREFERENCE - self.lists[1]))
 
     def evidence(self, hidden: tuple[HiddenEffect, ...]) -> Evidence:
         """Return the draws of both steps and the hidden effects, with a note of those that can be due to chance."""
