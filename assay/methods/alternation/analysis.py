@@ -65,7 +65,8 @@ def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Genera
         measurement = Measurement("output", answers.counts, tolerance, detail)
         biased_by_refusals = refused_group(task, measurement, tolerance, rng)
         return [biased_by_refusals or measurement.give_up(lost_reason(answers, len(complete_indices)))]
-    if (reason := too_many_labels(label_by_output)) is not None:
+    reason = too_many_labels(label_by_output)
+    if reason is not None:
         return [Measurement("output", answers.counts, tolerance, detail).give_up(reason)]
     exponent = 1 / len(label_by_output)  # so that all letters together have the confidence
     hidden_confidence = None if tolerance.hidden_confidence is None else tolerance.hidden_confidence**exponent

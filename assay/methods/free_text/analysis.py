@@ -106,7 +106,8 @@ def judge_texts(
     def tolerance(limit: float) -> Tolerance:
         return Tolerance.around(limit, confidence**exponent, hidden=hidden_confidence**exponent)
 
-    if (facts := _count_same_text(tally)) is not None:
+    facts = _count_same_text(tally)
+    if facts is not None:
         limit_by_name = {outcome.name: outcome.limit for outcome in outcomes}
         if judgements is not None:
             limit_by_name[SCORE] = limits.score

@@ -235,7 +235,8 @@ class _Comparison:
             intervals,
             lost=self._lost_changes(sample),
         )
-        if not component.declared and (too_few := self._too_few_reason([overall, *families])):
+        too_few = None if component.declared else self._too_few_reason([overall, *families])
+        if too_few is not None:
             return self._add_uncompared_groups(measurement.give_up(too_few, measured_effects=intervals))
         return self._add_uncompared_groups(self._add_calibration_reason(component, strata_rng))
 

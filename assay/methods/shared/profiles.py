@@ -428,7 +428,8 @@ def _split_at_median(cells: list[Cell], labels: list[str]) -> list[str]:
     filled_indices = [index for index, cell in enumerate(cells) if cell is not None and cell != ""]
     is_text = any(isinstance(cells[index], str) for index in filled_indices)
     read_cell = _best_reader([labels[index] for index in filled_indices]) if is_text else _read_number
-    numbers = {index: number for index in filled_indices if (number := read_cell(cells[index])) is not None}
+    read_numbers = {index: read_cell(cells[index]) for index in filled_indices}
+    numbers = {index: number for index, number in read_numbers.items() if number is not None}
     required_share = LEAST_PARSED if is_text else 1
     if len({*numbers.values()}) <= 2 or len(numbers) < required_share * len(filled_indices):
         return labels  # two numbers are two categories already

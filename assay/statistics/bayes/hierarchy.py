@@ -237,7 +237,8 @@ def checked_columns(
         raise TooFewObservations("a mean with an interval needs two distances or more; there is none")
     if unusable := int((~np.isfinite(distances)).sum()):
         raise EvidenceError(f"{unusable} of {distances.size} distances are not finite numbers")
-    if (outside := (distances < -SLACK) | (distances > 2 + SLACK)).any():
+    outside = (distances < -SLACK) | (distances > 2 + SLACK)
+    if outside.any():
         raise OutOfBounds(
             f"a cosine distance must be between 0 and 2; {int(outside.sum())} of {distances.size} are not, such as "
             f"{distances[outside][0]:g}. Leave out the rows of missing words",

@@ -109,7 +109,8 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
             f"probabilities must be in [0, 1], not {probabilities.min():g} to {probabilities.max():g}", "probability"
         )
     ratios = np.clip(probabilities, 0.0, 1.0) / _proposal_densities(proposed, probabilities.size)
-    if (largest := float(ratios.max())) == 0:
+    largest = float(ratios.max())
+    if largest == 0:
         raise EvidenceError(
             f"the service gave this answer a probability of zero for each of {ratios.size} inputs: no weights"
         )

@@ -82,16 +82,19 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
             f"{first_vectors.shape}, {second_vectors.shape} and {concept_vectors.shape}"
         )
     first_lengths, second_lengths = np.linalg.norm(first_vectors, axis=1), np.linalg.norm(second_vectors, axis=1)
-    if (zero_pairs := np.flatnonzero((first_lengths == 0) | (second_lengths == 0))).size:
+    zero_pairs = np.flatnonzero((first_lengths == 0) | (second_lengths == 0))
+    if zero_pairs.size:
         raise ZeroVariance(f"a cue of pair {int(zero_pairs[0]) + 1} is the zero vector and has no direction")
     axis = second_vectors / second_lengths[:, None] - first_vectors / first_lengths[:, None]
     gaps = np.einsum("pd,pd->p", second_vectors - first_vectors, axis)  # equals (|c1| + |c2|) (1 - cos(c1, c2))
-    if (parallel := np.flatnonzero(gaps <= SAME * (first_lengths + second_lengths))).size:
+    parallel = np.flatnonzero(gaps <= SAME * (first_lengths + second_lengths))
+    if parallel.size:
         raise NoTransition(f"the cues of pair {int(parallel[0]) + 1} point the same way: no mixture changes the answer")
     # at the level a, the projection on `axis` (positive: nearer to the second cue) is ``at_zero + a gaps``
     at_zero = np.einsum("pd,pd->p", first_vectors, axis)[:, None] + weight * (axis @ concept_vectors.T)
     points = -at_zero / gaps[:, None]
-    if (unbounded := np.argwhere(~(np.abs(points) <= LARGEST_PSE))).size:
+    unbounded = np.argwhere(~(np.abs(points) <= LARGEST_PSE))
+    if unbounded.size:
         pair, word = (int(index) + 1 for index in unbounded[0])
         raise NoTransition(f"beside concept {word} the cues of pair {pair} are so short that no mixture matters")
     return np.asarray(points)

@@ -102,7 +102,8 @@ def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTe
     one_sided = _count_reaching(sum_pairs, observed - SLACK)
     strict = _count_reaching(sum_pairs, observed + SLACK, strict=True)
     two_sided = partitions  # every difference is at least as far from 0 as 0
-    if (distance := abs(observed) - SLACK) > 0:
+    distance = abs(observed) - SLACK
+    if distance > 0:
         upper_tail = _count_reaching(sum_pairs, distance)
         lower_tail = partitions - _count_reaching(sum_pairs, -distance, strict=True)
         two_sided = upper_tail + lower_tail

@@ -59,12 +59,12 @@ def stratum_effects(
     scale : float
         Scale of the prior of the spread between the strata of a family, in standard deviations of the output.
     """
-    strata = [  # family, name, mask of the profiles in it
-        (family, f"{family}: {stratum}", in_stratum)
-        for family, stratum_of_profile in families.items()
-        for stratum in sorted({*stratum_of_profile.tolist()} - {""})
-        if (in_stratum := stratum_of_profile == stratum).sum() >= LEAST_CLUSTERS
-    ]
+    strata: list[tuple[str, str, NDArray[np.bool_]]] = []  # family, name, mask of the profiles in it
+    for family, stratum_of_profile in families.items():
+        for stratum in sorted({*stratum_of_profile.tolist()} - {""}):
+            in_stratum = stratum_of_profile == stratum
+            if in_stratum.sum() >= LEAST_CLUSTERS:
+                strata.append((family, f"{family}: {stratum}", in_stratum))
     if not strata:
         return ()
     differences = pair_differences(profiles.outputs) / profiles.scale

@@ -74,29 +74,27 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     for count, unit in [(n, "profiles"), *((len(size), f"different {kind}s") for kind, size in sizes.items())]:
         if count < LEAST_CLUSTERS:
             raise TooFewObservations(f"{count} {unit} are too few; at least {LEAST_CLUSTERS} are needed")
-    names = list(kinds)
     # coefficients of the variance components in n * mean**2, which the sums of squares around the mean exclude
-    mean_terms = np.array([*(float((sizes[kind] ** 2).sum()) / n for kind in names), 1.0])
+    mean_terms = np.array([*(float((sizes[kind] ** 2).sum()) / n for kind in kinds), 1.0])
     # an expected sum of squares is its row of coefficients times the components (noise last); first, the total
-    coefficient_rows = [np.full(len(names) + 1, float(n)) - mean_terms]
+    coefficient_rows = [np.full(len(kinds) + 1, float(n)) - mean_terms]
     sums_of_squares = [((values - values.mean(axis=0)) ** 2).sum(axis=0)]
-    for kind in names:
+    for kind in kinds:
         coefficients = [
             float(n)
             if other_kind == kind
             else float(np.sum(cross_tabulate(kinds[kind], kinds[other_kind]) ** 2 / sizes[kind][:, None]))
-            for other_kind in names
+            for other_kind in kinds
         ]
         coefficient_rows.append(np.array([*coefficients, float(len(sizes[kind]))]) - mean_terms)
         sums = cluster_sums(values, kinds[kind])
         sums_of_squares.append((sums**2 / sizes[kind][:, None]).sum(axis=0) - n * values.mean(axis=0) ** 2)
     # coefficient of each component in the variance of the mean, and degrees of freedom of its mean square
-    mean_coefficients = np.array([*(float((sizes[kind] ** 2).sum()) / n**2 for kind in names), 1 / n])
-    freedom = np.array([*(len(sizes[kind]) - 1.0 for kind in names), float(max(1, n - 1))])
+    mean_coefficients = np.array([*(float((sizes[kind] ** 2).sum()) / n**2 for kind in kinds), 1 / n])
+    freedom = np.array([*(len(sizes[kind]) - 1.0 for kind in kinds), float(max(1, n - 1))])
     components = _solve_components(np.array(coefficient_rows), np.stack(sums_of_squares)) * mean_coefficients[:, None]
     noise = components[-1]
     variance = components.sum(axis=0)
-    # Satterthwaite's approximation, with the weights of the Notes
     weighted_components = components + np.vstack([np.minimum(components[:-1], noise), np.zeros_like(noise)])
     degrees = np.divide(
         variance**2,
@@ -126,7 +124,8 @@ def mean_draws(
     error, n = mean_error(values, clusters), len(values)
     kinds = _renumber_clusters(clusters, n) or {"row": np.arange(n)}  # without clusters, every row has a weight
     for kind, ids in kinds.items():
-        if max_draw_weights is not None and (count := int(ids.max()) + 1) > max_draw_weights:
+        count = int(ids.max()) + 1
+        if max_draw_weights is not None and count > max_draw_weights:
             kinds[kind] = (rng.permutation(count) % max_draw_weights)[ids]
     samples = _weighted_means(kinds, values, rng, draws)
     centre = values.mean(axis=0)

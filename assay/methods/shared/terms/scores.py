@@ -219,7 +219,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     def coverage(self) -> dict[str, Coverage]:
         """Count, for each list, the terms with a usable answer."""
-        lists = {LISTS[role]: terms for role in ROLES if (terms := self.words.terms(role))}
+        lists = {LISTS[role]: self.words.terms(role) for role in ROLES if self.words.terms(role)}
         return cover(lists, {item.term for item in self.tally.results})
 
     def reason(self, code: str, facts: Json) -> Reason:
@@ -248,9 +248,9 @@ class TermScores(ABC, Generic[W, T, F, C]):
         if low_coverage := coverage_reasons(coverage, self.words.name):
             return [*self.author_reasons(), *low_coverage]
         return self.undecided_reasons() or [
-            self.reason("one-term-only", {"group": LISTS[role], "term": terms[0]})
+            self.reason("one-term-only", {"group": LISTS[role], "term": self.words.terms(role)[0]})
             for role in ROLES
-            if (terms := self.words.terms(role)) and coverage[LISTS[role]].found < LEAST_TERMS
+            if self.words.terms(role) and coverage[LISTS[role]].found < LEAST_TERMS
         ]
 
     def _reason_for(self, letter: Letter, neutral_score: float, stereotype_score: float) -> Reason:
