@@ -331,7 +331,7 @@ class _Output:
 
     @cached_property
     def labels_without_scores(self) -> bool:
-        """Whether the answers are labels without scores."""
+        """Whether the answers are labels without scores: every entry of the table is 0 or 1."""
         return not self.task.answers.numbers and bool(np.isin(self.table, (0.0, 1.0)).all())
 
     def _repeated_outputs(self) -> Floats | None:

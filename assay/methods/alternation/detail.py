@@ -109,7 +109,7 @@ class RateDocument:
 
 @dataclass(frozen=True)
 class DisparateImpact:
-    """Base rates and their ratios, or the reason why there are none."""
+    """Rates of the positive output by group and ratios of two rates, or the reason why there are none (`why`)."""
 
     rates: tuple[RateDocument, ...] = NO_ITEMS
     ratios: tuple[RatioDocument, ...] = NO_ITEMS
@@ -126,7 +126,7 @@ class WithoutDocument:
 
 @dataclass(frozen=True)
 class Carrier:
-    """The single cluster to which most of an effect is attributed."""
+    """The single cluster (a person, a frame, a content) to which most of an effect is attributed."""
 
     kind: str
     name: str
@@ -141,7 +141,7 @@ class Carrier:
 
     @property
     def facts(self) -> Json:
-        """Facts for the reason of a letter."""
+        """Facts that the text of a reason states about the cluster."""
         return {
             "carrier": self.member or self.name,  # of a pair of names, the one that deviates more
             "kind": self.kind,

@@ -201,7 +201,7 @@ class Alternation(Bounded, Method):
 
     @property
     def compares(self) -> bool:
-        """Whether the service compares two documents."""
+        """Whether the service chooses between two documents, instead of labelling one."""
         return self.texts is not None and self.texts.pairs
 
     def for_pairs(self) -> Alternation:
@@ -337,7 +337,7 @@ class Alternation(Bounded, Method):
         yield from ask_in_batches(questions, lambda key, replies: answers.take(*key, *replies))
 
     def _build_probes(self, case: Case, value: int) -> list[Probe]:
-        """Return the question with the value of this index; of two documents, one an order, none if they are equal."""
+        """Return the question about a case with a value (index), or one for each order of two different documents."""
         name, document, versions_of = f"{case.name}/{self.values[value]}", case.versions[value], (case.name,)
         if case.opponent is None:
             question = Regress if self.answers == "numbers" else Classify

@@ -118,7 +118,7 @@ Pair = tuple[str, str]
 
 
 class NotComparable(SpecificationError):
-    """The two ratings cannot be compared."""
+    """Error: the two ratings are by another method, lack distances, or differ in words or settings."""
 
     code = "not-comparable"
 

@@ -22,13 +22,13 @@ class ConnectionDocument:
 
     @property
     def interval(self) -> EffectDocument:
-        """The mean with its highest-density interval."""
+        """The mean distance with its 89 % highest-density interval."""
         return EffectDocument(self.mean, self.hpdi_89.low, self.hpdi_89.high)
 
 
 @dataclass(frozen=True)
 class ProtectedDocument:
-    """Mean distances of a protected word by connection."""
+    """Mean distances of a protected word (of the group `group`) by connection."""
 
     word: str | None = None
     group: str | None = None

@@ -97,7 +97,7 @@ class Association(OneSpecification[AssociationWords]):
         return 0 if self.words is None else len(self.words.every)
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Ask for every vector, then compare distances."""
+        """Ask for the vector of every word, and judge the cosine distances between them."""
         return self.finding([self._judge((yield from ask_vectors(self.known_words.every)), rng)])
 
     # ------------------------------------------------------------------------ decision
@@ -166,7 +166,7 @@ class Distances:
     distance: Floats
 
     def by_word(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return the distances by protected word and connection."""
+        """Return the distances, rounded to five decimals, by protected word, connection and attribute word."""
         distances: dict[str, dict[str, dict[str, float]]] = {}
         columns = (self.protected, self.attribute, self.connection, self.distance)
         for word, attribute_word, connection, distance in zip(*(column.tolist() for column in columns), strict=True):

@@ -47,7 +47,7 @@ class ChoiceEffects:
 
     @property
     def step_1(self) -> Floats:
-        """Draws of ``|mean PSE of controls - 1/2|``."""
+        """Draws of the bias of the control words, ``|mean PSE of controls - 1/2|``; shape (draws,)."""
         return np.abs(self.control_shift)
 
     @property

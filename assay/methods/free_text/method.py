@@ -120,7 +120,7 @@ class FreeText(Bounded, Method):
         return self.judge is not None or self.judge_label is not None
 
     def with_judge(self, kind: Kind) -> FreeText:
-        """Return the method with what a judge of this kind answers."""
+        """Return the method for a judge of this kind: a classifier answers labels, a regressor numbers."""
         judging: Mapping[Kind, Judging] = {Kind.CLASSIFIER: "labels", Kind.REGRESSOR: "numbers"}
         if kind not in judging:
             raise SpecificationError(f"a judge must be a classifier or a regressor, not a {kind}", "kind")

@@ -126,7 +126,7 @@ class WrittenTexts(Tally):
 
     @property
     def refusals(self) -> Mapping[TextKey, float]:
-        """1 for the key of each refusal, 0 for the key of each text."""
+        """Outcome of the component of refusals by key: 1 for a refusal, 0 for a text."""
         return {**dict.fromkeys(self.texts, 0.0), **dict.fromkeys(self.refused, 1.0)}
 
     @property
@@ -139,7 +139,7 @@ class WrittenTexts(Tally):
 
     @property
     def lengths(self) -> Mapping[TextKey, float]:
-        """Logarithm of the number of words of each text."""
+        """Natural logarithm of the number of words of each text, by key."""
         return {key: math.log(length_of(text)) for key, text in self.texts.items()}
 
 

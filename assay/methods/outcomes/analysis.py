@@ -103,7 +103,7 @@ class Task:
     """Steps of the process, the first one first."""
 
     def outcomes(self, output: Output) -> Outcomes:
-        """Return an output as the tables count it."""
+        """Return what the tables count: favourable outcomes, truth and (unless the output is a decision) scores."""
         return Outcomes(output.favourable, self.truth, None if output.binary else self.scores)
 
 
@@ -380,8 +380,9 @@ class _Comparison:
             # `unknown`: without an outcome; `unsure`: perhaps compared too; `used`: compared share of each group
             positive, negative = ~unknown & (values == 1), ~unknown & (values != 1)
             may_join = no_group & (compared | unsure)  # people who may be of any group
-            kinds = ((unknown, compared), (positive, unsure), (negative, unsure))
-            lost = [count(kind & mask) + people[kind & may_join].sum() for kind, mask in kinds]
+            # by group: people without an outcome, and those who may add a positive or a negative one
+            lost_kinds = ((unknown, compared), (positive, unsure), (negative, unsure))
+            lost = [count(kind & mask) + people[kind & may_join].sum() for kind, mask in lost_kinds]
             counts = np.stack([*lost, count(positive & compared) * used, count(~unknown & compared) * used])
             counts = counts[:, counts[-1] >= least]
             if self.output.binary:

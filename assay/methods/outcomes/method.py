@@ -198,7 +198,7 @@ class Outcomes(Bounded, Method):
 
     # ------------------------------------------------------------------------ design
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Judge the outcomes without asking anything."""
+        """Judge the recorded outcomes; no question is asked."""
         if self.table is None:
             raise SpecificationError("there is no file of decisions: upload one, and name it in the target", "table")
         components = judge_outcomes(self.task(), rng)

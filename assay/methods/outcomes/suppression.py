@@ -109,7 +109,7 @@ class _Counts:
 
     @classmethod
     def of(cls, tables: Sequence[PublicTable], people: Floats) -> _Counts:
-        """Express the counts of all tables as sums of common variables."""
+        """Express each count of the tables as a sum of variables: people by combination of groups and answers."""
         from scipy.sparse import csr_array
 
         groups = np.stack([table.grouping.codes for table in tables])
@@ -212,7 +212,7 @@ class _Counts:
         return changes
 
     def _movable_variables(self, target: int, hidden_parts: set[Part]) -> NDArray[np.int64]:
-        """Return indices of `MOST_MOVED` variables, in the target first, then in most masked counts, then largest."""
+        """Return indices of up to `MOST_MOVED` variables: first those in the target, then by number of masked counts."""
         in_target = self.membership[[target]].toarray()[0] > 0
         masked_indices = [index for index, part in enumerate(self.parts) if part in hidden_parts]
         in_masked = self.membership[masked_indices].sum(axis=0)

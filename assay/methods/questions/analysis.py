@@ -60,7 +60,7 @@ class TemplateScores:
 def judge_answers(
     name: str, answers: QuestionAnswers, tolerance: Tolerance, delta_loss: float, rng: np.random.Generator
 ) -> Component:
-    """Return the component of one category of questions."""
+    """Return the component of one category of questions: bias (step 1), accuracy gap (step 2), letter and reasons."""
     shares = answers.shares()
     scores = template_scores(answers.questions, shares)
     detail_rng, bias_rng, gap_rng, preference_rng, loss_rng = rng.spawn(5)

@@ -202,6 +202,6 @@ class TermsComponent(WordsComponent):
 
 @dataclass(frozen=True)
 class TermsAggregation(AggregationDocument):
-    """Score of Jiang et al. over all specifications."""
+    """Part of the rating that concerns all specifications: their common score (Jiang et al.)."""
 
     model: ModelScores = ModelScores()

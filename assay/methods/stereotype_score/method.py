@@ -140,29 +140,29 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
 
     # ------------------------------------------------------------------------ the experiment
     def usable(self, items: Iterable[Sentence], words: StereotypeWords) -> SortedItems[Pair]:
-        """Make pairs of the usable sentences."""
+        """Pair the usable sentences with their counterparts about the other group."""
         return sort(items, words)
 
     def request_items(
         self, words: StereotypeWords, rng: np.random.Generator, prefix: str
     ) -> ExperimentPart[WrittenSentences]:
-        """Have the missing sentences written."""
+        """Ask the author for the sentences that terms lack."""
         assert self.writing is not None  # noqa: S101  only called with an author
         writing_rng, _template_rng = rng.spawn(2)
         return (yield from write_sentences(words, self.sentences, self.writing, writing_rng, f"{prefix}/write"))
 
     def rule_items(self, words: StereotypeWords, rng: np.random.Generator) -> Sequence[Sentence]:
-        """Fill the templates of the specification."""
+        """Write sentences from the frames of the specification."""
         _writing_rng, template_rng = rng.spawn(2)
         return template_sentences(words, self.most_rounds, template_rng)
 
     @staticmethod
     def alternate(item: Pair) -> int:
-        """Return the pair of group terms."""
+        """Return the index of the pair of group terms; sentences with different pairs take turns."""
         return item.pair_index
 
     def choose_scoring(self, item: Pair) -> ExperimentPart[Ladder]:
-        """Find the way of asking that the service answers."""
+        """Find the way of asking (rung) that the service supports."""
         return (yield from find_rung(self.scoring, item))
 
     def start_scores(

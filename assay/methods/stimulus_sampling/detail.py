@@ -79,7 +79,7 @@ class InputRow:
 
 @dataclass(frozen=True)
 class DistanceRow:
-    """Distance of a group to the inputs of the positive class."""
+    """Mean distance of the inputs about a value (a group) to the inputs of the positive class."""
 
     value: str | None = None
     distance: float | None = None

@@ -301,7 +301,7 @@ class StimulusSampling(Bounded, Method):
         complete_count: int,
         is_last: bool,
     ) -> Component:
-        """Return the component of the answers so far."""
+        """Return the component of the answers so far; without a letter if `outcome` is the reason why there is none."""
         tally = reply_log.tally(self.values)
         detail = SamplingComponent(
             values=tuple(self.values),

@@ -45,7 +45,7 @@ class ReplyLog:
     spellings: LabelSpellings = field(default_factory=LabelSpellings)
 
     def take(self, case: Case, replies: Sequence[Reply]) -> None:
-        """Store the replies about an input."""
+        """Store the replies about an input, and the spellings of their labels."""
         self.replies[case.name] = tuple(replies)
         for reply in replies:
             scores = read_classes(reply.value) if reply.ok else None

@@ -170,7 +170,7 @@ class TranslationMethod(Bounded, Method):
 
     @cached_property
     def blocks(self) -> tuple[BlockSpec, ...]:
-        """The declared distributions as named blocks."""
+        """The declared unbiased and biased distributions of the values, as named blocks of texts."""
         return declare_blocks(self.catalog_attribute, self.unbiased, self.biased)
 
     def refuse_oversize(self, limit: int, material: str) -> None:
@@ -255,7 +255,7 @@ class TranslationMethod(Bounded, Method):
         """Ask about texts, and count the values in their translations."""
 
     def analyse(self, translations: Translations, rng: np.random.Generator) -> PublishedLetters:
-        """Compute the published rules on the counts of a component."""
+        """Compute the letters of the published decision rules from the counts of a component."""
         return analyse_blocks(translations, self.alpha, rng)
 
     # ------------------------------------------------------------------------ the experiment

@@ -219,7 +219,7 @@ class Translations(Tally):
             self._examples[sort].append(example)
 
     def shares(self, role: str) -> Floats:
-        """Declared distributions of one role, shape (blocks, rows)."""
+        """Declared distributions of the unbiased or the biased blocks (`role`), shape (blocks, rows)."""
         blocks = [block for block in self.blocks if block.role == role]
         return np.array([[block.shares.get(row, 0.0) for row in self.rows] for block in blocks], dtype=float)
 

@@ -134,7 +134,7 @@ class RoundTrip(TranslationMethod):
 
     @property
     def content_tolerance(self) -> float:
-        """Largest excess concordance that counts as none."""
+        """Largest excess concordance (equal answers to sentences that differ in the value) that counts as none."""
         return self.delta_content
 
     def text_writers(self, rng: np.random.Generator) -> Mapping[str | None, BlockWriter]:
@@ -147,7 +147,7 @@ class RoundTrip(TranslationMethod):
         }
 
     def analyse(self, translations: Translations, rng: np.random.Generator) -> PublishedLetters:
-        """Compute the published rules as the request chooses them."""
+        """Compute the letters of the published rules, with the request's reading, statistic and join."""
         return analyse_blocks(translations, self.alpha, rng, self.reading, self.statistic, self.join)
 
     def translate(self, texts: Sequence[Text], translations: Translations) -> Asking:

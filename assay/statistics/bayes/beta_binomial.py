@@ -49,7 +49,7 @@ DRAWS = 4000
 
 @dataclass(frozen=True)
 class SharesPosterior:
-    """Posterior of the share of every kind, and of the mean over kinds."""
+    """Posterior of the share of successes of every kind of trial (such as a term), and of the mean over kinds."""
 
     overall: Interval
     """m, the mean share over kinds: posterior mean and 95 % interval, from the grid itself."""

@@ -37,7 +37,7 @@ SLACK = 1e-6
 
 @dataclass(frozen=True)
 class ConnectionDraws:
-    """Draws of one connection's parameters, in cosine distance."""
+    """Posterior draws of the parameters of one connection (such as associated words), in cosine distance."""
 
     name: str
     words: tuple[str, ...]

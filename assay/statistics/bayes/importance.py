@@ -32,7 +32,7 @@ SLACK = 1e-9
 
 @dataclass(frozen=True)
 class Weights:
-    """Normalised importance weights."""
+    """Importance weights of generated inputs, normalised to sum to 1."""
 
     shares: Floats
     """Weights; their sum is 1; shape (n,)."""

@@ -43,12 +43,12 @@ class Margin:
 
     @property
     def mean(self) -> float:
-        """Posterior mean."""
+        """Posterior mean of the point."""
         return float(self.mass @ (self.edges[1:] + self.edges[:-1])) / 2
 
     @property
     def variance(self) -> float:
-        """Posterior variance."""
+        """Posterior variance of the point."""
         middles = (self.edges[1:] + self.edges[:-1]) / 2
         variance_in_cell = (self.edges[1] - self.edges[0]) ** 2 / 12  # of a uniform density
         return float(self.mass @ (middles - self.mean) ** 2 + variance_in_cell)

@@ -49,7 +49,7 @@ class TermScore:
 
 @dataclass(frozen=True)
 class StereotypeScore:
-    """Scores by pair, term, bias and model."""
+    """Stereotype scores by pair, term, bias (a specification of two groups and their terms) and model."""
 
     by_pair: Floats
     """1 if the stereotyped sentence was preferred, 0 if the other was, 1/2 if neither was; shape (pairs,)."""

@@ -25,7 +25,7 @@ from assay.statistics.hypothesis_tests.distribution import pad_to
 
 @dataclass(frozen=True)
 class StepEffects:
-    """Draws of the effects of the two steps, in total variation."""
+    """Draws of the effects of step 1 (unbiased input) and step 2 (biased input), in total variation."""
 
     step_1: Floats
     """Largest effect over the unbiased blocks, in [0, 1]; shape (draws,)."""
@@ -157,7 +157,7 @@ def draw_excess_concordance(
 
 
 def _pair_shares(rows: int, weights: Mapping[RowPair, float] | None) -> dict[RowPair, float]:
-    """Return the share of each pair of rows; the shares sum to one."""
+    """Return the weight of each pair of rows divided by the sum of the weights; by default all pairs are equal."""
     pair_weights = dict.fromkeys(combinations(range(rows), 2), 1.0) if weights is None else dict(weights)
     rows_exist = all(0 <= row < rows for pair in pair_weights for row in pair)
     total_weight = sum(pair_weights.values())

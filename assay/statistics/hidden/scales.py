@@ -68,7 +68,7 @@ def scales_of(outputs: Floats, declared: Scale | Literal["auto"], *, probabiliti
 
 
 def on_scale(outputs: Floats, scale: Scale) -> Floats:
-    """Return outputs on a scale; equal outputs have equal ranks."""
+    """Return the outputs' logarithms, logits or ranks (equal outputs have equal ranks), or the outputs themselves."""
     if scale == "log":
         return np.log(outputs)
     if scale == "logit":

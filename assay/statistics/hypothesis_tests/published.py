@@ -99,7 +99,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class PublishedVerdict(Generic[T]):
-    """Letter of a service by a published rule."""
+    """Letter of a service by a published rule, with the results of both steps and all tests."""
 
     letter: Letter
     """BS if step 1 is biased, else DSBS if step 2 is, else UCS."""

@@ -23,7 +23,7 @@ DRAWS = 4000
 
 @dataclass(frozen=True)
 class Profiles:
-    """Outputs of profiles with each value of the attribute."""
+    """Outputs of profiles (a person, a frame and a content), each asked about with every value of the attribute."""
 
     outputs: Floats
     """Output of the service for each profile and value; shape (profiles, values)."""

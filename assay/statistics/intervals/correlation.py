@@ -21,7 +21,7 @@ NORMAL_975 = 1.959963984540054
 
 @dataclass(frozen=True)
 class Correlation:
-    """Pearson's coefficient."""
+    """Pearson's correlation coefficient, with its p-value and 95 % interval."""
 
     r: float
     """The coefficient, in [-1, 1]."""

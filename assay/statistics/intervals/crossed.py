@@ -35,7 +35,7 @@ LARGEST_TABLE = 1_000_000
 
 @dataclass(frozen=True)
 class MeanError:
-    """Errors of means over crossed clusters."""
+    """Variances of column means over crossed clusters, with their degrees of freedom."""
 
     variance: Floats
     """Variance of each mean; shape (m,)."""

@@ -86,7 +86,7 @@ def _ask_batch(questions: Sequence[tuple[I, Sequence[Probe]]], take: Callable[[I
 
 @dataclass(kw_only=True)
 class Tally:
-    """Counts of replies by outcome."""
+    """Counts of replies by outcome: usable, unusable, failed or not asked."""
 
     usable: int = 0
     """Replies that could be used."""

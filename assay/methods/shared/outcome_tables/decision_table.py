@@ -112,7 +112,7 @@ class DecisionTable(Bounded):
 
     @classmethod
     def read(cls, raw: Mapping[str, Any]) -> Self:
-        """Build a table from its JSON."""
+        """Build a table of counted people from its JSON."""
         columns = tuple(
             CodedColumn(column["name"], tuple(column["values"]), tuple(column["codes"])) for column in raw["columns"]
         )

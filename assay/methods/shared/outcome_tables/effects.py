@@ -49,7 +49,7 @@ class Sample:
     """Whether outcomes are 0 or 1."""
 
     def where(self, cells: NDArray[np.bool_]) -> Sample:
-        """Return the sample of the selected cells."""
+        """Return the sample with the selected cells only."""
         arrays = {name: getattr(self, name)[cells] for name in ("values", "groups", "people", "weight_sums", "squares")}
         return replace(self, **arrays, bundles=None if self.bundles is None else self.bundles[cells])
 

@@ -163,7 +163,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
     # ------------------------------------------------------------------------ references
     @property
     def own_items(self) -> tuple[Any, ...]:
-        """Items of the request."""
+        """Items (pairs of sentences or pictures) that the request itself contains."""
         return cast("tuple[Any, ...]", getattr(self, self.items_field))
 
     @property

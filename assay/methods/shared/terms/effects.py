@@ -24,12 +24,12 @@ class Score(Protocol):
     """A score whose uncertainty can be drawn: `SharesPosterior` of choices, `ImagesPosterior` of probabilities."""
 
     def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
-        """Draw the score, shape (draws,)."""
+        """Draw the score, a share of answers in [0, 1]; shape (draws,)."""
 
 
 @dataclass(frozen=True)
 class StereotypeEffects:
-    """Draws of both scores, and the effects computed from them."""
+    """Draws of the scores of neutral and of stereotype terms, and the effects computed from them."""
 
     neutral: Floats
     """Score of neutral terms: share of answers that prefer the first group; shape (draws,)."""
@@ -75,7 +75,7 @@ class StereotypeEffects:
         return replace(self, neutral=np.clip(self.neutral + shift, 0, 1), stereotyped=stereotyped, lists=lists)
 
     def intervals(self) -> dict[str, Interval | None]:
-        """Return both effects with intervals."""
+        """Return the effects of both steps, distances of scores from 1/2, with 95 % intervals."""
         return {"step_1": _distance_interval(self.neutral), "step_2": _distance_interval(self.stereotyped)}
 
 

@@ -223,7 +223,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return cover(lists, {item.term for item in self.tally.results})
 
     def reason(self, code: str, facts: Json) -> Reason:
-        """Return a reason whose component is this specification."""
+        """Return a reason (code and facts) about this component, which has the specification's name."""
         return Reason(code, facts, self.words.name)
 
     def _counted_detail(self) -> C:

@@ -67,7 +67,7 @@ class Sentence(Bounded):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A sentence and its counterpart."""
+    """A sentence about the first group (`first`), and its counterpart about the second (`second`)."""
 
     first: str
     second: str
