@@ -93,7 +93,8 @@ class Questions(Bounded):
         """Return the text of one question, with a random mixture of cue words, a share `level` from the second side."""
         second_count = round(level * self.mixed)
         sides = [1] * second_count + [0] * (self.mixed - second_count)  # index of the cue within its pair
-        mixture = [cues[pair][side] for pair, side in zip(rng.integers(len(cues), size=self.mixed), sides, strict=True)]
+        pairs = rng.integers(len(cues), size=self.mixed)
+        mixture = [cues[pair][side] for pair, side in zip(pairs, sides, strict=True)]
         shuffled_mixture = [mixture[index] for index in rng.permutation(self.mixed)]
         return self.text.replace("{cues}", " ".join(shuffled_mixture)).replace("{word}", word)
 

@@ -45,7 +45,7 @@ from assay.model import Floats, Integers, Reason
 
 @dataclass(frozen=True)
 class PublicScores:
-    """Public thresholds, and groupings with public maps (rates at thresholds) and tenths (tables by score tenth)."""
+    """Thresholds to publish, and names of groupings whose rates at these (`maps`) and by score tenth are published."""
 
     thresholds: frozenset[float | None] = frozenset()
     maps: frozenset[str] = frozenset()
@@ -65,14 +65,16 @@ def public_scores(task: Task, full_map: ThresholdMap, masked_names: Container[st
         return PublicScores()
     median = next(output.facts["median"] for output in task.outputs if "median" in output.facts)
     # outcomes that cut the score at the median (in `facts`) or threshold: their counts are public in other tables
-    cuts = [answer_codes(output.favourable) for output in task.outputs if output.facts or task.threshold is not None]
+    cut_codes = [
+        answer_codes(output.favourable) for output in task.outputs if output.facts or task.threshold is not None
+    ]
     is_median = scores == median
     # codes of all public tables, maps as they are added; the number of people at the median is public unless small
-    public_codes = [np.stack([*cuts, is_median])] if people[is_median].sum() >= LEAST_SHOWN else []
+    public_codes = [np.stack([*cut_codes, is_median])] if people[is_median].sum() >= LEAST_SHOWN else []
     tenths = set[str]()
     codes_by_grouping = {}
     for grouping in task.groupings:
-        codes = np.stack([grouping.codes, *cuts, *([] if task.truth is None else [answer_codes(task.truth)])])
+        codes = np.stack([grouping.codes, *cut_codes, *([] if task.truth is None else [answer_codes(task.truth)])])
         if grouping.name in masked_names or not _is_large(_count_combinations(codes, people)):
             continue
         codes_by_grouping[grouping.name] = codes

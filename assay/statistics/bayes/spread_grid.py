@@ -237,7 +237,7 @@ class SpreadGrid:
 
 
 def _widest_sigma(connections: Sequence[Cells]) -> LogAxis:
-    """Return the first axis of sigma, beyond which the likelihood is negligible."""
+    """Return the axis of sigma for the first grid; beyond its ends the likelihood is negligible."""
     df, within = sum(cells.df for cells in connections), sum(cells.within for cells in connections)
     if df == 0:  # no cell has two rows, so that nothing bounds sigma from below
         return LogAxis(math.log(SMALLEST_SPREAD), math.log(LARGEST_SPREAD), NARROWING_POINTS)

@@ -255,7 +255,7 @@ def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArr
     table = cross_tabulate(cell_ids, person_ids)
     sizes, person_sizes = table.sum(axis=1), table.sum(axis=0)
     shares = table / sizes[:, None]
-    gram = np.diag(person_sizes) - table.T @ shares  # normal equations of the persons, without the cells
+    gram = np.diag(person_sizes) - table.T @ shares  # the persons' normal equations, with the cells eliminated
     inverse = np.linalg.pinv(gram, hermitian=True)
     cell_sums, person_sums = cluster_sums(outputs, cell_ids), cluster_sums(outputs, person_ids)
     person_effects = inverse @ (person_sums - shares.T @ cell_sums)

@@ -179,12 +179,12 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
 
 def _renumber_clusters(clusters: Clusters, rows: int) -> dict[str, Integers]:
     """Renumber the clusters without gaps, and drop kinds in which every row is its own cluster."""
-    distinct = {}
+    renumbered = {}
     for kind, ids in clusters.items():
         _, numbers = np.unique(ids, return_inverse=True)
         if numbers.max(initial=0) + 1 < rows:
-            distinct[kind] = numbers
-    return distinct
+            renumbered[kind] = numbers
+    return renumbered
 
 
 def cluster_sums(values: Floats, ids: Integers) -> Floats:
