@@ -132,7 +132,7 @@ def pymc_run(rows: Rows, names: tuple[str, ...]) -> Chains:
 def furthest(ours: Posterior, theirs: dict[str, NDArray[np.float64]]) -> float:
     """Largest difference of two means, over every parameter, in posterior sds."""
     pairs = []
-    for at, part in enumerate(ours.parts):
+    for at, part in enumerate(ours.connection_draws):
         pairs += [(getattr(part, name), theirs[name][:, at]) for name in ("mu", "tau", "sigma")]
         pairs += [(drawn, theirs["beta"][:, at, word]) for word, drawn in enumerate(part.beta)]
     return max(float(abs(one.mean() - other.mean()) / one.std()) for one, other in pairs)

@@ -275,8 +275,8 @@ def test_every_language_has_the_same_attributes_and_decisions_and_enough_frames_
 def test_profiles_of_one_case_have_the_same_number_of_words_for_each_religion(language):
     profiles = TextProfiles(language=language).filled_in("religion")
     for case in text_cases(profiles, np.random.default_rng(3))[:200]:
-        lengths = {len(text.split()) for text in case.given}
-        assert len(lengths) == 1, case.given
+        lengths = {len(text.split()) for text in case.versions}
+        assert len(lengths) == 1, case.versions
 
 
 @pytest.mark.parametrize("name", sorted(set(attributes()) - set(attributes_in("fr"))))

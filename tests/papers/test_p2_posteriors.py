@@ -71,7 +71,7 @@ def test_posterior_means_of_protected_words_equal_the_papers_figures(name):
         for connection, figure in figures.items():
             assert_published(posterior(name).cell(NAMES.get(connection, connection), word), figure, within=0.015)
             compared += 1
-    assert compared == sum(len(part.words) for part in posterior(name).parts)
+    assert compared == sum(len(draws.words) for draws in posterior(name).connection_draws)
 
 
 @pytest.mark.parametrize("name", READ_OFF)

@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.document import NO_ENTRIES, NO_ITEMS, Absent, EffectDocument, Json
 from assay.errors import EvidenceError, TooFewObservations
-from assay.methods.alternation import detail as parts
+from assay.methods.alternation import detail as types
 from assay.methods.alternation.changes import changes, names_reason
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
 from assay.methods.alternation.group_rates import disparate_impact, impact_ratios, refused_group
@@ -65,7 +65,8 @@ def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Genera
         measurement = Measurement("output", answers.counts, tolerance, detail)
         biased_by_refusals = refused_group(task, measurement, tolerance, rng)
         return [biased_by_refusals or measurement.give_up(lost_reason(answers, len(complete_indices)))]
-    if (reason := too_many_labels(label_by_output)) is not None:
+    reason = too_many_labels(label_by_output)
+    if reason is not None:
         return [Measurement("output", answers.counts, tolerance, detail).give_up(reason)]
     exponent = 1 / len(label_by_output)  # so that all letters together have the confidence
     hidden_confidence = None if tolerance.hidden_confidence is None else tolerance.hidden_confidence**exponent
@@ -81,7 +82,7 @@ def _judge_output(
     label: str | None,
     task: JudgingTask,
     tolerance: Tolerance,
-    detail: parts.AlternationComponent,
+    detail: types.AlternationComponent,
     rng: np.random.Generator,
     output_count: int,
 ) -> Component:
@@ -110,10 +111,10 @@ def _judge_output(
 def _add_scale_letters(component: Component, variants: Sequence[Component], scales: Sequence[Scale]) -> Component:
     """Add the letters on the other scales to a component; if two declared letters differ, none is declared."""
     documents = tuple(
-        parts.ScaleDocument(scale, variant.letter, variant.declared)
+        types.ScaleDocument(scale, variant.letter, variant.declared)
         for scale, variant in zip(scales, (component, *variants), strict=True)
     )
-    if isinstance(component.detail, parts.AlternationComponent):
+    if isinstance(component.detail, types.AlternationComponent):
         component = replace(component, detail=replace(component.detail, scales=documents))
     declared_letters = {str(document.scale): document.letter for document in documents if document.declared}
     if not component.declared or len({*declared_letters.values()}) == 1:
@@ -127,7 +128,8 @@ class _Output:
     """One output on one scale: `table` has a row for each completely answered profile, a column for each value.
 
     `raw_table` holds the original outputs of all profiles, with NaN for missing answers. A letter on another scale,
-    which is only compared, is `letter_only` and has half as many `draws`. `output_count` is the number of outputs.
+    which is only compared, is `letter_only` and has half as many `draws`. `output_count` is the number of outputs;
+    `label` is ``None`` for numbers.
     """
 
     name: str
@@ -140,7 +142,7 @@ class _Output:
     output_count: int
     draws: int
 
-    def judge(self, tolerance: Tolerance, detail: parts.AlternationComponent, rng: np.random.Generator) -> Component:
+    def judge(self, tolerance: Tolerance, detail: types.AlternationComponent, rng: np.random.Generator) -> Component:
         """Return the component with its letter, and with the details beside the letter unless it is `letter_only`."""
         task = self.task
         measurement = Measurement(self.name, task.answers.counts, tolerance, detail)
@@ -205,7 +207,7 @@ class _Output:
         if reason.code != HIDDEN["individual"] or not self.labels_without_scores:
             return reason
         # of `changes`, the first compares two values, and the others repeated questions and persons
-        documents: Sequence[parts.ChangeDocument | parts.LabelsDocument] = self.changes[:1] or self.task.label_changes
+        documents: Sequence[types.ChangeDocument | types.LabelsDocument] = self.changes[:1] or self.task.label_changes
         counts = {"changed": max(document.changed or 0 for document in documents), "of": len(self.table)}
         return replace(reason, facts={**reason.facts, **counts})
 
@@ -231,7 +233,7 @@ class _Output:
         return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fitted_steps}}
 
     def _draw_group_gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
-        """Draw step-2 gaps between groups: of sentences with content tied by `tie`, of records by original value."""
+        """Draw the gaps of step 2: sentences have content tied to the value by `tie`; records, their original value."""
         groups = self.task.groups
         if groups is not None:
             codes = np.unique(groups)
@@ -260,7 +262,8 @@ class _Output:
             *loss_effect(self.task.answers.by_group, rules.delta_loss, tolerance.confidence, rng, self.draws),
         )
         outputs = self.raw_table[complete_indices]  # original outputs: a change of amounts counts on every scale
-        if rules.scale == "auto" and (amount_rows := amounts(outputs)) is not None:
+        amount_rows = amounts(outputs) if rules.scale == "auto" else None
+        if amount_rows is not None:
             name, is_amount = amount_rows
             clusters = {kind: ids[is_amount] for kind, ids in profiles.clusters.items()}
             amount_profiles = Profiles(np.log(outputs[is_amount]), profiles.values, clusters, rules.max_draw_weights)
@@ -316,7 +319,7 @@ class _Output:
         return task.label_effects_cache[maybe_noise]
 
     @cached_property
-    def changes(self) -> tuple[parts.ChangeDocument, ...]:
+    def changes(self) -> tuple[types.ChangeDocument, ...]:
         """Counts of differing answers to sentences; empty for records and if effects on single cases are not judged."""
         task = self.task
         if self.letter_only or task.rules.delta_individual is None or task.groups is not None:
@@ -328,7 +331,7 @@ class _Output:
 
     @cached_property
     def labels_without_scores(self) -> bool:
-        """Whether the answers are labels without scores."""
+        """Whether the answers are labels without scores: every entry of the table is 0 or 1."""
         return not self.task.answers.numbers and bool(np.isin(self.table, (0.0, 1.0)).all())
 
     def _repeated_outputs(self) -> Floats | None:
@@ -352,10 +355,11 @@ class _Output:
         return lost_replies(self.task.answers.by_group, rules.delta_loss, step_1=largest_change, step_2=step_2_change)
 
     # -------------------------------------------------------------------- details beside the letter
-    def _pair_document(self, a: str, b: str, samples: Floats, profiles: Profiles) -> parts.PairDocument:
+    def _pair_document(self, a: str, b: str, samples: Floats, profiles: Profiles) -> types.PairDocument:
+        """Return the effect of changing the value `a` into `b`; `samples` are its draws in standard deviations."""
         first_outputs, second_outputs = (self.table[:, profiles.values.index(name)] for name in (a, b))
         difference = second_outputs - first_outputs
-        return parts.PairDocument(
+        return types.PairDocument(
             a,
             b,
             shift=float(difference.mean()),
@@ -366,7 +370,7 @@ class _Output:
 
     def _divergences(
         self, clusters: Mapping[str, Integers], rng: np.random.Generator
-    ) -> tuple[parts.DivergenceDocument, ...]:
+    ) -> tuple[types.DivergenceDocument, ...]:
         """Return divergence and test for ordered pairs of values; of many pairs, only for the most distant means."""
         pairs = list(combinations(range(len(self.task.answers.values)), 2))
         means = self.table.mean(axis=0)
@@ -381,10 +385,11 @@ class _Output:
 
     def _divergence(
         self, a: int, b: int, person_clusters: Integers | None, rng: np.random.Generator
-    ) -> parts.DivergenceDocument:
+    ) -> types.DivergenceDocument:
+        """Return divergence and test of the outputs under the values with the indices `a` and `b`."""
         first, second = self.table[:, a], self.table[:, b]
         sign_flip_p = partial(sign_flip_test, second - first, rng, clusters=person_clusters)
-        return parts.DivergenceDocument(
+        return types.DivergenceDocument(
             self.task.answers.values[a],
             self.task.answers.values[b],
             kl=value_or_why(Absent, lambda: gaussian_kl(first, second)),
@@ -393,7 +398,7 @@ class _Output:
             sign_flip_p=value_or_why(Absent, sign_flip_p) if a < b else None,  # equal in both orders
         )
 
-    def _add_groups(self, detail: parts.AlternationComponent, rng: np.random.Generator) -> parts.AlternationComponent:
+    def _add_groups(self, detail: types.AlternationComponent, rng: np.random.Generator) -> types.AlternationComponent:
         """Add changed labels, and of groups of records by original value: sizes, mean outputs, disparate impact."""
         if not self.task.answers.numbers:
             detail = replace(detail, labels=self.task.label_changes)
@@ -405,7 +410,7 @@ class _Output:
         own_outputs = self.table[np.arange(len(groups)), groups]  # with the original value of each record
         outputs_by_group = [own_outputs[groups == index] for index in range(len(self.task.answers.values))]
         group_documents = tuple(
-            parts.GroupDocument(
+            types.GroupDocument(
                 name,
                 records=outputs.size,
                 mean=float(outputs.mean()) if outputs.size else None,
@@ -418,13 +423,13 @@ class _Output:
             return detail
         has_label = own_outputs >= 0.5  # the label is at least as probable as all others together
         impact = value_or_why(
-            parts.DisparateImpact, lambda: disparate_impact(has_label, groups, self.task.answers.values, rng)
+            types.DisparateImpact, lambda: disparate_impact(has_label, groups, self.task.answers.values, rng)
         )
         return replace(detail, disparate_impact=impact)
 
     # -------------------------------------------------------------------- reasons
     def _reason_for(
-        self, letter: Letter, profiles: Profiles, pair: tuple[str, str], step_2: Floats, carrier: parts.Carrier | None
+        self, letter: Letter, profiles: Profiles, pair: tuple[str, str], step_2: Floats, carrier: types.Carrier | None
     ) -> Reason:
         first, second = pair
         a, b = profiles.values.index(first), profiles.values.index(second)
@@ -436,8 +441,9 @@ class _Output:
             "shift": shift,
             "effect": shift / profiles.scale,
             "step_2": float(step_2.mean()),
-            **({} if self.scale == "linear" else {"scale": NAMES[self.scale]}),
         }
+        if self.scale != "linear":
+            facts["scale"] = NAMES[self.scale]
         if letter is Letter.BS:
             carrier_facts = {} if carrier is None else {"carrier": carrier.member or carrier.name, "kind": carrier.kind}
             return Reason("responds-to-attribute", facts | carrier_facts, self.name)
@@ -447,7 +453,7 @@ class _Output:
 def _count_units(cases: Sequence[Case]) -> tuple[Units, ...]:
     """Count the independent units: different records, or sentences."""
     unit = "sentence" if cases[0].original is None else "different record"
-    return (Units(unit, len({case.given for case in cases}), LEAST_PROFILES),)
+    return (Units(unit, len({case.versions for case in cases}), LEAST_PROFILES),)
 
 
 def _judged_labels(answers: Answers, requested_labels: Sequence[str]) -> tuple[str, ...]:
@@ -461,16 +467,18 @@ def _judged_labels(answers: Answers, requested_labels: Sequence[str]) -> tuple[s
 
 def _common_detail(
     answers: Answers, complete_indices: Sequence[int], not_within: Sequence[str]
-) -> parts.AlternationComponent:
+) -> types.AlternationComponent:
     """Return the details that all outputs share; `not_within` are columns that could have strata and were left out."""
-    return parts.AlternationComponent(
+    return types.AlternationComponent(
         values=tuple(answers.values),
         profiles=ProfilesDocument(len(answers.cases), len(complete_indices)),
         failed_why=dict(answers.failed_why),
         unusable_why=dict(answers.unusable_why),
         unasked=answers.unasked,
         examples=tuple(
-            parts.AnsweredExample(_text_of(answers.cases[index].given[0]), returned=_text_of(answers.replies[index, 0]))
+            types.AnsweredExample(
+                _text_of(answers.cases[index].versions[0]), returned=_text_of(answers.replies[index, 0])
+            )
             for index in complete_indices[:3]
         ),
         not_within=tuple(not_within) or NO_ITEMS,

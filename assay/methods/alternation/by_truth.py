@@ -150,8 +150,9 @@ def _count_records(answers: Answers, rule: OutcomeRule, label: str) -> DecisionT
     truths = [as_text(case.truth) for case in cases]
     favourable_is_right = [UNKNOWN if not text else int(text == rule.right_value) for text in truths]
     clusters = None
-    # the clusters of the column that the request names; `ROW` is no column
-    if (cluster_column := next((kind for kind in cases[0].clusters if kind != ROW), None)) is not None:
+    # the column of clusters that the request names; `ROW` is no column
+    cluster_column = next((kind for kind in cases[0].clusters if kind != ROW), None)
+    if cluster_column is not None:
         _, clusters = np.unique([case.clusters[cluster_column] for case in cases], return_inverse=True)
     columns: dict[str, tuple[tuple[str, ...], Integers]] = {
         GROUP: (answers.values, original_indices),

@@ -29,6 +29,8 @@ def changes(
 ) -> tuple[ChangeDocument, ...]:
     """Count pairs of answers that differ, for the pair of values with the largest differences.
 
+    Return a document for each kind of comparison with at least one pair of answers.
+
     Parameters
     ----------
     outputs : ndarray, shape (profiles, values)
@@ -39,11 +41,6 @@ def changes(
         Number of each profile's sentence; profiles with equal numbers differ only in their person.
     labels : bool
         Whether answers are labels, which are equal or not and have no distance.
-
-    Returns
-    -------
-    tuple of ChangeDocument
-        One for each kind of comparison with at least one pair of answers.
     """
     pairs = list(combinations(range(len(values)), 2))
     differences = [outputs[:, b] - outputs[:, a] for a, b in pairs]
@@ -55,6 +52,7 @@ def changes(
         questions = repeats[:, [a, b]].reshape(-1, repeats.shape[2])  # a row of answers for each question
         repeat_document = _change_document(ASKED_AGAIN, [_paired_differences(questions)], labels=labels)
         documents.append(replace(repeat_document, error=_standard_error(questions, labels=labels)))
+    # indices of the profiles of each sentence: sorted by its number, and split where the number changes
     by_sentence = np.argsort(sentence_numbers, kind="stable")
     profiles_by_sentence = np.split(by_sentence, np.flatnonzero(np.diff(sentence_numbers[by_sentence])) + 1)
     # a row of answers to one sentence with one value, which differ in the person only
@@ -77,6 +75,7 @@ def _standard_error(answers: Answers, *, labels: bool) -> float:
 
 
 def _change_document(comparison: str, differences: Sequence[Floats], *, labels: bool) -> ChangeDocument:
+    """Count the pairs of answers that differ, and return the root mean square of the `differences` of numbers."""
     pairs = np.concatenate(differences)  # one number for each pair of answers
     root_mean_square = math.sqrt(float((pairs**2).mean())) if len(pairs) else 0.0
     size = None if labels else root_mean_square
@@ -84,14 +83,14 @@ def _change_document(comparison: str, differences: Sequence[Floats], *, labels: 
 
 
 def names_reason(
-    rows: Sequence[ChangeDocument], hidden: Sequence[HiddenEffect], unit: float, output: str
+    documents: Sequence[ChangeDocument], hidden: Sequence[HiddenEffect], unit: float, output: str
 ) -> tuple[Reason, ...]:
     """Return the reason that the service follows names, if persons of one group differ as much as those of two groups.
 
     Differences between values, less the noise of repeated questions, must exceed the limit of the effect on single
     cases, and the effect itself must not. `unit` is the standard deviation of numeric outputs.
     """
-    row_by_comparison = {row.what: row for row in rows}
+    row_by_comparison = {row.what: row for row in documents}
     single_case_effects = [effect for effect in hidden if effect.kind == "individual" and effect.limit is not None]
     if ANOTHER_PERSON not in row_by_comparison or not single_case_effects:
         return ()
@@ -111,8 +110,9 @@ def names_reason(
         return ()
     facts: dict[str, object] = {"output": output}
     for name, row in (("swapped", swap_row), ("person", person_row)):
-        facts |= {f"changed_{name}": row.changed, f"of_{name}": row.of}
-        facts |= {} if row.size is None else {f"size_{name}": row.size / unit}
+        facts.update({f"changed_{name}": row.changed, f"of_{name}": row.of})
+        if row.size is not None:
+            facts[f"size_{name}"] = row.size / unit
     return (Reason("follows-names", facts, output),)
 
 
@@ -120,4 +120,6 @@ def _changed_share(row: ChangeDocument | None, unit: float) -> float:
     """Return the share of changed labels, or the mean squared difference of numbers in units of their variance."""
     if row is None:
         return 0.0
-    return (row.changed or 0) / (row.of or 1) if row.size is None else float((row.size / unit) ** 2)
+    if row.size is None:  # labels
+        return (row.changed or 0) / (row.of or 1)
+    return float((row.size / unit) ** 2)

@@ -83,7 +83,7 @@ def first_share(value: Any) -> float | None:
 
 def opponents(cases: Sequence[Case]) -> list[str]:
     """Return the stratum of each profile: its opponent is the same document about one value, or has another content."""
-    return ["an equal document" if case.opponent in case.given else "another content" for case in cases]
+    return ["an equal document" if case.opponent in case.versions else "another content" for case in cases]
 
 
 def with_position(component: Component, answers: ComparedAnswers) -> Component:

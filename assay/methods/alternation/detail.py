@@ -24,7 +24,11 @@ from assay.model import Letter
 
 @dataclass(frozen=True)
 class PairDocument:
-    """Effect of changing one value into another."""
+    """Effect of changing one value into another.
+
+    `shift` is the mean difference of the outputs; `effect` is the shift in standard deviations of the output, `d_z` in
+    those of the differences. `changed` is the number of profiles whose output changes.
+    """
 
     from_: str | None = None
     to: str | None = None
@@ -54,7 +58,7 @@ class ChangeDocument:
 
 @dataclass(frozen=True)
 class GroupDocument:
-    """Mean output of the records of one value, as they came."""
+    """Mean output of the records of one value, as they came; `small` if there are few records."""
 
     value: str | None = None
     records: float | None = None
@@ -64,7 +68,7 @@ class GroupDocument:
 
 @dataclass(frozen=True)
 class LabelsDocument:
-    """Labels under one value and under another."""
+    """Number of profiles whose likeliest label differs (`changed`) between two values."""
 
     from_: str | None = None
     to: str | None = None
@@ -73,7 +77,7 @@ class LabelsDocument:
 
 @dataclass(frozen=True)
 class DivergenceDocument:
-    """How the distributions of outputs under two values differ."""
+    """Kullback-Leibler divergence (`kl`, in nats) of the outputs under two values, and p-value of a sign-flip test."""
 
     from_: str | None = None
     to: str | None = None
@@ -85,7 +89,7 @@ class DivergenceDocument:
 
 @dataclass(frozen=True)
 class RatioDocument:
-    """Base rate of one group over that of another."""
+    """Base rate of one group (`of`) divided by that of another (`to`), or the reason why there is none (`why`)."""
 
     of: str | None = None
     to: str | None = None
@@ -105,7 +109,7 @@ class RateDocument:
 
 @dataclass(frozen=True)
 class DisparateImpact:
-    """Base rates and their ratios, or the reason why there are none."""
+    """Rates of the positive output by group and ratios of two rates, or the reason why there are none (`why`)."""
 
     rates: tuple[RateDocument, ...] = NO_ITEMS
     ratios: tuple[RatioDocument, ...] = NO_ITEMS
@@ -114,7 +118,7 @@ class DisparateImpact:
 
 @dataclass(frozen=True)
 class WithoutDocument:
-    """The largest effect without one cluster."""
+    """The largest effect without the cluster named `without`, in standard deviations of the output."""
 
     without: str | None = None
     effect: float | None = None
@@ -122,7 +126,7 @@ class WithoutDocument:
 
 @dataclass(frozen=True)
 class Carrier:
-    """The single cluster to which most of an effect is attributed."""
+    """The single cluster (a person, a frame, a content) to which most of an effect is attributed."""
 
     kind: str
     name: str
@@ -137,7 +141,7 @@ class Carrier:
 
     @property
     def facts(self) -> Json:
-        """Facts for the reason of a letter."""
+        """Facts that the text of a reason states about the cluster."""
         return {
             "carrier": self.member or self.name,  # of a pair of names, the one that deviates more
             "kind": self.kind,
@@ -149,7 +153,7 @@ class Carrier:
 
 @dataclass(frozen=True)
 class Leverage:
-    """The largest effect, computed again without each cluster."""
+    """The largest effect, in standard deviations of the output, computed again without each cluster of a kind."""
 
     pair: tuple[str, ...] = NO_ITEMS
     effect: float | None = None
@@ -224,7 +228,7 @@ class RecordOutcomes(OutcomeTable):
 
 @dataclass(frozen=True)
 class AlternationComponent(ProfilesComponent):
-    """A label or an output, compared between the values of the attribute."""
+    """A label or an output, compared between the values; `not_within` are columns whose strata were left out."""
 
     means: Shares = NO_ENTRIES
     examples: tuple[AnsweredExample, ...] = NO_ITEMS

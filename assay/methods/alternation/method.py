@@ -74,7 +74,8 @@ class Alternation(Bounded, Method):
     aggregation : str
         How several components become one letter: ``worst`` or ``vote``.
     profiles : int
-        Profiles at the first look; each further look has twice as many, until the letters are clear or none are left.
+        Profiles at the first interim analysis; each further one has twice as many, until the letters are clear or
+        none are left.
     stop_early : bool
         Whether to compute letters before all profiles have been asked about, and to stop when they are clear.
     folds : int
@@ -200,7 +201,7 @@ class Alternation(Bounded, Method):
 
     @property
     def compares(self) -> bool:
-        """Whether the service compares two documents."""
+        """Whether the service chooses between two documents, instead of labelling one."""
         return self.texts is not None and self.texts.pairs
 
     def for_pairs(self) -> Alternation:
@@ -225,11 +226,11 @@ class Alternation(Bounded, Method):
         return self if self.texts is None else replace(self, texts=self.texts.with_held_back(material))
 
     def expected_probes(self) -> int:
-        """Count the questions of a job that is decided at the first look."""
+        """Count the questions of a job that is decided at the first interim analysis."""
         return self._count_probes(self._first_look_size(self._profiles.expected()))
 
     def most_probes(self) -> int:
-        """Count the questions of a job that uses all looks."""
+        """Count the questions of a job that runs to the last interim analysis."""
         return self._count_probes(self._profiles.expected())
 
     def _count_probes(self, profiles: int) -> int:
@@ -243,14 +244,14 @@ class Alternation(Bounded, Method):
         return min(self.profiles, available) if self.stop_early else available
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Ask about every profile with every value of the attribute, look by look."""
+        """Ask about every profile with every value of the attribute, until an interim analysis finds a clear letter."""
         cases_rng, analysis_rng, order_rng = rng.spawn(3)
         profiles = self._profiles
         if isinstance(profiles, TextProfiles):
             cases = text_cases(profiles, cases_rng)
         else:
-            once = self.strata is not None  # rows that differ in the attribute only then count as one cluster
-            cases = record_cases(profiles, cases_rng, once=once, truth=self.truth)
+            # with strata, rows that differ in the attribute only count as one cluster
+            cases = record_cases(profiles, cases_rng, merge_copies=self.strata is not None, truth=self.truth)
         answers_class = ComparedAnswers if self.compares else Answers
         answers = answers_class((), self.values, numbers=self.answers == "numbers")
         repeated_answers = answers_class((), self.values, numbers=answers.numbers, spellings=answers.spellings)
@@ -336,8 +337,8 @@ class Alternation(Bounded, Method):
         yield from ask_in_batches(questions, lambda key, replies: answers.take(*key, *replies))
 
     def _build_probes(self, case: Case, value: int) -> list[Probe]:
-        """Return the question with the value of this index; of two documents, one an order, none if they are equal."""
-        name, document, versions_of = f"{case.name}/{self.values[value]}", case.given[value], (case.name,)
+        """Return the question about a case with a value (index), or one for each order of two different documents."""
+        name, document, versions_of = f"{case.name}/{self.values[value]}", case.versions[value], (case.name,)
         if case.opponent is None:
             question = Regress if self.answers == "numbers" else Classify
             return [Probe(name, question(document), versions_of)]

@@ -62,12 +62,8 @@ def kolmogorov_smirnov(sample: ArrayLike, reference: ArrayLike, *, scale: Scale)
 
     Raises
     ------
-    UnorderedValues
-        If the values are nominal.
-    TooFewObservations
-        If a sample is empty.
-    OutOfBounds
-        If a value is not a finite number.
+    UnorderedValues, TooFewObservations, OutOfBounds
+        If the values are nominal, a sample is empty, or a value is not a finite number.
     """
     if scale == "nominal":
         raise UnorderedValues
@@ -153,12 +149,9 @@ def kolmogorov_smirnov_letter(
     """Rate outputs by the two-step rule.
 
     Step 1 is biased if the outputs of the same profiles under two values differ; step 2 if the outputs of groups with
-    tied content differ. `aggregate` combines the comparisons of all pairs of values and ways of tying.
-
-    Returns
-    -------
-    tuple of dict
-        By rule name: the letter (``None`` if the rule does not apply); the tests of both steps, or ``why`` it does not.
+    tied content differ. `aggregate` combines the comparisons of all pairs of values and ways of tying. Return two
+    mappings by rule name: the letter (``None`` if the rule does not apply); the tests of both steps, or ``why`` it does
+    not.
     """
     name = RULE if aggregate == "worst" else f"{RULE}/{aggregate}"
     try:

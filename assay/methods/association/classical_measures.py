@@ -39,11 +39,8 @@ PUBLISHED_EFFECT, PUBLISHED_WORDS = 1.27, 8
 def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random.Generator) -> Classical:
     """Compute every measure that the word lists allow; for the others, return the reason.
 
-    Returns
-    -------
-    Classical
-        ``mac``, ``null``, and under ``weat`` a row for every pair of groups: WEAT, and beside it RND, ECT, RIPA, RNSB
-        (the classifier between the two stereotype lists) and DirectBias of the control words.
+    The result has ``mac``, ``null``, and under ``weat`` a row for every pair of groups: WEAT, and beside it RND, ECT,
+    RIPA, RNSB (the classifier between the two stereotype lists) and DirectBias of the control words.
     """
     group_vectors = {group: _term_matrix(vectors, terms) for group, terms in words.protected.items()}
     stereotypes = {group: _term_matrix(vectors, terms) for group, terms in words.attributes.items()}
@@ -64,7 +61,7 @@ def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random
 
 
 def _measure_document(measure: Callable[[], EmbeddingMeasure]) -> MeasureDocument:
-    """Call `measure` and return its result, or a document with the reason (`why`) if the words do not allow it."""
+    """Return the result of `measure`, or a document with the reason (`why`) if the words do not allow it."""
     return result_or_why(MeasureDocument, lambda: read_json(MeasureDocument, asdict(measure())))
 
 

@@ -34,7 +34,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Changes of one list of words between two embeddings, such as before and after debiasing."""
+    """Changes of one list of words between two embeddings, with intervals of the probability `mass`."""
 
     mass: float
     connections: tuple[Difference, ...]
@@ -118,7 +118,7 @@ Pair = tuple[str, str]
 
 
 class NotComparable(SpecificationError):
-    """The two ratings cannot be compared."""
+    """Error: the two ratings are by another method, lack distances, or differ in words or settings."""
 
     code = "not-comparable"
 
@@ -224,9 +224,11 @@ class _MeasuredRating:
         """Extract the facts from a rating; raise `NotComparable` if it has no words or no distances."""
         experiment = read_json(_Experiment, rating.experiment)
         if experiment.words is None:
-            raise NotComparable(f"{_name(rating)} is no complete rating: its 'experiment' has no words")
+            raise NotComparable(f"{_rating_name(rating)} is no complete rating: its 'experiment' has no words")
         if len(rating.components) != 1:
-            raise NotComparable(f"{_name(rating)} is no complete rating: an association has one entry in 'components'")
+            raise NotComparable(
+                f"{_rating_name(rating)} is no complete rating: an association has one entry in 'components'"
+            )
         (component,) = rating.components
         return cls(
             summary={
@@ -258,10 +260,10 @@ class _MeasuredRating:
 def _read_distances(rating: RatingDocument, component: ComponentDocument) -> dict[Pair, tuple[str, float]]:
     """Return the connection and the cosine distance of each pair of protected word and attribute word."""
     raw = component.raw if isinstance(component, AssociationComponent) else {}
-    if raw != component.json.get("raw", {}):
+    if raw != component.json.get("raw", {}):  # entries of a wrong type were left out
         raise NotComparable(
-            f"{_name(rating)} has something in 'raw' that is no number, or that is not nested by protected word, "
-            "connection and attribute word"
+            f"{_rating_name(rating)} has something in 'raw' that is no number, or that is not nested by protected "
+            "word, connection and attribute word"
         )
     rows = {
         (word, attribute_word): (connection, distance)
@@ -271,11 +273,11 @@ def _read_distances(rating: RatingDocument, component: ComponentDocument) -> dic
     }
     if not rows:
         codes = f" ({', '.join(component.reason_codes)})" if component.reasons else ""
-        raise NotComparable(f"{_name(rating)} has no distances to compare: nothing could be measured{codes}")
+        raise NotComparable(f"{_rating_name(rating)} has no distances to compare: nothing could be measured{codes}")
     return rows
 
 
-def _name(rating: RatingDocument) -> str:
+def _rating_name(rating: RatingDocument) -> str:
     return f"the rating {rating.id or 'without an id'}"
 
 

@@ -11,7 +11,7 @@ from assay.methods.shared.detail import WordsComponent
 
 @dataclass(frozen=True)
 class ConnectionDocument:
-    """Mean distance of a connection, with its 89 % intervals."""
+    """Mean distance of a connection with its 89 % intervals; `sigma` is the spread of distances around it."""
 
     connection: str | None = None
     mean: float | None = None
@@ -22,13 +22,13 @@ class ConnectionDocument:
 
     @property
     def interval(self) -> EffectDocument:
-        """The mean with its highest-density interval."""
+        """The mean distance with its 89 % highest-density interval."""
         return EffectDocument(self.mean, self.hpdi_89.low, self.hpdi_89.high)
 
 
 @dataclass(frozen=True)
 class ProtectedDocument:
-    """Mean distances of a protected word by connection."""
+    """Mean distances of a protected word (of the group `group`) by connection."""
 
     word: str | None = None
     group: str | None = None
@@ -65,7 +65,7 @@ class Predictive:
 
 @dataclass(frozen=True)
 class MeasureDocument:
-    """A measure of one number, or the reason why there is none."""
+    """A measure of one number (fields as in `EmbeddingMeasure`), or the reason why there is none."""
 
     value: float | None = None
     words: int | None = None
@@ -80,7 +80,7 @@ class MeasureDocument:
 
 @dataclass(frozen=True)
 class WeatDocument:
-    """WEAT of two groups, and the measures beside it."""
+    """WEAT of two groups (fields as in `Weat` and `PartitionTest`), and the other measures of them (`beside`)."""
 
     targets: tuple[str, ...] = NO_ITEMS
     attributes: tuple[str, ...] = NO_ITEMS
@@ -109,7 +109,7 @@ class MeasuredWeat(WeatDocument):
 
 @dataclass(frozen=True)
 class NullDocument:
-    """Probability that chance alone gives WEAT effects as large as published, or the reason why it is not known."""
+    """Probability that chance alone gives a WEAT effect as large as published (`NullCheck`), or `why` it is unknown."""
 
     effect: float | None = None
     words: int | None = None
@@ -124,7 +124,7 @@ class NullDocument:
 
 @dataclass(frozen=True)
 class Classical:
-    """Measures that are older than the method."""
+    """Published measures, which do not affect the letter: MAC, WEAT by pair of groups, and the null check of WEAT."""
 
     mac: MeasureDocument = MeasureDocument()
     weat: tuple[WeatDocument, ...] = NO_ITEMS
@@ -133,7 +133,7 @@ class Classical:
 
 @dataclass(frozen=True)
 class AssociationComponent(WordsComponent):
-    """Distances between words for groups and words for stereotypes."""
+    """Distances between words for groups and words for stereotypes; `raw` by word, connection, attribute word."""
 
     dimensions: int | None = None
     connections: tuple[ConnectionDocument, ...] = NO_ITEMS

@@ -36,13 +36,14 @@ from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.embeddings.weat import cosines
 from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.strata import fitted_together
-from assay.statistics.hidden.varying import shared_lean
+from assay.statistics.hidden.varying import shared_preference
 from assay.statistics.intervals.credible import equal_tailed, hpdi, interval_of
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
 from assay.statistics.intervals.worst_block import largest_interval
 
 THESE = "these words"
 LIKE_THESE = "control words like these; in step 2, words for groups and stereotypes like these"
+"""Words for which the effects hold, without and with the field `strata`."""
 
 MANY_GROUPS = 3
 """Number of groups from which each list of stereotypes is judged by itself, besides the mean of all lists."""
@@ -96,11 +97,12 @@ class Association(OneSpecification[AssociationWords]):
         return 0 if self.words is None else len(self.words.every)
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Ask for every vector, then compare distances."""
+        """Ask for the vector of every word, and judge the cosine distances between them."""
         return self.finding([self._judge((yield from ask_vectors(self.known_words.every)), rng)])
 
     # ------------------------------------------------------------------------ decision
     def _judge(self, vectors: Vectors, rng: np.random.Generator) -> Component:
+        """Return the component of the words, with its letter, from their distances and the fitted hierarchy."""
         words = self.known_words
         coverage = cover(words.groups, vectors.by_text)
         measurement = Measurement(
@@ -164,7 +166,7 @@ class Distances:
     distance: Floats
 
     def by_word(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return the distances by protected word and connection."""
+        """Return the distances, rounded to five decimals, by protected word, connection and attribute word."""
         distances: dict[str, dict[str, dict[str, float]]] = {}
         columns = (self.protected, self.attribute, self.connection, self.distance)
         for word, attribute_word, connection, distance in zip(*(column.tolist() for column in columns), strict=True):
@@ -211,8 +213,8 @@ def effects_of(
     list are fitted together and also compared with `delta` (docs/decisions/0081).
     """
     row_counts = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
-    means = [_draw_mean(posterior, terms, row_counts) for terms in words.protected.values()]
-    group_means = [mean for mean in means if mean is not None]
+    control_means = [_draw_control_mean(posterior, terms, row_counts) for terms in words.protected.values()]
+    group_means = [mean for mean in control_means if mean is not None]
     step_2 = posterior.mean("different") - posterior.mean("associated")
     if len(group_means) < 2:
         raise TooFewObservations(f"{len(group_means)} groups have distances to control words; a difference needs two")
@@ -221,7 +223,7 @@ def effects_of(
     if rng is not None:
         gaps, stratum_gaps, list_gaps = group_gaps(words, rows, len(step_2), rng)
         chances = {name: may_be_chance(draws) for name, draws in {**stratum_gaps, **list_gaps}.items()}
-        chances |= chances_of_short_lists(words, rows, list_gaps, rng.spawn(1)[0])
+        chances.update(chances_of_short_lists(words, rows, list_gaps, rng.spawn(1)[0]))
         bound_names = {  # too few words to show more than the largest possible size of the effect
             name
             for name, terms in (("human words", words.human), ("neutral words", words.neutral))
@@ -247,13 +249,11 @@ def effects_of(
 def group_gaps(
     words: AssociationWords, rows: Distances, draws: int, rng: np.random.Generator
 ) -> tuple[Floats, dict[str, Floats], dict[str, Floats]]:
-    """Draw the differences between groups' mean distances, for words like those listed.
+    """Draw the differences between groups' mean distances, for words like those listed; shape (draws, pairs of groups).
 
-    Returns
-    -------
-    tuple of ndarray and two dict of str to ndarray, shape (draws, pairs of groups)
-        Differences of distances to control words; by stratum, to all stereotypes (`shared_lean`) and to each kind of
-        control; by list, to each list of stereotypes. Those of a list of fewer than five words hold for these only.
+    Return three results: differences of distances to control words; by stratum, to all stereotypes
+    (`shared_preference`) and to each kind of control; by list, to each list of stereotypes. Those of a list of fewer
+    than five words hold for these only.
     """
     distances_by_word: dict[str, dict[str, float]] = {}  # of each attribute word to each group
     for group, group_words in words.protected.items():
@@ -264,6 +264,7 @@ def group_gaps(
             )
 
     def gaps_of(terms: Sequence[str], *, must_generalise: bool = False) -> Floats:
+        """Draw the differences between groups in their mean distance to the `terms`, shape (draws, pairs of groups)."""
         pairs = list(combinations(words.protected, 2))
         known_distances = [distances_by_word.get(word, {}) for word in terms]
         complete_distances = [by_group for by_group in known_distances if len(by_group) == len(words.protected)]
@@ -278,7 +279,7 @@ def group_gaps(
     list_gaps: dict[str, Floats] = {}
     with suppress(TooFewObservations):
         list_gaps = {name_of_list(name): gaps_of(stereotypes) for name, stereotypes in words.attributes.items()}
-        stratum_gaps[ALL_STEREOTYPES] = shared_lean([*list_gaps.values()])
+        stratum_gaps[ALL_STEREOTYPES] = shared_preference([*list_gaps.values()])
     for name, control_words in (("human words", words.human), ("neutral words", words.neutral)):
         with suppress(TooFewObservations):
             stratum_gaps[name] = gaps_of(control_words)
@@ -312,18 +313,21 @@ def chances_of_short_lists(
                 word_means.append(np.array(means))
             all_gaps[name] = short_list_gaps[name] = _draw_mean_gaps(word_means, len(list_gaps[name]), rng)
     if short_list_gaps:
-        short_list_gaps[ALL_STEREOTYPES] = shared_lean([*all_gaps.values()])
+        short_list_gaps[ALL_STEREOTYPES] = shared_preference([*all_gaps.values()])
     return {name: may_be_chance(gaps) for name, gaps in short_list_gaps.items()}
 
 
-def _draw_mean_gaps(by_group: Sequence[Floats], draws: int, rng: np.random.Generator) -> Floats:
-    """Draw the pairwise differences of groups' means, assuming equal variances, shape (draws, pairs of groups)."""
-    freedom = sum(len(values) - 1 for values in by_group)
+def _draw_mean_gaps(word_means: Sequence[Floats], draws: int, rng: np.random.Generator) -> Floats:
+    """Draw the differences of groups' means (pooled variance, Student's t), shape (draws, pairs of groups).
+
+    `word_means` has the mean distances of each group's words.
+    """
+    freedom = sum(len(values) - 1 for values in word_means)
     if freedom == 0:  # one word a group: how much words differ is unknown
-        return np.zeros((draws, len(by_group) * (len(by_group) - 1) // 2))
-    variance = sum(float(((values - values.mean()) ** 2).sum()) for values in by_group) / freedom
+        return np.zeros((draws, len(word_means) * (len(word_means) - 1) // 2))
+    variance = sum(float(((values - values.mean()) ** 2).sum()) for values in word_means) / freedom
     spread = np.sqrt(variance * freedom / rng.chisquare(freedom, draws))
-    means = [values.mean() + spread * rng.standard_normal(draws) / math.sqrt(len(values)) for values in by_group]
+    means = [values.mean() + spread * rng.standard_normal(draws) / math.sqrt(len(values)) for values in word_means]
     return np.stack([second - first for first, second in combinations(means, 2)], axis=1)
 
 
@@ -336,7 +340,7 @@ def _count_units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]
     return Units("control word", controls), Units("word pair", min(group_sizes) * min(list_sizes), LEAST_WORD_PAIRS)
 
 
-def _draw_mean(posterior: Posterior, words: Sequence[str], row_counts: Mapping[str, float]) -> Floats | None:
+def _draw_control_mean(posterior: Posterior, words: Sequence[str], row_counts: Mapping[str, float]) -> Floats | None:
     """Draw a group's mean distance to control words, each kind weighted by its rows; ``None`` if it has none."""
     total, total_count = np.zeros(1), 0.0
     for name, count in row_counts.items():
@@ -362,7 +366,7 @@ def _connection_document(
 
 
 def _protected_documents(words: AssociationWords, posterior: Posterior) -> tuple[ProtectedDocument, ...]:
-    rows: list[ProtectedDocument] = []
+    documents: list[ProtectedDocument] = []
     for group, terms in words.protected.items():
         for word in terms:
             connections = {
@@ -371,16 +375,16 @@ def _protected_documents(words: AssociationWords, posterior: Posterior) -> tuple
                 if posterior.has(name, word)
             }
             if connections:
-                rows.append(ProtectedDocument(word, group, connections))
-    return tuple(rows)
+                documents.append(ProtectedDocument(word, group, connections))
+    return tuple(documents)
 
 
 def _reason_for(letter: Letter, words: AssociationWords, evidence: Evidence, gap: Interval) -> Reason:
     facts: JsonObject = {"step_1": float(evidence.step_1.mean()), "step_2": gap.estimate}
     if letter is Letter.BS:
         return Reason("controls-nearer", facts, words.name)
-    facts |= {"low": gap.low, "high": gap.high}
+    facts.update({"low": gap.low, "high": gap.high})
     if letter is Letter.UCS:
         return Reason("no-nearer", facts, words.name)
-    whose = "own" if gap.estimate > 0 else "others"
-    return Reason(f"nearer-to-{whose}-stereotypes", facts, words.name)
+    code = "nearer-to-own-stereotypes" if gap.estimate > 0 else "nearer-to-others-stereotypes"
+    return Reason(code, facts, words.name)

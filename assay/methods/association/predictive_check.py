@@ -52,10 +52,10 @@ def predictive_check(
     """
     distances = _group_by_cell(distance, connection, protected)
     for name in distances:
-        posterior.part(name)  # called only for its error if the connection was not fitted
+        posterior.draws_of(name)  # called only for its error if the connection was not fitted
     y = np.concatenate([values for cells in distances.values() for values in cells.values()])
     # three kernel widths beyond the data, the density is close to 0
-    margin = 3 * max(_kernel_width(posterior.part(name), cells) for name, cells in distances.items())
+    margin = 3 * max(_kernel_width(posterior.draws_of(name), cells) for name, cells in distances.items())
     grid = np.linspace(y.min() - margin, y.max() + margin, GRID_POINTS)
     names = [name for name in posterior.connections if name in distances]
     checks = tuple(_check_density(posterior, name, distances[name], grid) for name in names)
@@ -67,7 +67,7 @@ def predictive_check(
 
 def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> DensityDocument:
     """Return shares inside the predictive intervals and both densities for one connection; `cells`: by word."""
-    connection_draws = posterior.part(name)
+    connection_draws = posterior.draws_of(name)
     y = np.concatenate(list(cells.values()))
     samples = {word: posterior.cell(name, word) for word in cells}
     counts = [_count_predicted(samples[word], connection_draws.sigma, values) for word, values in cells.items()]

@@ -93,7 +93,8 @@ class Questions(Bounded):
         """Return the text of one question, with a random mixture of cue words, a share `level` from the second side."""
         second_count = round(level * self.mixed)
         sides = [1] * second_count + [0] * (self.mixed - second_count)  # index of the cue within its pair
-        mixture = [cues[pair][side] for pair, side in zip(rng.integers(len(cues), size=self.mixed), sides, strict=True)]
+        pairs = rng.integers(len(cues), size=self.mixed)
+        mixture = [cues[pair][side] for pair, side in zip(pairs, sides, strict=True)]
         shuffled_mixture = [mixture[index] for index in rng.permutation(self.mixed)]
         return self.text.replace("{cues}", " ".join(shuffled_mixture)).replace("{word}", word)
 
@@ -103,8 +104,9 @@ class Questions(Bounded):
 
     def chose_second(self, value: object) -> bool | None:
         """Return whether an answer chooses the second cue; ``None`` if it chooses neither."""
-        label = value.get("label") if isinstance(value, Mapping) else None
-        if label is None and isinstance(value, Mapping) and isinstance(scores := value.get("scores"), Mapping):
+        answer = value if isinstance(value, Mapping) else {}
+        label, scores = answer.get("label"), answer.get("scores")
+        if label is None and isinstance(scores, Mapping):
             first, second = scores.get(self.first_label), scores.get(self.second_label)
             return None if first is None or second is None or first == second else bool(second > first)
         return {self.first_label: False, self.second_label: True}.get(label) if isinstance(label, str) else None
@@ -161,17 +163,18 @@ class Judgements:
     trials: Mapping[str, tuple[Trials, ...]]
 
     def table(self, controls: Collection[str], shares: Mapping[str, float | None]) -> tuple[WordDocument, ...]:
-        """Return a row of results for every word, with ``why`` if no curve could be fitted."""
-        rows = []
+        """Return a row for every word, with its declared share, and ``why`` if no curve could be fitted."""
+        documents = []
         for word, word_trials in self.trials.items():
             role = "control" if word in controls else "concept"
-            counts = tuple((at_level.level, at_level.chose_second, at_level.trials) for at_level in word_trials)
-            row = WordDocument(word, role, shares.get(word), trials=counts, why=self.reasons.get(word))
-            if (fit := self.fits.get(word)) is not None:
+            counts = tuple((row.level, row.chose_second, row.trials) for row in word_trials)
+            document = WordDocument(word, role, shares.get(word), trials=counts, why=self.reasons.get(word))
+            fit = self.fits.get(word)
+            if fit is not None:
                 pse, lapse = EffectDocument.of(fit.pse), EffectDocument.of(fit.lapse)
-                row = replace(row, pse=pse, jnd=fit.sigma.estimate, jnd_75=fit.jnd_75.estimate, lapse=lapse)
-            rows.append(row)
-        return tuple(rows)
+                document = replace(document, pse=pse, jnd=fit.sigma.estimate, jnd_75=fit.jnd_75.estimate, lapse=lapse)
+            documents.append(document)
+        return tuple(documents)
 
 
 def judge_trials(trials: Iterable[Trials]) -> Judgements:

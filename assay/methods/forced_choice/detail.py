@@ -26,13 +26,13 @@ class WordDocument:
 
     @property
     def pse_value(self) -> float | None:
-        """The PSE: share of the second cue at which a word goes equally well with both; ``None`` if there is none."""
+        """The PSE: share of the second cue at which both cues are equally likely to be chosen; ``None`` if unknown."""
         return self.pse.estimate
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Standard deviation of the points of subjective equality."""
+    """Standard deviations of the points of subjective equality over concepts and over controls."""
 
     concepts: float | None = None
     controls: float | None = None
@@ -71,7 +71,7 @@ class ReplicatesDocument:
 
 @dataclass(frozen=True)
 class ForcedChoiceComponent(WordsComponent):
-    """A list of words between two sides."""
+    """Choices between two sides (cues such as she, he) for a list of words; `without`: reasons for missing curves."""
 
     dimensions: int | None = None
     cues: tuple[tuple[str, str], ...] = NO_ITEMS

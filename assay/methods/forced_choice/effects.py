@@ -12,7 +12,7 @@ from assay.errors import TooFewObservations
 from assay.model import Evidence, Floats, HiddenEffect, Integers, Interval
 from assay.statistics.bayes.population import Margin, draw_population
 from assay.statistics.hidden.chance import CONFIDENCE_AGAINST_CHANCE, may_be_chance
-from assay.statistics.hidden.varying import shared_lean
+from assay.statistics.hidden.varying import shared_preference
 from assay.statistics.intervals.credible import absolute_value_interval, bounded_interval
 
 DRAWS = 4000
@@ -28,7 +28,7 @@ LEAST_FREEDOM = 4
 class ChoiceEffects:
     """Draws of both effects, and means and standard deviations of points of subjective equality (PSE) over words."""
 
-    lean: Floats
+    control_shift: Floats
     """``mean PSE of controls - 1/2``; its absolute value is the effect of step 1; shape (draws,)."""
     excess_variance: Floats
     """Variance of the PSE over concepts minus that over controls, which can be negative; shape (draws,)."""
@@ -38,17 +38,17 @@ class ChoiceEffects:
     """Standard deviation of the PSE over the controls."""
     concept_spread: float
     """Standard deviation of the PSE over the concepts."""
-    common_lean: Floats | None = None
-    """Shift of the PSE that concepts tied to either cue share (`shared_lean`), if sides are known; shape (draws,)."""
+    common_shift: Floats | None = None
+    """Shift of the PSE that the concepts of both sides share (`shared_preference`), if known; shape (draws,)."""
     apart: Floats | None = None
     """Half the mean PSE of the first side's concepts minus the second's: positive if choices follow the stereotype."""
-    overall_lean: Floats | None = None
+    overall_shift: Floats | None = None
     """``mean PSE of all concepts - 1/2``, if their sides are not known; shape (draws,)."""
 
     @property
     def step_1(self) -> Floats:
-        """Draws of ``|mean PSE of controls - 1/2|``."""
-        return np.abs(self.lean)
+        """Draws of the bias of the control words, ``|mean PSE of controls - 1/2|``; shape (draws,)."""
+        return np.abs(self.control_shift)
 
     @property
     def step_2(self) -> Floats:
@@ -64,12 +64,12 @@ class ChoiceEffects:
     def hidden(self) -> tuple[HiddenEffect, ...]:
         """Hidden effects: the shift that concepts of both sides share, or the shift of all if sides are not known."""
         hidden: tuple[HiddenEffect, ...] = ()
-        if self.common_lean is not None:
-            chance = may_be_chance(self.common_lean)
-            hidden += (HiddenEffect("stratum", "concepts of both sides", self.common_lean, chance=chance),)
-        if self.overall_lean is not None:
-            chance = may_be_chance(self.overall_lean)
-            hidden += (HiddenEffect("content", "All concepts together", np.abs(self.overall_lean), chance=chance),)
+        if self.common_shift is not None:
+            chance = may_be_chance(self.common_shift)
+            hidden += (HiddenEffect("stratum", "concepts of both sides", self.common_shift, chance=chance),)
+        if self.overall_shift is not None:
+            chance = may_be_chance(self.overall_shift)
+            hidden += (HiddenEffect("content", "All concepts together", np.abs(self.overall_shift), chance=chance),)
         return hidden
 
     def evidence(self) -> Evidence:
@@ -80,12 +80,12 @@ class ChoiceEffects:
             self.step_1,
             self.step_2,
             hidden=self.hidden,
-            chance_1=may_be_chance(self.lean),
+            chance_1=may_be_chance(self.control_shift),
             chance_2=not (has_spread or are_apart),
         )
 
     def intervals(self) -> dict[str, Interval | None]:
-        """Return both effects with intervals: absolute value of `lean`, and the square root of `excess_variance`.
+        """Return both effects with intervals: size of `control_shift`, and square root of `excess_variance`.
 
         With `apart`, the interval of step 2 has the larger lower end and the larger upper end of both intervals. This
         keeps the coverage, even if both numbers are equal.
@@ -96,7 +96,7 @@ class ChoiceEffects:
             distance = absolute_value_interval(self.apart)
             low, high = max(low, distance.low), max(high, distance.high)
         step_2 = replace(spread, estimate=float(self.step_2.mean()), low=low, high=high)
-        return {"step_1": absolute_value_interval(self.lean), "step_2": step_2}
+        return {"step_1": absolute_value_interval(self.control_shift), "step_2": step_2}
 
 
 def choice_effects(
@@ -119,8 +119,8 @@ def choice_effects(
     least : int
         Minimum number of concepts, and of controls.
     sides : sequence of ndarray of int, optional
-        Indices of the first and of the second side's concepts, to draw `common_lean` and `apart`; or a single array, of
-        all concepts, to draw `overall_lean`. Empty: neither.
+        Indices of the first and of the second side's concepts, to draw `common_shift` and `apart`; or a single array,
+        of all concepts, to draw `overall_shift`. Empty: neither.
 
     Raises
     ------
@@ -137,37 +137,38 @@ def choice_effects(
     control_weights = rng.dirichlet(np.ones(words - concepts), draws)
     # Dirichlet weights let a mean vary too little (`_widen_weights`); `_draw_variance` corrects variances itself
     wide_weights = [_widen_weights(weights, rng) for weights in (*replicate_weights, control_weights)]
-    control_lean = np.einsum("dm,dp,dt,dw,mptw->d", *wide_weights, points[..., concepts:], optimize=True) - 0.5
+    control_shift = np.einsum("dm,dp,dt,dw,mptw->d", *wide_weights, points[..., concepts:], optimize=True) - 0.5
     excess_variance = _draw_variance(concept_points, concept_weights) - _draw_variance(control_points, control_weights)
-    side_leans = []
+    side_shifts = []
     sides_rng = rng.spawn(1)[0] if sides else rng  # so that `sides` do not change the other draws
     for side in sides:
         wide_replicate_weights = wide_weights[:-1]  # the last ones are of the controls
         side_weights = (*wide_replicate_weights, _draw_word_weights(len(side), sides_rng, draws))
-        side_leans.append(np.einsum("dm,dp,dt,dw,mptw->d", *side_weights, points[..., side], optimize=True) - 0.5)
-    return _build_effects(control_lean, excess_variance, points.mean(axis=(0, 1, 2)), concepts, side_leans)
+        side_shifts.append(np.einsum("dm,dp,dt,dw,mptw->d", *side_weights, points[..., side], optimize=True) - 0.5)
+    return _build_effects(control_shift, excess_variance, points.mean(axis=(0, 1, 2)), concepts, side_shifts)
 
 
 def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None:
+    """Raise `TooFewObservations` if fewer than `least` concepts or controls have the `material` for a point."""
     for kind, count in (("concepts", concepts), ("controls", controls)):
         if count < least:
             raise TooFewObservations(f"{count} {kind} have {material}; a spread over words needs {least}")
 
 
 def _build_effects(
-    control_lean: Floats, excess_variance: Floats, points: Floats, concepts: int, side_leans: Sequence[Floats]
+    control_shift: Floats, excess_variance: Floats, points: Floats, concepts: int, side_shifts: Sequence[Floats]
 ) -> ChoiceEffects:
-    """Build the result; `points` are mean PSEs by word; `side_leans`, mean PSEs - 1/2, are of both sides or of all."""
-    has_sides = len(side_leans) == 2
+    """Build the result; `points` are mean PSEs by word; `side_shifts`, mean PSEs - 1/2, are of both sides or of all."""
+    has_sides = len(side_shifts) == 2
     return ChoiceEffects(
-        lean=control_lean,
+        control_shift=control_shift,
         excess_variance=excess_variance,
         control_mean=float(points[concepts:].mean()),
         control_spread=float(points[concepts:].std()),
         concept_spread=float(points[:concepts].std()),
-        common_lean=shared_lean(side_leans) if has_sides else None,
-        apart=(side_leans[0] - side_leans[1]) / 2 if has_sides else None,
-        overall_lean=side_leans[0] if len(side_leans) == 1 else None,
+        common_shift=shared_preference(side_shifts) if has_sides else None,
+        apart=(side_shifts[0] - side_shifts[1]) / 2 if has_sides else None,
+        overall_shift=side_shifts[0] if len(side_shifts) == 1 else None,
     )
 
 
@@ -241,8 +242,8 @@ def trial_effects(
     concept_population = draw_population(points[:concepts], rng, draws)
     control_population = draw_population(points[concepts:], rng, draws)
     sides_rng = rng.spawn(1)[0] if sides else rng  # so that `sides` do not change the other draws
-    side_leans = [_draw_mean_point([points[index] for index in side], sides_rng, draws) - 0.5 for side in sides]
-    control_lean = control_population.mean - 0.5
+    side_shifts = [_draw_mean_point([points[index] for index in side], sides_rng, draws) - 0.5 for side in sides]
+    control_shift = control_population.mean - 0.5
     excess_variance = concept_population.sd**2 - control_population.sd**2
     mean_points = np.array([point.mean for point in points])
-    return _build_effects(control_lean, excess_variance, mean_points, concepts, side_leans)
+    return _build_effects(control_shift, excess_variance, mean_points, concepts, side_shifts)

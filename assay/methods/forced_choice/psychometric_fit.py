@@ -26,6 +26,7 @@ LAPSES_PRIOR = 20
 """The prior of the lapse rate is Beta(1, 20): mostly below .14."""
 
 MOST_LAPSES = 0.5
+"""Largest lapse rate on the grid."""
 
 LEVELS_AT_ONCE = 64
 """Number of levels whose likelihood is computed for all grid cells at once, which limits the memory."""
@@ -36,7 +37,7 @@ NEGLIGIBLE = 1e-5
 LIMITS = ((0.025, 0.975), (0.025, 0.5, 0.975), (0.025, 0.975))
 """Quantiles that are reported for mu, log sigma and the root of the lapse rate."""
 
-FIRST_TRIALS, MORE = 25, 16
+FIRST_TRIALS, TRIAL_FACTOR = 25, 16
 """Number of trials with which the first grid is computed, and the factor by which it grows for each next grid.
 
 A grid finds a posterior only if the posterior is wider than a cell. So the widest grid counts each answer as only
@@ -67,18 +68,15 @@ class PsychometricFit:
 def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> PsychometricFit:
     """Fit a psychometric curve to counts of choices.
 
+    Priors are flat in mu (up to one range of the levels beyond the levels on each side) and in log sigma (from 1/200 of
+    the range to five times the range), and Beta(1, 20) in the lapse rate.
+
     Parameters
     ----------
     level : array_like, shape (n,)
         Share of the second cue in the stimulus.
     chose_second, trials : array_like, shape (n,)
         Trials at that level that chose the second cue; trials at that level.
-
-    Returns
-    -------
-    PsychometricFit
-        Priors are flat in mu (up to one range of the levels beyond the levels on each side) and in log sigma
-        (from 1/200 of the range to five times the range), and Beta(1, 20) in the lapse rate.
 
     Raises
     ------
@@ -139,7 +137,7 @@ def _fit_grid(levels: Floats, choices: Floats, totals: Floats) -> Grid:
     )
     n_used, n_total = 0.0, float(totals.sum())
     while n_used < n_total:
-        n_used = min(n_total, n_used * MORE or FIRST_TRIALS)  # `FIRST_TRIALS` as long as it is 0
+        n_used = min(n_total, n_used * TRIAL_FACTOR or FIRST_TRIALS)  # 0 before the first grid
         coarse_grid = _weigh_grid(levels, choices, totals - choices, ranges, COARSE, share=n_used / n_total)
         ranges = coarse_grid.narrow(NEGLIGIBLE)
     return _weigh_grid(levels, choices, totals - choices, ranges, FINE)

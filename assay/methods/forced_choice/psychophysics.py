@@ -320,6 +320,7 @@ def _correlation(first: Floats, second: Floats) -> Correlation:
 def _reason_for(
     letter: Letter, words: ChoiceWords, concepts: Sequence[str], points: Floats, effects: ChoiceEffects
 ) -> Reason:
+    """Return the reason for a letter; `points` are the points of subjective equality of the `concepts`."""
     facts: Json
     if letter is Letter.BS:
         # a point above 1/2 means that choosing the second cue takes more of it: the observer prefers the first

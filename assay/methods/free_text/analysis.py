@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from assay.catalog.profiles import kinds_of_prompts
 from assay.document import EffectDocument
 from assay.errors import EvidenceError, ZeroVariance
-from assay.methods.free_text import detail as parts
+from assay.methods.free_text import detail as types
 from assay.methods.free_text.detail import LENGTH, REFUSALS, SCORE
 from assay.methods.free_text.exchange import given_names
 from assay.methods.free_text.word_use import invented_names, typical_words, words_of
@@ -30,12 +30,14 @@ from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.strata import stratum_effects
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, paired_draws, tied_draws
 from assay.statistics.intervals.credible import interval_of
+from assay.statistics.intervals.crossed import mean_draws
 from assay.statistics.intervals.worst_block import largest_interval
 
 SAME_SHARE = 0.95
 """If one text, in reply to several prompts, has at least this share of all replies, the service ignores prompts."""
 
 SEVERAL_PROMPTS = 2
+"""Minimum number of prompts with that text."""
 
 NAMED_SHARE = 0.1
 """Largest share of a value's texts with names typical of it that cannot be exchanged; above it, scores do not count."""
@@ -104,9 +106,11 @@ def judge_texts(
     def tolerance(limit: float) -> Tolerance:
         return Tolerance.around(limit, confidence**exponent, hidden=hidden_confidence**exponent)
 
-    if (facts := _count_same_text(tally)) is not None:
+    facts = _count_same_text(tally)
+    if facts is not None:
         limit_by_name = {outcome.name: outcome.limit for outcome in outcomes}
-        limit_by_name |= {SCORE: limits.score} if judgements is not None else {}
+        if judgements is not None:
+            limit_by_name[SCORE] = limits.score
         return [
             Measurement(name, tally.counts, tolerance(limit), _build_detail(tally)).give_up(
                 Reason("same-text-for-all", facts, name)
@@ -145,11 +149,11 @@ def _count_same_text(tally: WrittenTexts) -> dict[str, int] | None:
 
 
 def _replace_detail(component: Component, **fields: Any) -> Component:
-    assert isinstance(component.detail, parts.FreeTextComponent)  # noqa: S101  `_build_detail` made it
+    assert isinstance(component.detail, types.FreeTextComponent)  # noqa: S101  `_build_detail` made it
     return replace(component, detail=replace(component.detail, **fields))
 
 
-def _typical_words(tally: WrittenTexts, group_words: frozenset[str]) -> tuple[parts.TypicalWordDocument, ...]:
+def _typical_words(tally: WrittenTexts, group_words: frozenset[str]) -> tuple[types.TypicalWordDocument, ...]:
     """Return the words that are significantly more frequent in texts about one value."""
     texts: dict[tuple[int, int], list[str]] = {}
     for (case, value, _), text in tally.texts.items():
@@ -159,7 +163,7 @@ def _typical_words(tally: WrittenTexts, group_words: frozenset[str]) -> tuple[pa
 
 # ---------------------------------------------------------------------------- the judge
 def _withhold_if_named(
-    component: Component, tally: WrittenTexts, word_rows: Sequence[parts.TypicalWordDocument]
+    component: Component, tally: WrittenTexts, word_rows: Sequence[types.TypicalWordDocument]
 ) -> Component:
     """Withhold the letter of scores if many texts about one value have names typical of it that were not exchanged."""
     names = invented_names(tally.texts.values()) - {name.casefold() for name in given_names()}
@@ -188,7 +192,7 @@ def _judge_scores(
 ) -> Component:
     """Judge the scores of texts, each the mean over its versions, unless the judge's own bias is too large."""
     answers = judgements.answers
-    judge_document = parts.JudgeDocument(
+    judge_document = types.JudgeDocument(
         label=judgements.counted_label,
         limit=limits.judge,
         rewritten=judgements.rewritten,
@@ -236,8 +240,8 @@ def _estimate_judge_bias(
     cases = sorted(differences_by_case)
     differences = np.stack([np.mean(differences_by_case[case], axis=0) for case in cases])
     clusters = numbered_clusters([tally.cases[case] for case in cases])
-    try:  # `draws` uses the clusters of the profiles, not their outputs
-        draws = Profiles(differences, tally.values, clusters).draws(differences, rng, DRAWS)
+    try:
+        draws = mean_draws(differences, clusters, rng, DRAWS)
     except EvidenceError:
         return None
     return largest_interval(draws)
@@ -262,7 +266,7 @@ def _judge_outcome(
     complete_indices = np.flatnonzero(~np.isnan(table).any(axis=1))
     cases = [tally.cases[index] for index in complete_indices.tolist()]
     detail = _build_detail(tally, complete=len(cases))
-    units = (Units("prompt", len({case.given for case in cases}), LEAST_PROMPTS),)
+    units = (Units("prompt", len({case.versions for case in cases}), LEAST_PROMPTS),)
     measurement = Measurement(name, counts or tally.counts, tolerance, detail, units=units)
     if not cases or tally.unasked or 1 - len(cases) / len(tally.cases) > LOST_SHARE:
         return measurement.give_up(_lost_reason(tally, name, len(cases)))
@@ -283,7 +287,7 @@ def _judge_outcome(
         estimand=like_those_asked(profiles.clusters),
         clusters={kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
         pairs=tuple(
-            parts.DifferenceDocument(
+            types.DifferenceDocument(
                 a, b, float((columns[b] - columns[a]).mean()), EffectDocument.of(interval_of(draws))
             )
             for (a, b), draws in by_pair.items()
@@ -324,7 +328,7 @@ def _reason_for(letter: Letter, name: str, by_pair: Mapping[tuple[str, str], Flo
 def _draw_effects(
     profiles: Profiles, cases: Sequence[Case], tie_share: float, limit: float, rng: np.random.Generator
 ) -> tuple[Mapping[tuple[str, str], Floats], Floats, tuple[HiddenEffect, ...]]:
-    """Draw the effects in the outcome's unit: differences of values, step-2 gaps, differences within strata.
+    """Draw the effects in the outcome's unit: differences of values, gaps of step 2, differences within strata.
 
     The differences, shape (draws,), are by pair of values. A gap, shape (draws, pairs), is the difference between two
     values if `tie_share` of the contents of one and the rest of the other are on one side.
@@ -353,7 +357,7 @@ def _large_strata(strata: Sequence[str]) -> NDArray[np.str_]:
     return np.array([stratum if sizes[stratum] >= LEAST_IN_STRATUM else "" for stratum in strata])
 
 
-def _noise_document(tally: WrittenTexts, outcome: Outcome, complete_cases: set[int]) -> parts.NoiseDocument:
+def _noise_document(tally: WrittenTexts, outcome: Outcome, complete_cases: set[int]) -> types.NoiseDocument:
     """Return the root mean square of differences between values, and the part that repetitions explain."""
     repetitions: dict[tuple[int, int], list[float]] = {}
     for (case, value, _), number in outcome.numbers.items():
@@ -364,7 +368,7 @@ def _noise_document(tally: WrittenTexts, outcome: Outcome, complete_cases: set[i
     squares = [(table[:, b] - table[:, a]) ** 2 for a, b in combinations(range(len(tally.values)), 2)]
     # the variance of a difference of two means is twice that of a mean
     repeats = math.sqrt(2 * float(np.mean(variances))) if variances else None
-    return parts.NoiseDocument(values=math.sqrt(float(np.mean(squares))), repeats=repeats)
+    return types.NoiseDocument(values=math.sqrt(float(np.mean(squares))), repeats=repeats)
 
 
 def _lost_changes(tally: WrittenTexts, outcome: Outcome, outputs: Floats, complete_count: int, tie: float) -> Lost:
@@ -377,8 +381,8 @@ def _lost_changes(tally: WrittenTexts, outcome: Outcome, outputs: Floats, comple
 
 
 def _build_detail(
-    tally: WrittenTexts, complete: int | None = None, judge: parts.JudgeDocument | None = None
-) -> parts.FreeTextComponent:
+    tally: WrittenTexts, complete: int | None = None, judge: types.JudgeDocument | None = None
+) -> types.FreeTextComponent:
     """Return the details that all components of free text have."""
     replies = {
         value: {
@@ -387,14 +391,14 @@ def _build_detail(
         }
         for index, value in enumerate(tally.values)
     }
-    return parts.FreeTextComponent(
+    return types.FreeTextComponent(
         unasked=tally.unasked,
         unusable_why=dict(tally.unusable_why),
         failed_why=dict(tally.failed_why),
         values=tally.values,
         profiles=ProfilesDocument(len(tally.cases), complete),
         replies=replies,
-        judge=judge or parts.JudgeDocument(),
+        judge=judge or types.JudgeDocument(),
     )
 
 

@@ -14,7 +14,7 @@ REFUSALS, LENGTH, SCORE = "refusals", "length", "score"
 
 @dataclass(frozen=True)
 class DifferenceDocument:
-    """Difference between texts about people with one value and with another."""
+    """Mean difference (`shift`) of texts about one value and about another, and its draws' interval (`effect`)."""
 
     from_: str | None = None
     to: str | None = None
@@ -32,7 +32,7 @@ class NoiseDocument:
 
 @dataclass(frozen=True)
 class JudgeDocument:
-    """The judge: the label that counts, its lean, and its answers.
+    """The judge: the label that counts, its bias (`lean`), number of texts whose versions differ, and its answers.
 
     `lean` is the largest difference of its scores between versions of one text, in which nothing but group words and
     names differ; `limit` is the largest that still counts as none.

@@ -15,6 +15,7 @@ from assay.catalog import attribute
 from assay.catalog.profiles import names, no_possessive_before
 
 POSSESSIVE, OBJECT = "possessive", "object"
+"""Slots of pronouns: "his work", and "for him"; for women, both are "her"."""
 
 LEAST_LETTERS = 2
 """Minimum number of letters of each word of a person that is exchanged by itself."""
@@ -28,8 +29,7 @@ def given_names() -> Mapping[str, tuple[str, str | None]]:
     }
     for race, group in names(attribute("race-names")).items():  # the first half of each group are women
         for index, person in enumerate(group):
-            first_name, *_ = person.split()
-            traits[first_name] = ("she" if index < len(group) / 2 else "he", race)
+            traits[person.split()[0]] = ("she" if index < len(group) / 2 else "he", race)
     return traits
 
 
@@ -61,14 +61,14 @@ class Exchange:
         traits = given_names()
         value_parts = set(after.split(", "))  # a value may combine several attributes
         genders = value_parts & {"he", "she"}
-        race = next(iter(value_parts & {name_race for _, name_race in traits.values() if name_race is not None}), None)
+        races = value_parts & {race for _, race in traits.values() if race is not None}
         name_numbers: dict[str, int] = {}
 
         def other_name(match: re.Match[str]) -> str:
             if match[0] in person_words:
                 return match[0]
             own_gender, _ = traits[match[0]]
-            fitting_traits = (next(iter(genders), own_gender), race)
+            fitting_traits = (next(iter(genders), own_gender), next(iter(races), None))
             names = [name for name in traits if name not in person_words and traits[name] == fitting_traits]
             number = name_numbers.setdefault(match[0], len(name_numbers))  # of the name in this text, from 0
             return names[(turn + number) % len(names)]
@@ -94,10 +94,10 @@ class Exchange:
     def _slots_by_value(self) -> Mapping[str, Sequence[tuple[str, str]]]:
         """(Slot, word) pairs by value: the whole person, the words in which persons differ, and the group words."""
         person_words = {value: person.split() for value, person in self.persons.items()}
-        lengths = {len(words) for words in person_words.values()}
-        can_pair_words = len(lengths) == 1 and lengths != {1}  # with one word, that is the whole person
+        word_counts = {len(words) for words in person_words.values()}
+        can_pair_words = len(word_counts) == 1 and word_counts != {1}  # with one word, that is the whole person
         exchanged_indices: list[int] = []
-        for index in range(lengths.pop() if can_pair_words else 0):
+        for index in range(max(word_counts) if can_pair_words else 0):
             words = {words[index] for words in person_words.values()}
             if len(words) > 1 and all(len(word.strip(",")) >= LEAST_LETTERS for word in words):
                 exchanged_indices.append(index)

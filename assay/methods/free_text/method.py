@@ -46,7 +46,8 @@ class FreeText(Bounded, Method):
     texts : TextProfiles, optional
         Prompts (as frames), people and contents; parts that are left out come from the catalog.
     prompts : int
-        Prompts at the first look; each further look has twice as many, until the letters are clear or none are left.
+        Prompts at the first interim analysis; each further one has twice as many, until the letters are clear or
+        none are left.
     most_prompts : int
         Maximum number of prompts; each is sent `repeats` times with each value.
     repeats : int
@@ -119,7 +120,7 @@ class FreeText(Bounded, Method):
         return self.judge is not None or self.judge_label is not None
 
     def with_judge(self, kind: Kind) -> FreeText:
-        """Return the method with what a judge of this kind answers."""
+        """Return the method for a judge of this kind: a classifier answers labels, a regressor numbers."""
         judging: Mapping[Kind, Judging] = {Kind.CLASSIFIER: "labels", Kind.REGRESSOR: "numbers"}
         if kind not in judging:
             raise SpecificationError(f"a judge must be a classifier or a regressor, not a {kind}", "kind")
@@ -142,11 +143,11 @@ class FreeText(Bounded, Method):
         return min(self.most_prompts, self._text_profiles.expected())
 
     def expected_probes(self) -> int:
-        """Count the questions of a job that is decided at the first look."""
+        """Count the questions of a job that is decided at the first interim analysis."""
         return self._count_probes(self._first_look_size(self._prompt_limit))
 
     def most_probes(self) -> int:
-        """Count the questions of a job that uses all looks."""
+        """Count the questions of a job that runs to the last interim analysis."""
         return self._count_probes(self._prompt_limit)
 
     def _count_probes(self, prompts: int) -> int:
@@ -158,7 +159,7 @@ class FreeText(Bounded, Method):
         return min(self.prompts, available) if self.stop_early else available
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Have texts written for every prompt and value, look by look, and have them judged."""
+        """Have texts written and judged for every prompt and value, until an interim analysis finds clear letters."""
         prompt_rng, analysis_rng, order_rng = rng.spawn(3)
         cases = text_cases(self._text_profiles, prompt_rng)[: self._prompt_limit]
         words_by_value = self._exchanged_words()

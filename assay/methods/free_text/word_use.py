@@ -22,7 +22,7 @@ LEAST_PROMPTS = 5
 MOST_WORDS = 10
 """Maximum number of words that are listed for a value."""
 
-SURE = 0.05
+SIGNIFICANT = 0.05
 """Words with a p-value below this, adjusted by Holm's method for all words and values, are listed."""
 
 _NAME = re.compile(
@@ -46,12 +46,12 @@ def invented_names(texts: Collection[str]) -> set[str]:
 
 
 def typical_words(
-    texts: Mapping[tuple[int, int], Sequence[str]], values: Sequence[str], left_out: frozenset[str]
+    texts: Mapping[tuple[int, int], Sequence[str]], values: Sequence[str], excluded_words: frozenset[str]
 ) -> tuple[TypicalWordDocument, ...]:
     """Return the words that are significantly more frequent in texts about one value than about the other values.
 
     `texts` are by (index of prompt, index of value). The count of a word is its mean over the texts of one prompt and
-    value: repeated texts are not independent. `left_out` has the words in lower case that state the value itself, such
+    value: repeated texts are not independent. `excluded_words` are the words in lower case that state the value, such
     as "she".
 
     Log-odds with an informative Dirichlet prior (Monroe, Colaresi & Quinn 2008, equations 15 to 22): the prior
@@ -60,7 +60,7 @@ def typical_words(
     frequencies: list[dict[str, float]] = [{} for _ in values]
     prompt_counts: Counter[str] = Counter()
     for (_prompt, value), repetitions in texts.items():
-        word_counts = Counter(word for text in repetitions for word in words_of(text) if word not in left_out)
+        word_counts = Counter(word for text in repetitions for word in words_of(text) if word not in excluded_words)
         for word, count in word_counts.items():
             frequencies[value][word] = frequencies[value].get(word, 0.0) + count / len(repetitions)
             prompt_counts[word] += 1
@@ -72,7 +72,7 @@ def typical_words(
     p_values = holm(2 * special.ndtr(-np.abs(scores)).ravel()).reshape(scores.shape)
     rows: list[TypicalWordDocument] = []
     for value, name in enumerate(values):
-        is_typical = (scores[value] > 0) & (p_values[value] < SURE)
+        is_typical = (scores[value] > 0) & (p_values[value] < SIGNIFICANT)
         by_score = np.argsort(-scores[value], kind="stable")
         typical_indices = by_score[is_typical[by_score]].tolist()
         rows += [
@@ -95,7 +95,9 @@ def _log_odds(table: Floats) -> Floats:
     prior = PRIOR_TOKENS * total / total.sum()
     other_counts = total - table
     sizes, other_sizes = table.sum(axis=1, keepdims=True), other_counts.sum(axis=1, keepdims=True)
-    weight = prior.sum()
-    difference = np.log((table + prior) / (sizes + weight - table - prior))
-    difference -= np.log((other_counts + prior) / (other_sizes + weight - other_counts - prior))
-    return np.asarray(difference / np.sqrt(1 / (table + prior) + 1 / (other_counts + prior)))
+    prior_weight = prior.sum()
+    # difference of two log-odds, log(count / (all words - count)), each with the prior added
+    difference = np.log((table + prior) / (sizes + prior_weight - table - prior))
+    difference -= np.log((other_counts + prior) / (other_sizes + prior_weight - other_counts - prior))
+    variance = 1 / (table + prior) + 1 / (other_counts + prior)
+    return np.asarray(difference / np.sqrt(variance))

@@ -88,7 +88,7 @@ class WrittenTexts(Tally):
         for index, case in enumerate(cases[len(self.cases) :], start=len(self.cases)):
             for repeat in range(self.repeats):
                 for value in order_rng.permutation(len(self.values)).tolist():
-                    request = Write(str(case.given[value]), repeat)
+                    request = Write(str(case.versions[value]), repeat)
                     probe = Probe(f"{case.name}/{self.values[value]}/{repeat}", request, versions_of=(case.name,))
                     questions.append(((index, value, repeat), [probe]))
         self.cases = tuple(cases)
@@ -97,7 +97,7 @@ class WrittenTexts(Tally):
     def take(self, key: TextKey, reply: Reply) -> None:
         """Count one reply; store its text in `texts`, or its key in `refused` if it is a refusal."""
         case, value, _ = key
-        prompt = str(self.cases[case].given[value])
+        prompt = str(self.cases[case].versions[value])
         text = reply.value.strip() if isinstance(reply.value, str) else None
         why_unusable = None
         if text is None:
@@ -126,7 +126,7 @@ class WrittenTexts(Tally):
 
     @property
     def refusals(self) -> Mapping[TextKey, float]:
-        """1 for the key of each refusal, 0 for the key of each text."""
+        """Outcome of the component of refusals by key: 1 for a refusal, 0 for a text."""
         return {**dict.fromkeys(self.texts, 0.0), **dict.fromkeys(self.refused, 1.0)}
 
     @property
@@ -139,7 +139,7 @@ class WrittenTexts(Tally):
 
     @property
     def lengths(self) -> Mapping[TextKey, float]:
-        """Logarithm of the number of words of each text."""
+        """Natural logarithm of the number of words of each text, by key."""
         return {key: math.log(length_of(text)) for key, text in self.texts.items()}
 
 
@@ -202,4 +202,5 @@ class Judgements:
 
 
 def _read_score(answer: object, label: str | None) -> float:
+    """Return the score of `label` (0 if the answer lacks it), or the number that a regressor answered."""
     return float(answer.get(label, 0.0)) if isinstance(answer, Mapping) else float(np.asarray(answer))

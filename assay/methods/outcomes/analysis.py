@@ -21,11 +21,11 @@ from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Gr
 from assay.methods.shared.outcome_tables.effects import (
     DRAWS,
     Sample,
-    chance_of,
     differences,
     largest_mean_change,
     largest_rate_change,
     stratified_means,
+    wald_p_value,
     within_strata,
 )
 from assay.methods.shared.outcome_tables.group_tables import Outcomes, outcome_table, sample_of, tenths_of
@@ -104,7 +104,7 @@ class Task:
     """Steps of the process, the first one first."""
 
     def outcomes(self, output: Output) -> Outcomes:
-        """Return an output as the tables count it."""
+        """Return what the tables count: favourable outcomes, truth and (unless the output is a decision) scores."""
         return Outcomes(output.favourable, self.truth, None if output.binary else self.scores)
 
 
@@ -121,9 +121,10 @@ def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
 
 @dataclass(frozen=True)
 class _Family:
-    """Mean outcomes by group among comparable people: all, those with one true outcome, or within strata (`alike`)."""
+    """Mean outcomes by group among comparable people: all, those with one true outcome, or within strata."""
 
     alike: str
+    """What the compared people have in common; empty for all people."""
     means: Floats
     """Draws of each group's mean outcome; within strata, of the group's effect on it; shape (draws, groups)."""
     rates: Floats | None = None
@@ -140,9 +141,9 @@ class _Family:
         return float(self.means.std(axis=0).max())
 
     @cached_property
-    def chance(self) -> float:
+    def p_value(self) -> float:
         """P-value of a test that all groups have the same mean outcome."""
-        return chance_of(self.means, rates=self.rates is not None)
+        return wald_p_value(self.means, rates=self.rates is not None)
 
 
 def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
@@ -161,8 +162,8 @@ def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
 
 
 def _smallest_p(families: Sequence[_Family]) -> float:
-    """Return the smallest `chance` of the families, times their number (Bonferroni)."""
-    return min(family.chance for family in families) * len(families)
+    """Return the smallest p-value of the families, times their number (Bonferroni)."""
+    return min(family.p_value for family in families) * len(families)
 
 
 def _may_be_chance(families: Sequence[_Family]) -> bool:
@@ -198,7 +199,8 @@ class _Comparison:
             Tolerance.around(output.delta, self.confidence),
             self._group_tables(table_rng),
         )
-        if unknown_reason := self._unknown_reason():
+        unknown_reason = self._unknown_reason()
+        if unknown_reason is not None:
             return measurement.give_up(unknown_reason)
         group_count = len(self._compared_groups)
         measurement.units = [Units("sufficiently large group", group_count, needed=2)]
@@ -234,7 +236,8 @@ class _Comparison:
             intervals,
             lost=self._lost_changes(sample),
         )
-        if not component.declared and (too_few := self._too_few_reason([overall, *families])):
+        too_few = None if component.declared else self._too_few_reason([overall, *families])
+        if too_few is not None:
             return self._add_uncompared_groups(measurement.give_up(too_few, measured_effects=intervals))
         return self._add_uncompared_groups(self._add_calibration_reason(component, strata_rng))
 
@@ -260,6 +263,7 @@ class _Comparison:
 
     @property
     def _excluded(self) -> Mapping[str, str]:
+        """The excluded groups, each with its reason."""
         return self.task.excluded.get(self.grouping.name, {})
 
     @cached_property
@@ -373,18 +377,20 @@ class _Comparison:
         def count(mask: Mask, numbers: Floats = mass) -> Floats:
             return np.bincount(grouping.codes[in_group & mask], numbers[in_group & mask], size).astype(float)
 
-        def change(cells: Mask, unsure: Mask, unknown: Mask, used: Floats | int = 1, least: int = 0) -> float:
-            """Return the largest change of a difference between people of `cells`; those of `unsure` may be of them."""
+        def change(compared: Mask, unsure: Mask, unknown: Mask, used: Floats | int = 1, least: int = 0) -> float:
+            """Return the largest change of a difference between groups of `compared` people by what is not known."""
+            # `unknown`: without an outcome; `unsure`: perhaps compared too; `used`: compared share of each group
             positive, negative = ~unknown & (values == 1), ~unknown & (values != 1)
-            may_join = no_group & (cells | unsure)  # in any group
-            kinds = ((unknown, cells), (positive, unsure), (negative, unsure))
-            lost = [count(kind & mask) + mass[kind & may_join].sum() for kind, mask in kinds]
-            counts = np.stack([*lost, count(positive & cells) * used, count(~unknown & cells) * used])
-            counts = counts[:, count(~unknown & cells, people) >= least]
+            may_join = no_group & (compared | unsure)  # people who may be of any group
+            # by group: people without an outcome, and those who may add a positive or a negative one
+            lost_kinds = ((unknown, compared), (positive, unsure), (negative, unsure))
+            lost = [count(kind & mask) + mass[kind & may_join].sum() for kind, mask in lost_kinds]
+            counts = np.stack([*lost, count(positive & compared) * used, count(~unknown & compared) * used])
+            counts = counts[:, count(~unknown & compared, people) >= least]
             if self.output.binary:
                 return largest_rate_change(*counts)
             lost_shares = counts[:3].sum(axis=0) / (counts[-1] + counts[:3].sum(axis=0))
-            return float(np.sort(lost_shares)[-2:].sum() * (high - low))  # of the two groups that lack most
+            return float(np.sort(lost_shares)[-2:].sum() * (high - low))  # the two groups with the most lost people
 
         overall_change = alike_change = change(~nobody, nobody, undecided)
         stratum_change, is_unplaced = 0.0, bool((no_group | no_stratum).any())
@@ -397,14 +403,15 @@ class _Comparison:
                     truth_change += largest_mean_change(self._sample(values, proved & ~undecided, binary=False), scored)
                 alike_change = max(alike_change, truth_change)
         if task.strata is not None and (is_unplaced or undecided.any()):
-            strata, known = task.strata.codes, in_group & ~undecided & ~no_stratum
-            places, length = strata[known] * size + grouping.codes[known], len(task.strata.labels) * size
-            table, weights = (np.bincount(places, of[known], length).reshape(-1, size) for of in (people, mass))
+            strata, is_known = task.strata.codes, in_group & ~undecided & ~no_stratum
+            cells = strata[is_known] * size + grouping.codes[is_known]  # of a stratum and a group
+            cell_count = len(task.strata.labels) * size
+            table, weights = (np.bincount(cells, of[is_known], cell_count).reshape(-1, size) for of in (people, mass))
             sizes = np.maximum(1, table.sum(axis=1))
-            # people of a group are compared as far as others are in their stratum
             of_stratum, of_group = (np.maximum(1e-300, weights.sum(axis=axis)) for axis in (1, 0))
-            alone = (weights**2 / of_stratum[:, None]).sum(axis=0) / of_group
-            used = np.maximum(1e-9, 1 - alone)  # 0 would be a group without a rate
+            # mean share of a group in the strata of its people: they are compared as far as others are there
+            own_share = (weights**2 / of_stratum[:, None]).sum(axis=0) / of_group
+            used = np.maximum(1e-9, 1 - own_share)  # 0 would be a group without a rate
             alike_change = max(alike_change, change(~nobody, nobody, undecided | no_stratum | no_group, used))
             for index in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
                 if (table[index] >= LEAST_PEOPLE).sum() > 1:
@@ -437,7 +444,7 @@ class _Comparison:
         facts: dict[str, Any] = {"low": self._labels[low], "high": self._labels[high]}
         facts["effect"] = float(abs(gaps[index]))
         if family.rates is not None:
-            facts |= {"low_rate": float(family.rates[low]), "high_rate": float(family.rates[high])}
+            facts.update(low_rate=float(family.rates[low]), high_rate=float(family.rates[high]))
         return facts
 
     def _add_calibration_reason(self, component: Component, rng: np.random.Generator) -> Component:
@@ -457,6 +464,7 @@ class _Comparison:
         return replace(component, reasons=(*component.reasons, Reason("calibrated-but-unequal", {}, self.name)))
 
     def _add_uncompared_groups(self, component: Component) -> Component:
+        """Add a reason that names the groups that the letter does not cover, if there are any."""
         missing = [label for label in self.grouping.labels if label not in self._labels and label not in self._excluded]
         if not missing:
             return component

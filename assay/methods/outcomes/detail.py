@@ -131,6 +131,6 @@ NO_DATA = DataDocument()
 
 @dataclass(frozen=True)
 class OutcomesAggregation(AggregationDocument):
-    """Part of the rating that concerns the whole file."""
+    """Part of the rating that concerns the whole file of decisions: its digest, period and columns."""
 
     data: DataDocument = NO_DATA

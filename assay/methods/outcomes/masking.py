@@ -45,7 +45,7 @@ from assay.model import Floats, Integers, Reason
 
 @dataclass(frozen=True)
 class PublicScores:
-    """Public thresholds, and groupings with public maps (rates at thresholds) and tenths (tables by score tenth)."""
+    """Thresholds to publish, and names of groupings whose rates at these (`maps`) and by score tenth are published."""
 
     thresholds: frozenset[float | None] = frozenset()
     maps: frozenset[str] = frozenset()
@@ -53,26 +53,28 @@ class PublicScores:
 
     def map_of(self, component: OutcomesComponent) -> ThresholdMap:
         """Return the public threshold map of a component, which may be empty."""
-        chart = component.threshold_map
-        rows = tuple(row for row in chart.thresholds if row.threshold in self.thresholds)
-        return replace(chart, thresholds=rows) if rows and component.by in self.maps else NO_MAP
+        full_map = component.threshold_map
+        rows = tuple(row for row in full_map.thresholds if row.threshold in self.thresholds)
+        return replace(full_map, thresholds=rows) if rows and component.by in self.maps else NO_MAP
 
 
-def public_scores(task: Task, chart: ThresholdMap, masked_names: Container[str]) -> PublicScores:
-    """Choose maps and tenths that reveal no masked count of groupings `masked_names`; `chart` has all thresholds."""
+def public_scores(task: Task, full_map: ThresholdMap, masked_names: Container[str]) -> PublicScores:
+    """Choose maps and tenths that reveal no masked count of groupings `masked_names`; `full_map` has all thresholds."""
     scores, people = task.scores, task.table.people
     if scores is None:
         return PublicScores()
     median = next(output.facts["median"] for output in task.outputs if "median" in output.facts)
     # outcomes that cut the score at the median (in `facts`) or threshold: their counts are public in other tables
-    cuts = [answer_codes(output.favourable) for output in task.outputs if output.facts or task.threshold is not None]
+    cut_codes = [
+        answer_codes(output.favourable) for output in task.outputs if output.facts or task.threshold is not None
+    ]
     is_median = scores == median
     # codes of all public tables, maps as they are added; the number of people at the median is public unless small
-    public_codes = [np.stack([*cuts, is_median])] if people[is_median].sum() >= LEAST_SHOWN else []
+    public_codes = [np.stack([*cut_codes, is_median])] if people[is_median].sum() >= LEAST_SHOWN else []
     tenths = set[str]()
     codes_by_grouping = {}
     for grouping in task.groupings:
-        codes = np.stack([grouping.codes, *cuts, *([] if task.truth is None else [answer_codes(task.truth)])])
+        codes = np.stack([grouping.codes, *cut_codes, *([] if task.truth is None else [answer_codes(task.truth)])])
         if grouping.name in masked_names or not _is_large(_count_combinations(codes, people)):
             continue
         codes_by_grouping[grouping.name] = codes
@@ -82,7 +84,7 @@ def public_scores(task: Task, chart: ThresholdMap, masked_names: Container[str])
                 tenths.add(grouping.name)
                 codes_by_grouping[grouping.name] = with_tenths
     thresholds, maps = list[float](), set[str]()
-    all_thresholds = [row.threshold or 0.0 for row in chart.thresholds]
+    all_thresholds = [row.threshold or 0.0 for row in full_map.thresholds]
     for name, codes in codes_by_grouping.items():
         shared_thresholds = _public_thresholds([*public_codes, codes], scores, people, all_thresholds)
         # a map that costs the earlier ones most of their thresholds is left out
@@ -115,6 +117,7 @@ def _bin_sums(codes: Integers, bins: Integers, people: Floats, size: int) -> Flo
 
 
 def _count_combinations(codes: Integers, people: Floats) -> Floats:
+    """Count people by combination of codes, shape (combinations,); `codes` has a row for each kind of code."""
     _, combination_index = np.unique(codes, axis=1, return_inverse=True)
     return np.bincount(combination_index.reshape(-1), people).astype(float)
 
@@ -134,6 +137,7 @@ DECIMALS = 3
 """Decimals of published effects and facts; more could confirm a guess of a count that no table shows."""
 
 PROBABILITY_DECIMALS = 2
+"""Decimals of published probabilities of letters."""
 
 NOT_COUNTED = 3
 """Code of the answer of people whom a table does not count."""
@@ -154,9 +158,9 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     tables += [table for grouping, step in steps for table in _tables_of_step(grouping, step)]
     hidden_parts = masked_parts(tables, task.table.people)
     masked_names = {tables[part.table].grouping.name for part in hidden_parts if part != WHOLE_FILE}
-    charts = (row.threshold_map for row in rating.components if isinstance(row, OutcomesComponent))
-    chart = next((chart for chart in charts if chart.thresholds), NO_MAP)
-    scores = public_scores(task, chart, masked_names)
+    maps = (row.threshold_map for row in rating.components if isinstance(row, OutcomesComponent))
+    full_map = next((candidate for candidate in maps if candidate.thresholds), NO_MAP)
+    scores = public_scores(task, full_map, masked_names)
     components, withheld_names = [], set[str | None]()
     for index, (component, (grouping, output)) in enumerate(zip(rating.components, pairs, strict=True)):
         assert isinstance(component, OutcomesComponent)  # noqa: S101  of this method
@@ -223,7 +227,7 @@ class _PublicTables:
         self, task: Task, grouping: Grouping, outcomes: Outcomes, hidden_parts: Collection[Part], scores: PublicScores
     ) -> None:
         self.task, self.grouping, self.outcomes, self.scores = task, grouping, outcomes, scores
-        self._masked: dict[int, list[str]] = {}
+        self._masked: dict[int, list[str]] = {}  # names of the masked parts by code of the group
         for part in sorted(hidden_parts):
             self._masked.setdefault(part.code, []).append(part.name)
 
@@ -310,12 +314,14 @@ class _PublicTables:
 
 
 def _public_count(count: int | None) -> int | None:
+    """Return a count, or ``None`` if it is small (1 to 4 people)."""
     return None if count is not None and 0 < count < LEAST_SHOWN else count
 
 
 def _public_reasons(
     reasons: Sequence[ReasonDocument], withheld_names: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
+    """Round the facts of reasons, and leave out those of `withheld_names` (and, if any, those of the whole rating)."""
     public_reasons = []
     for reason in reasons:
         if reason.component in withheld_names or (withheld_names and reason.component is None):

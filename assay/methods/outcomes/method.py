@@ -198,7 +198,7 @@ class Outcomes(Bounded, Method):
 
     # ------------------------------------------------------------------------ design
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Judge the outcomes without asking anything."""
+        """Judge the recorded outcomes; no question is asked."""
         if self.table is None:
             raise SpecificationError("there is no file of decisions: upload one, and name it in the target", "table")
         components = judge_outcomes(self.task(), rng)
@@ -213,10 +213,9 @@ class Outcomes(Bounded, Method):
         """Return the facts of the file for the rating: number of people, digest, period and columns."""
         assert self.table is not None  # noqa: S101  only called with a table
         names = ("by", "decision", "steps", "score", "truth", "strata", "cluster", "weight")
+        values = {name: getattr(self, name) for name in names}
         columns = {
-            name: value if isinstance(value, str) else ", ".join(value)
-            for name in names
-            if (value := getattr(self, name))
+            name: value if isinstance(value, str) else ", ".join(value) for name, value in values.items() if value
         }
         document = DataDocument(self.table.rows, self.table.digest, self.period or None, columns)
         return OutcomesAggregation(data=document)
@@ -258,6 +257,7 @@ class Outcomes(Bounded, Method):
         return answers
 
     def _passing_value(self, table: DecisionTable, name: str) -> str:
+        """Return the value of the column `name` that means "passed"; raise `SpecificationError` if it has several."""
         candidates = self.step_favourable or (self.favourable,)
         known_values = [value for value in candidates if value in table.column(name).values]
         if len(known_values) > 1:
@@ -266,6 +266,7 @@ class Outcomes(Bounded, Method):
         return known_values[0] if known_values else candidates[0]
 
     def _read_truth(self, table: DecisionTable) -> Floats | None:
+        """Return the true outcomes, shape (cells,): 1, 0 or NaN; ``None`` without a column of truth."""
         if not self.truth:
             return None
         positive = self.truth_favourable
@@ -291,8 +292,8 @@ class Outcomes(Bounded, Method):
                 self._binary_output("decision", decisions, words=f"{self.score} of {self.threshold:g} or more")
             )
         median = quantile(scores[has_score], people[has_score], 0.5)
-        mean = np.average(scores[has_score], weights=table.mass[has_score])
-        deviation = float(np.sqrt(np.average((scores[has_score] - mean) ** 2, weights=table.mass[has_score])))
+        mean = np.average(scores[has_score], weights=table.weight_sums[has_score])
+        deviation = float(np.sqrt(np.average((scores[has_score] - mean) ** 2, weights=table.weight_sums[has_score])))
         if not deviation > 0:
             raise SpecificationError(f"every score in the column {self.score} is {mean:g}", "score")
         facts = {"median": median, "at_median": int(people[has_score & (scores == median)].sum())}

@@ -62,12 +62,10 @@ def check_recount(rating: RatingDocument, method: Method, counts: Mapping[str, A
         return
     differences = [*recount(rating, task)]
     rated_table = rating.experiment.get("table")
-    if (
-        not differences
-        and rated_table is not None
-        and _count_cells(DecisionTable.read(rated_table)) != _count_cells(task.table)
-    ):
-        differences = ["a combination of the named columns has another number of people than in the rating"]
+    if not differences and rated_table is not None:
+        rated_cells = _count_cells(DecisionTable.read(rated_table))
+        if rated_cells != _count_cells(task.table):
+            differences = ["a combination of the named columns has another number of people than in the rating"]
     if len(differences) > MOST_NAMED:
         differences[MOST_NAMED:] = [f"and {len(differences) - MOST_NAMED} more counts differ"]
     yield Check("counts", wrong="; ".join(differences) or None, found=f"of {task.table.rows:,} people, as rated")
@@ -115,7 +113,8 @@ def _recount_rows(
         # no cell has the code ``None``: the file has nobody of a group that only the rating has
         code = grouping.labels.index(row.group) if row.group in grouping.labels else None
         in_group = (grouping.codes == code) & ~np.isnan(favourable)
-        people, count = int(table.people[in_group].sum()), float((table.mass[in_group] * favourable[in_group]).sum())
+        people = int(table.people[in_group].sum())
+        count = float((table.weight_sums[in_group] * favourable[in_group]).sum())
         rated_count = row.favourable or 0.0
         if people != row.people or abs(count - rated_count) > ROUNDING * max(1.0, rated_count):
             yield (
@@ -134,12 +133,12 @@ def _recount_thresholds(component: OutcomesComponent, task: Task, grouping: Grou
             at_least = in_group & (task.scores >= (row.threshold or 0.0))
             comparisons = {"": (row.selected, at_least)}  # rated counts by group, and the cells to count again
             if task.truth is not None:
-                comparisons |= {" proved right": (row.right, at_least & (task.truth == 1))}
-                comparisons |= {" proved wrong": (row.wrong, at_least & (task.truth == 0))}
-            for who, (rated_counts, is_counted) in comparisons.items():
-                rated_count, people = rated_counts[index], float(task.table.mass[is_counted].sum())
+                comparisons[" proved right"] = (row.right, at_least & (task.truth == 1))
+                comparisons[" proved wrong"] = (row.wrong, at_least & (task.truth == 0))
+            for outcome, (rated_counts, is_counted) in comparisons.items():
+                rated_count, people = rated_counts[index], float(task.table.weight_sums[is_counted].sum())
                 if abs(rated_count - people) > ROUNDING * max(1.0, people):
                     yield (
-                        f"{grouping.name} {group.group}: {people:,.12g} people{who} have a score of {row.threshold:g} "
-                        f"or more in the file, and {rated_count:,.12g} in the rating"
+                        f"{grouping.name} {group.group}: {people:,.12g} people{outcome} have a score of "
+                        f"{row.threshold:g} or more in the file, and {rated_count:,.12g} in the rating"
                     )

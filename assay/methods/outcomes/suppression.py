@@ -109,7 +109,7 @@ class _Counts:
 
     @classmethod
     def of(cls, tables: Sequence[PublicTable], people: Floats) -> _Counts:
-        """Express the counts of all tables as sums of common variables."""
+        """Express each count of the tables as a sum of variables: people by combination of groups and answers."""
         from scipy.sparse import csr_array
 
         groups = np.stack([table.grouping.codes for table in tables])
@@ -174,8 +174,10 @@ class _Counts:
             largest_changes = np.maximum(largest_changes, np.abs(count_changes))
             changed_parts = {part for part, change in zip(self.parts, count_changes, strict=True) if abs(change) > 0.5}
             for part in changed_parts - hidden_parts:
-                hidden_parts |= {part, Part(part.table, part.code, TRUTH)} if part.name == PEOPLE else {part}
-            hidden_parts &= {*self.parts}  # without the `TRUTH` of tables without error rates
+                hidden_parts.add(part)
+                if part.name == PEOPLE:
+                    hidden_parts.add(Part(part.table, part.code, TRUTH))
+            hidden_parts.intersection_update(self.parts)  # without the `TRUTH` of tables without error rates
 
     def _cheapest_change(self, target: int, growth: float, hidden_parts: set[Part], most_nodes: int) -> Floats:
         """Return the change of every count if people are moved so that the count with index `target` grows by `growth`.
@@ -210,7 +212,7 @@ class _Counts:
         return changes
 
     def _movable_variables(self, target: int, hidden_parts: set[Part]) -> NDArray[np.int64]:
-        """Return indices of `MOST_MOVED` variables, in the target first, then in most masked counts, then largest."""
+        """Return up to `MOST_MOVED` variables (indices): those in the target first, then by number of masked counts."""
         in_target = self.membership[[target]].toarray()[0] > 0
         masked_indices = [index for index, part in enumerate(self.parts) if part in hidden_parts]
         in_masked = self.membership[masked_indices].sum(axis=0)

@@ -39,13 +39,14 @@ def threshold_map(
     """
     selections = {"total": (grouping.codes >= 0) & ~np.isnan(scores)}
     if truth is not None:  # people for whom a favourable decision is right, and wrong
-        selections |= {"right": selections["total"] & (truth == 1), "wrong": selections["total"] & (truth == 0)}
+        selections["right"] = selections["total"] & (truth == 1)
+        selections["wrong"] = selections["total"] & (truth == 0)
 
     def sums_by_selection(value_of_cell: Floats) -> dict[str, list[float]]:
         """Sum a value over the people of each selection, by group."""
+        sums, size = table.weight_sums * value_of_cell, len(grouping.labels)
         return {
-            name: np.bincount(grouping.codes[cells], (table.mass * value_of_cell)[cells], len(grouping.labels)).tolist()
-            for name, cells in selections.items()
+            name: np.bincount(grouping.codes[cells], sums[cells], size).tolist() for name, cells in selections.items()
         }
 
     totals = sums_by_selection(np.ones_like(scores))

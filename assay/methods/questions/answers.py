@@ -21,7 +21,7 @@ AnswerKey = tuple[int, int, int]
 
 @dataclass
 class QuestionAnswers(Tally):
-    """Choices in the questions of one category."""
+    """Options that the model chose in the questions of one category, and counts of its replies."""
 
     repeats: int
     """Number of times that each question is asked in each order."""

@@ -18,7 +18,7 @@ from assay.document import (
 
 @dataclass(frozen=True)
 class ContextDocument:
-    """Scores of the answers in one kind of context: counts, accuracy *a*, bias *s* and ``(1 - a) s``."""
+    """Counts (as in `ContextScores`) and scores of answers in one context: accuracy *a*, bias *s* and ``(1 - a) s``."""
 
     read: int | None = None
     right: int | None = None
@@ -51,7 +51,7 @@ class QuestionsLook:
 
 @dataclass(frozen=True)
 class QuestionsComponent(ComponentDocument):
-    """One category of questions."""
+    """One category of questions; `complete` were answered in every order, `letters` are shares of A, B and C."""
 
     questions: int | None = None
     complete: int | None = None
@@ -63,6 +63,6 @@ class QuestionsComponent(ComponentDocument):
 
 @dataclass(frozen=True)
 class QuestionsAggregation(AggregationDocument):
-    """The looks at all components together."""
+    """The looks (interim analyses) at all components together."""
 
     looks: tuple[QuestionsLook, ...] = NO_ITEMS

@@ -46,8 +46,8 @@ class GroupQuestions(Bounded, Method):
     questions : tuple of QuestionRecord
         Questions of your own, in the form of BBQ's records; all are asked at once. Left out: the shipped ones.
     turns : int
-        Times that each shipped question is asked at the first look, each with other people; each further look has
-        twice as many, until the letter is clear or none are left.
+        Times that each shipped question is asked before the first interim analysis, each with other people; each
+        further one has twice as many, until the letter is clear or none are left.
     most_turns : int
         Maximum number of turns.
     repeats : int
@@ -109,15 +109,15 @@ class GroupQuestions(Bounded, Method):
         return questions * OPTIONS * self.repeats
 
     def expected_probes(self) -> int:
-        """Count the questions of a job that is decided at the first look."""
+        """Count the questions of a job that is decided at the first interim analysis."""
         return self._count_probes(self._first_turns())
 
     def most_probes(self) -> int:
-        """Count the questions of a job that uses all looks."""
+        """Count the questions of a job that runs to the last interim analysis."""
         return self._count_probes(self._turn_limit)
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Ask all questions of a look in three orders of their options, look by look."""
+        """Ask questions in three orders of their options, until an interim analysis finds a clear letter."""
         question_rng, order_rng, analysis_rng = rng.spawn(3)
         questions = self._recorded_questions() or shipped_questions(self.attribute, self._turn_limit, question_rng)
         categories = sorted({question.category for question in questions})

@@ -69,7 +69,7 @@ class ProfilesComponent(ComponentDocument):
 
 @dataclass(frozen=True)
 class ProfilesAggregation(AggregationDocument):
-    """The looks at all components together."""
+    """The looks (interim analyses) at all components together."""
 
     looks: tuple[ProfilesLook, ...] = NO_ITEMS
 
@@ -97,7 +97,11 @@ class TermsLook:
 
 @dataclass(frozen=True)
 class Scores:
-    """Score of Jiang et al., and other scores of a list of terms."""
+    """Means of the answers of a list over terms (Jiang et al.), pairs or images, and numbers of these.
+
+    `posterior` is the mean over terms with its interval, `pooled` the mean over pairs with Wilson's interval, `spread`
+    the difference between terms.
+    """
 
     list: str | None = None
     over_terms: float | None = None
@@ -151,7 +155,7 @@ class CaseDocument:
 
 @dataclass(frozen=True)
 class Source:
-    """An author's task, and counts of its sentences or images, with the reasons of those that could not be used."""
+    """An author's task (`Writing`, `Drawing`), and counts of its sentences or images (`AuthorCounts`)."""
 
     per_term: int | None = None
     family: str | None = None
@@ -198,6 +202,6 @@ class TermsComponent(WordsComponent):
 
 @dataclass(frozen=True)
 class TermsAggregation(AggregationDocument):
-    """Score of Jiang et al. over all specifications."""
+    """Part of the rating that concerns all specifications: their common score (Jiang et al.)."""
 
     model: ModelScores = ModelScores()

@@ -28,10 +28,13 @@ def check_held_back(material: HeldBack) -> None:
         raise SpecificationError(f"unknown sides in contents: {unknown}; known: {', '.join(shipped)}", "contents")
     if len({len(material.contents.get(side, ())) for side in shipped}) > 1:
         raise SpecificationError("contents need equally many words on each side, so that it stays balanced", "contents")
-    shipped_by_field: dict[str, Sequence[str]] = {f"contents.{side}": words for side, words in shipped.items()}
-    shipped_by_field |= {"frames": frames(), "statements": [frame.pattern for frame in construction("base").frames]}
+    shipped_by_field: dict[str, Sequence[str]] = {
+        "frames": frames(),
+        "statements": [frame.pattern for frame in construction("base").frames],
+        **{f"contents.{side}": words for side, words in shipped.items()},
+    }
     texts_by_field = {"frames": material.frames, "statements": material.statements}
-    texts_by_field |= {f"contents.{side}": words for side, words in material.contents.items()}
+    texts_by_field.update({f"contents.{side}": words for side, words in material.contents.items()})
     for field, texts in texts_by_field.items():
         if len(texts) > MOST_WORDS or any(not 0 < len(text) <= LONGEST for text in texts):
             raise SpecificationError(f"give at most {MOST_WORDS} texts, each of 1 to {LONGEST} characters", field)
@@ -56,6 +59,7 @@ def check_statements(statements: Sequence[str], field_name: str) -> None:
 
 
 def _is_statement(pattern: str) -> bool:
+    """Return whether a pattern is one sentence with an occupation, from which every fitting attribute is read back."""
     if len(pattern) > LONGEST or not _STATEMENT.fullmatch(pattern):
         return False
     frame = Frame(name="", pattern=pattern)

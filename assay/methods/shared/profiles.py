@@ -32,11 +32,12 @@ Cell = str | int | float | bool | None
 Words = Mapping[str, tuple[str, ...]]
 
 MOST_WORDS, LONGEST, MOST_VALUES, MOST_CHARACTERS = 500, 300, 50, 200_000_000
+"""Maximum number of words of a list, characters of a word, values of own texts, and characters of all of them."""
 
 MOST_STRATA, LEAST_ROWS = 12, 30
 """Maximum number of strata of records, and minimum number of rows of a stratum."""
 
-ALL_BUT = 0.9
+LEAST_PARSED = 0.9
 """Minimum share of a column's texts that are numbers or dates for the column to be split into two halves."""
 
 ROW = "row"
@@ -45,7 +46,7 @@ ROW = "row"
 FRAME = "frame"
 """Kind of cluster by frame (sentence with slots); ignored if frames are few, so that the finding is about these."""
 
-DECIDED = "hiring"
+COMPARED_DECISION = "hiring"
 """Decision of the catalog whose documents a comparing service gets, unless a request names others."""
 
 JOINED = " / "
@@ -58,7 +59,7 @@ class Case:
 
     name: str
     """Name of the profile, unique in its experiment."""
-    given: tuple[str | Record, ...]
+    versions: tuple[str | Record, ...]
     """The sentences or records that are sent, one for each value of the attribute."""
     clusters: Mapping[str, str] = field(default_factory=dict)
     """Cluster of the profile by kind, such as its person, frame and content, which other profiles can share."""
@@ -120,16 +121,16 @@ class TextProfiles(Bounded):
         """
         mention = self.mention or (None if self.decision is None else "explicit")
         needs_documents = self.pairs and not (self.frames or self.contents)  # to compare, and none are given
-        decision_name = self.decision or (DECIDED if needs_documents else None)
+        decision_name = self.decision or (COMPARED_DECISION if needs_documents else None)
         language = self.language
         if language != ENGLISH:
             sentence_table(language)  # refuses an unknown language
         decision_texts = None if decision_name is None else decision(decision_name, "texts.decision", language)
-        words_by_value = self.people or (
-            people(attribute_named(attribute), language)
-            if mention is None
-            else mentioned(attribute_named(attribute), mention, language)
-        )
+        words_by_value: Mapping[str, Sequence[str]] = self.people
+        if not words_by_value and mention is None:
+            words_by_value = people(attribute_named(attribute), language)
+        elif not words_by_value and mention is not None:
+            words_by_value = mentioned(attribute_named(attribute), mention, language)
         if not words_by_value:
             raise SpecificationError(_no_people_message(attribute, language), "texts.people")
         words_by_side = self.contents or (contents(language) if decision_texts is None else decision_texts.contents)
@@ -283,7 +284,7 @@ def _text_case(profiles: TextProfiles, side: str, *, pair: int, word: int, frame
     frame_text, content = profiles.frames[frame], profiles.contents[side][word]
     return Case(
         name=f"{pair}/{side}-{word}/{frame}",
-        given=tuple(write_profile(frame_text, person, content) for person in persons),
+        versions=tuple(write_profile(frame_text, person, content) for person in persons),
         clusters={"person": JOINED.join(persons), "frame": frame_text, "content": content},
         side=side,
     )
@@ -350,11 +351,11 @@ class RecordProfiles(Bounded):
 
 
 def record_cases(
-    profiles: RecordProfiles, rng: np.random.Generator, *, once: bool = True, truth: str = ""
+    profiles: RecordProfiles, rng: np.random.Generator, *, merge_copies: bool = True, truth: str = ""
 ) -> tuple[Case, ...]:
     """Make cases of the rows with one of the tested values, in random order, at most `profiles.most`.
 
-    If `once`, rows that are equal except in the protected column form one cluster. The column `truth` is not sent.
+    If `merge_copies`, rows that differ in the protected column only form one cluster. The column `truth` is not sent.
     """
     index_by_value = {value: index for index, value in enumerate(profiles.values)}
     row_numbers = [number for number, row in enumerate(profiles.rows) if row[profiles.column] in index_by_value]
@@ -363,12 +364,12 @@ def record_cases(
     for position in rng.permutation(len(row_numbers))[: profiles.most].tolist():
         row_number = row_numbers[position]
         row = profiles.rows[row_number]
-        variants = tuple(_replace_value(row, profiles.column, value, unsent_columns) for value in profiles.values)
-        clusters = {ROW: repr(variants[0])} if once else {}  # the same for rows that differ in that column alone
+        versions = tuple(_replace_value(row, profiles.column, value, unsent_columns) for value in profiles.values)
+        clusters = {ROW: repr(versions[0])} if merge_copies else {}  # the same for all such rows
         if profiles.cluster is not None:
             clusters[profiles.cluster] = str(row[profiles.cluster])
         original = index_by_value[row[profiles.column]]
-        cases.append(Case(f"row-{row_number}", variants, clusters, original=original, truth=row.get(truth)))
+        cases.append(Case(f"row-{row_number}", versions, clusters, original=original, truth=row.get(truth)))
     return tuple(cases)
 
 
@@ -394,10 +395,11 @@ def record_strata(
     columns to use; empty: the first columns with at most `MOST_STRATA` strata (of `LEAST_ROWS` rows each) in all. Raise
     `UnknownName` if a column is not sent to the service.
     """
-    # the variants of a record differ in the protected column alone, so the first stands for all
-    rows = [dict(case.given[0]) for case in cases if not isinstance(case.given[0], str)]
+    # the versions of a record differ in the protected column alone, so the first stands for all
+    rows = [dict(case.versions[0]) for case in cases if not isinstance(case.versions[0], str)]
     sent_columns = [name for name in rows[0] if name != profiles.column] if rows else []
-    if unknown_names := [name for name in names if name not in sent_columns]:
+    unknown_names = [name for name in names if name not in sent_columns]
+    if unknown_names:
         raise UnknownName("column", unknown_names[0], sent_columns, "strata")
     stratum_of_row: dict[str, NDArray[np.str_]] = {}
     strata_count = 0
@@ -430,8 +432,9 @@ def _split_at_median(cells: list[Cell], labels: list[str]) -> list[str]:
     filled_indices = [index for index, cell in enumerate(cells) if cell is not None and cell != ""]
     is_text = any(isinstance(cells[index], str) for index in filled_indices)
     read_cell = _best_reader([labels[index] for index in filled_indices]) if is_text else _read_number
-    numbers = {index: number for index in filled_indices if (number := read_cell(cells[index])) is not None}
-    required_share = ALL_BUT if is_text else 1
+    read_numbers = {index: read_cell(cells[index]) for index in filled_indices}
+    numbers = {index: number for index, number in read_numbers.items() if number is not None}
+    required_share = LEAST_PARSED if is_text else 1
     if len({*numbers.values()}) <= 2 or len(numbers) < required_share * len(filled_indices):
         return labels  # two numbers are two categories already
     middle = float(np.median([*numbers.values()]))
@@ -452,7 +455,8 @@ def _read_number(cell: Cell) -> float | None:
     if cell is None or isinstance(cell, bool):
         return None
     with suppress(ValueError):
-        return number if math.isfinite(number := float(cell)) else None
+        number = float(cell)
+        return number if math.isfinite(number) else None
     return None
 
 
@@ -476,8 +480,8 @@ READERS: tuple[Callable[[Cell], float | None], ...] = (
     _read_number,
     *(partial(_read_amount, decimal=point) for point in ".,"),
     *(
-        partial(_read_day, date_format=f)
-        for f in ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d %B %Y")
+        partial(_read_day, date_format=date_format)
+        for date_format in ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d %B %Y")
     ),
 )
 """Functions that parse numbers, amounts and dates in different formats; `_best_reader` chooses one for a column."""

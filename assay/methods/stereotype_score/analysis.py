@@ -29,7 +29,7 @@ LEAST_GROUP_PAIRS = 8
 """Minimum number of pairs of group words (he, she) to generalise to other words; with fewer, scores are about these."""
 
 SEVERAL_FRAMES = 2
-"""The effect of a typical frame needs this many times `answers_needed` pairs, because each frame has only some."""
+"""Multiple of `answers_needed` pairs that the effect of a typical frame needs, because each frame has only some."""
 
 
 @dataclass
@@ -222,8 +222,8 @@ def _typical_frame_effect(
 ) -> tuple[Floats, bool] | None:
     """Draw the distance of a typical frame's score from 1/2, and whether it is an upper bound (`typical_effect`)."""
     frames, groups, terms = np.array([(pair.frame, str(pair.pair_index), pair.term) for pair, _ in preferences]).T
-    leans = np.array([share for _, share in preferences]) - NO_PREFERENCE
-    return typical_effect(mean, leans, frames, (groups, terms), scale=limit, rng=rng)
+    distances = np.array([share for _, share in preferences]) - NO_PREFERENCE
+    return typical_effect(mean, distances, frames, (groups, terms), scale=limit, rng=rng)
 
 
 def summary(score: StereotypeScore) -> Scores:

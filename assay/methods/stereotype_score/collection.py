@@ -196,6 +196,7 @@ def _read_field(value: object, key: str) -> float | None:
 
 
 def _read_score(value: object) -> float | None:
+    """Return the log-probability of a sentence; ``None`` if it is missing or the service scored no token."""
     tokens = _read_field(value, "tokens")
     return None if tokens is not None and tokens < 1 else _read_field(value, "log_probability")
 

@@ -19,7 +19,7 @@ class SentencePair(CaseDocument):
 
 @dataclass(frozen=True)
 class GroupPair:
-    """Scores of a pair of group terms."""
+    """Shares of pairs with one pair of group terms that prefer the first group (`neutral`) or the stereotype."""
 
     first: str | None = None
     second: str | None = None

@@ -140,29 +140,29 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
 
     # ------------------------------------------------------------------------ the experiment
     def usable(self, items: Iterable[Sentence], words: StereotypeWords) -> SortedItems[Pair]:
-        """Make pairs of the usable sentences."""
+        """Pair the usable sentences with their counterparts about the other group."""
         return sort(items, words)
 
     def request_items(
         self, words: StereotypeWords, rng: np.random.Generator, prefix: str
     ) -> ExperimentPart[WrittenSentences]:
-        """Have the missing sentences written."""
+        """Ask the author for the sentences that terms lack."""
         assert self.writing is not None  # noqa: S101  only called with an author
         writing_rng, _template_rng = rng.spawn(2)
         return (yield from write_sentences(words, self.sentences, self.writing, writing_rng, f"{prefix}/write"))
 
     def rule_items(self, words: StereotypeWords, rng: np.random.Generator) -> Sequence[Sentence]:
-        """Fill the templates of the specification."""
+        """Write sentences from the frames of the specification."""
         _writing_rng, template_rng = rng.spawn(2)
         return template_sentences(words, self.most_rounds, template_rng)
 
     @staticmethod
     def alternate(item: Pair) -> int:
-        """Return the pair of group terms."""
+        """Return the index of the pair of group terms; sentences with different pairs take turns."""
         return item.pair_index
 
     def choose_scoring(self, item: Pair) -> ExperimentPart[Ladder]:
-        """Find the way of asking that the service answers."""
+        """Find the way of asking (rung) that the service supports."""
         return (yield from find_rung(self.scoring, item))
 
     def start_scores(
@@ -178,16 +178,17 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         return Preferences(words, tally, detail, rung, strata=self.strata, delta_loss=self.delta_loss)
 
     def ask(self, scores: Preferences, rounds: Sequence[Sequence[Pair]], first: int, prefix: str) -> Asking:
-        """Ask about the pairs of some rounds."""
+        """Ask about the pairs of some rounds, each of which has one pair of every term."""
         assert scores.rung is not None  # noqa: S101  set, because there are rounds
         pairs = [pair for round_pairs in rounds for pair in round_pairs]
         yield from ask_pairs(scores.rung, pairs, scores.tally, prefix, first)
 
     def _refused_component(self, words: StereotypeWords, ladder: Ladder, detail: StereotypeComponent) -> Component:
+        """Return a component without a letter, whose reason names the last way of asking and its refusal."""
         counts = Counts(usable=0, unusable=ladder.unusable, failed=ladder.failed)
         measurement = Measurement(words.name, counts, self.tolerance(), detail)
         rungs = list(ladder.refused)
-        *_, last_rung = rungs
+        last_rung = rungs[-1]
         facts = {"rung": last_rung, "why": ladder.refused[last_rung], "next": next_rung(last_rung), "tried": rungs}
         return measurement.give_up(Reason("scoring-refused", facts, words.name))
 

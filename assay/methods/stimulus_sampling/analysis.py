@@ -57,7 +57,7 @@ def judge(
     detail: SamplingComponent,
     rng: np.random.Generator,
 ) -> Component:
-    """Return the component of sentences or vectors."""
+    """Return the component of the label, with its letter, from the answers about sentences or vectors."""
     effect_rng, display_rng, hidden_rng = rng.spawn(3)
     detail = replace(
         detail,
@@ -74,7 +74,8 @@ def judge(
         return measurement.impossible(error)
     detail = _add_distribution(detail, effects, answered_inputs)
     measurement.detail = answered_inputs.resemblance.describe(detail, display_rng)
-    if (reason := _too_few_reason(answered_inputs, strata=rules.strata)) is not None:
+    reason = _too_few_reason(answered_inputs, strata=rules.strata)
+    if reason is not None:
         return measurement.give_up(reason, measured_effects=effects.intervals())
     hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, hidden_rng)
     if effects.one_sided:  # the posterior within each side with enough positive inputs

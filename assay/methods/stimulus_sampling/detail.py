@@ -28,7 +28,7 @@ class TiedDocument:
 
 @dataclass(frozen=True)
 class Weights:
-    """Summary of the importance weights of the inputs."""
+    """Summary of the importance weights of the inputs (fields as in `importance.Weights`)."""
 
     inputs: int | None = None
     effective: float | None = None
@@ -48,7 +48,7 @@ class YesRates:
 
 @dataclass(frozen=True)
 class WordRow:
-    """A word near to, or distant from, the inputs of the positive class."""
+    """A word in a slot of the texts: its shares among all (`prior`) and positive inputs, and its distance to these."""
 
     word: str | None = None
     slot: str | None = None
@@ -60,7 +60,7 @@ class WordRow:
 
 @dataclass(frozen=True)
 class NumberRow:
-    """A number of the inputs, and its mean among those of the positive class."""
+    """Mean of a number among all (`prior`) and positive inputs; `shift` is the change in standard deviations."""
 
     name: str | None = None
     prior: float | None = None
@@ -70,7 +70,7 @@ class NumberRow:
 
 @dataclass(frozen=True)
 class InputRow:
-    """An input with its probability of the positive class."""
+    """An input with its probability of the positive class (`yes`), and its distance to positive inputs."""
 
     asked: str | None = None
     yes: float | None = None
@@ -79,7 +79,7 @@ class InputRow:
 
 @dataclass(frozen=True)
 class DistanceRow:
-    """Distance of a group to the inputs of the positive class."""
+    """Mean distance of the inputs about a value (a group) to the inputs of the positive class."""
 
     value: str | None = None
     distance: float | None = None
@@ -87,7 +87,7 @@ class DistanceRow:
 
 @dataclass(frozen=True)
 class Projection:
-    """Inputs on their two principal components."""
+    """All (`prior`) and positive inputs on their two principal components; `explained`: shares of the variance."""
 
     explained: tuple[float, ...] = NO_ITEMS
     prior: tuple[tuple[float, float], ...] = NO_ITEMS

@@ -24,6 +24,7 @@ LEAST_ROWS = 5
 """Minimum number of rows to fit a normal distribution to."""
 
 MOST_VALUES = 10
+"""Maximum number of values of the attribute."""
 
 LARGEST_NUMBER = 1e9
 """Largest absolute value of a number, so that squares and their sums stay far within the range of floats."""
@@ -160,6 +161,7 @@ class VectorStimuli(Bounded):
 
     @cached_property
     def _rows_of_cell(self) -> Mapping[tuple[str, str], list[tuple[float, ...]]]:
+        """Numbers of the rows by (value, side)."""
         rows_of_cell: dict[tuple[str, str], list[tuple[float, ...]]] = {}
         for row in self.rows:  # which `_check_rows` has checked: `or` is for the type checker only
             cell = (str(row.get(self.column or "")), str(row.get(self.side or "")))

@@ -49,7 +49,7 @@ TRAINING = 500
 """Number of replies about vectors that the surrogate is fitted to (docs/methods/stimulus-sampling.md)."""
 
 MOST_VECTORS = 20_000
-"""Maximum number of vectors at the last look."""
+"""Maximum number of vectors at the last interim analysis."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class StimulusSampling(Bounded, Method):
     vectors : VectorStimuli, optional
         Vectors of numbers instead of sentences.
     label : str, optional
-        Label of the positive class. If it is left out: of two labels, the one that is rarer in the replies of the first
-        look; of a single label with a score, its opposite if that is rarer.
+        Label of the positive class. If it is left out: of two labels, the one that is rarer at the first interim
+        analysis; of a single label with a score, its opposite if that is rarer.
     route : str
         ``weights``: inputs from the prior are weighted by their positive probability. ``surrogate``: a logit chooses
         the inputs to ask about. ``auto``: weights for sentences, if their effective number is at least a tenth of all.
@@ -78,9 +78,10 @@ class StimulusSampling(Bounded, Method):
     confidence : float
         Probability from which a letter is declared.
     samples : int
-        Sentences (each asked with every value), or vectors, at the first look; each further look has twice as many.
+        Sentences (each asked with every value), or vectors, at the first interim analysis; each further one has twice
+        as many.
     looks : int
-        Maximum number of looks; there are fewer if a letter is clear or no sentence is left.
+        Maximum number of looks (interim analyses); fewer if a letter is clear or no sentence is left.
     strata : bool
         Whether the inputs of each side of the contents are also judged separately.
     delta_loss : float, optional
@@ -130,11 +131,11 @@ class StimulusSampling(Bounded, Method):
         return self if self.texts is None else replace(self, texts=self.texts.with_held_back(material))
 
     def expected_probes(self) -> int:
-        """Count the questions of a job that is decided at the first look."""
+        """Count the questions of a job that is decided at the first interim analysis."""
         return self._count_probes(self.samples)
 
     def most_probes(self) -> int:
-        """Count the questions of a job that uses all looks."""
+        """Count the questions of a job that runs to the last interim analysis."""
         return self._count_probes(self.samples * 2 ** (self.looks - 1))
 
     def _count_probes(self, samples: int) -> int:
@@ -158,6 +159,7 @@ class StimulusSampling(Bounded, Method):
 
     # ------------------------------------------------------------------------ texts
     def _judge_texts(self, reply_log: ReplyLog, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
+        """Ask about sentences, and judge the answers at each interim analysis, which is added to `looks`."""
         assert self.texts is not None  # noqa: S101
         text_rng, sampler_rng, analysis_rng = rng.spawn(3)
         cases = text_cases(self.texts, text_rng)
@@ -203,6 +205,7 @@ class StimulusSampling(Bounded, Method):
 
     # ------------------------------------------------------------------------ vectors
     def _judge_vectors(self, reply_log: ReplyLog, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
+        """Ask about vectors, and judge the answers at each interim analysis, which is added to `looks`."""
         assert self.vectors is not None  # noqa: S101
         draw_rng, analysis_rng = rng.spawn(2)
         cell_count = len(self.vectors.priors)
@@ -267,11 +270,11 @@ class StimulusSampling(Bounded, Method):
 
     # ------------------------------------------------------------------------ shared by texts and vectors
     def _later_label(self, outcome: AnsweredTexts | AnsweredCells | Reason) -> str | None:
-        """Return the positive label for later looks, which stays the same even if it is no longer the rarer one."""
+        """Return the positive label for later analyses, which stays the same even if it is no longer the rarer one."""
         return self.label if isinstance(outcome, Reason) else outcome.label
 
     def _look_sizes(self, max_size: int) -> Iterator[tuple[int, bool]]:
-        """Yield the size of each look, and whether it is the last look."""
+        """Yield the size of each interim analysis, and whether it is the last one."""
         largest = min(max_size, self.samples * 2 ** (self.looks - 1))
         for size in look_sizes(min(self.samples, largest), largest, stop_early=True):
             yield size, size == largest
@@ -282,7 +285,7 @@ class StimulusSampling(Bounded, Method):
         def probes_about(case: Case) -> list[Probe]:
             return [
                 Probe(f"{case.name}/{index}", Classify(stimulus), versions_of=(case.name,))
-                for index, stimulus in enumerate(case.given)
+                for index, stimulus in enumerate(case.versions)
             ]
 
         new_cases = [case for case in cases if case.name not in reply_log.replies]
@@ -298,7 +301,7 @@ class StimulusSampling(Bounded, Method):
         complete_count: int,
         is_last: bool,
     ) -> Component:
-        """Return the component of the answers so far."""
+        """Return the component of the answers so far; without a letter if `outcome` is the reason why there is none."""
         tally = reply_log.tally(self.values)
         detail = SamplingComponent(
             values=tuple(self.values),

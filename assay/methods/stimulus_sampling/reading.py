@@ -45,10 +45,11 @@ class ReplyLog:
     spellings: LabelSpellings = field(default_factory=LabelSpellings)
 
     def take(self, case: Case, replies: Sequence[Reply]) -> None:
-        """Store the replies about an input."""
+        """Store the replies about an input, and the spellings of their labels."""
         self.replies[case.name] = tuple(replies)
         for reply in replies:
-            if reply.ok and (scores := read_classes(reply.value)) is not None:
+            scores = read_classes(reply.value) if reply.ok else None
+            if scores is not None:
                 self.spellings.unify(scores)  # stores new spellings; the scores are read again in `answers`
         if case.original is not None:
             self.original[case.name] = case.original
@@ -135,7 +136,8 @@ def read_positives(answers: Answers, requested_label: str | None) -> tuple[str, 
         facts = {"total": total, "whole": usable, "share": 1 - usable / total, "why": why}
         return Reason("target-output-unusable", facts, label)
     p_positive = np.where(is_usable[:, None], np.clip(p_positive, 0.0, 1.0), np.nan)
-    return _flat_scores_reason(p_positive[is_usable], label) or (label, p_positive)
+    flat_reason = _flat_scores_reason(p_positive[is_usable], label)
+    return (label, p_positive) if flat_reason is None else flat_reason
 
 
 def _flat_scores_reason(scores: Floats, label: str) -> Reason | None:

@@ -130,7 +130,7 @@ class AnsweredTexts:
         prior = np.repeat(1 / self.p_included, len(self.values))
         return Texts(
             words=[words_of(case, value, self.values) for case, value in inputs],
-            texts=[str(case.given[value]) for case, value in inputs],
+            texts=[str(case.versions[value]) for case, value in inputs],
             p_positive=self.p_positive.ravel(),
             prior=prior / prior.sum(),
             posterior=self.weights.shares,

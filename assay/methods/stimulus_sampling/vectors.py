@@ -102,7 +102,8 @@ class AnsweredCells:
     @property
     def rates(self) -> Floats:
         """Positive rate of each cell, shape (values, 2)."""
-        return np.array([[self.cells[v, s].mean() for s in range(SIDES)] for v in range(len(self.values))], dtype=float)
+        cells = [[self.cells[value, side] for side in range(SIDES)] for value in range(len(self.values))]
+        return np.array([[positives.mean() for positives in row] for row in cells], dtype=float)
 
     def with_opposite_label(self) -> AnsweredCells:
         """Return the vectors with the opposite label as positive class: each probability p becomes 1 - p."""

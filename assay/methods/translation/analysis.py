@@ -89,9 +89,9 @@ class TranslationMethod(Bounded, Method):
     languages : tuple of str
         Middle languages (ISO 639-1, optionally with region or script). Each is a component.
     texts_per_block : int
-        Texts per block at the first look (Srivastava & Rossi 2018: 20).
+        Texts per block at the first interim analysis (Srivastava & Rossi 2018: 20).
     max_texts_per_block : int
-        Texts per block at the last look; used only with `stop_early`.
+        Texts per block at the last interim analysis; used only with `stop_early`.
     stop_early : bool
         Whether to compute letters after `texts_per_block` texts, then after `look_growth` times as many, and so on,
         and to stop as soon as a letter is clear. ``False`` is the paper's fixed design.
@@ -111,7 +111,7 @@ class TranslationMethod(Bounded, Method):
     delta_loss : float, optional
         Largest difference between the values' shares of lost texts that still counts as none. ``None``: not judged.
     look_growth : float
-        Factor by which the number of texts grows from look to look.
+        Factor by which the number of texts grows from one interim analysis to the next.
     source : str
         Language of the texts (ISO 639-1): English, or one that the catalog has texts in.
     """
@@ -170,7 +170,7 @@ class TranslationMethod(Bounded, Method):
 
     @cached_property
     def blocks(self) -> tuple[BlockSpec, ...]:
-        """The declared distributions as named blocks."""
+        """The declared unbiased and biased distributions of the values, as named blocks of texts."""
         return declare_blocks(self.catalog_attribute, self.unbiased, self.biased)
 
     def refuse_oversize(self, limit: int, material: str) -> None:
@@ -207,26 +207,27 @@ class TranslationMethod(Bounded, Method):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Texts per block at each look."""
+        """Texts per block at each interim analysis."""
         return tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early, self.look_growth))
 
     def expected_probes(self) -> int:
-        """Count the probes of a job that is decided at the first look."""
+        """Count the probes of a job that is decided at the first interim analysis."""
         return self.probes_each * self.texts_per_block * len(self.blocks) * len(self.cells)
 
     def most_probes(self) -> int:
-        """Count the probes of a job that uses all looks."""
+        """Count the probes of a job that runs to the last interim analysis."""
         return self.expected_probes() // self.sizes[0] * self.sizes[-1]
 
     def planned_looks(self) -> Looks:
-        """Count the sentences of all blocks at each look, because the effect comes from their pooled transitions."""
+        """Count the sentences of all blocks at each interim analysis: effects come from pooled transitions."""
         per_text = 1 if self.probes_each == 1 else len(self.catalog_attribute.value_names)
         return Looks(tuple(size * len(self.blocks) * per_text for size in self.sizes), len(self.occupations))
 
     @property
     def occupations(self) -> Sequence[Occupation]:
         """The occupations that texts are about."""
-        if (texts := self.source_texts) is None:
+        texts = self.source_texts
+        if texts is None:
             return occupations()
         return texts.open_occupations if self.probes_each == 1 else texts.occupations
 
@@ -254,7 +255,7 @@ class TranslationMethod(Bounded, Method):
         """Ask about texts, and count the values in their translations."""
 
     def analyse(self, translations: Translations, rng: np.random.Generator) -> PublishedLetters:
-        """Compute the published rules on the counts of a component."""
+        """Compute the letters of the published decision rules from the counts of a component."""
         return analyse_blocks(translations, self.alpha, rng)
 
     # ------------------------------------------------------------------------ the experiment
@@ -280,7 +281,7 @@ class TranslationMethod(Bounded, Method):
     def _measure(
         self, translations: Translations, texts: Callable[[int], Sequence[Text]], rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
-        """Ask about texts look by look until a letter is clear or the texts end, and judge all counts.
+        """Ask about texts until an interim analysis finds a clear letter or the texts end, and judge all counts.
 
         `texts(size)` returns the new texts that extend every block to `size` texts.
         """
@@ -292,19 +293,19 @@ class TranslationMethod(Bounded, Method):
                 posterior = None  # the counts have changed since it was drawn
                 break
             look = LookDocument(len(looks) + 1, size)
-            is_last = size == self.sizes[-1]
+            stops = size == self.sizes[-1]
             if not self._create_measurement(translations).too_few:  # too few texts get no letter
                 posterior = self._draw(translations, rng)
                 probabilities = self.tolerance.weigh(posterior.evidence)
                 look = replace(look, probabilities=probabilities.as_json(), letter=probabilities.likeliest)
-                is_last = is_last or self._is_clear(posterior.evidence, probabilities)
-            looks.append(replace(look, stopped=is_last))
-            if is_last:
+                stops = stops or self._is_clear(posterior.evidence, probabilities)
+            looks.append(replace(look, stopped=stops))
+            if stops:
                 break
         return self._conclude(translations, looks, posterior, rng)
 
     def _is_clear(self, evidence: Evidence, probabilities: Probabilities) -> bool:
-        """Return whether to stop before the last look; `strata` require more certainty, as early looks miss effects."""
+        """Return whether to stop early; `strata` require more certainty, as early interim analyses miss effects."""
         if not self.strata:
             return self.tolerance.stops(probabilities)
         # a letter needs `early_confidence` without hidden effects; all of these together would seldom allow that
@@ -417,6 +418,7 @@ def _lost_reason(translations: Translations, common_facts: Json) -> Reason:
 
 
 def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[str, Interval | None]:
+    """Return the intervals of both steps and, if it is judged, of the excess concordance (``content``)."""
     evidence = posterior.evidence
     effects: dict[str, Interval | None] = dict(
         step_intervals(
@@ -436,6 +438,7 @@ def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[
 def _letter_reasons(
     translations: Translations, tolerance: Tolerance, evidence: Evidence, letter: Letter, common_facts: Json
 ) -> list[Reason]:
+    """Return the reasons for a letter; for BS, those whose effect probably (above 1/2) exceeds its limit."""
     step_1, step_2 = float(evidence.step_1.mean()), float(evidence.step_2.mean())
     if letter is Letter.UCS:
         return [Reason("compensates", {**common_facts, "step_1": step_1, "step_2": step_2}, translations.name)]
@@ -468,7 +471,7 @@ def _shift_reason(translations: Translations, step_1: float, common_facts: Json)
     even_rates = np.full_like(counts, 1 / len(translations.outputs))
     rates = np.divide(counts, row_totals, out=even_rates, where=row_totals > 0)
     # share of each row (see `Translations.rows`) in the first unbiased block; of several, the reason is about this one
-    row_shares, *_ = translations.shares("unbiased")
+    row_shares = translations.shares("unbiased")[0]
     input_shares = np.concatenate([row_shares, np.zeros(len(translations.outputs) - len(row_shares))])  # residual: none
     gains = row_shares @ rates - input_shares
     # the residual of neutral sentences is harmless, so a value gains, if only among the outputs that mention one

@@ -143,6 +143,7 @@ def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
     for index, text in enumerate(texts):
         for sentence in text.sentences:
             texts_by_content.setdefault(sentence.content, []).append(index)
+    # greedy two-colouring of the graph whose edges join texts with a common content
     half_of_text: dict[int, int] = {}
     for first_index in range(len(texts)):
         unassigned = [first_index]
@@ -155,8 +156,8 @@ def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
             halves_of_peers = [half_of_text[peer] for peer in peers if peer in half_of_text]
             half_of_text[index] = int(halves_of_peers.count(0) > halves_of_peers.count(1))  # with fewer of its peers
             unassigned += sorted(peers - set(half_of_text), reverse=True)  # `pop` takes the first text first
-    parts = [[text for index, text in enumerate(texts) if half_of_text[index] == half] for half in (0, 1)]
-    return tuple(part for part in parts if part)
+    both_halves = [[text for index, text in enumerate(texts) if half_of_text[index] == half] for half in (0, 1)]
+    return tuple(half for half in both_halves if half)
 
 
 Content = tuple[Occupation, Frame]
@@ -366,6 +367,7 @@ def _cumulative_counts(shares: Sequence[float], per_text: int) -> Iterator[tuple
 
 @lru_cache(maxsize=256)
 def _texts_per_block(shares: tuple[tuple[float, ...], ...], per_text: int, content_counts: tuple[int, ...]) -> int:
+    """Return the largest number of texts per block for which each value has enough contents (`content_counts`)."""
     counts_of_blocks = [_cumulative_counts(block_shares, per_text) for block_shares in shares]  # each without end
     # the first counts are those of one text, so `text_count` texts were the last for which the contents sufficed
     for text_count, counts_by_block in enumerate(zip(*counts_of_blocks, strict=True)):

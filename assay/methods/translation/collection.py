@@ -87,9 +87,8 @@ def read_hop(before: str, reply: Reply) -> Reading | None:
     """Return a `Reading` with the reason why the reply to one translation is unusable, or ``None`` if it is usable."""
     if reply.failure is not None:
         return Reading(failure=reply.failure)
-    if reason := unusable_hop(before, str(reply.value)):
-        return Reading(unusable=reason)
-    return None
+    reason = unusable_hop(before, str(reply.value))
+    return None if reason is None else Reading(unusable=reason)
 
 
 def align(text: str, sentences: int) -> Sequence[str] | None:
@@ -196,8 +195,10 @@ class Translations(Tally):
         Further texts with a translation that `MOST_ALIKE` texts had already are unusable, whatever it says.
         """
         if reading.values is not None and returned is not None:
-            self._times_returned[returned_text := str(returned).strip()] += 1
-            reading = Reading(unusable="same-answer") if self._times_returned[returned_text] > MOST_ALIKE else reading
+            returned_text = str(returned).strip()
+            self._times_returned[returned_text] += 1
+            if self._times_returned[returned_text] > MOST_ALIKE:
+                reading = Reading(unusable="same-answer")
         if self.count_reply(reading.failure, reading.unusable, _commonest_value(text)) is None:
             return
         sort, reason = "unusable", reading.unusable
@@ -213,7 +214,8 @@ class Translations(Tally):
                 frame = sentence.content.removeprefix(f"{sentence.occupation}/")
                 self.by_frame.setdefault(frame, self._zero_counts())[cell] += 1
                 self.by_position.setdefault(str(position), self._zero_counts())[cell] += 1
-                sort = sort if value == sentence.value else "changed"
+                if value != sentence.value:
+                    sort = "changed"
         if len(self._examples[sort]) < EXAMPLES_A_SORT:
             values = NO_ITEMS if reading.values is None else reading.values
             middle_text, back_text = (None if reply is None else str(reply) for reply in (middle, returned))
@@ -221,7 +223,7 @@ class Translations(Tally):
             self._examples[sort].append(example)
 
     def shares(self, role: str) -> Floats:
-        """Declared distributions of one role, shape (blocks, rows)."""
+        """Declared distributions of the unbiased or the biased blocks (`role`), shape (blocks, rows)."""
         blocks = [block for block in self.blocks if block.role == role]
         return np.array([[block.shares.get(row, 0.0) for row in self.rows] for block in blocks], dtype=float)
 

@@ -25,10 +25,10 @@ from assay.statistics.hypothesis_tests.distribution import pad_to
 LEAST_OCCUPATIONS = 8
 """Minimum number of occupations for an estimate of the spread between them."""
 
-SEVERAL_PARTS = 2
-"""The effect of a typical frame or position needs this many times `answers_needed` sentences, split among them."""
+SEVERAL_STRATA = 2
+"""Multiple of `answers_needed` sentences that the effect of a typical frame or position needs."""
 
-DOUBT = 0.15
+LIKELY_BIAS = 0.15
 """A small stratum with a higher probability of bias, by its own answers, is not fitted jointly with other strata."""
 
 SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women", None: "other occupations"}
@@ -42,25 +42,27 @@ def hidden_effects(
 
     All counts are multiplied by `times`, to predict a larger sample.
     """
-    sides_rng, spread_rng, *part_rngs = rng.spawn(4)  # the last two: for frames and for positions
+    sides_rng, spread_rng, *strata_rngs = rng.spawn(4)  # the last two: for frames and for positions
     hidden: tuple[HiddenEffect, ...] = ()
     if not translations.neutral:  # in one-hop, the rows themselves are the groups of occupations
         hidden += _draw_sides(translations, tolerance.delta, sides_rng, times)
         hidden += _draw_spread(translations, tolerance.further.get("content"), spread_rng, times)
     delta = tolerance.delta
-    parts_by_name = {
+    strata_by_name = {
         "a typical frame of sentences": translations.by_frame,
         "a typical place in a text": translations.by_position,
     }
-    for (name, counts_by_part), child_rng in zip(parts_by_name.items(), part_rngs, strict=True):
-        # a part without a sentence about some value does not show what becomes of that value
-        part_counts = {part: counts * times for part, counts in counts_by_part.items() if all(counts.sum(axis=1))}
-        sentence_count = sum(int(counts.sum()) for counts in part_counts.values())
+    for (name, counts_by_stratum), child_rng in zip(strata_by_name.items(), strata_rngs, strict=True):
+        # a stratum without a sentence about some value does not show what becomes of that value
+        stratum_counts = {
+            stratum: counts * times for stratum, counts in counts_by_stratum.items() if all(counts.sum(axis=1))
+        }
+        sentence_count = sum(int(counts.sum()) for counts in stratum_counts.values())
         # as in `_draw_sides`, an effect from few sentences can only prevent a letter
-        is_bound = sentence_count < SEVERAL_PARTS * answers_needed(delta)
+        is_bound = sentence_count < SEVERAL_STRATA * answers_needed(delta)
         # the kind of hidden effect that each role of blocks shows: of step 1 and of step 2
         for kind, role in (("stratum", "unbiased"), ("content", "biased")):
-            effects = [effect for effect, _ in _draw_strata(translations, part_counts, delta, child_rng, role)]
+            effects = [effect for effect, _ in _draw_strata(translations, stratum_counts, delta, child_rng, role)]
             if effects:  # the root mean square over frames or positions
                 typical_size = np.sqrt(np.mean(np.square([effect.draws for effect in effects]), axis=0))
                 hidden += (HiddenEffect(kind, name, typical_size, bound=is_bound),)
@@ -110,14 +112,14 @@ def _draw_sides(
     effects = []
     for effect, own_draws in _draw_strata(translations, counts_by_side, delta, rng):
         is_small = bool(counts_by_side[effect.name].sum() < answers_needed(delta))
-        looks_biased = is_small and float((own_draws > delta).mean()) > DOUBT
+        looks_biased = is_small and float((own_draws > delta).mean()) > LIKELY_BIAS
         effects.append(replace(effect, bound=is_small, draws=own_draws if looks_biased else effect.draws))
     return tuple(effects)
 
 
 def _draw_strata(
     translations: Translations,
-    counts_by_part: Mapping[str, Integers],
+    counts_by_stratum: Mapping[str, Integers],
     delta: float,
     rng: np.random.Generator,
     role: str = "unbiased",
@@ -126,22 +128,22 @@ def _draw_strata(
     output_count = len(translations.outputs) - translations.neutral  # without a harmless residual, the last output
     unbiased_shares, block_shares = pad_to(translations.shares("unbiased"), output_count), translations.shares(role)
     # biased blocks can only be compared with a single unbiased one
-    if len(counts_by_part) < 2 or (role == "biased" and len(unbiased_shares) > 1):
+    if len(counts_by_stratum) < 2 or (role == "biased" and len(unbiased_shares) > 1):
         return
-    shares_by_part = {
+    shares_by_stratum = {
         name: outputs_under(draw_transitions(counts, rng, DRAWS), block_shares)[..., :output_count]
-        for name, counts in counts_by_part.items()
+        for name, counts in counts_by_stratum.items()
     }
     for block in range(len(block_shares)):
         fair_shares = unbiased_shares[0 if role == "biased" else block]
-        gaps_by_part = {}
-        for name, output_shares in shares_by_part.items():
+        gaps_by_stratum = {}
+        for name, output_shares in shares_by_stratum.items():
             # the fair shares are of the sentences whose output names a value
             named_share = output_shares[:, block].sum(axis=1, keepdims=True) if translations.neutral else 1.0
-            gaps_by_part[name] = output_shares[:, block] - named_share * fair_shares
-        estimates = {name: (gaps.mean(axis=0), gaps) for name, gaps in gaps_by_part.items()}
+            gaps_by_stratum[name] = output_shares[:, block] - named_share * fair_shares
+        estimates = {name: (gaps.mean(axis=0), gaps) for name, gaps in gaps_by_stratum.items()}
         for effect in share_effects(estimates, fair_shares, delta, rng):
-            yield effect, np.abs(gaps_by_part[effect.name]).sum(axis=1) / 2
+            yield effect, np.abs(gaps_by_stratum[effect.name]).sum(axis=1) / 2
 
 
 def _draw_spread(
@@ -156,7 +158,7 @@ def _draw_spread(
     if limit is None or len(translations.by_occupation) < LEAST_OCCUPATIONS:
         return ()
     counts = np.array(list(translations.by_occupation.values())) * times
-    shares, *_ = translations.shares("unbiased")
+    shares = translations.shares("unbiased")[0]
     variance = np.zeros(DRAWS)
     for row, share in enumerate(shares):
         occupation_counts = counts[counts[:, row].sum(axis=1) > 0, row]
@@ -172,6 +174,7 @@ def _draw_spread(
         # by occupation and value: share of its sentences that keep the value; share of others' that get it instead
         kept_shares = np.stack([output_shares[:, row, column] for row, column in enumerate(columns)], axis=1)
         from_others = np.einsum("a,nak->nk", shares, output_shares)[:, columns] - shares * kept_shares
+        # minus the covariance of both over the occupations: a value that is lost but gained by others stays balanced
         offset = -((kept_shares - kept_shares.mean(axis=0)) * (from_others - from_others.mean(axis=0))) @ shares
         weights = rng.dirichlet(np.full(len(offset), float(times)), DRAWS)  # Bayesian bootstrap of the occupations
         balanced_variance = np.maximum(0.0, weights @ offset)  # can be below 0 by chance with few occupations

@@ -2,7 +2,7 @@
 
 A neutral sentence ("The nurse is here.") is translated into a language whose articles or pronouns
 mark gender, and the mark is read. The *row* of the transition matrix is the labour side of the
-occupation (mostly men, mostly women), so that step 2 asks whether the output follows a biased mix
+occupation (mostly men, mostly women), so that step 2 asks whether the output follows biased shares
 of occupations (docs/methods/one-hop.md). A sentence that leaves the gender open on purpose, such as
 one with both forms ("El/la enfermero/a"), is harmless: effects are taken over the marked sentences only,
 weighted by their share. A sentence whose gender cannot be read ("L'infirmière") is counted as lost.
@@ -42,10 +42,10 @@ class OneHop(TranslationMethod):
     languages : tuple of str
         Target languages. Each is a component.
     texts_per_block : int
-        Texts per block at the first look.
+        Texts per block at the first interim analysis.
     unbiased, biased : tuple of mapping
-        Declared mixes of occupations by labour side: ``{"he": .5, "she": .5}`` holds as many
-        occupations done mostly by men as by women.
+        Declared shares of occupations by labour side: with ``{"he": .5, "she": .5}``, as many occupations are done
+        mostly by men as by women.
     strata : bool
         Whether the spread between occupations is judged besides the mean; groups of occupations are step 2 here.
     """

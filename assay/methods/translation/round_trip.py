@@ -121,7 +121,8 @@ class RoundTrip(TranslationMethod):
         return self.catalog_attribute if texts is None else texts.attribute(self.catalog_attribute)
 
     def _construction(self, template: str) -> Construction:
-        if (texts := self.source_texts) is not None:
+        texts = self.source_texts
+        if texts is not None:
             return texts.base
         shipped_construction = construction(template)
         if template != BASE or not self.held_back:
@@ -133,7 +134,7 @@ class RoundTrip(TranslationMethod):
 
     @property
     def content_tolerance(self) -> float:
-        """Largest excess concordance that counts as none."""
+        """Largest excess concordance (equal answers to sentences that differ in the value) that counts as none."""
         return self.delta_content
 
     def text_writers(self, rng: np.random.Generator) -> Mapping[str | None, BlockWriter]:
@@ -146,14 +147,14 @@ class RoundTrip(TranslationMethod):
         }
 
     def analyse(self, translations: Translations, rng: np.random.Generator) -> PublishedLetters:
-        """Compute the published rules as the request chooses them."""
+        """Compute the letters of the published rules, with the request's reading, statistic and join."""
         return analyse_blocks(translations, self.alpha, rng, self.reading, self.statistic, self.join)
 
     def translate(self, texts: Sequence[Text], translations: Translations) -> Asking:
         """Translate texts there and back, and count the values that return."""
         language = translations.language
-        # two parts, so that no two versions of a sentence come close together
-        for chunk in (part[at : at + BATCH] for part in halves(texts) for at in range(0, len(part), BATCH)):
+        # in two halves, so that no two versions of a sentence come close together
+        for chunk in (half[at : at + BATCH] for half in halves(texts) for at in range(0, len(half), BATCH)):
             out_replies = yield [
                 Probe(
                     f"{translations.name}/{text.name}/out",
@@ -164,7 +165,8 @@ class RoundTrip(TranslationMethod):
             ]
             texts_with_middle: list[tuple[Text, str]] = []
             for text, reply in zip(chunk, out_replies, strict=True):
-                if unusable_reading := read_hop(text.text, reply):
+                unusable_reading = read_hop(text.text, reply)
+                if unusable_reading is not None:
                     translations.count(text, unusable_reading, middle=reply.value)
                 else:
                     texts_with_middle.append((text, str(reply.value)))

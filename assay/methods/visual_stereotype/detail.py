@@ -17,7 +17,7 @@ class ImageDocument(CaseDocument):
 
 @dataclass(frozen=True)
 class PictureComponent(TermsComponent):
-    """A list of terms, scored by the labels of pictures."""
+    """A list of terms, scored by labels of pictures; `orders` counts answers that changed with the labels' order."""
 
     scale: str | None = always(None)
     images_asked: int | None = None

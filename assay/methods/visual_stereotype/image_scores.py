@@ -70,7 +70,7 @@ class ImagesPosterior:
     _term_of_image: Integers
 
     def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
-        """Draw the score, shape (draws,), within [0, 1]."""
+        """Draw the mean score of images, shape (draws,), within [0, 1]."""
         samples = mean_draws(self._by_image[:, None], {"generation term": self._term_of_image}, rng, draws)[:, 0]
         return np.asarray(np.clip(samples, 0.0, 1.0))
 
@@ -359,6 +359,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
 
 def _overall_score(fit: Fit, rng: np.random.Generator) -> EffectDocument:
+    """Return a fitted score with its interval, in [0, 1]."""
     return EffectDocument.of(fit.overall if isinstance(fit, SharesPosterior) else interval_of(fit.draw_overall(rng)))
 
 

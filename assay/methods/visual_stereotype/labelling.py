@@ -33,6 +33,7 @@ ORDER_WITHIN = 0.01
 """Largest difference of probabilities that counts as rounding and not as an effect of the order."""
 
 FIRST, SECOND = 1.0, 0.0
+"""Numbers that stand for the first and for the second label in `PictureReading.label`."""
 
 Named = Literal["first", "second", "both", "neither", "alike", "with-the-order"]
 """Readings of an answer: a label, both or neither, both equally probable (alike), or changed by the order of labels."""

@@ -162,11 +162,11 @@ class VisualStereotype(TermsDesign[VisualWords]):
 
     # ------------------------------------------------------------------------ the experiment
     def usable(self, items: Iterable[Picture], words: VisualWords) -> SortedItems[UsablePicture]:
-        """Find the terms of the pictures."""
+        """Return the pictures whose term the specification has, with the label that is tied to it."""
         return sort(items, words)
 
     def request_items(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> ExperimentPart[DrawnPictures]:  # noqa: ARG002
-        """Have the missing pictures drawn."""
+        """Ask the author for the pictures that terms lack."""
         assert self.drawing is not None  # noqa: S101  only called with an author
         return (yield from draw_pictures(words, self.pictures, self.drawing, f"{prefix}/draw"))
 
@@ -177,7 +177,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         return Sightings(words, tally, detail, self.answers, strata=self.strata, delta_loss=self.delta_loss)
 
     def ask(self, scores: Sightings, rounds: Sequence[Sequence[UsablePicture]], first: int, prefix: str) -> Asking:
-        """Ask about the pictures of `rounds`, in both orders of labels; in later looks only if answers changed.
+        """Ask about the pictures of `rounds`, in both orders of labels; after the first round only if answers changed.
 
         `first` is the number of pictures asked about before; `prefix` begins the ids of probes.
         """

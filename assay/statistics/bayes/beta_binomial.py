@@ -49,7 +49,7 @@ DRAWS = 4000
 
 @dataclass(frozen=True)
 class SharesPosterior:
-    """Posterior of the share of every kind, and of the mean over kinds."""
+    """Posterior of the share of successes of every kind of trial (such as a term), and of the mean over kinds."""
 
     overall: Interval
     """m, the mean share over kinds: posterior mean and 95 % interval, from the grid itself."""
@@ -61,7 +61,7 @@ class SharesPosterior:
     _counts: _Counts
 
     def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
-        """Draw the mean share over kinds, shape (draws,)."""
+        """Draw m, the mean share of successes over kinds of trials; shape (draws,)."""
         m, _ = _draw_mean_and_rho(self._grid, rng, draws)
         return m
 
@@ -71,7 +71,7 @@ class SharesPosterior:
         return np.asarray(m * (1 - m) * rho)
 
     def shares(self, rng: np.random.Generator, draws: int = DRAWS, level: float = 0.95) -> tuple[Interval, ...]:
-        """Return the share of every kind with its interval. Kinds with equal counts are drawn once."""
+        """Return the share of successes of every kind, with its interval; kinds with equal counts are drawn once."""
         counts = self._counts
         samples = self._draw_shares(counts.distinct_counts[:, 0], counts.distinct_counts[:, 1], rng, draws)
         intervals = [interval_of(column, level) for column in samples.T]
@@ -194,11 +194,12 @@ def _posterior_grid(counts: _Counts, ranges: Sequence[Range], cells: tuple[int, 
     """Compute each cell's posterior mass at its middle; each trial counts as `share` of a trial."""
     grid = Grid.over(ranges, cells)
     m, rho = grid.middles(0)[:, None], grid.middles(1)[None, :]
-    k = 1 / rho - 1
+    concentration = 1 / rho - 1  # K
     totals = (counts.successes, counts.trials - counts.successes, counts.trials)
     # the distinct totals, each with the number of kinds that have it
     successes, failures, trials = (np.unique(total, return_counts=True) for total in totals)
-    log_mass = _log_rising(m * k, *successes) + _log_rising((1 - m) * k, *failures) - _log_rising(k, *trials)
+    log_mass = _log_rising(m * concentration, *successes) + _log_rising((1 - m) * concentration, *failures)
+    log_mass = log_mass - _log_rising(concentration, *trials)
     return grid.with_mass(share * log_mass + (SPREAD_PRIOR - 1) * np.log1p(-rho))  # rho's prior, Beta(1, 3)
 
 
@@ -211,9 +212,9 @@ def _log_rising(start: Floats, steps: Floats, times: Integers) -> Floats:
 
 
 def _posterior_means(grid: Grid, counts: _Counts) -> Floats:
-    """Return each kind's posterior mean: the average of ``(successes + m k) / (trials + k)`` over the grid."""
-    k = 1 / grid.middles(1) - 1
-    rho_mass, m_mass = grid.margin(1), grid.middles(0) @ grid.mass  # sums over m for each rho: of masses, of m * mass
+    """Return each kind's posterior mean: the average of ``(successes + m K) / (trials + K)`` over the grid."""
+    concentration = 1 / grid.middles(1) - 1  # K
+    rho_mass, m_mass = grid.margin(1), grid.middles(0) @ grid.mass  # for each rho, sums over m: of mass, of m * mass
     successes, trials = counts.distinct_counts.T[:, :, None]
-    means = ((successes * rho_mass + k * m_mass) / (trials + k)).sum(axis=1)
+    means = ((successes * rho_mass + concentration * m_mass) / (trials + concentration)).sum(axis=1)
     return np.asarray(means[counts.distinct_index])

@@ -24,7 +24,7 @@ class Grid:
 
     @classmethod
     def over(cls, ranges: Sequence[Range], cell_counts: Sequence[int]) -> Grid:
-        """Divide the ranges into cells with a mass of 0."""
+        """Return a grid that divides the range of each axis into equal cells, with a mass of 0."""
         edges = [np.linspace(*ends, count + 1) for ends, count in zip(ranges, cell_counts, strict=True)]
         return cls(edges, np.zeros(tuple(cell_counts)))
 

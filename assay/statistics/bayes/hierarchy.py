@@ -9,6 +9,7 @@ other parameters is tabulated, and draws come from this table, without a Markov 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -36,7 +37,7 @@ SLACK = 1e-6
 
 @dataclass(frozen=True)
 class ConnectionDraws:
-    """Draws of one connection's parameters, in cosine distance."""
+    """Posterior draws of the parameters of one connection (such as associated words), in cosine distance."""
 
     name: str
     words: tuple[str, ...]
@@ -62,43 +63,43 @@ class Posterior:
     Draws with the same index are one joint draw, so that differences of draws are draws of differences.
     """
 
-    parts: tuple[ConnectionDraws, ...]
-    """One for each connection that has rows."""
+    connection_draws: tuple[ConnectionDraws, ...]
+    """Draws of each connection that has rows."""
 
     @property
     def connections(self) -> tuple[str, ...]:
         """Names of the connections that have rows, those of `ORDER` first."""
-        return tuple(part.name for part in self.parts)
+        return tuple(part.name for part in self.connection_draws)
 
     @property
     def draws(self) -> int:
         """Number of joint draws."""
-        return int(self.parts[0].mu.size)
+        return int(self.connection_draws[0].mu.size)
 
-    def part(self, connection: str) -> ConnectionDraws:
+    def draws_of(self, connection: str) -> ConnectionDraws:
         """Return one connection's draws (connections: see the module); raise `TooFewObservations` if it has no rows."""
-        for part in self.parts:
-            if part.name == connection:
-                return part
+        for draws in self.connection_draws:
+            if draws.name == connection:
+                return draws
         raise TooFewObservations(
             f"no distance is to a word that is {connection!r}; there are distances to {', '.join(self.connections)}"
         )
 
     def mean(self, connection: str) -> Floats:
         """Draws of ``mu``: the connection's mean distance; shape (draws,)."""
-        return self.part(connection).mu
+        return self.draws_of(connection).mu
 
     def spread(self, connection: str) -> Floats:
         """Return the draws of ``tau``, the spread of protected words around the connection's mean; shape (draws,)."""
-        return self.part(connection).tau
+        return self.draws_of(connection).tau
 
     def residual(self, connection: str) -> Floats:
         """Draws of ``sigma``, the spread of distances around their word's mean; shape (draws,)."""
-        return self.part(connection).sigma
+        return self.draws_of(connection).sigma
 
     def words(self, connection: str) -> tuple[str, ...]:
         """Return the protected words that have distances of this connection; none if the connection has no rows."""
-        return self.part(connection).words if connection in self.connections else ()
+        return self.draws_of(connection).words if connection in self.connections else ()
 
     def has(self, connection: str, word: str) -> bool:
         """Return whether the protected word has a distance of this connection."""
@@ -109,8 +110,8 @@ class Posterior:
 
         Raise `TooFewObservations` if the word has no row of that connection.
         """
-        part, index = self._part_and_index(connection, word)
-        return np.asarray(part.beta[index])
+        draws, index = self._draws_and_index(connection, word)
+        return np.asarray(draws.beta[index])
 
     def cell_by_itself(self, connection: str, word: str) -> Floats:
         """Return draws of the word's mean distance from its own rows alone, without shrinkage; shape (draws,).
@@ -119,21 +120,21 @@ class Posterior:
         with 40 control words by a twentieth, which is half of its uncertainty. Here words share only the residual. Each
         draw has the same random noise as the draw of `cell`. The exceptions are those of `cell`.
         """
-        part, index = self._part_and_index(connection, word)
-        error = part.sigma**2 / part.row_counts[index]
+        draws, index = self._draws_and_index(connection, word)
+        error_variance = draws.sigma**2 / draws.row_counts[index]
         # the inverse of the shrinkage in `Cells.draw_cells`
-        shrinkage = part.tau**2 / (part.tau**2 + error)
-        own_mean = part.observed_means[index]
-        noise = part.beta[index] - part.mu - shrinkage * (own_mean - part.mu)
-        return np.asarray(own_mean + noise / np.sqrt(shrinkage))
+        shrinkage = draws.tau**2 / (draws.tau**2 + error_variance)
+        observed_mean = draws.observed_means[index]
+        noise = draws.beta[index] - draws.mu - shrinkage * (observed_mean - draws.mu)
+        return np.asarray(observed_mean + noise / np.sqrt(shrinkage))
 
-    def _part_and_index(self, connection: str, word: str) -> tuple[ConnectionDraws, int]:
-        part = self.part(connection)
-        if word not in part.words:
+    def _draws_and_index(self, connection: str, word: str) -> tuple[ConnectionDraws, int]:
+        draws = self.draws_of(connection)
+        if word not in draws.words:
             raise TooFewObservations(
-                f"{word!r} has no distance to a word that is {connection!r}; {', '.join(part.words)} have"
+                f"{word!r} has no distance to a word that is {connection!r}; {', '.join(draws.words)} have"
             )
-        return part, part.words.index(word)
+        return draws, draws.words.index(word)
 
 
 def fit_hierarchy(
@@ -187,7 +188,7 @@ def fit_hierarchy(
     priors = _validate_prior(prior, residual, draws)
     cells = _cells_by_connection(distance, connection, protected)
     sigma_groups = [cells] if residual == "shared" else [{name: cells[name]} for name in cells]
-    return Posterior(tuple(part for group in sigma_groups for part in _draw_group(group, priors, rng, draws)))
+    return Posterior(tuple(chain.from_iterable(_draw_group(group, priors, rng, draws) for group in sigma_groups)))
 
 
 def _validate_prior(prior: Priors | str, residual: str, draws: int) -> Priors:
@@ -236,7 +237,8 @@ def checked_columns(
         raise TooFewObservations("a mean with an interval needs two distances or more; there is none")
     if unusable := int((~np.isfinite(distances)).sum()):
         raise EvidenceError(f"{unusable} of {distances.size} distances are not finite numbers")
-    if (outside := (distances < -SLACK) | (distances > 2 + SLACK)).any():
+    outside = (distances < -SLACK) | (distances > 2 + SLACK)
+    if outside.any():
         raise OutOfBounds(
             f"a cosine distance must be between 0 and 2; {int(outside.sum())} of {distances.size} are not, such as "
             f"{distances[outside][0]:g}. Leave out the rows of missing words",
@@ -250,17 +252,17 @@ def _draw_group(group: dict[str, Cells], prior: Priors, rng: np.random.Generator
     """Draw connections that share one sigma: first sigma, then tau given sigma, then mu and beta given both."""
     _check_variance(group)
     sigma, taus = SpreadGrid.around(list(group.values()), prior).draw(rng, draws)
-    parts = []
+    connection_draws = []
     for (name, cells), tau in zip(group.items(), taus, strict=True):
         mu = cells.draw_mean(sigma, tau, prior, rng)
         beta = cells.draw_cells(mu, sigma, tau, rng)
-        parts.append(ConnectionDraws(name, cells.words, cells.row_counts, cells.means, mu, tau, sigma, beta))
-    return parts
+        connection_draws.append(ConnectionDraws(name, cells.words, cells.row_counts, cells.means, mu, tau, sigma, beta))
+    return connection_draws
 
 
 def _check_variance(group: dict[str, Cells]) -> None:
     """Raise `ZeroVariance` if the residual variance is zero, which would shrink every interval to a point."""
-    names, df = ", ".join(group), sum(cells.df for cells in group.values())
+    names, df = ", ".join(group), sum(cells.df for cells in group.values())  # df: degrees of freedom
     if df > 0 and sum(cells.within for cells in group.values()) <= NO_SPREAD**2 * df:
         raise ZeroVariance(
             f"all distances of a protected word are equal, in every word of: {names}; "

@@ -32,7 +32,7 @@ SLACK = 1e-9
 
 @dataclass(frozen=True)
 class Weights:
-    """Normalised importance weights."""
+    """Importance weights of generated inputs, normalised to sum to 1."""
 
     shares: Floats
     """Weights; their sum is 1; shape (n,)."""
@@ -109,7 +109,8 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
             f"probabilities must be in [0, 1], not {probabilities.min():g} to {probabilities.max():g}", "probability"
         )
     ratios = np.clip(probabilities, 0.0, 1.0) / _proposal_densities(proposed, probabilities.size)
-    if (largest := float(ratios.max())) == 0:
+    largest = float(ratios.max())
+    if largest == 0:
         raise EvidenceError(
             f"the service gave this answer a probability of zero for each of {ratios.size} inputs: no weights"
         )
@@ -142,16 +143,13 @@ TIED = 1e-12
 def tail_shape(weights: Floats) -> float | None:
     """Estimate the shape of the tail of importance weights.
 
+    It is that of the largest weights: a fifth of them, or three times the square root of their number if that is less.
+    Return ``None`` if too few weights differ to estimate it.
+
     Parameters
     ----------
     weights : ndarray, shape (n,)
         Weights, not negative; their scale does not matter.
-
-    Returns
-    -------
-    float or None
-        Shape k of the largest weights: a fifth of them, or three times the square root of their number if that is
-        less. ``None`` if too few weights differ to estimate it.
     """
     sorted_weights = np.sort(weights)
     tail_size = min(math.ceil(weights.size / 5), math.ceil(3 * math.sqrt(weights.size)))
@@ -167,16 +165,13 @@ def tail_shape(weights: Floats) -> float | None:
 def pareto_shape(excess: ArrayLike) -> float:
     """Fit a generalised Pareto distribution to excesses over a threshold and return its shape k.
 
+    Moments of order ``1 / k`` and above do not exist; k is negative if the tail has an end. As usual for weights, k is
+    shrunk slightly towards 1/2, by ten pseudo-observations.
+
     Parameters
     ----------
     excess : array_like, shape (n,)
         At least five positive numbers.
-
-    Returns
-    -------
-    float
-        Shape k: moments of order ``1 / k`` and above do not exist; k is negative if the tail has an end. As usual
-        for weights, k is shrunk slightly towards 1/2, by ten pseudo-observations.
 
     Raises
     ------

@@ -43,12 +43,12 @@ class Margin:
 
     @property
     def mean(self) -> float:
-        """Posterior mean."""
+        """Posterior mean of the point."""
         return float(self.mass @ (self.edges[1:] + self.edges[:-1])) / 2
 
     @property
     def variance(self) -> float:
-        """Posterior variance."""
+        """Posterior variance of the point."""
         middles = (self.edges[1:] + self.edges[:-1]) / 2
         variance_in_cell = (self.edges[1] - self.edges[0]) ** 2 / 12  # of a uniform density
         return float(self.mass @ (middles - self.mean) ** 2 + variance_in_cell)
@@ -65,15 +65,12 @@ class Population:
 def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Population:
     """Draw the mean and the standard deviation of the population of the points.
 
+    Priors are flat: in the mean, and in the standard deviation from 0 to the total width of all margins.
+
     Parameters
     ----------
     points : sequence of Margin
         Three or more; fewer do not bound the standard deviation.
-
-    Returns
-    -------
-    Population
-        Priors are flat: in the mean, and in the standard deviation from 0 to the total width of all margins.
 
     Raises
     ------
@@ -136,6 +133,7 @@ class _Frame:
         return np.sqrt((sd**2 + self.noise) / self.point_count)
 
     def mean(self, errors_from_centre: Floats, sd: Floats) -> Floats:
+        """Convert a distance from the centre, in standard errors, to a mean in units of the points."""
         return np.asarray(self.centre + errors_from_centre * self.error(sd))
 
 

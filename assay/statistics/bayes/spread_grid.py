@@ -39,7 +39,7 @@ class Priors:
 
 @dataclass(frozen=True)
 class Cells:
-    """Sufficient statistics of the rows of one connection."""
+    """Sufficient statistics of the distances of one connection; a cell has those of one protected word."""
 
     words: tuple[str, ...]
     """Protected word of each cell, in alphabetical order."""
@@ -156,7 +156,7 @@ class LogAxis:
 
     @property
     def values(self) -> Floats:
-        """Values of the points; shape (points,)."""
+        """Values (not logarithms) at the points; shape (points,)."""
         return np.asarray(np.exp(self.low + self.step * (np.arange(self.points) + 0.5)))
 
     def narrow(self, log_density: Floats) -> LogAxis:
@@ -237,7 +237,7 @@ class SpreadGrid:
 
 
 def _widest_sigma(connections: Sequence[Cells]) -> LogAxis:
-    """Return the first axis of sigma, beyond which the likelihood is negligible."""
+    """Return the axis of sigma for the first grid; beyond its ends the likelihood is negligible."""
     df, within = sum(cells.df for cells in connections), sum(cells.within for cells in connections)
     if df == 0:  # no cell has two rows, so that nothing bounds sigma from below
         return LogAxis(math.log(SMALLEST_SPREAD), math.log(LARGEST_SPREAD), NARROWING_POINTS)
@@ -247,7 +247,7 @@ def _widest_sigma(connections: Sequence[Cells]) -> LogAxis:
 
 
 def _log_sum(table: Floats) -> Floats:
-    """Log-sum-exp of a table over its columns; shape (rows,)."""
+    """Logarithm of the sum of ``exp(table)`` over the columns; shape (rows,)."""
     largest = table.max(axis=1)
     return np.asarray(largest + np.log(np.exp(table - largest[:, None]).sum(axis=1)), dtype=float)
 

@@ -49,7 +49,7 @@ class TermScore:
 
 @dataclass(frozen=True)
 class StereotypeScore:
-    """Scores by pair, term, bias and model."""
+    """Stereotype scores by pair, term, bias (a specification of two groups and their terms) and model."""
 
     by_pair: Floats
     """1 if the stereotyped sentence was preferred, 0 if the other was, 1/2 if neither was; shape (pairs,)."""
@@ -131,10 +131,7 @@ def _scores_by_term(decisions: Floats, groups: Sequence[tuple[str, str]]) -> tup
 def fit_terms(terms: Iterable[TermScore]) -> SharesPosterior:
     """Fit the hierarchy to the score of every term and to the mean over terms.
 
-    Returns
-    -------
-    SharesPosterior
-        `overall` is the score; its uncertainty includes the choice of attribute terms.
+    `overall` of the result is the score; its uncertainty includes the choice of attribute terms.
 
     Raises
     ------

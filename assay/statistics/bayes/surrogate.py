@@ -39,7 +39,7 @@ The posterior falls off at least as fast as the prior on both sides of its mode,
 
 @dataclass(frozen=True)
 class Surrogate:
-    """``P(+ | s) = 1 / (1 + exp(-(constant + weights . s)))``."""
+    """Logit that replaces a service: ``P(+ | s) = 1 / (1 + exp(-(constant + weights . s)))`` for an input s."""
 
     weights: Floats
     """Change of the log odds of the positive class per unit of each dimension of the input; shape (dims,)."""

@@ -25,7 +25,7 @@ from assay.statistics.hypothesis_tests.distribution import pad_to
 
 @dataclass(frozen=True)
 class StepEffects:
-    """Draws of the effects of the two steps, in total variation."""
+    """Draws of the effects of step 1 (unbiased input) and step 2 (biased input), in total variation."""
 
     step_1: Floats
     """Largest effect over the unbiased blocks, in [0, 1]; shape (draws,)."""
@@ -34,7 +34,7 @@ class StepEffects:
 
 
 def draw_transitions(counts: ArrayLike, rng: np.random.Generator, draws: int = 20_000) -> Floats:
-    """Draw transition matrices from their posterior.
+    """Draw transition matrices from their posterior; shape (draws, rows, outputs). Each row sums to one.
 
     The prior weight of each output is ``1 / outputs``, so that the prior of a row weighs as much as one observation
     for any number of outputs.
@@ -43,11 +43,6 @@ def draw_transitions(counts: ArrayLike, rng: np.random.Generator, draws: int = 2
     ----------
     counts : array_like of int, shape (rows, outputs)
         How often each row was answered by each output. A row of zeros is drawn from the prior.
-
-    Returns
-    -------
-    ndarray, shape (draws, rows, outputs)
-        Each row of each matrix sums to one.
 
     Raises
     ------
@@ -62,12 +57,7 @@ def draw_transitions(counts: ArrayLike, rng: np.random.Generator, draws: int = 2
 
 
 def outputs_under(transitions: Floats, shares: ArrayLike) -> Floats:
-    """Compute the distribution of the outputs if the rows occur in given shares.
-
-    Returns
-    -------
-    ndarray, shape (draws, blocks, outputs)
-        ``o_s = sum_a s_a T[a]``.
+    """Compute the outputs' distribution ``o_s = sum_a s_a T[a]`` for shares s of rows; shape (draws, blocks, outputs).
 
     Raises
     ------
@@ -132,11 +122,11 @@ def draw_excess_concordance(
     rng: np.random.Generator,
     weights: Mapping[RowPair, float] | None = None,
 ) -> Floats | None:
-    """Draw ``kappa = P(the two outputs are equal) - sum_v T[a, v] T[b, v]``.
+    """Draw ``kappa = P(the two outputs are equal) - sum_v T[a, v] T[b, v]``, in [-1, 1]; shape (draws,).
 
-    kappa is 0 for services whose errors are independent of the content (faithful, always one value,
-    erasing, flipping at random). It is ``p**2 / 2`` for a service that answers a share p of its
-    sentences by the stereotype of their content, if half the contents are stereotyped for each value.
+    kappa is 0 for services whose errors are independent of the content (faithful, always one value, erasing, flipping
+    at random). It is ``p**2 / 2`` for a service that answers a share p of its sentences by the stereotype of their
+    content, if half the contents are stereotyped for each value. Return ``None`` if no content was asked twice.
 
     Parameters
     ----------
@@ -148,11 +138,6 @@ def draw_excess_concordance(
         Source of the draws of P(equal), which is ``Beta(1/2 + equal, 1/2 + pairs - equal)``.
     weights : mapping of (row, row) to float, optional
         Number of pairs for each combination of two rows. By default all combinations have the same weight.
-
-    Returns
-    -------
-    ndarray, shape (draws,), or None
-        Draws of kappa, in [-1, 1]; ``None`` if no content was asked twice.
 
     Raises
     ------
@@ -172,7 +157,7 @@ def draw_excess_concordance(
 
 
 def _pair_shares(rows: int, weights: Mapping[RowPair, float] | None) -> dict[RowPair, float]:
-    """Return the share of each pair of rows; the shares sum to one."""
+    """Return the weight of each pair of rows divided by the sum of the weights; by default all pairs are equal."""
     pair_weights = dict.fromkeys(combinations(range(rows), 2), 1.0) if weights is None else dict(weights)
     rows_exist = all(0 <= row < rows for pair in pair_weights for row in pair)
     total_weight = sum(pair_weights.values())

@@ -46,7 +46,7 @@ class EmbeddingMeasure:
     no common direction, and the value means little (DirectBias)."""
 
 
-def _average(by_word: Floats) -> EmbeddingMeasure:
+def _mean_measure(by_word: Floats) -> EmbeddingMeasure:
     return EmbeddingMeasure(float(by_word.mean()), by_word=tuple(by_word.tolist()))
 
 
@@ -57,6 +57,8 @@ def mean_average_cosine(
 ) -> EmbeddingMeasure:
     """Average cosine distances within sets, then sets over protected words (MAC).
 
+    The result is a distance, in [0, 2]; Dobrzeniecka & Urbaniak and their sources take 1 as no bias.
+
     Parameters
     ----------
     distance : array_like, shape (n,)
@@ -64,11 +66,6 @@ def mean_average_cosine(
     sets : sequence of str, shape (n,), optional
         Attribute set of each distance. If left out, all attributes of a word form one set; this changes the
         result if sets differ in size, because each set has the same weight.
-
-    Returns
-    -------
-    EmbeddingMeasure
-        A distance, in [0, 2]; Dobrzeniecka & Urbaniak and their sources take 1 as no bias.
 
     Raises
     ------
@@ -100,24 +97,17 @@ def mean_average_cosine(
 def relative_norm_distance(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:
     """Compare the distances of words to the mean vectors of two groups (RND).
 
+    The result is the Euclidean distance to the first mean less that to the second: positive if nearer to the second.
+
     Parameters
     ----------
     first, second : array_like, shape (words, dims)
         Vectors of the two groups.
 
-    Returns
-    -------
-    EmbeddingMeasure
-        Euclidean distance to the first mean less the distance to the second (positive: nearer to the second).
-
     Raises
     ------
-    OutOfBounds
-        If the vectors differ in length.
-    TooFewObservations
-        If a set is empty.
-    EvidenceError
-        If a number is not finite.
+    OutOfBounds, TooFewObservations, EvidenceError
+        If the vectors differ in length, a set is empty, or a number is not finite.
 
     References
     ----------
@@ -125,18 +115,14 @@ def relative_norm_distance(first: ArrayLike, second: ArrayLike, words: ArrayLike
     """
     group_means, attributes = _means_and_words(first, second, words)
     distances = np.linalg.norm(attributes[:, None, :] - group_means[None, :, :], axis=2)
-    return _average(distances[:, 0] - distances[:, 1])
+    return _mean_measure(distances[:, 0] - distances[:, 1])
 
 
 def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:
     """Correlate the ranks of attribute words by cosine with the mean vectors of two groups (ECT).
 
-    The arguments are those of `relative_norm_distance`.
-
-    Returns
-    -------
-    EmbeddingMeasure
-        Spearman's rank correlation, in [-1, 1]; 1 is no bias.
+    The arguments are those of `relative_norm_distance`. The result is Spearman's rank correlation, in [-1, 1]; 1 is no
+    bias.
 
     Raises
     ------
@@ -174,18 +160,16 @@ ROUNDING_DIFFERENCE = 1e-12
 def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> EmbeddingMeasure:
     """Measure how far neutral words lie along the principal direction of definitional pairs (DirectBias_1).
 
+    The result is the mean of ``abs(cos(word, direction))``, in [0, 1]. All vectors are scaled to unit length first.
+    `by_word` has the signed cosines, positive towards the first of the pairs; swapping the words of a pair changes
+    signs only.
+
     Parameters
     ----------
     words : array_like, shape (words, dims)
         Vectors of words that should be neutral.
     first, second : array_like, shape (pairs, dims)
         Vectors of the pairs that define the attribute (she, he), row by row.
-
-    Returns
-    -------
-    EmbeddingMeasure
-        Mean of ``abs(cos(word, direction))``, in [0, 1]. All vectors are scaled to unit length first. `by_word` has the
-        signed cosines, positive towards the first of the pairs; swapping the words of a pair changes signs only.
 
     Raises
     ------
@@ -205,8 +189,8 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> Embedd
     """
     a, b = _validate_pairs(first, second)
     differences = unit_vectors(a, "the first of the pairs") - unit_vectors(b, "the second of the pairs")
-    # Centring each pair on its own mean leaves plus and minus half its difference, so the principal components are
-    # those of the differences about zero, not about their mean.
+    # each word less its pair's mean is plus or minus half the pair's difference, so that the principal components are
+    # those of the differences about zero, not about their mean
     _, singular_values, directions = np.linalg.svd(differences, full_matrices=False)
     if singular_values[0] <= ROUNDING_DIFFERENCE:
         raise ZeroVariance("both words of every pair point the same way, so that there is no direction between them")
@@ -222,15 +206,12 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> Embedd
 def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:
     """Project words on the unit difference of each pair, and average over pairs (RIPA).
 
+    The result is in units of the vectors, and positive towards the first word of the pairs.
+
     Parameters
     ----------
     first, second : array_like, shape (pairs, dims)
         Vectors of the pairs, row by row.
-
-    Returns
-    -------
-    EmbeddingMeasure
-        In units of the vectors; positive towards the first word of the pairs.
 
     Raises
     ------
@@ -246,7 +227,7 @@ def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLi
     a, b = _validate_pairs(first, second)
     attributes = as_vectors(words, "the attribute words", dims=a.shape[1])
     directions = unit_vectors(a - b, "the differences of the pairs")
-    return _average((attributes @ directions.T).mean(axis=1))
+    return _mean_measure((attributes @ directions.T).mean(axis=1))
 
 
 def _validate_pairs(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
@@ -275,7 +256,9 @@ def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: A
 
     The fit minimises ``(|w|**2 + b**2) / 2 + sum log(1 + exp(-y (w x + b)))``, with y = 1 for negative words and -1 for
     positive ones. The constant b is penalised like a weight, as in LIBLINEAR, the default of scikit-learn when RNSB was
-    published, and still of wefe; without that, the divergence on the WEAT lists is 10 to 70 % larger.
+    published, and still of wefe; without that, the divergence on the WEAT lists is 10 to 70 % larger. The result is the
+    Kullback-Leibler divergence, in nats, of the targets' normalised probabilities from the uniform distribution: 0 if
+    all targets have the same probability (even a high one).
 
     Parameters
     ----------
@@ -283,12 +266,6 @@ def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: A
         Vectors of words of known sentiment.
     targets : array_like, shape (words, dims)
         Vectors of the protected words of all groups; at least two.
-
-    Returns
-    -------
-    EmbeddingMeasure
-        Kullback-Leibler divergence, in nats, of the targets' normalised probabilities from the uniform distribution; 0
-        if all targets have the same probability (even a high one).
 
     Raises
     ------
@@ -329,7 +306,7 @@ def _fit_logistic(design: Floats, labels: Floats) -> Floats:
         gradient = weights + design.T @ (fitted - labels)
         if np.abs(gradient).max() <= flat_gradient:
             return weights
-        curvature = np.eye(len(weights)) + (design.T * (fitted * (1 - fitted))) @ design
+        curvature = np.eye(len(weights)) + (design.T * (fitted * (1 - fitted))) @ design  # Hessian of the cost
         full_step = np.asarray(np.linalg.solve(curvature, gradient), dtype=float)
         weights = _take_damped_step(design, labels, weights, full_step)
     raise EvidenceError(f"the sentiment classifier did not settle in {STEPS} steps; are the vectors on one scale?")

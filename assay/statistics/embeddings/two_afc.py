@@ -24,6 +24,7 @@ NORMAL_975 = 1.959963984540054
 """Standard normal quantile of .975."""
 
 DRAWS, LEVEL = 2000, 0.95
+"""Number of bootstrap draws of a mean, and probability of its interval."""
 SAME = 1e-12
 """Deviation of the cosine of two cues from 1 below which they point the same way."""
 
@@ -48,18 +49,15 @@ class Subject:
 def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike, *, weight: float = 1.0) -> Floats:
     """Compute the mixing level at which each concept is equally near to both cues.
 
+    The result, shape (pairs, words), is the share of the second cue, unclipped. Below 1/2, less of the second cue is
+    needed to choose it, so the concept is biased towards it.
+
     Parameters
     ----------
     first, second : array_like, shape (pairs, dims)
         Vectors of the cues; each row is a pair.
     weight : float
         Weight w of the concept.
-
-    Returns
-    -------
-    ndarray, shape (pairs, words)
-        Share of the second cue, unclipped. Below 1/2, less of the second cue is needed to choose it,
-        so the concept is biased towards it.
 
     Raises
     ------
@@ -84,15 +82,19 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
             f"{first_vectors.shape}, {second_vectors.shape} and {concept_vectors.shape}"
         )
     first_lengths, second_lengths = np.linalg.norm(first_vectors, axis=1), np.linalg.norm(second_vectors, axis=1)
-    if (zero_pairs := np.flatnonzero((first_lengths == 0) | (second_lengths == 0))).size:
+    zero_pairs = np.flatnonzero((first_lengths == 0) | (second_lengths == 0))
+    if zero_pairs.size:
         raise ZeroVariance(f"a cue of pair {int(zero_pairs[0]) + 1} is the zero vector and has no direction")
     axis = second_vectors / second_lengths[:, None] - first_vectors / first_lengths[:, None]
     gaps = np.einsum("pd,pd->p", second_vectors - first_vectors, axis)  # equals (|c1| + |c2|) (1 - cos(c1, c2))
-    if (parallel := np.flatnonzero(gaps <= SAME * (first_lengths + second_lengths))).size:
+    parallel = np.flatnonzero(gaps <= SAME * (first_lengths + second_lengths))
+    if parallel.size:
         raise NoTransition(f"the cues of pair {int(parallel[0]) + 1} point the same way: no mixture changes the answer")
-    leads = np.einsum("pd,pd->p", first_vectors, axis)[:, None] + weight * (axis @ concept_vectors.T)
-    points = -leads / gaps[:, None]  # at the level a, the second cue leads by leads + a gaps
-    if (unbounded := np.argwhere(~(np.abs(points) <= LARGEST_PSE))).size:
+    # at the level a, the projection on `axis` (positive: nearer to the second cue) is ``at_zero + a gaps``
+    at_zero = np.einsum("pd,pd->p", first_vectors, axis)[:, None] + weight * (axis @ concept_vectors.T)
+    points = -at_zero / gaps[:, None]
+    unbounded = np.argwhere(~(np.abs(points) <= LARGEST_PSE))
+    if unbounded.size:
         pair, word = (int(index) + 1 for index in unbounded[0])
         raise NoTransition(f"beside concept {word} the cues of pair {pair} are so short that no mixture matters")
     return np.asarray(points)

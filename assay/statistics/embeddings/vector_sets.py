@@ -14,12 +14,8 @@ def as_vectors(vectors: ArrayLike, name: str, *, least: int = 1, dims: int | Non
 
     Raises
     ------
-    OutOfBounds
-        If `vectors` is not a matrix, or the vectors are not `dims` long.
-    TooFewObservations
-        If there are fewer than `least` vectors.
-    EvidenceError
-        If a number is not finite.
+    OutOfBounds, TooFewObservations, EvidenceError
+        If `vectors` is no matrix or not `dims` wide, has fewer than `least` rows, or a number that is not finite.
     """
     matrix = np.asarray(vectors, dtype=float)
     if matrix.ndim != 2:
@@ -28,7 +24,8 @@ def as_vectors(vectors: ArrayLike, name: str, *, least: int = 1, dims: int | Non
         raise TooFewObservations(f"{name} hold {len(matrix)} vectors; at least {least} are needed")
     if dims is not None and matrix.shape[1] != dims:
         raise OutOfBounds(f"{name} have vectors of {matrix.shape[1]} numbers where others have {dims}")
-    if not (finite := np.isfinite(matrix).all(axis=1)).all():
+    finite = np.isfinite(matrix).all(axis=1)
+    if not finite.all():
         raise EvidenceError(f"{int((~finite).sum())} of the {len(matrix)} vectors of {name} hold numbers not finite")
     return matrix
 
@@ -38,7 +35,8 @@ def unit_vectors(vectors: ArrayLike, name: str = "the words") -> Floats:
     matrix = as_vectors(vectors, name)
     # divide by the largest number first, because squares of very large or small numbers overflow or underflow
     largest = np.abs(matrix).max(axis=1, initial=0.0, keepdims=True)
-    if not (has_direction := largest > 0).all():
+    has_direction = largest > 0
+    if not has_direction.all():
         raise EvidenceError(
             f"{int((~has_direction).sum())} of the {len(matrix)} vectors of {name} are all zero and have no direction; "
             "leave those words out"

@@ -52,17 +52,14 @@ class PartitionTest:
 def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator | None = None) -> PartitionTest:
     """Test whether two groups differ, by exchanging their members.
 
+    The test is of the difference of the two means (for groups of equal size, also of the two sums).
+
     Parameters
     ----------
     first, second : array_like, shape (n,), (m,)
         One number for each member.
     rng : Generator, optional
         Draws partitions where there are more than `EXACT_UP_TO` members.
-
-    Returns
-    -------
-    PartitionTest
-        Test of the difference of the two means (for groups of equal size, also of the two sums).
 
     Raises
     ------
@@ -93,6 +90,7 @@ def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator
 
 
 def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTest:
+    """Count the partitions whose sum over a group of `size` members reaches the `observed` sum."""
     partitions, middle = math.comb(values.size, size), values.size // 2
     first_half, second_half = _subset_sums(values[:middle]), _subset_sums(values[middle:])
     # a group of `size` members has `count` of them from the first half, and the others from the second
@@ -104,7 +102,8 @@ def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTe
     one_sided = _count_reaching(sum_pairs, observed - SLACK)
     strict = _count_reaching(sum_pairs, observed + SLACK, strict=True)
     two_sided = partitions  # every difference is at least as far from 0 as 0
-    if (distance := abs(observed) - SLACK) > 0:
+    distance = abs(observed) - SLACK
+    if distance > 0:
         upper_tail = _count_reaching(sum_pairs, distance)
         lower_tail = partitions - _count_reaching(sum_pairs, -distance, strict=True)
         two_sided = upper_tail + lower_tail
@@ -125,7 +124,7 @@ def _count_reaching(sum_pairs: Sequence[tuple[Floats, Floats]], threshold: float
 
 
 def _subset_sums(values: Floats) -> list[Floats]:
-    """Sums of every subset, sorted, in a list by the subset's size."""
+    """Return the sorted sums of all subsets of the values, in a list by the number of members of a subset."""
     sums: list[Floats] = [np.zeros(1)]
     for value in values:
         # no subset has more members than came so far, and none with this value is empty
@@ -136,6 +135,7 @@ def _subset_sums(values: Floats) -> list[Floats]:
 
 
 def _sample_partitions(values: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
+    """As `_count_partitions`, among `DRAWS` random partitions."""
     larger_count = farther_count = 0
     for _ in range(DRAWS // BLOCK):
         permuted = rng.permuted(np.broadcast_to(values, (BLOCK, values.size)), axis=1)
@@ -143,9 +143,8 @@ def _sample_partitions(values: Floats, size: int, observed: float, rng: np.rando
         larger_count += int((sums >= observed - SLACK).sum())
         farther_count += int((np.abs(sums) >= abs(observed) - SLACK).sum())
     one_sided, two_sided = ((count + 1) / (DRAWS + 1) for count in (larger_count, farther_count))
-    errors = (math.sqrt(share * (1 - share) / DRAWS) for share in (one_sided, two_sided))
-    p_strict = None  # only counted partitions have it
-    return PartitionTest(one_sided, two_sided, p_strict, "monte-carlo", DRAWS, *errors)
+    errors = (math.sqrt(p * (1 - p) / DRAWS) for p in (one_sided, two_sided))
+    return PartitionTest(one_sided, two_sided, None, "monte-carlo", DRAWS, *errors)  # no strict p of drawn partitions
 
 
 MIN_TARGET_WORDS = 2
@@ -175,12 +174,8 @@ def cosines(first: ArrayLike, second: ArrayLike) -> Floats:
 
     Raises
     ------
-    OutOfBounds
-        If `first` and `second` are not matrices of equally long vectors.
-    TooFewObservations
-        If a set is empty.
-    EvidenceError
-        If a number is not finite, or a vector is all zero.
+    OutOfBounds, TooFewObservations, EvidenceError
+        If they are not matrices of equally long vectors, a set is empty, or a vector is not finite or all zero.
     """
     a = unit_vectors(first, "the first words")
     b = unit_vectors(as_vectors(second, "the second words", dims=a.shape[1]), "the second words")
@@ -205,6 +200,8 @@ def weat(
 ) -> Weat:
     """Test whether two sets of target words are associated with different sets of attribute words.
 
+    Swapping the targets, or the attributes, changes the sign of the statistic and of the effect sizes.
+
     Parameters
     ----------
     first, second : array_like, shape (words, dims)
@@ -213,11 +210,6 @@ def weat(
         Vectors of the two attribute sets A and B.
     rng : Generator, optional
         As for `partition_test`: needed above forty target words.
-
-    Returns
-    -------
-    Weat
-        Swapping the targets, or the attributes, changes the sign of the statistic and of the effect sizes.
 
     Raises
     ------

@@ -23,7 +23,7 @@ def may_be_chance(samples: Floats, level: float = CONFIDENCE_AGAINST_CHANCE) -> 
     ----------
     samples : ndarray, shape (draws,) or (draws, differences)
         Draws with their signs. Several differences may be chance only if all may be 0 together. Draws of a preference
-        that several lists share (`shared_lean`) have no sign: they are 0 if the lists disagree.
+        that several lists share (`shared_preference`) have no sign: they are 0 if the lists disagree.
     level : float
         Probability of the interval that must exclude 0.
     """

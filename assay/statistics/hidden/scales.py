@@ -68,35 +68,37 @@ def scales_of(outputs: Floats, declared: Scale | Literal["auto"], *, probabiliti
 
 
 def on_scale(outputs: Floats, scale: Scale) -> Floats:
-    """Return outputs on a scale; equal outputs have equal ranks."""
+    """Return the outputs' logarithms, logits or ranks (equal outputs have equal ranks), or the outputs themselves."""
     if scale == "log":
         return np.log(outputs)
     if scale == "logit":
         return np.asarray(np.log(outputs) - np.log1p(-outputs))
     if scale == "rank":
-        _, index, count = np.unique(outputs, return_inverse=True, return_counts=True)
-        return np.asarray((np.cumsum(count) - (count - 1) / 2)[index].reshape(outputs.shape))
+        _, indices, counts = np.unique(outputs, return_inverse=True, return_counts=True)
+        mean_ranks = np.cumsum(counts) - (counts - 1) / 2  # of equal outputs, from 1
+        return np.asarray(mean_ranks[indices].reshape(outputs.shape))
     return outputs
 
 
 def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
-    """Return a name and a mask of the profiles with only amounts above 0, if these are to be compared separately.
+    """Return a name and a mask of the profiles with amounts above 0 only; ``None`` if they need no own comparison.
 
     They are compared separately if there are other profiles, and the amounts are compared as ratios. If many outputs
     equal one or a few other numbers, such as a minimum price, profiles with these numbers are also left out.
     """
     numbers, counts = np.unique(outputs, return_counts=True)
     is_common = counts >= COMMON * outputs.size
-    other_counts, many = counts[~is_common], MOSTLY * outputs.size
+    other_counts, separable_count = counts[~is_common], MOSTLY * outputs.size
     # of counts or marks, some of the other numbers are common too: these are not amounts
-    others_are_amounts = counts[is_common].sum() >= many and other_counts.max(initial=0) < COMMON * other_counts.sum()
-    left_out = numbers[is_common if others_are_amounts else counts >= many]
-    positive = np.asarray(((outputs > 0) & ~np.isin(outputs, left_out)).all(axis=1))
+    others_vary = other_counts.max(initial=0) < COMMON * other_counts.sum()
+    others_are_amounts = counts[is_common].sum() >= separable_count and others_vary
+    excluded_numbers = numbers[is_common if others_are_amounts else counts >= separable_count]
+    positive = np.asarray(((outputs > 0) & ~np.isin(outputs, excluded_numbers)).all(axis=1))
     not_separable = (outputs < 0).mean() > NEGATIVE or positive.all() or positive.sum() < LEAST_AMOUNTS
     if not_separable or not _needs_log_scale(outputs[positive]):
         return None
-    left_out_text = " and ".join(f"{number:.6g}" for number in left_out if number)  # the name excludes 0 anyway
-    return "amounts above 0" + (f" other than {left_out_text}" if left_out_text else ""), positive
+    excluded_text = " and ".join(f"{number:.6g}" for number in excluded_numbers if number)  # the name excludes 0 anyway
+    return "amounts above 0" + (f" other than {excluded_text}" if excluded_text else ""), positive
 
 
 def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:

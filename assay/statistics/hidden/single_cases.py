@@ -134,7 +134,8 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
     """
     item_squares = cases.item_squares
     squares = mean_draws(item_squares, cases.clusters, rng, draws, cases.max_draw_weights)
-    if is_measured := cases.knows_noise(item_squares.sum(axis=1), limit):
+    is_measured = cases.knows_noise(item_squares.sum(axis=1), limit)
+    if is_measured:
         variances = cases.variances
         pairs = combinations(range(variances.shape[1]), 2)
         pair_variances = np.stack([variances[:, a] + variances[:, b] for a, b in pairs], axis=1)
@@ -152,7 +153,7 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
 def text_effect(
     cases: SingleCases, texts: tuple[Integers, int], means: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the systematic difference of a typical text, without noise and differences within a group of persons.
+    """Draw the systematic difference of a typical text, without noise and differences between persons of a group.
 
     Its square is the sum of three parts. The first is the square of the mean difference. The second is the variance
     of the difference between texts without their person (cells of frame and content), which several persons share.
@@ -165,16 +166,15 @@ def text_effect(
     from repeated answers, the third part is only in a second effect, an upper bound. If too few texts are shared by
     persons, the only result is an upper bound, which includes the differences between persons.
     """
-    if "person" not in cases.clusters:  # the words for a value are always the same, so the whole difference is its own
+    if "person" not in cases.clusters:  # each value has one word only, so the whole difference is the value's
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT),)
     text_ids, text_count = texts
     draws = len(means)
     is_shared = np.isin(text_ids, np.flatnonzero(np.bincount(text_ids) > 1))
     persons = {"person": cases.clusters["person"][is_shared]}
-    if (
-        len(np.unique(persons["person"])) < LEAST_CLUSTERS
-        or (fit := _fit_cells_and_persons(cases, text_ids, is_shared)).freedom < LEAST_FREEDOM
-    ):
+    has_persons = len(np.unique(persons["person"])) >= LEAST_CLUSTERS
+    fit = _fit_cells_and_persons(cases, text_ids, is_shared) if has_persons else None
+    if fit is None or fit.freedom < LEAST_FREEDOM:
         return (replace(item_effect(cases, limit, rng, draws), name=TEXT, bound=True),)
     value_count = cases.outputs.shape[1]
     pairs = list(combinations(range(value_count), 2))
@@ -186,7 +186,8 @@ def text_effect(
     squared_columns = np.column_stack([residual_squares, *pair_squares]) * len(residual_squares) / fit.freedom
     samples = mean_draws(squared_columns, persons, rng, draws, cases.max_draw_weights)
     noise = np.zeros((draws, value_count))
-    if is_measured := cases.knows_noise(squared_columns[:, value_count:].sum(axis=1), limit):
+    is_measured = cases.knows_noise(squared_columns[:, value_count:].sum(axis=1), limit)
+    if is_measured:
         noise = mean_draws(cases.variances, {}, rng, draws)
         # fitted together: few repeated questions do not show that one group's answers are a little noisier
         noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, draws).strata
@@ -199,7 +200,7 @@ def text_effect(
         smaller_variance = persons_a if persons_a.mean() < persons_b.mean() else persons_b
         single = difference_variance - noise[:, a] - noise[:, b] - 2 * smaller_variance  # 2: of two persons
         shared_squares.append(means[:, index] + text_variance)
-        estimate, error = float(single.mean()), float(single.var())  # at the effect's own size, so `by_size` is 0
+        estimate, error = float(single.mean()), float(single.var())  # the variance at this size, so `by_size` is 0
         prior = PRIOR_OF_SINGLE_CASES / len(pair_indices)
         single_squares.append(_draw_squares(estimate, error, 0.0, limit, prior_share=prior, rng=rng, draws=draws))
     whole_effect = np.sqrt(np.max(np.add(shared_squares, single_squares), axis=0))
@@ -254,16 +255,16 @@ def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArr
     table = cross_tabulate(cell_ids, person_ids)
     sizes, person_sizes = table.sum(axis=1), table.sum(axis=0)
     shares = table / sizes[:, None]
-    gram = np.diag(person_sizes) - table.T @ shares  # normal equations of the persons, without the cells
+    gram = np.diag(person_sizes) - table.T @ shares  # the persons' normal equations, with the cells eliminated
     inverse = np.linalg.pinv(gram, hermitian=True)
-    by_cell, by_person = cluster_sums(outputs, cell_ids), cluster_sums(outputs, person_ids)
-    person_effects = inverse @ (by_person - shares.T @ by_cell)
+    cell_sums, person_sums = cluster_sums(outputs, cell_ids), cluster_sums(outputs, person_ids)
+    person_effects = inverse @ (person_sums - shares.T @ cell_sums)
     person_effects -= person_sizes @ person_effects / len(cell_ids)  # their mean over the answers is 0
-    effects = by_cell / sizes[:, None] - shares @ person_effects
+    effects = cell_sums / sizes[:, None] - shares @ person_effects
     residuals = outputs - effects[cell_ids] - person_effects[person_ids]
     residuals[np.abs(residuals) < ROUNDING] = 0.0
     freedom = len(cell_ids) - len(sizes) - int(np.linalg.matrix_rank(gram, hermitian=True))
-    # errors of the cells' own means, and of the effects of their persons; both around the overall mean
+    # error variances of the cells' means, and of the persons' effects in them; both around the overall mean
     person_share_gram = table.T @ shares - np.outer(person_sizes, person_sizes) / len(cell_ids)
     cell_error = len(sizes) - 1 + float(np.trace(inverse @ person_share_gram))
     return _Fit(effects.reshape(-1, *shape[1:]), sizes, residuals.reshape(shape), freedom, cell_error)
@@ -294,8 +295,9 @@ def _draw_squares(
     deviations = estimate - (np.concatenate([[0.0], size_grid]) * limit / 2) ** 2
     log_mass = np.log(np.maximum(prior, 1e-300)) - deviations**2 / error / 2
     mass = np.exp(log_mass - log_mass.max())
-    cell = rng.choice(len(mass), draws, p=mass / mass.sum())
-    low, high = (np.concatenate([[0.0], bounds])[cell] for bounds in (edges[:-1], edges[1:]))  # the spike has no width
+    drawn_indices = rng.choice(len(mass), draws, p=mass / mass.sum())
+    # the spike, at 0, has no width
+    low, high = (np.concatenate([[0.0], bounds])[drawn_indices] for bounds in (edges[:-1], edges[1:]))
     return np.asarray(((low + (high - low) * rng.random(draws)) * limit / 2) ** 2)
 
 
@@ -308,9 +310,10 @@ def _largest_repeated_square(repeats: Floats) -> float:
     # the square of a sum without the squares of its terms: the products of any two of the differences
     products = differences.sum(axis=2) ** 2 - (differences**2).sum(axis=2)
     repeated_squares = products.sum(axis=2) / (repeats.shape[2] * (repeats.shape[2] - 1))
-    pairs, count = repeated_squares.shape
-    factor = special.stdtrit(count - 1, 1 - special.ndtr(-1.0) / pairs)  # one standard error, by Bonferroni
-    return float((repeated_squares.mean(axis=1) - factor * repeated_squares.std(axis=1) / math.sqrt(count)).max())
+    pair_count, item_count = repeated_squares.shape
+    factor = special.stdtrit(item_count - 1, 1 - special.ndtr(-1.0) / pair_count)  # one standard error, by Bonferroni
+    margins = factor * repeated_squares.std(axis=1) / math.sqrt(item_count)
+    return float((repeated_squares.mean(axis=1) - margins).max())
 
 
 def _has_same_noise(repeats: Floats, negligible: float) -> bool:
@@ -326,6 +329,6 @@ def _has_same_noise(repeats: Floats, negligible: float) -> bool:
     # with each of the three answers as the first one, shape (3, items, values, columns)
     first, second, third = (np.stack([repeats[:, :, (start + turn) % 3] for turn in range(3)]) for start in range(3))
     products = ((first - second) * (first - third)).sum(axis=3) - variances  # 0 on average if the noise is the same
-    # [0]: with the answer that was given first as the first one
+    # row 0 of `products` has the answer that was given first as the first one
     z_score = abs(float(products[0].sum())) / math.sqrt(float((products**2).mean(axis=0).sum()))
     return z_score <= OTHER_NOISE and float(variances.sum() ** 2) >= LEAST_NOISY * float((variances**2).sum())

@@ -50,24 +50,21 @@ def stratum_effects(
 ) -> tuple[HiddenEffect, ...]:
     """Draw the mean difference within each stratum, with a joint fit of the strata of each family.
 
+    Return the size of the difference in each stratum; with more than two values, one effect for each pair of values.
+
     Parameters
     ----------
     families : mapping of str to ndarray of str, shape (profiles,)
         For each family of strata (a column, the frames), the stratum of each profile; an empty string for none.
     scale : float
         Scale of the prior of the spread between the strata of a family, in standard deviations of the output.
-
-    Returns
-    -------
-    tuple of HiddenEffect
-        For each stratum, the size of the difference; with more than two values, one effect for each pair of values.
     """
-    strata = [
-        (family, f"{family}: {stratum}", in_stratum)
-        for family, stratum_of_profile in families.items()
-        for stratum in sorted({*stratum_of_profile.tolist()} - {""})
-        if (in_stratum := stratum_of_profile == stratum).sum() >= LEAST_CLUSTERS
-    ]
+    strata: list[tuple[str, str, NDArray[np.bool_]]] = []  # family, name, mask of the profiles in it
+    for family, stratum_of_profile in families.items():
+        for stratum in sorted({*stratum_of_profile.tolist()} - {""}):
+            in_stratum = stratum_of_profile == stratum
+            if in_stratum.sum() >= LEAST_CLUSTERS:
+                strata.append((family, f"{family}: {stratum}", in_stratum))
     if not strata:
         return ()
     differences = pair_differences(profiles.outputs) / profiles.scale
@@ -82,17 +79,17 @@ def stratum_effects(
     # some of many noisy differences exceed any limit by chance: only significant ones (Bonferroni) show a bias
     critical = special.stdtrit(error.freedom, 1 - (1 - NO_FALSE_STRATUM) / 2 / estimates.size) * np.sqrt(error.variance)
     significant = np.abs(estimates) > critical.reshape(estimates.shape)
-    names, effects = [f"{a} to {b}" for a, b in combinations(profiles.values, 2)], []
+    pair_names, effects = [f"{a} to {b}" for a, b in combinations(profiles.values, 2)], []
     for pair_index in furthest(plausible_effects).tolist():
-        pair, estimate, covariance = names[pair_index], estimates[pair_index], covariances[pair_index]
+        estimate, covariance = estimates[pair_index], covariances[pair_index]
         for family in families:
-            indices = [i for i, (stratum_family, *_) in enumerate(strata) if stratum_family == family]
+            indices = [index for index, stratum in enumerate(strata) if stratum[0] == family]
             if len(indices) < 2:  # a joint fit needs several strata
                 continue
             joint_fit = varying_effect(estimate[indices], covariance[np.ix_(indices, indices)], scale, rng, draws)
             for index, samples in zip(indices, joint_fit.strata.T, strict=True):
                 _, stratum_name, _ = strata[index]
-                name = stratum_name if len(names) == 1 else f"{stratum_name}, {pair}"
+                name = stratum_name if len(pair_names) == 1 else f"{stratum_name}, {pair_names[pair_index]}"
                 effects.append(HiddenEffect("stratum", name, np.abs(samples), bound=not significant[pair_index, index]))
     return tuple(effects)
 
@@ -134,7 +131,7 @@ def share_effects(
     samples = np.stack([draws for _, draws in strata.values()], axis=1)
     spread = samples.var(axis=0).sum(axis=0)
     widest = int((spread > (1 - NEGLIGIBLE) * spread.max()).argmax())  # of equal ones the first, on every processor
-    total, distance = np.zeros(samples.shape[:2]), np.zeros(samples.shape[:2])
+    total, distance = np.zeros(samples.shape[:2]), np.zeros(samples.shape[:2])  # sum, and half the sum of sizes
     for value in range(estimates.shape[1]):
         if value != widest:  # differences add up to 0, so the widest is minus the sum of the others (`total`)
             covariance = _covariance_at_one_share(samples[:, :, value], float(fair[value]))
@@ -167,7 +164,10 @@ def typical_effect(
     scale: float,
     rng: np.random.Generator,
 ) -> tuple[Floats, bool] | None:
-    """Draw the root mean square of an effect over the strata of a family, without the sampling errors.
+    """Draw the root mean square of an effect over the strata of a family, without the sampling errors; shape (draws,).
+
+    Also return whether it is only an upper bound, because the first of `others` is confounded with the strata. Return
+    ``None`` if fewer than two strata are left, or they are also confounded with another factor.
 
     Parameters
     ----------
@@ -181,21 +181,16 @@ def typical_effect(
         Other factors of the text, such as the term; the strata are compared at equal shares of each factor's levels.
     scale : float
         Scale of the prior of the spread between the strata.
-
-    Returns
-    -------
-    tuple of (ndarray of shape (draws,), bool), or None
-        The size, and whether it is only an upper bound because the first of `others` is confounded with the strata.
-        ``None`` if fewer than two strata are left, or the strata are also confounded with another factor.
     """
-    _, ids, counts = np.unique(members, return_inverse=True, return_counts=True)
-    frequent = (counts >= LEAST_OF_A_KIND)[ids]
-    if (counts >= LEAST_OF_A_KIND).sum() < 2:
+    _, ids, stratum_sizes = np.unique(members, return_inverse=True, return_counts=True)
+    is_frequent = (stratum_sizes >= LEAST_OF_A_KIND)[ids]
+    if (stratum_sizes >= LEAST_OF_A_KIND).sum() < 2:
         return None
-    factors = [factor[frequent] for factor in others if np.unique(factor[frequent]).size > 1]
-    estimates = adjusted_means(differences[frequent], members[frequent], factors)
-    if is_bound := estimates is None:
-        estimates = adjusted_means(differences[frequent], members[frequent], factors[1:])
+    factors = [factor[is_frequent] for factor in others if np.unique(factor[is_frequent]).size > 1]
+    estimates = adjusted_means(differences[is_frequent], members[is_frequent], factors)
+    is_bound = estimates is None
+    if is_bound:
+        estimates = adjusted_means(differences[is_frequent], members[is_frequent], factors[1:])
     if estimates is None:
         return None
     stratum_effect = varying_effect(*estimates, scale, rng, len(mean)).strata

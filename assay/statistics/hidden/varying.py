@@ -78,51 +78,52 @@ def varying_effect(
     eigenvalues, basis = np.linalg.eigh(errors)
     eigenvalues = np.maximum(eigenvalues, LEAST_VARIANCE * scale**2)
     rotated_ones, rotated_effects = basis.T @ np.ones(effects.size), basis.T @ effects
-    grid = scale * np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
-    slab = np.exp(-((grid / scale) ** 2) / 2) * (1 + (grid / scale) ** 2)  # half-normal, times the width of a cell
-    grid = np.concatenate([[ZERO_SPREAD * scale], grid])
-    prior = np.concatenate([[0.5], 0.5 * slab / slab.sum()])  # even odds; the slab may underflow to 0
-    weight = 1 / (eigenvalues + grid[:, None] ** 2)
+    # spike-and-slab prior on a grid of spreads: half of the mass at a spread of 0, half of it half-normal
+    spreads = scale * np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
+    slab = np.exp(-((spreads / scale) ** 2) / 2) * (1 + (spreads / scale) ** 2)  # density times the width of a cell
+    spreads = np.concatenate([[ZERO_SPREAD * scale], spreads])
+    prior = np.concatenate([[0.5], 0.5 * slab / slab.sum()])
+    # likelihood of each spread, with the mean integrated out
+    weight = 1 / (eigenvalues + spreads[:, None] ** 2)
     precision = (weight * rotated_ones**2).sum(axis=1)
     centre = (weight * rotated_ones * rotated_effects).sum(axis=1) / precision
     misfit = (weight * (rotated_effects - centre[:, None] * rotated_ones) ** 2).sum(axis=1)
-    log_mass = np.log(np.maximum(prior, 1e-300)) + (np.log(weight).sum(axis=1) - np.log(precision) - misfit) / 2
+    log_likelihood = (np.log(weight).sum(axis=1) - np.log(precision) - misfit) / 2
+    log_mass = np.log(np.maximum(prior, 1e-300)) + log_likelihood  # the prior may underflow to 0
     mass = np.exp(log_mass - log_mass.max())
-    cell = rng.choice(len(grid), draws, p=mass / mass.sum())
-    spread = grid[cell]
-    mean = centre[cell] + rng.standard_normal(draws) / np.sqrt(precision[cell])
-    conditional_variance = 1 / (1 / eigenvalues + 1 / grid[:, None] ** 2)
+    drawn_indices = rng.choice(len(spreads), draws, p=mass / mass.sum())
+    spread = spreads[drawn_indices]
+    mean = centre[drawn_indices] + rng.standard_normal(draws) / np.sqrt(precision[drawn_indices])
+    conditional_variance = (1 / (1 / eigenvalues + 1 / spreads[:, None] ** 2))[drawn_indices]
     weighted_sum = rotated_effects / eigenvalues + mean[:, None] * rotated_ones / spread[:, None] ** 2
-    conditional_mean = conditional_variance[cell] * weighted_sum
+    conditional_mean = conditional_variance * weighted_sum
     # drawn in the strata's own basis: eigenvectors may have either sign, which depends on the processor
     noise = rng.standard_normal(conditional_mean.shape) @ basis
-    samples = conditional_mean + noise * np.sqrt(conditional_variance)[cell]
+    samples = conditional_mean + noise * np.sqrt(conditional_variance)
     return Varying(mean, spread, samples @ basis.T)
 
 
-def shared_lean(leans: ArrayLike) -> Floats:
-    """Return the preference that several lists share: the geometric mean of its sizes, or 0 if their signs differ.
+def shared_preference(list_preferences: ArrayLike) -> Floats:
+    """Return the preference that several lists share: the geometric mean of their sizes, or 0 if their signs differ.
 
-    Each list holds stereotypes of one group. If a service follows stereotypes, the preferred group differs by list.
-    If it prefers one group for any content, it prefers the same group in all lists.
+    Each list holds stereotypes of one group. If a service follows stereotypes, the preferred group differs by list. If
+    it prefers one group for any content, it prefers the same group in all lists. The result, shape (...), is never
+    negative.
 
     Parameters
     ----------
-    leans : array_like, shape (lists, ...)
+    list_preferences : array_like, shape (lists, ...)
         Preference for the first group in each list; negative for the second group.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Never negative.
     """
-    preferences = np.asarray(leans, dtype=float)
+    preferences = np.asarray(list_preferences, dtype=float)
     same_sign = (preferences > 0).all(axis=0) | (preferences < 0).all(axis=0)
     return np.asarray(np.where(same_sign, np.abs(preferences).prod(axis=0) ** (1 / len(preferences)), 0.0))
 
 
 def cluster_means(values: Floats, clusters: Integers, other_clusters: tuple[Integers, ...]) -> tuple[Floats, Floats]:
-    """Estimate the mean of each cluster of one kind, without the effects of the other kinds, and the mean's error.
+    """Estimate the mean of each cluster of one kind, without the effects of other kinds, and its error variance.
+
+    Both have the shape (clusters,).
 
     Parameters
     ----------
@@ -132,11 +133,6 @@ def cluster_means(values: Floats, clusters: Integers, other_clusters: tuple[Inte
         Cluster of each profile, numbered from 0 without gaps.
     other_clusters : tuple of ndarray of int, shape (n,)
         Clusters of the other kinds, which are crossed with this kind.
-
-    Returns
-    -------
-    tuple of ndarray, shape (clusters,)
-        Means, and the variances of their errors.
     """
     residuals = values - values.mean()
     for ids in other_clusters:
@@ -155,6 +151,10 @@ def adjusted_means(
 ) -> tuple[Floats, Floats] | None:
     """Estimate the mean of each stratum, adjusted to equal shares of the members of each other kind (least squares).
 
+    Return the means, shape (strata,), and the covariance of their errors, whose variances are at least those clustered
+    by stratum and member of the first other kind. Return ``None`` if a kind is confounded with the strata, or there are
+    too few cases.
+
     Parameters
     ----------
     values : ndarray, shape (n,)
@@ -163,31 +163,26 @@ def adjusted_means(
         Stratum of each case.
     others : sequence of ndarray of str, shape (n,)
         Member of each other kind that a case has; each kind has two or more members.
-
-    Returns
-    -------
-    tuple of ndarray, shape (strata,) and (strata, strata), or None
-        Means, and the covariance of their errors, whose variances are at least those clustered by stratum and member of
-        the first other kind. ``None`` if a kind is confounded with the strata, or there are too few cases.
     """
     stratum_columns = _indicators(members)
     other_columns = [columns[:, :-1] - columns[:, -1:] for columns in map(_indicators, others)]  # effects add up to 0
     design = np.column_stack([stratum_columns, *other_columns])
-    cross = design.T @ design
-    if np.linalg.matrix_rank(cross, hermitian=True) < len(cross) or len(values) <= len(cross):
+    gram = design.T @ design
+    if np.linalg.matrix_rank(gram, hermitian=True) < len(gram) or len(values) <= len(gram):
         return None
-    inverse = np.linalg.inv(cross)
+    inverse = np.linalg.inv(gram)
     coefficients = inverse @ (design.T @ values)
     residuals = values - design @ coefficients
     strata = stratum_columns.shape[1]
-    covariance = np.asarray(float((residuals**2).sum()) / (len(values) - len(cross)) * inverse[:strata, :strata])
+    covariance = np.asarray(float((residuals**2).sum()) / (len(values) - len(gram)) * inverse[:strata, :strata])
     if not others:
         return coefficients[:strata], covariance
-    # the interaction of a stratum and a member of the first kind is shared by all their cases (clustered sandwich)
+    # clustered sandwich estimator: all cases of one stratum and one member of the first kind share an interaction
     _, cells = np.unique(np.char.add(np.char.add(members, " / "), others[0]), return_inverse=True)
-    sums = cluster_sums(design * residuals[:, None], cells)
-    cell_count, parameters = len(sums), strata + other_columns[0].shape[1]
-    clustered = cell_count / max(1, cell_count - parameters) * (inverse @ sums.T @ sums @ inverse)[:strata, :strata]
+    score_sums = cluster_sums(design * residuals[:, None], cells)
+    cell_count, parameters = len(score_sums), strata + other_columns[0].shape[1]
+    sandwich = (inverse @ score_sums.T @ score_sums @ inverse)[:strata, :strata]
+    clustered = cell_count / max(1, cell_count - parameters) * sandwich
     variances = np.maximum(np.diagonal(covariance), LEAST_VARIANCE)  # 0 if all cases of a stratum are equal
     widening = np.sqrt(np.maximum(1.0, np.diagonal(clustered) / variances))
     return coefficients[:strata], np.asarray(covariance * np.outer(widening, widening))

@@ -32,33 +32,29 @@ def pearson(outcomes: Integers, expected: Floats) -> Floats:
 def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
     """Compute the log-probability and Pearson statistic of all ways to distribute n observations over k cells.
 
-    Outcomes are extended cell by cell. For each outcome, only the number of remaining observations is
-    stored, not its counts, so that three arrays suffice for any k.
+    Outcomes are extended cell by cell. For each outcome, only the number of remaining observations is stored, not its
+    counts, so that three arrays suffice for any k. The results are in the same order, shape (outcomes,).
 
     Parameters
     ----------
     expected : ndarray, shape (k,)
         Expected counts, all positive, with sum n.
-
-    Returns
-    -------
-    log_probability, pearson : ndarray, shape (C(n + k - 1, k - 1),)
-        In the same order of outcomes.
     """
     counts = np.arange(n + 1)
     log_terms = [special.xlogy(counts, share) - special.gammaln(counts + 1.0) for share in expected / n]
-    square_terms = [(counts - e) ** 2 / e for e in expected]
-    free_count = np.array([n])
+    square_terms = [(counts - expected_count) ** 2 / expected_count for expected_count in expected]
+    remaining = np.array([n])
     log_p, statistic = np.full(1, special.gammaln(n + 1.0)), np.zeros(1)
     for log_term, square_term in zip(log_terms[:-1], square_terms[:-1], strict=True):
-        choices = free_count + 1  # each outcome so far branches: 0 to all of its free observations are in this cell
-        starts = np.cumsum(choices) - choices
-        count = np.arange(choices.sum()) - np.repeat(starts, choices)
-        free_count = np.repeat(free_count, choices) - count
-        log_p = np.repeat(log_p, choices) + log_term[count]
-        statistic = np.repeat(statistic, choices) + square_term[count]
+        # each outcome so far branches: this cell gets 0 to all of its remaining observations
+        branch_counts = remaining + 1
+        starts = np.cumsum(branch_counts) - branch_counts  # index of the first branch of each outcome
+        in_cell = np.arange(branch_counts.sum()) - np.repeat(starts, branch_counts)
+        remaining = np.repeat(remaining, branch_counts) - in_cell
+        log_p = np.repeat(log_p, branch_counts) + log_term[in_cell]
+        statistic = np.repeat(statistic, branch_counts) + square_term[in_cell]
     # the last cell has all remaining observations
-    return log_p + log_terms[-1][free_count], statistic + square_terms[-1][free_count]
+    return log_p + log_terms[-1][remaining], statistic + square_terms[-1][remaining]
 
 
 ENUMERATED_UP_TO = 1_000_000
@@ -95,11 +91,6 @@ def chi_squared_fit(counts: ArrayLike, shares: ArrayLike) -> FitTest:
     shares : array_like, shape (k,)
         Specification: shares, or weights in proportion to them.
 
-    Returns
-    -------
-    FitTest
-        Its `test` is ``"goodness-of-fit"``.
-
     Raises
     ------
     TooFewObservations
@@ -109,7 +100,7 @@ def chi_squared_fit(counts: ArrayLike, shares: ArrayLike) -> FitTest:
     """
     observed, expected, refutation = _comparable_counts(counts, shares)
     if refutation is not None:
-        return _refuted_test("goodness-of-fit", observed, refutation)
+        return FitTest("goodness-of-fit", statistic=None, df=observed.size - 1, p=0.0, reason=refutation)
     statistic = float(pearson(observed, expected))
     df = observed.size - 1
     return FitTest("goodness-of-fit", statistic, df, _upper_tail(df, statistic))
@@ -118,8 +109,9 @@ def chi_squared_fit(counts: ArrayLike, shares: ArrayLike) -> FitTest:
 def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: bool = True) -> FitTest:
     """Compare two samples by chi-squared, computed as in the library that Srivastava & Rossi (2018) used.
 
-    ``sum (o1 / K - o2 K)**2 / (o1 + o2)`` with ``K = sqrt(N1 / N2)``: equal to Pearson's statistic
-    of the 2 x k table, without any correction.
+    ``sum (o1 / K - o2 K)**2 / (o1 + o2)`` with ``K = sqrt(N1 / N2)``: equal to Pearson's statistic of the 2 x k table,
+    without any correction. `test` of the result is ``"two-sample"``, or ``"two-sample-df2"`` if empty cells count (with
+    Srivastava & Rossi's three outputs, df is 2).
 
     Parameters
     ----------
@@ -128,12 +120,6 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
     drop_empty : bool
         Whether cells that are empty in both samples are dropped. ``False`` keeps ``df = k - 1``, as
         the library does, so that the test rejects less often.
-
-    Returns
-    -------
-    FitTest
-        Its `test` is ``"two-sample"``, or ``"two-sample-df2"`` if empty cells count (with Srivastava & Rossi's three
-        outputs, df is 2).
 
     Raises
     ------
@@ -158,18 +144,17 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
         raise TooFewObservations(f"both samples must hold observations, not {n1:g} and {n2:g}")
     is_observed = o1 + o2 > 0
     df = int(is_observed.sum() if drop_empty else o1.size) - 1
-    balance = math.sqrt(n1 / n2)
-    statistic = float(
-        ((o1[is_observed] / balance - o2[is_observed] * balance) ** 2 / (o1[is_observed] + o2[is_observed])).sum()
-    )
+    k = math.sqrt(n1 / n2)  # K of the formula above
+    statistic = float(((o1[is_observed] / k - o2[is_observed] * k) ** 2 / (o1[is_observed] + o2[is_observed])).sum())
     return FitTest("two-sample" if drop_empty else "two-sample-df2", statistic, df, _upper_tail(df, statistic))
 
 
 def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Generator | None = None) -> FitTest:
     """Exact goodness of fit: sum the probability of every outcome whose Pearson statistic is at least as large.
 
-    The ``C(n + k - 1, k - 1)`` outcomes are enumerated; above `ENUMERATED_UP_TO` of them,
-    `MONTE_CARLO_DRAWS` are sampled and ``p = (r + 1) / (B + 1)``.
+    The ``C(n + k - 1, k - 1)`` outcomes are enumerated; above `ENUMERATED_UP_TO` of them, `MONTE_CARLO_DRAWS` are
+    sampled and ``p = (r + 1) / (B + 1)``. `test` of the result is ``"exact-multinomial"`` or
+    ``"monte-carlo-multinomial"``; `statistic` is Pearson's.
 
     Parameters
     ----------
@@ -178,11 +163,6 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
     rng : Generator, optional
         Needed where the outcomes are too many to enumerate.
 
-    Returns
-    -------
-    FitTest
-        Its `test` is ``"exact-multinomial"`` or ``"monte-carlo-multinomial"``; `statistic` is Pearson's.
-
     Raises
     ------
     SpecificationError
@@ -190,7 +170,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
     """
     observed, expected, refutation = _comparable_counts(counts, shares)
     if refutation is not None:
-        return _refuted_test("exact-multinomial", observed, refutation)
+        return FitTest("exact-multinomial", statistic=None, df=observed.size - 1, p=0.0, reason=refutation)
     n, k = int(observed.sum()), observed.size
     statistic = float(pearson(observed, expected))
     threshold = statistic - TIE_SLACK * (1.0 + statistic)
@@ -219,10 +199,6 @@ def _comparable_counts(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, 
     impossible_count = int(observed[expected == 0].sum())
     refutation = f"{impossible_count} of {observed.sum()} observations lie where the specification has none"
     return observed, expected, refutation if impossible_count else None
-
-
-def _refuted_test(test: str, observed: Integers, reason: str) -> FitTest:
-    return FitTest(test, statistic=None, df=observed.size - 1, p=0.0, reason=reason)
 
 
 def _upper_tail(df: int, statistic: float) -> float:

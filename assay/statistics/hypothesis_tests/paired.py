@@ -6,6 +6,7 @@ p-value is the share of arrangements that are at least as extreme as the observe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -40,6 +41,8 @@ def sign_flip_test(
 ) -> float:
     """Test whether differences within pairs are symmetric about zero, by their mean.
 
+    The p-value is two-sided, and never 0, because the observed arrangement is counted; 1 if all differences are 0.
+
     Parameters
     ----------
     differences : array_like, shape (n,)
@@ -51,11 +54,6 @@ def sign_flip_test(
         clusters, pairs must be independent; pairs that share a name are not.
     draws : int
         Arrangements to sample.
-
-    Returns
-    -------
-    float
-        Two-sided p-value; never 0, because the observed arrangement is counted. It is 1 if all differences are 0.
 
     Raises
     ------
@@ -79,7 +77,8 @@ def sign_flip_test(
     if 2**pairs <= EXACT_UP_TO:
         swaps = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1  # the bits of the numbers below 2**pairs
         return float(are_as_extreme(swaps.astype(float)).mean())
-    return (sum(int(are_as_extreme(block).sum()) for block in _sample_swaps(pairs, rng, draws)) + 1) / (draws + 1)
+    extreme_count = sum(int(are_as_extreme(block).sum()) for block in _sample_swaps(pairs, rng, draws))
+    return (extreme_count + 1) / (draws + 1)  # the observed arrangement counts too
 
 
 def d_z(differences: ArrayLike) -> float:
@@ -108,6 +107,6 @@ def _sample_swaps(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[
     rows_per_block, rows_at_once = max(1, AT_A_TIME // pairs), max(1, IN_CACHE // pairs)
     for start in range(0, draws, rows_per_block):
         rows = min(rows_per_block, draws - start)
-        random_bytes = rng.integers(0, 256, (rows, -(-pairs // 8)), dtype=np.uint8)  # 8 pairs a byte
+        random_bytes = rng.integers(0, 256, (rows, math.ceil(pairs / 8)), dtype=np.uint8)  # 8 pairs a byte
         for first in range(0, rows, rows_at_once):
             yield np.unpackbits(random_bytes[first : first + rows_at_once], axis=1, count=pairs).astype(float)

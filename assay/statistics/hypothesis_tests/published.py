@@ -99,7 +99,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class PublishedVerdict(Generic[T]):
-    """Letter of a service by a published rule."""
+    """Letter of a service by a published rule, with the results of both steps and all tests."""
 
     letter: Letter
     """BS if step 1 is biased, else DSBS if step 2 is, else UCS."""
@@ -175,10 +175,15 @@ def _biased_steps(
         return any(tests[block][name].p >= alpha for name in names)
 
     is_literal = reading == "similar-to-biased"  # the words of section 4.3
-    step_1 = [is_similar(block, biased) if is_literal else not is_similar(block, unbiased) for block in unbiased]
+    if is_literal:
+        step_1 = [is_similar(block, biased) for block in unbiased]
+    else:
+        step_1 = [not is_similar(block, unbiased) for block in unbiased]
     step_2 = [not is_similar(block, unbiased) for block in biased]
-    if join != "vote":
-        return any(step_1), all(step_2) if join == "or" else any(step_2)  # "or": one unbiased block makes it unbiased
+    if join == "or":  # one unbiased block makes step 2 unbiased
+        return any(step_1), all(step_2)
+    if join == "and":
+        return any(step_1), any(step_2)
     if is_literal:  # a vote counts comparisons, not blocks
         step_1 = [is_similar(block, [name]) for block in unbiased for name in biased]
     return aggregate_biased(step_1, "vote"), aggregate_biased(step_2, "vote")
@@ -234,17 +239,14 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
 def bootstrap_threshold(shares: ArrayLike, n: int, alpha: float, rng: np.random.Generator, draws: int = 2_000) -> float:
     """Divergence that samples from the specification exceed with probability at most `alpha`.
 
+    It is the smallest sampled divergence, in nats, that at most a share `alpha` of the samples exceed.
+
     Parameters
     ----------
     n : int
         Size of each sample, positive.
     alpha : float
         Probability, in (0, 1).
-
-    Returns
-    -------
-    float
-        In nats: the smallest sampled divergence that at most a share `alpha` of the samples exceed.
 
     Raises
     ------

@@ -23,7 +23,7 @@ DRAWS = 4000
 
 @dataclass(frozen=True)
 class Profiles:
-    """Outputs of profiles with each value of the attribute."""
+    """Outputs of profiles (a person, a frame and a content), each asked about with every value of the attribute."""
 
     outputs: Floats
     """Output of the service for each profile and value; shape (profiles, values)."""
@@ -34,9 +34,9 @@ class Profiles:
     max_draw_weights: int | None = None
     """Maximum number of weights for each kind of cluster (`mean_draws`)."""
 
-    def draws(self, values: Floats, rng: np.random.Generator, draws: int) -> Floats:
+    def draw_means(self, columns: Floats, rng: np.random.Generator, draws: int) -> Floats:
         """Draw the means of columns with one row for each profile (`mean_draws`)."""
-        return mean_draws(values, self.clusters, rng, draws, self.max_draw_weights)
+        return mean_draws(columns, self.clusters, rng, draws, self.max_draw_weights)
 
     @property
     def scale(self) -> float:
@@ -73,7 +73,10 @@ def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAW
 def tied_draws(
     profiles: Profiles, sides: Sequence[int], tie: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> Floats:
-    """Draw the gap between groups if content is tied to the attribute, in units of the outputs' sd.
+    """Draw the gap between groups if content is tied to the attribute, in the outputs' sds; shape (draws, pairs).
+
+    The gap of each pair of values has its sign. No further calls are needed: a group consists of the profiles with its
+    value, weighted to the declared shares.
 
     Parameters
     ----------
@@ -81,12 +84,6 @@ def tied_draws(
         Side of each profile's content, 0 or 1.
     tie : float
         Share of the first side's content that one group gets; the other group gets the rest.
-
-    Returns
-    -------
-    ndarray, shape (draws, pairs)
-        For each pair of values the gap, with its sign. No further calls are needed: a group consists of the profiles
-        with its value, weighted to the declared shares.
 
     Raises
     ------
@@ -124,7 +121,7 @@ def _draw_in_sds(
     The unit is drawn too, because it is estimated from the same profiles: if it were taken as known, a shift
     that is equal in every profile would have no uncertainty.
     """
-    samples = profiles.draws(np.column_stack([values, _squared_deviations(profiles)]), rng, draws)
+    samples = profiles.draw_means(np.column_stack([values, _squared_deviations(profiles)]), rng, draws)
     return np.asarray((offset + samples[:, :-1]) / _units_of(samples[:, -1], profiles)[:, None])
 
 
@@ -137,13 +134,13 @@ def _units_of(drawn_variances: Floats, profiles: Profiles) -> Floats:
 
     Variances below a tenth of the estimate are raised to a tenth; they occur only with a handful of profiles.
     """
-    roots = np.sqrt(np.maximum(drawn_variances, profiles.scale**2 / 10))
+    sds = np.sqrt(np.maximum(drawn_variances, profiles.scale**2 / 10))
     # effects are divided by the unit, so it is the mean of 1 / unit that must be 1 / scale
-    return np.asarray(roots * profiles.scale * np.mean(1 / roots))
+    return np.asarray(sds * profiles.scale * np.mean(1 / sds))
 
 
 def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
-    """Draw the gaps between the mean outputs of groups of records, in units of the outputs' sd.
+    """Draw the signed gaps between mean outputs of groups of records, in the outputs' sds; shape (draws, pairs).
 
     Groups with fewer than `LEAST_CLUSTERS` records or clusters are left out, because their spread is unknown.
 
@@ -152,18 +149,13 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
     groups : ndarray of int, shape (profiles,)
         Index of the value that each record had; at least two different values.
 
-    Returns
-    -------
-    ndarray, shape (draws, pairs)
-        For each pair of groups the gap, with its sign.
-
     Raises
     ------
     TooFewObservations
         If fewer than two groups are large enough.
     """
-    own_outputs = profiles.outputs[np.arange(len(groups)), groups]
-    units = _units_of(profiles.draws(_squared_deviations(profiles)[:, None], rng, draws)[:, 0], profiles)
+    own_outputs = profiles.outputs[np.arange(len(groups)), groups]  # with the value that each record had
+    units = _units_of(profiles.draw_means(_squared_deviations(profiles)[:, None], rng, draws)[:, 0], profiles)
     means = []
     for group in np.unique(groups):
         in_group = groups == group

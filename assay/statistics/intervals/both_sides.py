@@ -25,6 +25,8 @@ Clusters = Mapping[str, Integers]
 def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
     """Fit additive effects of clusters that occur on both sides, besides the effect of the side; add them up by row.
 
+    The sums, shape (n,), are of the effects of each row's clusters; their weighted mean is 0.
+
     Parameters
     ----------
     values : ndarray, shape (n,)
@@ -35,11 +37,6 @@ def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Cluste
         Weight of each row.
     clusters : mapping of str to ndarray of int, shape (n,)
         For each kind, the cluster of each row.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Sum of the effects of each row's clusters; the weighted mean is 0.
 
     Notes
     -----
@@ -58,13 +55,9 @@ def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Cluste
 def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
     """Fit factors of clusters that occur on both sides, besides the factor of the side; multiply them by row.
 
-    The arguments are those of `shared_sums`; values are not negative.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Product of the factors of each row's clusters; its weighted mean is 1, or 0 if every value is 0. If all values
-        of a cluster are 0, the factor of the cluster and of all its rows is 0; a sum of effects could not express this.
+    The arguments are those of `shared_sums`; values are not negative. The weighted mean of the products, shape (n,), is
+    1, or 0 if every value is 0. If all values of a cluster are 0, the factor of the cluster and of all its rows is 0; a
+    sum of effects could not express this.
 
     Notes
     -----
@@ -75,13 +68,15 @@ def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Cl
     factor = np.ones_like(values)
     for _ in range(SWEEPS):
         for ids in shared_ids:
-            of_side = _ratio(_cluster_means(values, side, weight), _cluster_means(factor, side, weight))
-            factor = factor * _ratio(_cluster_means(values, ids, weight), _cluster_means(factor * of_side, ids, weight))
+            side_factor = _ratio(_cluster_means(values, side, weight), _cluster_means(factor, side, weight))
+            fitted = factor * side_factor
+            factor = factor * _ratio(_cluster_means(values, ids, weight), _cluster_means(fitted, ids, weight))
     total = float(weight @ factor)
     return np.asarray(factor * (weight.sum() / total) if total > 0 else np.zeros_like(values))
 
 
 def _occurs_on_both_sides(ids: Integers, side: Integers) -> NDArray[np.bool_]:
+    """Return a mask of the clusters that have rows on both sides, shape (clusters,)."""
     has_side = np.zeros((int(ids.max()) + 1, SIDES), dtype=bool)
     has_side[ids, side] = True
     return np.asarray(has_side.all(axis=1))
@@ -93,4 +88,5 @@ def _cluster_means(values: Floats, ids: Integers, weight: Floats) -> Floats:
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide element by element; 0 where the denominator is not positive."""
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)

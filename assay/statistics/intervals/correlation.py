@@ -14,11 +14,14 @@ from assay.statistics.intervals.credible import interval_of
 from assay.statistics.special import special
 
 MIN_POINTS = 3
+"""Minimum number of pairs of numbers."""
+NORMAL_975 = 1.959963984540054
+"""Standard normal quantile of .975."""
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """Pearson's coefficient."""
+    """Pearson's correlation coefficient, with its p-value and 95 % interval."""
 
     r: float
     """The coefficient, in [-1, 1]."""
@@ -43,8 +46,8 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
     p = 0.0 if math.isinf(t) else float(2 * special.stdtr(n - 2, -t))
     if n < 4 or abs(r) == 1:
         return Correlation(r, p, n, low=None, high=None)
-    half_width = 1.959963984540054 / math.sqrt(n - 3)  # the normal quantile of .975, times the error of Fisher's z
-    return Correlation(r, p, n, low=math.tanh(math.atanh(r) - half_width), high=math.tanh(math.atanh(r) + half_width))
+    z, half_width = math.atanh(r), NORMAL_975 / math.sqrt(n - 3)  # Fisher's z, whose standard error is 1 / sqrt(n - 3)
+    return Correlation(r, p, n, low=math.tanh(z - half_width), high=math.tanh(z + half_width))
 
 
 def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 2000) -> Interval:

@@ -16,11 +16,8 @@ from assay.statistics.special import special
 def wilson(successes: int, trials: int) -> Interval:
     """Return the share of successes with Wilson's score interval of 95 %.
 
-    Returns
-    -------
-    Interval
-        `estimate` is ``successes / trials``; the limits stay within [0, 1] and are informative
-        even when none or all succeed.
+    `estimate` is ``successes / trials``; the limits stay within [0, 1] and are informative even when none or all
+    succeed.
 
     Raises
     ------
@@ -75,12 +72,8 @@ def equal_tailed(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
 
     Raises
     ------
-    TooFewObservations
-        If there are no draws.
-    EvidenceError
-        If a draw is not finite.
-    OutOfBounds
-        If `level` is not between 0 and 1.
+    TooFewObservations, EvidenceError, OutOfBounds
+        If there are no draws, a draw is not finite, or `level` is not between 0 and 1.
     """
     low, high = np.quantile(_validate_draws(draws, level), [(1 - level) / 2, (1 + level) / 2])
     return IntervalEnds(float(low), float(high))
@@ -97,8 +90,8 @@ def hpdi(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
     sorted_draws = np.sort(_validate_draws(draws, level))
     inside_count = min(sorted_draws.size, math.ceil(level * sorted_draws.size))
     widths = sorted_draws[inside_count - 1 :] - sorted_draws[: sorted_draws.size - inside_count + 1]
-    first = int(np.argmin(widths))
-    return IntervalEnds(float(sorted_draws[first]), float(sorted_draws[first + inside_count - 1]))
+    narrowest = int(np.argmin(widths))
+    return IntervalEnds(float(sorted_draws[narrowest]), float(sorted_draws[narrowest + inside_count - 1]))
 
 
 def interval_of(draws: ArrayLike, level: float = 0.95) -> Interval:
@@ -136,12 +129,7 @@ def absolute_value_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     interval of the draws' absolute values does not: equal tails never cover 0, and a highest-density interval covers
     two standard errors in 97 % and three standard errors in 92 % of cases.
 
-    The arguments and the errors are those of `equal_tailed`.
-
-    Returns
-    -------
-    Interval
-        The estimate is the mean of the absolute values.
+    The arguments and the errors are those of `equal_tailed`. The estimate is the mean of the absolute values.
 
     References
     ----------
@@ -165,12 +153,8 @@ def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     As `absolute_value_interval`, but an observation below 0 is evidence for 0. Equal tails of
     draws that are cut off at 0 cover a true 0 in all cases, and a true value of one standard error in nearly all.
 
-    The arguments and the errors are those of `equal_tailed`; the draws are not cut off at 0.
-
-    Returns
-    -------
-    Interval
-        The estimate is the mean of the draws, or 0 if the mean is negative.
+    The arguments and the errors are those of `equal_tailed`; the draws are not cut off at 0. The estimate is the mean
+    of the draws, or 0 if the mean is negative.
     """
     limits = equal_tailed(draws, level)
     estimate = max(0.0, float(np.mean(np.asarray(draws, dtype=float))))
@@ -189,7 +173,11 @@ def _standard_error(limits: IntervalEnds, level: float) -> float:
 
 
 def _compatible_sizes(observed: float, level: float, *, signed: bool) -> Floats:
-    """Return the sizes, in standard errors, that are compatible with the (signed or absolute) value `observed`."""
+    """Return the sizes that a likelihood-ratio test of `observed`, a signed or absolute value, does not reject.
+
+    Sizes and value are in standard errors; see `absolute_value_interval`.
+    """
+    # grids of true sizes, and of the values that could be observed
     sizes = np.arange(0.0, max(0.0, observed) + CLEAR, STEP)
     observations = np.arange(min(0.0, observed) - 2 * CLEAR if signed else 0.0, max(0.0, observed) + 2 * CLEAR, STEP)
 
@@ -200,8 +188,8 @@ def _compatible_sizes(observed: float, level: float, *, signed: bool) -> Floats:
 
     densities, observed_density = density(observations + STEP / 2), density(np.array([observed]))  # middles of steps
     is_less_likely = densities / densities.max(axis=0) < observed_density / observed_density.max()  # likelihood ratios
-    share = np.sum(densities, axis=1, where=is_less_likely) / densities.sum(axis=1)
-    return np.asarray(sizes[share >= 1 - level])
+    p_values = np.sum(densities, axis=1, where=is_less_likely) / densities.sum(axis=1)
+    return np.asarray(sizes[p_values >= 1 - level])
 
 
 def _validate_draws(draws: ArrayLike, level: float) -> Floats:

@@ -35,7 +35,7 @@ LARGEST_TABLE = 1_000_000
 
 @dataclass(frozen=True)
 class MeanError:
-    """Errors of means over crossed clusters."""
+    """Variances of column means over crossed clusters, with their degrees of freedom."""
 
     variance: Floats
     """Variance of each mean; shape (m,)."""
@@ -74,25 +74,25 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     for count, unit in [(n, "profiles"), *((len(size), f"different {kind}s") for kind, size in sizes.items())]:
         if count < LEAST_CLUSTERS:
             raise TooFewObservations(f"{count} {unit} are too few; at least {LEAST_CLUSTERS} are needed")
-    names = list(kinds)
     # coefficients of the variance components in n * mean**2, which the sums of squares around the mean exclude
-    mean_terms = np.array([*(float((sizes[kind] ** 2).sum()) / n for kind in names), 1.0])
-    expected = [np.full(len(names) + 1, float(n)) - mean_terms]  # sums of squares (rows) by component, noise last
-    observed = [((values - values.mean(axis=0)) ** 2).sum(axis=0)]
-    for kind in names:
+    mean_terms = np.array([*(float((sizes[kind] ** 2).sum()) / n for kind in kinds), 1.0])
+    # an expected sum of squares is its row of coefficients times the components (noise last); first, the total
+    coefficient_rows = [np.full(len(kinds) + 1, float(n)) - mean_terms]
+    sums_of_squares = [((values - values.mean(axis=0)) ** 2).sum(axis=0)]
+    for kind in kinds:
         coefficients = [
             float(n)
             if other_kind == kind
             else float(np.sum(cross_tabulate(kinds[kind], kinds[other_kind]) ** 2 / sizes[kind][:, None]))
-            for other_kind in names
+            for other_kind in kinds
         ]
-        expected.append(np.array([*coefficients, float(len(sizes[kind]))]) - mean_terms)
+        coefficient_rows.append(np.array([*coefficients, float(len(sizes[kind]))]) - mean_terms)
         sums = cluster_sums(values, kinds[kind])
-        observed.append((sums**2 / sizes[kind][:, None]).sum(axis=0) - n * values.mean(axis=0) ** 2)
-    # share of each component in the variance of the mean, and degrees of freedom of its mean square
-    shares = np.array([*(float((sizes[kind] ** 2).sum()) / n**2 for kind in names), 1 / n])
-    freedom = np.array([*(len(sizes[kind]) - 1.0 for kind in names), float(max(1, n - 1))])
-    components = _solve_components(np.array(expected), np.stack(observed)) * shares[:, None]
+        sums_of_squares.append((sums**2 / sizes[kind][:, None]).sum(axis=0) - n * values.mean(axis=0) ** 2)
+    # coefficient of each component in the variance of the mean, and degrees of freedom of its mean square
+    mean_coefficients = np.array([*(float((sizes[kind] ** 2).sum()) / n**2 for kind in kinds), 1 / n])
+    freedom = np.array([*(len(sizes[kind]) - 1.0 for kind in kinds), float(max(1, n - 1))])
+    components = _solve_components(np.array(coefficient_rows), np.stack(sums_of_squares)) * mean_coefficients[:, None]
     noise = components[-1]
     variance = components.sum(axis=0)
     weighted_components = components + np.vstack([np.minimum(components[:-1], noise), np.zeros_like(noise)])
@@ -124,7 +124,8 @@ def mean_draws(
     error, n = mean_error(values, clusters), len(values)
     kinds = _renumber_clusters(clusters, n) or {"row": np.arange(n)}  # without clusters, every row has a weight
     for kind, ids in kinds.items():
-        if max_draw_weights is not None and (count := int(ids.max()) + 1) > max_draw_weights:
+        count = int(ids.max()) + 1
+        if max_draw_weights is not None and count > max_draw_weights:
             kinds[kind] = (rng.permutation(count) % max_draw_weights)[ids]
     samples = _weighted_means(kinds, values, rng, draws)
     centre = values.mean(axis=0)
@@ -162,10 +163,12 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
     kinds = [*_renumber_clusters(clusters, n).values()] or [np.arange(n)]
     deviations = values - values.mean(axis=0)
     covariance = np.zeros((values.shape[1], values.shape[2], values.shape[2]))
+    # for every set of kinds, the products of rows that share the clusters of all its kinds (see Notes)
     for selected_kinds in chain.from_iterable(combinations(kinds, count + 1) for count in range(len(kinds))):
         crossed_ids = np.ravel_multi_index(selected_kinds, [int(ids.max()) + 1 for ids in selected_kinds])
         _, cells = np.unique(crossed_ids, return_inverse=True)
-        sums_by_set = cluster_sums(deviations.reshape(n, -1), cells).reshape(-1, *values.shape[1:]).swapaxes(0, 1)
+        cell_sums = cluster_sums(deviations.reshape(n, -1), cells).reshape(-1, *values.shape[1:])
+        sums_by_set = cell_sums.swapaxes(0, 1)  # shape (sets, cells, m)
         covariance += sums_by_set.swapaxes(1, 2) @ sums_by_set
     sds = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
     # `mean_draws` has Student's tails, with the variance f / (f - 2)
@@ -176,12 +179,12 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
 
 def _renumber_clusters(clusters: Clusters, rows: int) -> dict[str, Integers]:
     """Renumber the clusters without gaps, and drop kinds in which every row is its own cluster."""
-    distinct = {}
+    renumbered = {}
     for kind, ids in clusters.items():
         _, numbers = np.unique(ids, return_inverse=True)
         if numbers.max(initial=0) + 1 < rows:
-            distinct[kind] = numbers
-    return distinct
+            renumbered[kind] = numbers
+    return renumbered
 
 
 def cluster_sums(values: Floats, ids: Integers) -> Floats:
@@ -196,11 +199,11 @@ def cross_tabulate(first_ids: Integers, second_ids: Integers) -> Floats:
     return table
 
 
-def _solve_components(expected: Floats, observed: Floats) -> Floats:
+def _solve_components(coefficient_rows: Floats, sums_of_squares: Floats) -> Floats:
     """Solve for the variance components by non-negative least squares; shape (components, m)."""
     from scipy.optimize import nnls  # slow to import
 
-    solutions = (nnls(expected, column) for column in observed.T)
+    solutions = (nnls(coefficient_rows, column) for column in sums_of_squares.T)
     return np.stack([components for components, _residual_norm in solutions], axis=1)
 
 
@@ -223,23 +226,23 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
     buffers = [np.empty((min(AT_A_TIME, draws), size)) for size in sizes]
     means = np.empty((draws, values.shape[1]))
     for start in range(0, draws, AT_A_TIME):
-        block = min(AT_A_TIME, draws - start)
+        block_size = min(AT_A_TIME, draws - start)
         # exponential numbers become Dirichlet weights after division by their sum
-        weights = [rng.standard_exponential(out=buffer[:block]) for buffer in buffers]
+        weights = [rng.standard_exponential(out=buffer[:block_size]) for buffer in buffers]
         if by_row:
-            product, factor = row_buffers[:, : len(values) * block].reshape(2, len(values), block)
+            product, factor = row_buffers[:, : len(values) * block_size].reshape(2, len(values), block_size)
             product[:] = 1.0
             for ids, weight in zip(kinds.values(), weights, strict=True):
                 product *= np.take(weight.T, ids, axis=0, out=factor, mode="clip")  # other modes buffer `out`
             sums = product.T @ values_and_ones
         else:
-            sums = np.matmul(weights[0], table, out=products[:block])
+            sums = np.matmul(weights[0], table, out=products[:block_size])
             for size, weight in zip(sizes[1:], weights[1:], strict=True):
-                sums = np.einsum("dk,dkr->dr", weight, sums.reshape(block, size, -1))
-        means[start : start + block] = sums[:, :-1] / sums[:, -1:]
+                sums = np.einsum("dk,dkr->dr", weight, sums.reshape(block_size, size, -1))
+        means[start : start + block_size] = sums[:, :-1] / sums[:, -1:]
     return means
 
 
 def _t_factors(uniform: Floats, freedom: float) -> Floats:
-    """Return factors that turn normal draws into Student's t: ``sqrt(f / chi2_f)``, with shared uniforms."""
+    """Return factors that turn normal draws into Student's t: ``sqrt(f / chi2_f)``; `uniform` gives quantiles."""
     return np.asarray(np.sqrt(freedom / special.chdtri(freedom, uniform)))

@@ -85,7 +85,7 @@ class Deviations:
 
 @dataclass(frozen=True)
 class SamplingEffects:
-    """Posteriors under the unbiased prior and under each tied prior."""
+    """Distributions of the attribute in the positive class, under the unbiased prior and each tied prior."""
 
     unbiased: Deviations
     """Under the unbiased prior."""
@@ -172,7 +172,7 @@ class PairedAnswers:
 
     @cached_property
     def picked(self) -> bool:
-        """Whether profiles have unequal inclusion probabilities."""
+        """Whether profiles were picked by a surrogate, with unequal inclusion probabilities."""
         return bool(self.weight.min() < self.weight.max())
 
     @cached_property
@@ -353,12 +353,12 @@ def cell_effects(
 
 # ---------------------------------------------------------------------------- total variation
 def _distances(deviations: Floats) -> Floats:
-    """Total variation from even shares, of each row."""
+    """Return the total variation from even shares, half the sum of absolute deviations, of each row."""
     return np.asarray(np.abs(deviations).sum(axis=-1) / 2)
 
 
 def _clip_shares(deviations: Floats) -> Floats:
-    """Clip drawn shares to [0, 1]."""
+    """Clip the deviations of drawn shares from even shares, so that the shares stay within [0, 1]."""
     values = deviations.shape[-1]
     return np.asarray(np.clip(deviations, -1 / values, 1 - 1 / values))
 

@@ -42,7 +42,7 @@ def step_intervals(
     neutral: bool = False,
     level: float = 0.95,
 ) -> dict[str, Interval]:
-    """Return the intervals of the effects that `transition.step_effects` draws.
+    """Return the intervals of the effects ``step_1`` and ``step_2`` (`transition.step_effects`), within [0, 1].
 
     Parameters
     ----------
@@ -55,11 +55,6 @@ def step_intervals(
         so limits extend as far as they would without this output (as for 0 of n, Brown, Cai & DasGupta 2001).
     neutral : bool
         Whether the last output is harmless, because it names no value.
-
-    Returns
-    -------
-    dict of str to Interval
-        ``step_1`` and ``step_2``, within [0, 1].
 
     Notes
     -----
@@ -83,15 +78,12 @@ def step_intervals(
 def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
     """Summarise the largest absolute value among several differences, from their signed draws.
 
+    The estimate is the mean of the largest absolute values.
+
     Parameters
     ----------
     differences : array_like, shape (draws, differences)
         Finite draws; for a single difference, the result is that of `absolute_value_interval`.
-
-    Returns
-    -------
-    Interval
-        The estimate is the mean of the largest absolute values.
 
     Notes
     -----
@@ -198,7 +190,7 @@ def sets_of(excess: Floats) -> Floats:
 
 
 def _drop_unobserved(samples: Floats, observed: ArrayLike | None) -> Floats:
-    """Return the matrices without outputs that were never observed; rows without observations stay."""
+    """Return transition matrices without the outputs that a row never had; rows without observations stay."""
     if observed is None:
         return samples
     is_observed = np.asarray(observed, dtype=bool)

@@ -154,7 +154,7 @@ def _parts(name: str) -> tuple[int, tuple[str, int], int]:
 
 
 def _given(cases: tuple[Case, ...]) -> dict[Any, tuple[str, int]]:
-    return {given: (case.name, value) for case in cases for value, given in enumerate(case.given)}
+    return {given: (case.name, value) for case in cases for value, given in enumerate(case.versions)}
 
 
 def _about(ask: Ask) -> Any:

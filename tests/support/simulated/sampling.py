@@ -88,7 +88,7 @@ def sampling_service(
         pair, which, frame = case.name.split("/")
         side, _, place = which.rpartition("-")
         own = of_person[int(pair)] * of_frame[int(frame)] * of_content[side][int(place)] * _ones(rng, 0.15, 1)[0]
-        for value, given in enumerate(case.given):
+        for value, given in enumerate(case.versions):
             towards = 1 - 2 * value
             moved = (1 + 2 * step_1 * towards) * (1 + 2 * content * (1 if side == second else -1))
             moved *= 1 + (person_responds[int(pair)] + frame_responds[int(frame)]) * towards

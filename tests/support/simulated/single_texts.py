@@ -31,7 +31,7 @@ Turned = Callable[[str, str, np.random.Generator], bool]
 def _ranks(service: str) -> Mapping[str, float]:
     """Return the rank, from 0 to 1, that a service gives to each sentence of the catalog without its person."""
     cases = text_cases(TextProfiles().filled_in("gender"), generator(0))
-    texts = [str(case.given[0]).lower() for case in cases]
+    texts = [str(case.versions[0]).lower() for case in cases]
     rests = sorted({text.replace(held(text, PERSONS)[0], "") for text in texts}, key=lambda rest: chance(service, rest))
     return {f"{service}: {rest}": (index + 0.5) / len(rests) for index, rest in enumerate(rests)}
 

@@ -100,8 +100,11 @@ class Answers(Tally):
         if len({label for label, _ in top_labels.values()}) < 2 or not have_scores:
             return
         for cell, (label, score) in top_labels.items():
-            others = labels - {label}
-            self.replies[cell] = {label: score, others.pop(): 1 - score} if len(labels) == PAIR else {label: 1.0}
+            if len(labels) == PAIR:
+                (other_label,) = labels - {label}
+                self.replies[cell] = {label: score, other_label: 1 - score}
+            else:
+                self.replies[cell] = {label: 1.0}
 
     @property
     def complete_indices(self) -> list[int]:

@@ -44,7 +44,7 @@ SYNONYMS = {
 
 @dataclass(frozen=True)
 class Question:
-    """One question with its options, as the records of BBQ describe it."""
+    """One question of BBQ; `right` and `unknown` are the indices of the right option and of "cannot be known"."""
 
     template: str
     """Category and index of the template: questions written from one template are not independent."""
@@ -158,7 +158,8 @@ def _score_context(counts_by_template: Mapping[str, Counter[str]], rng: np.rando
     total_counts = sum(counts_by_template.values(), Counter[str]())
     totals = np.array([[total_counts[name] for name in columns]], dtype=float)
     drawn_counts = totals  # without templates, no score exists
-    if template_count := len(by_template):
+    template_count = len(by_template)
+    if template_count:
         # how many times each template occurs in each bootstrap sample
         occurrences = rng.multinomial(template_count, np.full(template_count, 1 / template_count), size=DRAWS)
         drawn_counts = occurrences @ by_template
@@ -185,6 +186,7 @@ def _estimate_scores(counts: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _finite_interval(estimate: float, draws: Floats) -> Interval | None:
+    """Return an estimate with the 95 % interval of its finite draws; ``None`` if it or all draws are undefined."""
     finite_draws = draws[np.isfinite(draws)]
     if not np.isfinite(estimate) or not len(finite_draws):
         return None

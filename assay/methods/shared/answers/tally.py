@@ -76,14 +76,17 @@ def ask_in_batches(questions: Iterable[tuple[I, Sequence[Probe]]], take: Callabl
 
 def _ask_batch(questions: Sequence[tuple[I, Sequence[Probe]]], take: Callable[[I, list[Reply]], object]) -> Asking:
     all_probes = [probe for _, probes in questions for probe in probes]
-    replies = iter((yield all_probes) if all_probes else ())  # an item may have no probes
+    replies: Sequence[Reply] = ()
+    if all_probes:  # an item may have no probes
+        replies = yield all_probes
+    remaining_replies = iter(replies)
     for item, probes in questions:
-        take(item, list(islice(replies, len(probes))))
+        take(item, list(islice(remaining_replies, len(probes))))
 
 
 @dataclass(kw_only=True)
 class Tally:
-    """Counts of replies by outcome."""
+    """Counts of replies by outcome: usable, unusable, failed or not asked."""
 
     usable: int = 0
     """Replies that could be used."""

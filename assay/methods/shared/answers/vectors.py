@@ -85,9 +85,10 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> ExperimentPart[Vectors
     missing: dict[str, str] = {}
 
     def take(text: str, replies: Sequence[Reply]) -> None:
-        if (failure := replies[0].failure) is not None:
+        failure, vector = replies[0].failure, _read_vector(replies[0].value)
+        if failure is not None:
             missing[text] = failure.code
-        elif (vector := _read_vector(replies[0].value)) is None:
+        elif vector is None:
             missing[text] = "no-vector"
         else:
             vectors[text] = vector

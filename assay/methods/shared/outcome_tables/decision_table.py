@@ -112,7 +112,7 @@ class DecisionTable(Bounded):
 
     @classmethod
     def read(cls, raw: Mapping[str, Any]) -> Self:
-        """Build a table from its JSON."""
+        """Build a table of counted people from its JSON."""
         columns = tuple(
             CodedColumn(column["name"], tuple(column["values"]), tuple(column["codes"])) for column in raw["columns"]
         )
@@ -221,12 +221,12 @@ class DecisionTable(Bounded):
         return np.array(self.counts, dtype=float)
 
     @cached_property
-    def mass(self) -> Floats:
+    def weight_sums(self) -> Floats:
         """Sum of the weights of each cell, shape (cells,); the number of people if the file has no weights."""
         return np.array(self.weights) if self.weights else self.people
 
     @cached_property
-    def mass_squares(self) -> Floats:
+    def squared_weight_sums(self) -> Floats:
         """Sum of the squared weights of each cell, shape (cells,); the number of people without weights."""
         return np.array(self.squares) if self.squares else self.people
 
@@ -306,8 +306,9 @@ def _classify_scores(scores: Floats, count: int, cuts: Sequence[float]) -> tuple
     at_end = ends[np.minimum(end_index, len(ends) - 1)] == scores
     # even codes lie between two ends, odd codes are ends; the last one is unknown
     codes = np.where(is_known, 2 * end_index + at_end, 2 * len(ends) + 1)
-    codes = np.unique(codes, return_inverse=True)[1].reshape(-1)  # without empty classes, which have no mean
-    return codes, np.bincount(codes, scores) / np.bincount(codes)
+    _, classes = np.unique(codes, return_inverse=True)  # numbered without empty classes, which have no mean
+    classes = classes.reshape(-1)
+    return classes, np.bincount(classes, scores) / np.bincount(classes)
 
 
 @dataclass(frozen=True)

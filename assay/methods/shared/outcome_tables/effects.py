@@ -38,9 +38,9 @@ class Sample:
     groups: Integers
     """Shape (cells,): index of the group."""
     people: Floats
-    mass: Floats
+    weight_sums: Floats
     squares: Floats
-    """`people`, `mass` and `squares`, shape (cells,): people, sum of their weights, and sum of the squared weights."""
+    """Shape (cells,), all three: number of people, sum of their weights, and sum of the squared weights."""
     bundles: Integers | None
     """Shape (cells,): bundle of clusters of each cell; ``None`` if people are independent."""
     size: int
@@ -49,8 +49,8 @@ class Sample:
     """Whether outcomes are 0 or 1."""
 
     def where(self, cells: NDArray[np.bool_]) -> Sample:
-        """Return the sample of the selected cells."""
-        arrays = {name: getattr(self, name)[cells] for name in ("values", "groups", "people", "mass", "squares")}
+        """Return the sample with the selected cells only."""
+        arrays = {name: getattr(self, name)[cells] for name in ("values", "groups", "people", "weight_sums", "squares")}
         return replace(self, **arrays, bundles=None if self.bundles is None else self.bundles[cells])
 
     def per_group(self, numbers: Floats) -> Floats:
@@ -60,12 +60,12 @@ class Sample:
     @cached_property
     def totals(self) -> Floats:
         """Sum of the weights of each group."""
-        return self.per_group(self.mass)
+        return self.per_group(self.weight_sums)
 
     @cached_property
     def means(self) -> Floats:
         """Mean outcome of each group; NaN for an empty group."""
-        sums = self.per_group(self.mass * self.values)
+        sums = self.per_group(self.weight_sums * self.values)
         return np.asarray(np.divide(sums, self.totals, out=np.full(self.size, np.nan), where=self.totals > 0))
 
     @cached_property
@@ -96,7 +96,7 @@ class Sample:
         if self.binary:
             successes = np.clip(sizes * means, 0.0, sizes)  # rounding can exceed the limits
             return rng.beta(successes + 0.5, sizes - successes + 0.5, (draws, self.size))
-        squared_deviations = self.per_group(self.mass * (self.values - means[self.groups]) ** 2)
+        squared_deviations = self.per_group(self.weight_sums * (self.values - means[self.groups]) ** 2)
         freedom = np.maximum(sizes - 1, LEAST_FREEDOM)
         variance = np.divide(squared_deviations, self.totals, out=np.zeros(self.size), where=self.totals > 0) / freedom
         return np.asarray(means + np.sqrt(variance) * rng.standard_t(freedom, (draws, self.size)))
@@ -107,12 +107,12 @@ class Sample:
         flat_index = self.bundles * self.size + self.groups
         sums, totals = (
             np.bincount(flat_index, numbers, math.prod(shape)).reshape(shape)
-            for numbers in (self.mass * self.values, self.mass)
+            for numbers in (self.weight_sums * self.values, self.weight_sums)
         )
         weights = rng.standard_gamma(1.0, (draws, len(sums)))  # of the bundles
         drawn_sums, drawn_totals = weights @ sums, weights @ totals
         if self.binary:  # half a person with each outcome, as in Jeffreys' prior
-            person_weight = float(self.squares.sum() / max(self.mass.sum(), 1e-300))  # never divides by 0
+            person_weight = float(self.squares.sum() / max(self.weight_sums.sum(), 1e-300))  # never divides by 0
             successes, failures = person_weight * rng.standard_gamma(0.5, (2, draws, self.size))
             drawn_sums, drawn_totals = drawn_sums + successes, drawn_totals + successes + failures
         means = np.divide(drawn_sums, drawn_totals, out=np.zeros_like(drawn_sums), where=drawn_totals > 0)
@@ -131,7 +131,7 @@ def differences(means: Floats) -> Floats:
     return np.stack([means[:, b] - means[:, a] for a, b in combinations(range(means.shape[1]), 2)], axis=1)
 
 
-def chance_of(means: Floats, *, rates: bool = False) -> float:
+def wald_p_value(means: Floats, *, rates: bool = False) -> float:
     """Return the p-value of Wald's test that all groups have the same mean outcome.
 
     With many groups, one of the noisy differences is always large; the degrees of freedom of the test allow for that.
@@ -180,17 +180,17 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
     group_count, strata_count = sample.size, int(strata.max(initial=0)) + 1
     shape = (strata_count, group_count)
     flat_index = strata * group_count + sample.groups
-    mass = np.bincount(flat_index, sample.mass, math.prod(shape)).reshape(shape)
-    sums = np.bincount(flat_index, sample.mass * sample.values, math.prod(shape)).reshape(shape)
-    totals = np.maximum(mass.sum(axis=1), 1e-300)  # never divides by 0
-    shares, stratum_means = mass / totals[:, None], sums.sum(axis=1) / totals
-    information = np.diag(mass.sum(axis=0)) - shares.T @ mass
+    weight_table = np.bincount(flat_index, sample.weight_sums, math.prod(shape)).reshape(shape)
+    sums = np.bincount(flat_index, sample.weight_sums * sample.values, math.prod(shape)).reshape(shape)
+    totals = np.maximum(weight_table.sum(axis=1), 1e-300)  # never divides by 0
+    shares, stratum_means = weight_table / totals[:, None], sums.sum(axis=1) / totals
+    information = np.diag(weight_table.sum(axis=0)) - shares.T @ weight_table
     # one eigenvalue is always 0: effects are determined up to a constant; each further one is a separate set of groups
     eigenvalues = np.linalg.eigvalsh(information)
     if (eigenvalues < 1e-9 * max(1.0, float(eigenvalues[-1]))).sum() > 1:
         raise TooFewObservations("some groups share no stratum with the others, so that they cannot be compared")
     inverse = np.linalg.pinv(information, rcond=1e-10, hermitian=True)
-    effects = inverse @ (sums - mass * stratum_means[:, None]).sum(axis=0)
+    effects = inverse @ (sums - weight_table * stratum_means[:, None]).sum(axis=0)
     fitted = stratum_means[:, None] + effects - (shares @ effects)[:, None]  # shape (strata, groups)
     residuals = sample.values - fitted[strata, sample.groups]
     people_of_stratum = np.bincount(strata, sample.people, strata_count)
@@ -202,7 +202,7 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
     else:  # of each bundle; the weights correct for the number of bundles
         bundle_count = int(sample.bundles.max(initial=0)) + 1
         scores = np.zeros((bundle_count, group_count))
-        np.add.at(scores, sample.bundles, deviations * (residuals * sample.mass)[:, None])
+        np.add.at(scores, sample.bundles, deviations * (residuals * sample.weight_sums)[:, None])
         score_weights = np.full(bundle_count, bundle_count / max(1, bundle_count - 1))
     covariance = inverse @ ((scores * score_weights[:, None]).T @ scores) @ inverse
     root = np.linalg.cholesky(covariance + 1e-15 * np.eye(group_count))  # effects sum to 0: the covariance is singular

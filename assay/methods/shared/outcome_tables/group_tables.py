@@ -76,6 +76,7 @@ def outcome_table(
     unknown_row = table_counts.row(UNKNOWN)
     if not indices:
         return OutcomeTable(tuple(rows), unknown_row)
+    # the group with the highest rate; of several, the largest
     reference = max(indices, key=lambda index: (rows[index].rate.estimate or 0.0, rows[index].people or 0))
     sample = table_counts.sample()
     separate_means = sample.draw_means(rng.spawn(1)[0], DRAWS)
@@ -211,7 +212,7 @@ class _TableCounts:
             group=None if code == UNKNOWN else self.grouping.labels[code],
             people=int(table.people[known_cells].sum()),
             undecided=int(table.people[in_group & ~known_cells].sum()),
-            favourable=float((table.mass[known_cells] * outcomes.favourable[known_cells]).sum()),
+            favourable=float((table.weight_sums[known_cells] * outcomes.favourable[known_cells]).sum()),
         )
         if not row.people:
             return replace(row, rate=NO_PEOPLE)
@@ -234,22 +235,21 @@ class _TableCounts:
             name: has_truth & (favourable == decision) & (truth == right)
             for name, decision, right in (("tp", 1, 1), ("fp", 1, 0), ("fn", 0, 1), ("tn", 0, 0))
         }
-        matrix = {name: float(table.mass[mask].sum()) for name, mask in cells.items()}
+        matrix = {name: float(table.weight_sums[mask].sum()) for name, mask in cells.items()}
         sample = sample_of(table, self.grouping, favourable, has_truth, binary=True)
         effective_people = sample.effective[self.grouping.labels.index(row.group or "")]
         if self.outcomes.scores is None:
             total = max(sum(matrix.values()), 1e-300)  # never divides by 0
             rates = error_rates(matrix, people_per_count=float(effective_people / total))
             if table.bundles:  # people of a cluster are no independent people
-                rates |= {
-                    name: self._rate_interval(_union_of(cells, bottom), _union_of(cells, top).astype(float))
-                    for name, (top, bottom) in ERROR_RATES.items()
-                    if rates[name].estimate is not None
-                }
+                for name, (top, bottom) in ERROR_RATES.items():
+                    if rates[name].estimate is not None:
+                        favoured = _union_of(cells, top).astype(float)
+                        rates[name] = self._rate_interval(_union_of(cells, bottom), favoured)
             return replace(row, matrix=matrix, error_rates=rates)
         has_score = in_group & ~np.isnan(truth) & ~np.isnan(self.outcomes.scores)
         scores = self.outcomes.scores[has_score]
-        auc_of_scores = auc(scores, table.mass[has_score], truth[has_score] == 1)
+        auc_of_scores = auc(scores, table.weight_sums[has_score], truth[has_score] == 1)
         return replace(row, auc=auc_of_scores, tenths=self._tenths(has_score, truth))
 
     def _tenths(self, has_score: NDArray[np.bool_], truth: Floats) -> tuple[TenthDocument, ...]:
@@ -261,20 +261,20 @@ class _TableCounts:
             in_tenth = has_score & (tenths.codes == tenth)
             people = int(self.table.people[in_tenth].sum())
             if people:
-                mean = float(np.average(self.outcomes.scores[in_tenth], weights=self.table.mass[in_tenth]))
+                mean = float(np.average(self.outcomes.scores[in_tenth], weights=self.table.weight_sums[in_tenth]))
                 rows.append(TenthDocument(above, people, mean, self._rate_interval(in_tenth, truth)))
         return tuple(rows)
 
     def _rate_interval(self, cells: NDArray[np.bool_], values: Floats) -> EffectDocument:
         """Return the share of 1 among the `values` (0 or 1) of the selected cells, with its interval."""
-        mass = self.table.mass[cells]
-        positives, total = float((mass * values[cells]).sum()), float(mass.sum())
+        weights = self.table.weight_sums[cells]
+        positives, total = float((weights * values[cells]).sum()), float(weights.sum())
         if not self.table.bundles:
-            return jeffreys(positives, total, total**2 / float(self.table.mass_squares[cells].sum()))
+            return jeffreys(positives, total, total**2 / float(self.table.squared_weight_sums[cells].sum()))
         return drawn_interval(positives / total, self._draw_mean(cells, values, binary=True))
 
     def _mean_interval(self, cells: NDArray[np.bool_], values: Floats) -> EffectDocument:
-        mean = float(np.average(values[cells], weights=self.table.mass[cells]))
+        mean = float(np.average(values[cells], weights=self.table.weight_sums[cells]))
         return drawn_interval(mean, self._draw_mean(cells, values, binary=False))
 
     def _draw_mean(self, cells: NDArray[np.bool_], values: Floats, *, binary: bool) -> Floats:
@@ -297,8 +297,8 @@ def sample_of(
         values=values[cells],
         groups=grouping.codes[cells],
         people=table.people[cells],
-        mass=table.mass[cells],
-        squares=table.mass_squares[cells],
+        weight_sums=table.weight_sums[cells],
+        squares=table.squared_weight_sums[cells],
         bundles=np.array(table.bundles, dtype=np.int64)[cells] if table.bundles else None,
         size=len(grouping.labels),
         binary=binary,

@@ -134,19 +134,19 @@ def fisher_mid_p(successes: Sequence[int], trials: Sequence[int]) -> float:
     return float(min(1.0, mass[~is_equal & (mass < observed_mass)].sum() + mass[is_equal].sum() / 2))
 
 
-def auc(scores: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> float | None:
+def auc(scores: ArrayLike, weights: ArrayLike, positive: ArrayLike) -> float | None:
     """Return the probability that a positive case scores above a negative one; ties count half.
 
-    ``None`` if one of the classes is empty. `mass` is the number of people (or sum of weights) of each score.
+    ``None`` if one of the classes is empty. `weights` are the number of people (or sum of weights) of each score.
     """
-    weights, positives = np.asarray(mass, float), np.asarray(positive, dtype=bool)
+    score_weights, positives = np.asarray(weights, float), np.asarray(positive, dtype=bool)
     distinct, distinct_index = np.unique(np.asarray(scores, float), return_inverse=True)
-    positive_mass = np.bincount(distinct_index, weights * positives, distinct.size)
-    negative_mass = np.bincount(distinct_index, weights * ~positives, distinct.size)
-    if not positive_mass.sum() or not negative_mass.sum():
+    positive_weights = np.bincount(distinct_index, score_weights * positives, distinct.size)
+    negative_weights = np.bincount(distinct_index, score_weights * ~positives, distinct.size)
+    if not positive_weights.sum() or not negative_weights.sum():
         return None
-    pairs_won = positive_mass * (np.cumsum(negative_mass) - negative_mass / 2)
-    return float(pairs_won.sum() / (positive_mass.sum() * negative_mass.sum()))
+    pairs_won = positive_weights * (np.cumsum(negative_weights) - negative_weights / 2)
+    return float(pairs_won.sum() / (positive_weights.sum() * negative_weights.sum()))
 
 
 def quantile(values: Floats, counts: Floats, share: float) -> float:

@@ -10,7 +10,7 @@ from assay.document import NO_EFFECT, NO_ENTRIES, NO_ITEMS, EffectDocument
 
 @dataclass(frozen=True)
 class DisparityDocument:
-    """An error rate compared with that of the reference group."""
+    """Difference and ratio of an error rate to that of the reference group, or `why` there are none."""
 
     difference: float | None = None
     ratio: float | None = None
@@ -77,7 +77,7 @@ class GroupOutcome:
 
 @dataclass(frozen=True)
 class OutcomeTable:
-    """Outcomes by group."""
+    """Outcomes of people by group: a row for each group, compared with the reference group."""
 
     groups: tuple[GroupOutcome, ...] = NO_ITEMS
     unknown: GroupOutcome = GroupOutcome()

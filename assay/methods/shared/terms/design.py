@@ -51,11 +51,11 @@ class TermsDesign(Bounded, Method, Generic[W]):
     corpus : str, optional
         Id of a stored corpus; its items are added to those of the request.
     per_term : int
-        Pairs or pictures of each term at the first look; each further look has twice as many.
+        Pairs or pictures of each term at the first interim analysis; each further one has twice as many.
     most_per_term : int
-        Pairs or pictures of each term at the last look.
+        Pairs or pictures of each term at the last interim analysis.
     stop_early : bool
-        Whether there is more than one look; if not, `per_term` pairs or pictures are asked about.
+        Whether there is more than one analysis; if not, `per_term` pairs or pictures are asked about.
     delta : float
         Largest distance of a score from 1/2 that still counts as none.
     confidence : float
@@ -110,13 +110,13 @@ class TermsDesign(Bounded, Method, Generic[W]):
         attributes = list(dict.fromkeys(word_list.attribute for word_list in words))
         object.__setattr__(self, "attribute", refuse_other_attribute(self.attribute, attributes))
         object.__setattr__(self, "words", words)
-        if self.given and self.author is None:
+        if self.own_items and self.author is None:
             self.refuse_useless(words)
 
     # ------------------------------------------------------------------------ members of subclasses
     @abstractmethod
     def refuse_useless(self, words: Sequence[W]) -> None:
-        """Raise an error if no given item is usable; single unusable items are counted and left out."""
+        """Raise an error if no item of the request is usable; single unusable items are counted and left out."""
 
     @abstractmethod
     def questions_about(self, items: int) -> int:
@@ -136,7 +136,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     @abstractmethod
     def ask(self, scores: Any, rounds: Sequence[Sequence[Any]], first: int, prefix: str) -> Asking:
-        """Ask about the items of some rounds; `first` is the number of the first item, `prefix` begins probes' ids."""
+        """Ask about rounds of items, one of every term; `first` numbers the first item, `prefix` begins probes' ids."""
 
     @abstractmethod
     def start_scores(self, words: W, detail: Any, scoring: Any) -> TermScores[W, Any, Any, Any] | Component:
@@ -162,8 +162,8 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     # ------------------------------------------------------------------------ references
     @property
-    def given(self) -> tuple[Any, ...]:
-        """Items of the request."""
+    def own_items(self) -> tuple[Any, ...]:
+        """Items (pairs of sentences or pictures) that the request itself contains."""
         return cast("tuple[Any, ...]", getattr(self, self.items_field))
 
     @property
@@ -196,13 +196,13 @@ class TermsDesign(Bounded, Method, Generic[W]):
                 self.corpus,
                 self.material,
                 field=self.items_field,
-                items_given=len(self.given),
+                items_given=len(self.own_items),
                 max_items=MOST_ITEMS,
                 may_be_empty=self.needs_author,
             )
         return References(
             corpus,
-            images=tuple(item.image for item in self.given) if self.material == "images" else (),
+            images=tuple(item.image for item in self.own_items) if self.material == "images" else (),
             words=NamedWords(self.named, str(self.specification_kind)) if self.words is None else None,
             authored=self.author_tasks() if self.author is not None and self.words is not None else (),
         )
@@ -221,6 +221,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return method
 
     def _shipped_words(self) -> tuple[W, ...] | None:
+        """Return the words of the named specifications; ``None`` if one is not shipped with Assay."""
         if not all(map(is_shipped, self.named)):
             return None
         attribute = self.attribute or "gender"
@@ -230,15 +231,15 @@ class TermsDesign(Bounded, Method, Generic[W]):
     # ------------------------------------------------------------------------ plan
     @property
     def most_rounds(self) -> int:
-        """Maximum number of items of each term: the number at the last look."""
+        """Maximum number of items of each term: the number at the last interim analysis."""
         return self.most_per_term if self.stop_early else self.per_term
 
     def expected_probes(self) -> int:
-        """Count the questions of a job that is decided at the first look, and the prompts to an author."""
+        """Count the questions of a job that is decided at the first interim analysis, and the prompts to an author."""
         return self._count_probes(self.per_term)
 
     def most_probes(self) -> int:
-        """Count the probes of a job that uses all looks."""
+        """Count the probes of a job that runs to the last interim analysis."""
         return self._count_probes(self.most_rounds)
 
     def _count_probes(self, rounds: int) -> int:
@@ -246,7 +247,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return term_count * (self.questions_about(rounds) + (0 if self.author is None else self.author.per_term))
 
     def planned_looks(self) -> Looks | None:
-        """Count the answers about neutral terms at each look, for the specification with the fewest neutral terms."""
+        """Count the answers about neutral terms at each interim analysis, for the specification with the fewest."""
         neutral_counts = [sum(role == "neutral" for role in word_list.roles.values()) for word_list in self.words or ()]
         fewest = min(neutral_counts, default=0)
         sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)
@@ -285,7 +286,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         self, words: W, rng: np.random.Generator, prefix: str
     ) -> ExperimentPart[tuple[list[list[Any]], TermsComponent]]:
         """Collect the usable items, also from an author or a rule; return them in rounds over terms, with counts."""
-        items: Sequence[Any] = self.given
+        items: Sequence[Any] = self.own_items
         detail = cast("TermsComponent", self.COMPONENT())
         if self.author is not None:
             author_counts: AuthorCounts[Any] = yield from self.request_items(words, rng, prefix)

@@ -11,7 +11,7 @@ import numpy as np
 from assay.errors import TooFewObservations
 from assay.model import Evidence, Floats, HiddenEffect, Interval
 from assay.statistics.hidden.chance import may_be_chance
-from assay.statistics.hidden.varying import shared_lean
+from assay.statistics.hidden.varying import shared_preference
 from assay.statistics.intervals.credible import absolute_value_interval
 
 DRAWS = 4000
@@ -24,12 +24,12 @@ class Score(Protocol):
     """A score whose uncertainty can be drawn: `SharesPosterior` of choices, `ImagesPosterior` of probabilities."""
 
     def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
-        """Draw the score, shape (draws,)."""
+        """Draw the score, a share of answers in [0, 1]; shape (draws,)."""
 
 
 @dataclass(frozen=True)
 class StereotypeEffects:
-    """Draws of both scores, and the effects computed from them."""
+    """Draws of the scores of neutral and of stereotype terms, and the effects computed from them."""
 
     neutral: Floats
     """Score of neutral terms: share of answers that prefer the first group; shape (draws,)."""
@@ -50,14 +50,14 @@ class StereotypeEffects:
 
     @property
     def common(self) -> Floats | None:
-        """Draws of the preference for one group that both lists share (`shared_lean`); ``None`` without two lists.
+        """Draws of the preference that both lists share for one group (`shared_preference`); ``None`` without two.
 
         One list holds stereotypes of the first group, the other list those of the second group. A model that always
         prefers the same group scores high in one list and low in the other.
         """
         if len(self.lists) != 2:
             return None
-        return shared_lean((self.lists[0] - NO_PREFERENCE, NO_PREFERENCE - self.lists[1]))
+        return shared_preference((self.lists[0] - NO_PREFERENCE, NO_PREFERENCE - self.lists[1]))
 
     def evidence(self, hidden: tuple[HiddenEffect, ...]) -> Evidence:
         """Return the draws of both steps and the hidden effects, with a note of those that can be due to chance."""
@@ -75,7 +75,7 @@ class StereotypeEffects:
         return replace(self, neutral=np.clip(self.neutral + shift, 0, 1), stereotyped=stereotyped, lists=lists)
 
     def intervals(self) -> dict[str, Interval | None]:
-        """Return both effects with intervals."""
+        """Return the effects of both steps, distances of scores from 1/2, with 95 % intervals."""
         return {"step_1": _distance_interval(self.neutral), "step_2": _distance_interval(self.stereotyped)}
 
 

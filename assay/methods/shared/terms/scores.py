@@ -64,7 +64,8 @@ F = TypeVar("F", bound=Score)
 class TermScores(ABC, Generic[W, T, F, C]):
     """Base class of the scores of one specification.
 
-    `detail` says where the sentences or pictures come from; `looks` holds the result of each look. `strata` and
+    `detail` says where the sentences or pictures come from; `looks` holds the result of each interim
+    analysis. `strata` and
     `delta_loss` are the fields of the method with these names.
     """
 
@@ -123,7 +124,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     # ------------------------------------------------------------------------ decision
     def judge(self, tolerance: Tolerance, rng: np.random.Generator, size: int = 0) -> Component:
-        """Judge the answers so far, at a look with `size` items of each term; 0 without items to ask about."""
+        """Judge the answers so far, at an interim analysis with `size` items of each term; 0 without items."""
         component = self._judge(tolerance, rng)
         if size:
             self.looks.append(self._look_entry(size, component))
@@ -134,7 +135,8 @@ class TermScores(ABC, Generic[W, T, F, C]):
         effects_rng, analysis_rng = rng.spawn(2)
         detail = self._counted_detail()
         measurement = Measurement(self.words.name, self.tally.counts, tolerance, detail)
-        if stop_reasons := self._stop_reasons():
+        stop_reasons = self._stop_reasons()
+        if stop_reasons:
             return measurement.give_up(*stop_reasons)
         try:
             fits = {role: self.fit(role) for role in ROLES if self.words.terms(role)}
@@ -217,14 +219,15 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     def coverage(self) -> dict[str, Coverage]:
         """Count, for each list, the terms with a usable answer."""
-        lists = {LISTS[role]: terms for role in ROLES if (terms := self.words.terms(role))}
+        lists = {LISTS[role]: self.words.terms(role) for role in ROLES if self.words.terms(role)}
         return cover(lists, {item.term for item in self.tally.results})
 
     def reason(self, code: str, facts: Json) -> Reason:
-        """Return a reason whose component is this specification."""
+        """Return a reason (code and facts) about this component, which has the specification's name."""
         return Reason(code, facts, self.words.name)
 
     def _counted_detail(self) -> C:
+        """Return the details with the counts and rows of the answers so far."""
         tally = self.tally
         return replace(
             self.add_rows(self.detail),
@@ -245,9 +248,9 @@ class TermScores(ABC, Generic[W, T, F, C]):
         if low_coverage := coverage_reasons(coverage, self.words.name):
             return [*self.author_reasons(), *low_coverage]
         return self.undecided_reasons() or [
-            self.reason("one-term-only", {"group": LISTS[role], "term": terms[0]})
+            self.reason("one-term-only", {"group": LISTS[role], "term": self.words.terms(role)[0]})
             for role in ROLES
-            if (terms := self.words.terms(role)) and coverage[LISTS[role]].found < LEAST_TERMS
+            if self.words.terms(role) and coverage[LISTS[role]].found < LEAST_TERMS
         ]
 
     def _reason_for(self, letter: Letter, neutral_score: float, stereotype_score: float) -> Reason:
@@ -255,12 +258,12 @@ class TermScores(ABC, Generic[W, T, F, C]):
         if letter is Letter.BS:
             prefers_first = neutral_score > NO_PREFERENCE
             facts["side"] = self.words.first if prefers_first else self.words.second
-            facts |= self._count_favoured(neutral=True, above_half=prefers_first)
+            facts.update(self._count_favoured(neutral=True, above_half=prefers_first))
             return self.reason(self.codes["first-side"], facts)
         if letter is Letter.UCS:  # its text says how many cases prefer the stereotype
             return self.reason(self.codes["neither"], facts | self._count_favoured(neutral=False, above_half=True))
         above_half = stereotype_score > NO_PREFERENCE
-        facts |= self._count_favoured(neutral=False, above_half=above_half)
+        facts.update(self._count_favoured(neutral=False, above_half=above_half))
         facts["terms"] = self._strongest_terms(above_half)
         return self.reason(self.codes["stereotypes" if above_half else "anti-stereotypes"], facts)
 

@@ -18,7 +18,7 @@ from assay.catalog.terms import normalised
 from assay.document import JsonObject
 from assay.methods.shared.answers.tally import ExperimentPart
 from assay.methods.shared.terms.items import AuthorCounts, Authoring
-from assay.methods.shared.terms.sentences import MAX_SENTENCE_CHARACTERS, Sentence, item_of, read
+from assay.methods.shared.terms.sentences import MAX_SENTENCE_CHARACTERS, Pair, Sentence, item_of, read
 from assay.model import Observation, Probe, Reply, Write
 from assay.references import CorpusItem
 
@@ -93,7 +93,7 @@ def write_sentences(
 
     `prefix` begins every probe's id (`Probe.unit`), which must differ between several calls within one experiment.
     """
-    usable_pairs = [pair for sentence in stored_sentences if not isinstance(pair := read(sentence, words), str)]
+    usable_pairs = _usable_pairs(stored_sentences, words)
     known_texts = {text for pair in usable_pairs for text in (pair.first, pair.second)}
     open_slots = _missing_sentences(words, Counter(pair.term for pair in usable_pairs), writing.per_term, rng)
     outcome = WrittenSentences(wanted=len(open_slots))
@@ -136,7 +136,7 @@ def reusable(
 ) -> Iterator[Sentence]:
     """Yield usable `candidates` until each term has `per_term` sentences together with `own_sentences`."""
     own_sentences = list(own_sentences)
-    counts = Counter(pair.term for sentence in own_sentences if not isinstance(pair := read(sentence, words), str))
+    counts = Counter(pair.term for pair in _usable_pairs(own_sentences, words))
     known_texts = {normalised(sentence.text) for sentence in own_sentences}
     for candidate in candidates:
         pair, text = read(candidate, words), normalised(candidate.text)
@@ -144,6 +144,11 @@ def reusable(
             counts[pair.term] += 1
             known_texts.add(text)
             yield candidate
+
+
+def _usable_pairs(sentences: Iterable[Sentence], words: StereotypeWords) -> list[Pair]:
+    readings = [read(sentence, words) for sentence in sentences]
+    return [reading for reading in readings if not isinstance(reading, str)]  # a text is the reason why it is unusable
 
 
 def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Family) -> str:
@@ -211,6 +216,7 @@ def _strip_quotes(value: object) -> str:
 
 
 def _unreadable_reason(text: str) -> str | None:
+    """Return the reason why an author's text cannot be one sentence; ``None`` if it can."""
     if not text:
         return "no-text"
     if len(text) > MAX_SENTENCE_CHARACTERS:

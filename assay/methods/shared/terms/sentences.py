@@ -67,7 +67,7 @@ class Sentence(Bounded):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A sentence and its counterpart."""
+    """A sentence about the first group (`first`), and its counterpart about the second (`second`)."""
 
     first: str
     second: str
@@ -120,8 +120,10 @@ def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> SortedItems[P
         pair = read(sentence, words)
         if isinstance(pair, str):
             refusals[pair] += 1
-        elif pairs.setdefault((pair.first, pair.second), pair) is not pair:  # the dictionary had these sentences
+        elif (pair.first, pair.second) in pairs:
             refusals["repeated"] += 1
+        else:
+            pairs[pair.first, pair.second] = pair
     return SortedItems(tuple(pairs.values()), dict(refusals))
 
 
@@ -153,9 +155,10 @@ class _Reader:
         self.roles = {folded(term): (term, role) for term, role in words.roles.items()}  # the term as it is listed
         self.group_terms = _term_pattern(term for pair in words.pairs for term in pair)
         self.attribute_terms = _term_pattern(words.roles)
-        self.telling_words = _term_pattern(words.telling) if words.telling else None
+        self.telling_words = _term_pattern(words.telling) if words.telling else None  # other words that show the group
 
     def read(self, sentence: Sentence) -> Pair | str:
+        """Return the pair of a sentence, or the reason why it is unusable (`read`)."""
         terms = self.find(sentence)
         if isinstance(terms, str):
             return terms
@@ -285,6 +288,7 @@ def _swap_term(text: str, group_match: re.Match[str], term: str, replacement: st
 
 
 def _match_case(written_term: str, listed_term: str, replacement: str, *, at_start: bool) -> str:
+    """Return `replacement` in the case in which the replaced term was written; `at_start`: it begins the sentence."""
     if written_term == listed_term:
         # a term in its listed spelling may be a name with its own capital: capitalise only at the beginning
         return _capitalise(replacement) if at_start and written_term[:1].isupper() else replacement
@@ -323,7 +327,7 @@ def fill(frame: str, group: str, attribute: str) -> str:
     """Fill the slots of a frame; in the slot {the_group}, a common noun gets "the"."""
     the_group = group if group[:1].isupper() or group.casefold() in PRONOUNS else f"the {group}"
     slots = {"group": group, "the_group": the_group, "attribute": attribute}
-    slots |= {name.capitalize(): slots[name][:1].upper() + slots[name][1:] for name in ("group", "the_group")}
+    slots.update({name.capitalize(): _capitalise(slots[name]) for name in ("group", "the_group")})
     if "{an_attribute}" in frame:
         slots["an_attribute"] = indefinite(attribute)
     return frame.format_map(slots)

@@ -19,4 +19,4 @@ def test_every_field_of_a_method_has_a_description(kind):
 
 
 def test_an_inherited_field_keeps_the_description_of_its_base_class():
-    assert "first look" in descriptions_in(inspect.getdoc(StereotypeScore))["per_term"]
+    assert "first interim analysis" in descriptions_in(inspect.getdoc(StereotypeScore))["per_term"]

@@ -238,12 +238,12 @@ def cases_of(**texts):
 def test_job_applications_are_compared_if_the_request_has_no_documents():
     profiles, cases = cases_of()
     assert profiles.decision == "hiring"
-    assert all("{" not in text for case in cases for text in (*case.given, case.opponent))
+    assert all("{" not in text for case in cases for text in (*case.versions, case.opponent))
 
 
 def test_opponent_document_is_identical_in_half_of_the_cases_and_values_are_equally_frequent():
     _, cases = cases_of()
-    equal = [case for case in cases if case.opponent in case.given]
+    equal = [case for case in cases if case.opponent in case.versions]
     assert len(equal) == pytest.approx(len(cases) / 2, rel=0.1)
     women = [case for case in cases if is_woman(case.opponent)]
     assert len(women) == pytest.approx(len(cases) / 2, rel=0.1)
@@ -253,7 +253,7 @@ def test_opponent_document_is_identical_in_half_of_the_cases_and_values_are_equa
 def test_opponent_document_differs_either_in_the_value_only_or_in_its_content():
     _, cases = cases_of()
     for case in cases:
-        if case.opponent not in case.given:
+        if case.opponent not in case.versions:
             assert case.clusters["content"] not in case.opponent
             assert any(fact in case.opponent for fact in STRONG)
 
@@ -266,7 +266,7 @@ def test_a_few_documents_of_the_request_suffice_for_comparisons(most):
         "people": {"he": tuple(f"Mr {n}" for n in "ABCDEFGHIJ"), "she": tuple(f"Ms {n}" for n in "ABCDEFGHIJ")},
     }
     _, cases = cases_of(**texts, most=most)
-    assert {case.opponent in case.given for case in cases} == {True, False}
+    assert {case.opponent in case.versions for case in cases} == {True, False}
     assert {case.opponent[:2] for case in cases} == {"Mr", "Ms"}
 
 

@@ -153,6 +153,6 @@ def test_concepts_that_all_deviate_to_one_side_have_a_hidden_content_effect():
     points[..., :12] += 0.15
     found = choice_effects(points, 12, rng, sides=(np.arange(12),))
     (effect,) = found.hidden
-    assert (effect.kind, found.common_lean, found.apart) == ("content", None, None)
+    assert (effect.kind, found.common_shift, found.apart) == ("content", None, None)
     assert effect.draws.mean() == pytest.approx(0.15, abs=0.03)
     assert choice_effects(points, 12, rng).hidden == ()

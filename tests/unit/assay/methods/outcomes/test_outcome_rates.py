@@ -9,9 +9,9 @@ from scipy import stats
 from assay.methods.shared.outcome_tables.effects import (
     Sample,
     below_four_fifths,
-    chance_of,
     fitted_rates,
     stratified_means,
+    wald_p_value,
 )
 from assay.methods.shared.outcome_tables.rates import (
     auc,
@@ -129,10 +129,10 @@ def test_the_lowest_of_many_groups_with_equal_rates_is_not_judged_below_four_fif
 
 def test_p_values_are_uniform_for_groups_with_equal_rates_and_tiny_for_one_distant_group():
     rng = np.random.default_rng(10)
-    p_values = [chance_of(rng.beta(yes + 0.5, 100.5 - yes, (2000, 14))) for yes in rng.binomial(100, 0.5, (200, 14))]
+    p_values = [wald_p_value(rng.beta(yes + 0.5, 100.5 - yes, (2000, 14))) for yes in rng.binomial(100, 0.5, (200, 14))]
     assert stats.kstest(p_values, "uniform").pvalue > 0.001
     far = np.array([20, *[50] * 13])
-    assert chance_of(rng.beta(far + 0.5, 100.5 - far, (2000, 14))) < 0.001
+    assert wald_p_value(rng.beta(far + 0.5, 100.5 - far, (2000, 14))) < 0.001
 
 
 @pytest.mark.parametrize(("groups", "people", "rate"), [(14, 50, 0.5), (14, 30, 0.1), (5, 64, 0.6)])
@@ -142,7 +142,7 @@ def test_the_test_of_equal_rates_in_small_groups_rejects_at_most_at_its_level(gr
     p_values = []
     for yes in rng.binomial(people, rate, (300, groups)):
         means = rng.beta(yes + 0.5, people - yes + 0.5, (2000, groups))
-        p_values.append(chance_of(means, rates=True))
+        p_values.append(wald_p_value(means, rates=True))
     assert stats.binomtest(int((np.array(p_values) < 0.05).sum()), 300, 0.05, "greater").pvalue > 0.001
 
 
@@ -151,4 +151,4 @@ def test_the_p_value_of_unequal_rates_is_close_to_pearsons_chi_squared_test():
     yes = np.array([20, 35, 28, 41])
     means = rng.beta(yes + 0.5, 100.5 - yes, (40_000, 4))
     pearson = stats.chi2_contingency(np.stack([yes, 100 - yes])).pvalue
-    assert chance_of(means, rates=True) == pytest.approx(pearson, rel=0.15)
+    assert wald_p_value(means, rates=True) == pytest.approx(pearson, rel=0.15)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from assay.statistics.hidden.chance import may_be_chance
-from assay.statistics.hidden.varying import shared_lean
+from assay.statistics.hidden.varying import shared_preference
 
 RNG = np.random.default_rng(4)
 
@@ -16,11 +16,11 @@ RNG = np.random.default_rng(4)
 def test_a_preference_shared_by_two_uncertain_lists_may_be_chance(errors):
     """Its draws are 0 where the lists disagree, and are never negative."""
     lists = errors + RNG.standard_normal((2, 20_000))
-    assert may_be_chance(shared_lean(lists))
+    assert may_be_chance(shared_preference(lists))
 
 
 def test_a_preference_shared_by_two_certain_lists_is_not_chance():
-    assert not may_be_chance(shared_lean(6 + RNG.standard_normal((2, 20_000))))
+    assert not may_be_chance(shared_preference(6 + RNG.standard_normal((2, 20_000))))
 
 
 @pytest.mark.parametrize(("errors", "chance"), [(2.8, True), (3.4, False), (-2.8, True), (-3.4, False)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.errors import OutOfBounds
-from assay.statistics.hidden.varying import adjusted_means, cluster_means, shared_lean, varying_effect
+from assay.statistics.hidden.varying import adjusted_means, cluster_means, shared_preference, varying_effect
 
 SCALE = 0.1
 
@@ -90,15 +90,15 @@ def test_cluster_means_exclude_the_effects_of_the_other_kind_of_cluster():
 
 
 def test_shared_deviation_is_zero_for_lists_that_deviate_in_opposite_directions():
-    assert shared_lean([[0.2, 0.2, -0.1, 0.4, 0.0], [0.2, -0.1, -0.4, 0.1, 0.3]]) == pytest.approx(
+    assert shared_preference([[0.2, 0.2, -0.1, 0.4, 0.0], [0.2, -0.1, -0.4, 0.1, 0.3]]) == pytest.approx(
         [0.2, 0, 0.2, 0.2, 0]
     )
 
 
 def test_the_shared_deviation_does_not_depend_on_the_order_or_the_sign():
     leans = np.random.default_rng(3).normal(size=(3, 50))
-    np.testing.assert_array_equal(shared_lean(leans), shared_lean(-leans))
-    np.testing.assert_allclose(shared_lean(leans), shared_lean(leans[::-1]))
+    np.testing.assert_array_equal(shared_preference(leans), shared_preference(-leans))
+    np.testing.assert_allclose(shared_preference(leans), shared_preference(leans[::-1]))
 
 
 def test_adjusted_means_compare_frames_at_equal_shares_of_the_words(rng):
