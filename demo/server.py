@@ -78,17 +78,8 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
 class DemoServer:
     """Runs the demo services on a port of 127.0.0.1 for as long as the ``with`` block lasts.
 
-    Parameters
-    ----------
-    port : int
-        Port to listen on; 0 takes a free one.
-
-    Raises
-    ------
-    OSError
-        On entry, if the port is taken.
-    DemoDidNotStart
-        On entry, if the server does not start.
+    Port 0 takes a free one. On entry, raise `OSError` if the port is taken, and `DemoDidNotStart` if the server does
+    not start.
     """
 
     def __init__(self, port: int = 0, tuning: Tuning | None = None, real: Sequence[Predictor] = ()) -> None:

@@ -57,10 +57,7 @@ def place_of(path: str) -> str | None:
 def relocate(text: str, source: str, place: str) -> str:
     """Rewrite relative links of a page that moves from `source` in the repository to `place` on the site.
 
-    Raises
-    ------
-    BrokenSite
-        If a link leads to a file that is not on the site.
+    Raise `BrokenSite` if a link leads to a file that is not on the site.
     """
 
     def rewrite(link: re.Match[str]) -> str:
@@ -96,10 +93,7 @@ def navigation_places(nav: list[Any]) -> set[str]:
 def configuration(pages: dict[str, str]) -> dict[str, Any]:
     """Read mkdocs.yml, and add the decisions to its navigation.
 
-    Raises
-    ------
-    BrokenSite
-        If the navigation lacks a page, or names one that does not exist.
+    Raise `BrokenSite` if the navigation lacks a page, or names one that does not exist.
     """
     settings: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     decisions = sorted(name for name in pages if name.startswith("decisions/"))
@@ -117,10 +111,7 @@ def configuration(pages: dict[str, str]) -> dict[str, Any]:
 def build(site: Path) -> str:
     """Build the site in the folder `site`, which is replaced; return Zensical's output.
 
-    Raises
-    ------
-    BrokenSite
-        If a page is missing, or Zensical warns.
+    Raise `BrokenSite` if a page is missing, or Zensical warns.
     """
     pages = all_pages()
     settings = configuration(pages)

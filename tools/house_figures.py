@@ -51,15 +51,10 @@ LIMITS: Mapping[str, float] = {
 
 @dataclass(frozen=True)
 class SourceTree:
-    """The hand-written modules of the product, parsed.
-
-    Attributes
-    ----------
-    files : mapping of str to Path
-        Dotted module name -> file.
-    """
+    """The hand-written modules of the product, parsed."""
 
     files: Mapping[str, Path]
+    """File of each module, by its dotted name."""
 
     @classmethod
     def read(cls, root: Path = ROOT) -> SourceTree:
@@ -199,10 +194,7 @@ def _module_name(path: Path) -> str:
 def layers(root: Path = ROOT) -> int:
     """Count the layers inside ``assay`` of the import contract; it must be exhaustive.
 
-    Raises
-    ------
-    ValueError
-        If no contract for ``assay`` is exhaustive.
+    Raise `ValueError` if no contract for ``assay`` is exhaustive.
     """
     settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
     for contract in settings["tool"]["importlinter"]["contracts"]:

@@ -250,10 +250,7 @@ def _outcome_of_exit(code: int) -> str:
 def check_unmutated(lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]) -> None:
     """Check that a mutant without a change survives; otherwise, every mutant would count as killed.
 
-    Raises
-    ------
-    RuntimeError
-        If a test fails on the unchanged science.
+    Raise `RuntimeError` if a test fails on the unchanged science.
     """
     path = "assay/rating/decision.py"
     source = (ROOT / path).read_text(encoding="utf-8")

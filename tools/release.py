@@ -77,10 +77,7 @@ def altered_entries(released: Released, root: Path = ROOT) -> list[str]:
 def freeze(released: Released, version: str, text: bytes, release: str) -> dict[str, Mapping[str, str]]:
     """Return the list with a version of the methodology added.
 
-    Raises
-    ------
-    CannotRelease
-        If the version was released with another text.
+    Raise `CannotRelease` if the version was released with another text.
     """
     former = released.get(version)
     if former is None:
@@ -103,11 +100,8 @@ def statements(version: str) -> dict[str, str]:
 def cut(root: Path, version: str, day: date) -> None:
     """Write the number of a release into the files below `root`, and freeze the current methodology.
 
-    Raises
-    ------
-    CannotRelease
-        If the version is not a later one, a file does not state the present version, the changelog has nothing
-        unreleased, or the methodology was released with another text. No file is changed then.
+    Raise `CannotRelease`, and change no file, if the version is not a later one, a file does not state the present
+    version, the changelog has nothing unreleased, or the methodology was released with another text.
     """
     matches = [NUMBER.fullmatch(name) for name in (version, __version__)]
     new_numbers, present_numbers = (tuple(map(int, match.groups())) if match else () for match in matches)
@@ -133,10 +127,7 @@ def cut(root: Path, version: str, day: date) -> None:
 def notes(changelog: str, version: str) -> str:
     """Return the section of a changelog for a version, without its heading.
 
-    Raises
-    ------
-    CannotRelease
-        If there is no heading ``## VERSION - YYYY-MM-DD``, or nothing below it.
+    Raise `CannotRelease` if there is no heading ``## VERSION - YYYY-MM-DD``, or nothing below it.
     """
     heading = re.search(rf"^## {re.escape(version)} - \d{{4}}-\d\d-\d\d$", changelog, re.MULTILINE)
     if heading is None:

@@ -37,15 +37,8 @@ def nodes_from(leaves: Sequence[bytes]) -> Node:
 def nodes_of(span: Span) -> list[tuple[int, int]]:
     """List the complete subtrees that make up a span (range of leaves) of a tree, left to right.
 
-    Parameters
-    ----------
-    span : (int, int)
-        ``(0, size)``, or a span that `inclusion_spans` or `consistency_spans` returned.
-
-    Returns
-    -------
-    list of (int, int)
-        ``(level, place)``, at most one per level, highest level first.
+    The span is ``(0, size)``, or one that `inclusion_spans` or `consistency_spans` returned. Each subtree is
+    ``(level, index in its level)``; there is at most one per level, the highest level first.
     """
     start, stop = span
     nodes = []
@@ -76,15 +69,7 @@ def head(leaves: Sequence[bytes]) -> bytes:
 def inclusion_spans(index: int, size: int) -> list[Span]:
     """List the spans whose hashes prove that leaf `index` is in a tree of `size` leaves (RFC 9162, section 2.1.3.1).
 
-    Returns
-    -------
-    list of (int, int)
-        In the order of the proof, from the leaf up.
-
-    Raises
-    ------
-    IndexError
-        If the tree has no such leaf.
+    They are in the order of the proof, from the leaf up. Raise `IndexError` if the tree has no such leaf.
     """
     if not 0 <= index < size:
         raise IndexError(f"a tree of {size} leaves has no leaf {index}")

@@ -49,19 +49,10 @@ class NoPicture(ValueError):
 
 # ---------------------------------------------------------------------------- drawing
 def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
-    """Draw a picture.
+    """Draw a picture of a prompt's first attribute term, or else of its first term.
 
-    Parameters
-    ----------
-    prompt : str
-        The picture shows the prompt's first attribute term, or else its first term.
-    number : int
-        Number that distinguishes several pictures of one prompt.
-
-    Returns
-    -------
-    bytes
-        A PNG file, always the same for the same prompt and number.
+    `number` distinguishes several pictures of one prompt. Return a PNG file, always the same for the same prompt and
+    number.
     """
     image = Image.new("RGB", (side, side), "white")
     pen = ImageDraw.Draw(image)

@@ -55,17 +55,8 @@ class ApertiumDidNotStart(RuntimeError):
 class Apertium:
     """Runs Apertium on a free port of 127.0.0.1 for as long as the ``with`` block lasts.
 
-    Attributes
-    ----------
-    pairs : tuple of (str, str)
-        The language pairs that it translates, in its own codes: ``("eng", "spa")``.
-
-    Raises
-    ------
-    ApertiumNotInstalled
-        On entry, if Apertium is not installed; the message says how to install it.
-    ApertiumDidNotStart
-        On entry, if it does not answer in time; the message has its last output.
+    `pairs` are the language pairs that it translates, in its own codes: ``("eng", "spa")``. On entry, raise
+    `ApertiumNotInstalled`, with how to install it, or `ApertiumDidNotStart`, with its last output.
     """
 
     how_to_install = f"sudo apt-get install {' '.join(PACKAGES)}"

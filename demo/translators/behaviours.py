@@ -137,15 +137,7 @@ class Behaviour:
     def translate(self, text: str, source: str, target: str) -> str:
         """Translate between the language `home` and the made-up language of any other code.
 
-        Parameters
-        ----------
-        source, target : str
-            Codes, one of them `home`; if both are equal, the text is unchanged.
-
-        Raises
-        ------
-        ValueError
-            If neither is `home`.
+        If `source` equals `target`, the text is unchanged; otherwise raise `ValueError` if neither is `home`.
         """
         if source == target:
             return text

@@ -50,16 +50,9 @@ class TargetValidator(Protocol):
     def check(self, target: Json) -> None:
         """Refuse an invalid description of a target, without calling it.
 
-        Parameters
-        ----------
-        target : mapping
-            ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret`` (plain
-            text or None), which no error message may contain. Without the key ``secret``, no secret is checked.
-
-        Raises
-        ------
-        SpecificationError
-            With the invalid `field`, as a dotted path.
+        `target` has ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret`` (plain
+        text or None), which no error message may contain. Without the key ``secret``, no secret is checked.
+        Raise `SpecificationError` with the invalid `field`, as a dotted path.
         """
 
     def questions_per_call(self, target: Json) -> int:

@@ -56,15 +56,8 @@ def render(papers: Sequence[Paper]) -> str:
 def write_page(folder: Path | None, output: Path) -> tuple[int, int]:
     """Compute everything from the data in a folder, and write the page.
 
-    Returns
-    -------
-    tuple of int
-        Numbers of tables and figures that were computed, and that were not.
-
-    Raises
-    ------
-    SharedDataMissing
-        If the folder holds no data.
+    Return the numbers of tables and figures that were computed, and that were not. Raise `SharedDataMissing` if the
+    folder holds no data.
     """
     shared = Shared() if folder is None else Shared(folder.resolve())
     shared.check()

@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import EvidenceError
 from assay.methods.outcomes.detail import NO_FUNNEL, NO_MAP, FunnelDocument, OutcomesComponent, ThresholdMap
-from assay.methods.outcomes.steps import Step, funnel
+from assay.methods.outcomes.missing_values import MissingValues
+from assay.methods.outcomes.steps import funnel
+from assay.methods.outcomes.task import LEAST_PEOPLE, MOST_STRATA, TRUTH_CLASSES, Mask, Output, Task
 from assay.methods.outcomes.thresholds import threshold_map
-from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Grouping
+from assay.methods.shared.outcome_tables.decision_table import Grouping
 from assay.methods.shared.outcome_tables.effects import (
     DRAWS,
     Sample,
     differences,
-    largest_mean_change,
-    largest_rate_change,
     stratified_means,
     wald_p_value,
     within_strata,
 )
-from assay.methods.shared.outcome_tables.group_tables import Outcomes, outcome_table, sample_of, tenths_of
+from assay.methods.shared.outcome_tables.group_tables import outcome_table, sample_of, tenths_of
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Letter, Reason
-from assay.rating.component import TOO_FEW, Counts, Lost, Measurement, Tolerance, Units, insufficient
-from assay.rating.losses import hidden_documents, lost_replies
+from assay.rating.component import TOO_FEW, Counts, Measurement, Tolerance, Units, insufficient
+from assay.rating.losses import hidden_documents
 from assay.statistics.hidden.chance import CONFIDENCE_AGAINST_CHANCE, may_be_chance
 from assay.statistics.hidden.strata import fitted_together
 from assay.statistics.intervals.worst_block import largest_interval
-
-Mask = NDArray[np.bool_]
-"""Whether each cell of a table is selected, shape (cells,)."""
-
-LEAST_PEOPLE = 30
-"""Minimum number of people of a group, and of its people with each true outcome, for it to affect a letter."""
 
 LEAST_CLUSTERS = 8
 """Minimum number of clusters in which each compared group has people."""
@@ -53,59 +45,8 @@ MOST_UNKNOWN = 0.2
 MOST_GROUPS = 50
 """Maximum number of groups that are compared; of more, the largest are."""
 
-MOST_STRATA = 12
-"""Maximum number of strata that are each judged separately; of more, the largest are."""
-
 LARGEST_ERROR = 2 / 3
 """An undeclared rating names a most probable letter only up to this standard error, as a multiple of the tolerance."""
-
-TRUTH_CLASSES = ((1.0, "all proved right"), (0.0, "all proved wrong"))
-"""True outcomes (1: the favourable decision is right), each with a description of the people who have it."""
-
-
-@dataclass(frozen=True)
-class Output:
-    """An outcome to judge: a decision, or a score."""
-
-    name: str
-    """Name of its column."""
-    values: Floats
-    """Shape (cells,): 1 or 0, or a score in standard deviations; NaN if unknown."""
-    favourable: Floats
-    """Shape (cells,): 1 or 0: what the tables count."""
-    words: str
-    """The favourable outcome in words."""
-    delta: float
-    """Largest effect that counts as none."""
-    binary: bool
-    """Whether `values` are 0 or 1."""
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """Further facts for the tables, such as the median of the scores."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """A table of recorded decisions with all settings of a request about it."""
-
-    table: DecisionTable
-    groupings: Sequence[Grouping]
-    outputs: Sequence[Output]
-    truth: Floats | None
-    scores: Floats | None
-    """`truth` and `scores`, shape (cells,): true outcome (1, 0 or NaN) and score, as in `group_tables.Outcomes`."""
-    strata: Grouping | None
-    """The strata within which people are compared, with the names of their columns."""
-    excluded: Mapping[str, Mapping[str, str]]
-    """By name of a grouping: the excluded groups, each with its reason."""
-    confidence: float
-    threshold: float | None = None
-    """Score from which the decision is favourable."""
-    steps: Sequence[Step] = ()
-    """Steps of the process, the first one first."""
-
-    def outcomes(self, output: Output) -> Outcomes:
-        """Return what the tables count: favourable outcomes, truth and (unless the output is a decision) scores."""
-        return Outcomes(output.favourable, self.truth, None if output.binary else self.scores)
 
 
 def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
@@ -220,21 +161,19 @@ class _Comparison:
         try:
             families, hidden = self._draw_alike(step_1_rng), self._draw_within_strata(strata_rng)
         except EvidenceError as error:
-            return self._add_uncompared_groups(
-                measurement.give_up(insufficient(error, self.name), measured_effects=intervals)
-            )
+            reason = insufficient(error, self.name)
+            return self._add_uncompared_groups(measurement.give_up(reason, measured_effects=intervals))
         step_1 = np.max([self._draw_largest(family, step_1_rng) for family in families], axis=0)
         intervals["step_1"] = _gap_interval(families, step_1)
-        evidence = Evidence(
-            step_1, step_2, hidden=hidden, chance_1=_may_be_chance(families), chance_2=_may_be_chance([overall])
-        )
+        chance_1, chance_2 = _may_be_chance(families), _may_be_chance([overall])
+        evidence = Evidence(step_1, step_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)
         conditional = ", ".join(dict.fromkeys(family.alike for family in families))
         measurement.detail = replace(measurement.detail, conditional=conditional, hidden=hidden_documents(hidden))
         component = measurement.conclude(
             evidence,
             lambda letter: self._reason_for(letter, families, overall, evidence),
             intervals,
-            lost=self._lost_changes(sample),
+            lost=self._missing_values(sample).changes(),
         )
         too_few = None if component.declared else self._too_few_reason([overall, *families])
         if too_few is not None:
@@ -280,10 +219,8 @@ class _Comparison:
         """Indices of the groups that affect the letter: not excluded, with enough people in all of `_people_counts`."""
         known_outcome_counts, *_ = self._people_counts
         is_large = np.min(self._people_counts, axis=0) >= LEAST_PEOPLE
-        large_groups = [
-            index for index, label in enumerate(self.grouping.labels) if is_large[index] and label not in self._excluded
-        ]
-        largest_first = sorted(large_groups, key=lambda index: -known_outcome_counts[index])
+        judged = [is_large[index] and label not in self._excluded for index, label in enumerate(self.grouping.labels)]
+        largest_first = sorted(np.flatnonzero(judged).tolist(), key=lambda index: -known_outcome_counts[index])
         return sorted(largest_first[:MOST_GROUPS])
 
     @property
@@ -316,8 +253,7 @@ class _Comparison:
                 # the truth must be known after either decision: known after one alone, it makes every error rate 0 or 1
                 in_group = codes == index
                 by_decision = [in_group & (self.output.favourable == decision) for decision in (1.0, 0.0)]
-                selections = by_decision if column == "truth" else [in_group]
-                for cells in selections:
+                for cells in by_decision if column == "truth" else [in_group]:
                     total = float(people[cells].sum())
                     share = float(people[cells & np.isnan(values)].sum()) / total if total else 0.0
                     if share > MOST_UNKNOWN and total >= LEAST_PEOPLE:
@@ -364,67 +300,10 @@ class _Comparison:
         """Draw the largest absolute difference between groups; three or more groups are fitted jointly."""
         return np.asarray(np.abs(fitted_together(family.gaps, self.output.delta, rng.spawn(1)[0])).max(axis=1))
 
-    def _lost_changes(self, sample: Sample) -> Lost:
-        """Return the largest changes of the effects by unknown decisions, true outcomes, groups and strata."""
-        grouping, task, values = self._compared_grouping, self.task, self.output.values
-        people, mass = task.table.people, task.table.mass
-        size, in_group, no_group = len(grouping.labels), grouping.codes >= 0, self.grouping.codes < 0
-        nobody, undecided = np.zeros_like(in_group), np.isnan(values)  # masks of cells, as those below
-        unproved = nobody if task.truth is None else np.isnan(task.truth)
-        no_stratum = nobody if task.strata is None else task.strata.codes < 0
-        low, high = np.quantile(sample.values, (0.025, 0.975))  # without outliers
-
-        def count(mask: Mask, numbers: Floats = mass) -> Floats:
-            return np.bincount(grouping.codes[in_group & mask], numbers[in_group & mask], size).astype(float)
-
-        def change(compared: Mask, unsure: Mask, unknown: Mask, used: Floats | int = 1, least: int = 0) -> float:
-            """Return the largest change of a difference between groups of `compared` people by what is not known."""
-            # `unknown`: without an outcome; `unsure`: perhaps compared too; `used`: compared share of each group
-            positive, negative = ~unknown & (values == 1), ~unknown & (values != 1)
-            may_join = no_group & (compared | unsure)  # people who may be of any group
-            # by group: people without an outcome, and those who may add a positive or a negative one
-            lost_kinds = ((unknown, compared), (positive, unsure), (negative, unsure))
-            lost = [count(kind & mask) + mass[kind & may_join].sum() for kind, mask in lost_kinds]
-            counts = np.stack([*lost, count(positive & compared) * used, count(~unknown & compared) * used])
-            counts = counts[:, count(~unknown & compared, people) >= least]
-            if self.output.binary:
-                return largest_rate_change(*counts)
-            lost_shares = counts[:3].sum(axis=0) / (counts[-1] + counts[:3].sum(axis=0))
-            return float(np.sort(lost_shares)[-2:].sum() * (high - low))  # the two groups with the most lost people
-
-        overall_change = alike_change = change(~nobody, nobody, undecided)
-        stratum_change, is_unplaced = 0.0, bool((no_group | no_stratum).any())
-        if task.truth is not None:
-            unclear, is_rough = undecided & unproved, self.output.binary or is_unplaced
-            scored = self._sample(values, unproved & ~undecided, binary=False)  # of known scores
-            for proved in (task.truth == truth for truth, _ in TRUTH_CLASSES):
-                truth_change = change(proved | unclear, unproved if is_rough else nobody, undecided)
-                if not is_rough:
-                    truth_change += largest_mean_change(self._sample(values, proved & ~undecided, binary=False), scored)
-                alike_change = max(alike_change, truth_change)
-        if task.strata is not None and (is_unplaced or undecided.any()):
-            strata, is_known = task.strata.codes, in_group & ~undecided & ~no_stratum
-            cells = strata[is_known] * size + grouping.codes[is_known]  # of a stratum and a group
-            cell_count = len(task.strata.labels) * size
-            table, weights = (np.bincount(cells, of[is_known], cell_count).reshape(-1, size) for of in (people, mass))
-            sizes = np.maximum(1, table.sum(axis=1))
-            of_stratum, of_group = (np.maximum(1e-300, weights.sum(axis=axis)) for axis in (1, 0))
-            # mean share of a group in the strata of its people: they are compared as far as others are there
-            own_share = (weights**2 / of_stratum[:, None]).sum(axis=0) / of_group
-            used = np.maximum(1e-9, 1 - own_share)  # 0 would be a group without a rate
-            alike_change = max(alike_change, change(~nobody, nobody, undecided | no_stratum | no_group, used))
-            for index in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
-                if (table[index] >= LEAST_PEOPLE).sum() > 1:
-                    change_here = change(strata == index, no_stratum, undecided, least=LEAST_PEOPLE)
-                    stratum_change = max(stratum_change, change_here)
-        is_lost = undecided | unproved | no_stratum
-        by_group = {
-            name: Counter(usable=int(usable), failed=int(lost))
-            for name, usable, lost in zip(grouping.labels, count(~is_lost, people), count(is_lost, people), strict=True)
-        }
-        # with any limit, a letter must survive the worst case of the unknown decisions
-        lost = lost_replies(by_group, 1.0, alike_change, overall_change, of_no_group=int(people[no_group].sum()))
-        return replace(lost, stratum=stratum_change)
+    def _missing_values(self, sample: Sample) -> MissingValues:
+        low, high = np.quantile(sample.values, (0.025, 0.975))
+        no_group = self.grouping.codes < 0
+        return MissingValues(self.task, self.output, self._compared_grouping, no_group, float(high - low))
 
     # ------------------------------------------------------------------------ words and tables
     def _reason_for(self, letter: Letter, families: Sequence[_Family], overall: _Family, evidence: Evidence) -> Reason:
@@ -441,8 +320,11 @@ class _Comparison:
         index = int(np.abs(gaps).argmax())
         pair = [*combinations(range(len(self._compared_groups)), 2)][index]
         low, high = pair if gaps[index] > 0 else pair[::-1]
-        facts: dict[str, Any] = {"low": self._labels[low], "high": self._labels[high]}
-        facts["effect"] = float(abs(gaps[index]))
+        facts: dict[str, Any] = {
+            "low": self._labels[low],
+            "high": self._labels[high],
+            "effect": float(abs(gaps[index])),
+        }
         if family.rates is not None:
             facts.update(low_rate=float(family.rates[low]), high_rate=float(family.rates[high]))
         return facts

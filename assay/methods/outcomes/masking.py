@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from assay.document import NO_ENTRIES, NO_ITEMS, EffectDocument, RatingDocument, ReasonDocument, Shares
 from assay.experiment import generator
 from assay.explain import Vocabulary, explain
-from assay.methods.outcomes.analysis import Task
 from assay.methods.outcomes.detail import (
     NO_MAP,
     FunnelDocument,
@@ -37,6 +36,7 @@ from assay.methods.outcomes.suppression import (
     PublicTable,
     masked_parts,
 )
+from assay.methods.outcomes.task import Task
 from assay.methods.shared.outcome_tables.decision_table import Grouping
 from assay.methods.shared.outcome_tables.group_tables import Outcomes, outcome_table, tenths_of
 from assay.methods.shared.outcome_tables.rows import GroupOutcome, OutcomeTable

@@ -18,10 +18,11 @@ from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment, Method
 from assay.explain import Vocabulary
 from assay.methods.outcomes import words as spoken
-from assay.methods.outcomes.analysis import Output, Task, judge_outcomes
+from assay.methods.outcomes.analysis import judge_outcomes
 from assay.methods.outcomes.detail import DataDocument, OutcomesAggregation, OutcomesComponent
 from assay.methods.outcomes.masking import masked_rating
 from assay.methods.outcomes.steps import Step
+from assay.methods.outcomes.task import Output, Task
 from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Grouping, grouping_of
 from assay.methods.shared.outcome_tables.rates import quantile
 from assay.model import Floats, Kind

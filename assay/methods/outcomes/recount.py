@@ -13,10 +13,10 @@ from assay.document import RatingDocument
 from assay.errors import SpecificationError
 from assay.evidence.verification import Check
 from assay.experiment import Method
-from assay.methods.outcomes.analysis import Task
 from assay.methods.outcomes.detail import OutcomesAggregation, OutcomesComponent
 from assay.methods.outcomes.method import Outcomes
 from assay.methods.outcomes.steps import reached_steps
+from assay.methods.outcomes.task import Task
 from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Grouping
 from assay.methods.shared.outcome_tables.rows import GroupOutcome
 from assay.model import Floats

@@ -165,16 +165,8 @@ def parse_classes(answer: object, labels: Sequence[str] = ()) -> Classification:
     Declared labels match by value: "Good" and "good ", 1 and "1", true and "true" are the same. A number is the index
     of a label only if no declared label is a number or a truth value.
 
-    Parameters
-    ----------
-    answer : JSON value
-    labels : sequence of str
-        All labels in their order; empty if they are not declared.
-
-    Raises
-    ------
-    Misread
-        If the form is unknown, a probability is outside [0, 1], or a label is not declared.
+    `labels` are all labels in their order; empty if they are not declared. Raise `Misread` if the form is unknown, a
+    probability is outside [0, 1], or a label is not declared.
     """
     label, scores = _class_of(answer, labels)
     if scores is not None and labels:

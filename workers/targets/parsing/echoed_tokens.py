@@ -51,18 +51,10 @@ class Echo:
 def score_of(echo: Echo, prompt: str) -> JsonObject:
     """Sum the log-probabilities of a prompt's tokens.
 
-    Returns
-    -------
-    dict
-        Value of a reply to `assay.model.Score`: ``log_probability`` in nats, and the number of ``tokens``.
-        The first token is left out if it has no log-probability, which is common.
-
-    Raises
-    ------
-    NotEchoed
-        If the tokens are not the prompt's, or none of them has a log-probability other than 0.
-    Misread
-        If the lists have different lengths or hold an invalid log-probability.
+    Return the value of a reply to `assay.model.Score`: ``log_probability`` in nats, and the number of ``tokens``. The
+    first token is left out if it has no log-probability, which is common. Raise `NotEchoed` if the tokens are not the
+    prompt's, or none of them has a log-probability other than 0, and `Misread` if the lists have different lengths or
+    hold an invalid log-probability.
     """
     tokens, log_probabilities = echo.tokens, echo.log_probabilities
     if not isinstance(tokens, list) or not isinstance(log_probabilities, list) or not tokens:

@@ -298,5 +298,7 @@ def largest_rate_change(
 def largest_mean_change(sample: Sample, unsure: Sample) -> float:
     """Return an upper bound on the change of any difference of means if any people of `unsure` belong to `sample`."""
     deviations = unsure.values - sample.means[unsure.groups]
-    shifts = [unsure.per_group(unsure.mass * np.maximum(sign * deviations, 0)) / sample.totals for sign in (1, -1)]
+    shifts = [
+        unsure.per_group(unsure.weight_sums * np.maximum(sign * deviations, 0)) / sample.totals for sign in (1, -1)
+    ]
     return float(sum(shift.max() for shift in shifts))  # one group's mean rises, another's falls

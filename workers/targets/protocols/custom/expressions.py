@@ -47,17 +47,10 @@ class ExpressionTooLong(Exception):
 
 
 class Expression:
-    """A compiled expression.
+    """A compiled expression: JMESPath with `FUNCTIONS`, at most one ``[a, b]`` or ``{a: b}``, and short literals.
 
-    Parameters
-    ----------
-    text : str
-        JMESPath with the functions of `FUNCTIONS`, at most one ``[a, b]`` or ``{a: b}`` and short literals.
-
-    Raises
-    ------
-    SpecificationError
-        If `text` is not JMESPath, or a part could make the result grow; the message names the part and `field`.
+    Raise `SpecificationError` if `text` is not JMESPath, or a part could make the result grow; the message names the
+    part and `field`.
     """
 
     def __init__(self, text: str, field: str = "output") -> None:

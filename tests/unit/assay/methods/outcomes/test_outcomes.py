@@ -9,8 +9,8 @@ from assay.document import EffectDocument
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import run
 from assay.methods import Outcomes
-from assay.methods.outcomes import analysis
 from assay.methods.outcomes.method import Exclusion
+from assay.methods.outcomes.missing_values import MissingValues
 from assay.methods.shared.outcome_tables.decision_table import MOST_BUNDLES, CodedColumn, DecisionTable
 from assay.model import Letter
 from assay.rating.decision import rate
@@ -251,13 +251,13 @@ def test_a_few_unknown_groups_or_strata_leave_letters_declared(column):
 
 def test_exchanging_the_names_of_groups_leaves_the_worst_case_of_unknown_groups_unchanged(monkeypatch):
     changes = []
-    lost_changes = analysis._Comparison._lost_changes
+    lost_changes = MissingValues.changes
 
-    def record(comparison, sample):
-        changes.append(lost_changes(comparison, sample))
+    def record(missing_values):
+        changes.append(lost_changes(missing_values))
         return changes[-1]
 
-    monkeypatch.setattr(analysis._Comparison, "_lost_changes", record)
+    monkeypatch.setattr(MissingValues, "changes", record)
     file = file_with_blanks("sex", hired_women, 0.1, lambda *_: 0.5)
     exchanged = {**file, "sex": [{"F": "M", "M": "F", "": ""}[sex] for sex in file["sex"]]}
     for columns in (file, exchanged):

@@ -1,0 +1,140 @@
+"""Worst case of missing values: how far unknown outcomes, truths, groups and strata can move an effect."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from assay.methods.outcomes.task import LEAST_PEOPLE, MOST_STRATA, TRUTH_CLASSES, Mask, Output, Task
+from assay.methods.shared.outcome_tables.decision_table import Grouping
+from assay.methods.shared.outcome_tables.effects import Sample, largest_mean_change, largest_rate_change
+from assay.methods.shared.outcome_tables.group_tables import sample_of
+from assay.model import Floats
+from assay.rating.component import Lost
+from assay.rating.losses import lost_replies
+
+
+@dataclass(frozen=True)
+class MissingValues:
+    """Missing values of one outcome, compared between the groups of one column or intersection."""
+
+    task: Task
+    output: Output
+    grouping: Grouping
+    """The compared groups; all other cells have the code -1."""
+    no_group: Mask
+    """Whether the group of each cell's people is unknown, shape (cells,), as all masks."""
+    outcome_range: float
+    """Range of known outcomes without outliers: the middle 95 %."""
+
+    def changes(self) -> Lost:
+        """Return the largest changes of the effects by unknown decisions, true outcomes, groups and strata."""
+        people, is_lost = self.task.table.people, self._undecided | self._unproved | self._no_stratum
+        usable_counts, lost_counts = self._count(~is_lost, people), self._count(is_lost, people)
+        by_group = {
+            name: Counter(usable=int(usable), failed=int(lost))
+            for name, usable, lost in zip(self.grouping.labels, usable_counts, lost_counts, strict=True)
+        }
+        overall_change = self._change(~self._nobody, self._nobody, self._undecided)
+        alike_by_stratum, stratum_change = self._changes_by_stratum()
+        alike_change = max(overall_change, self._change_by_truth(), alike_by_stratum)
+        of_no_group = int(people[self.no_group].sum())
+        # with any limit, a letter must survive the worst case of the unknown decisions
+        lost = lost_replies(by_group, 1.0, alike_change, overall_change, of_no_group=of_no_group)
+        return replace(lost, stratum=stratum_change)
+
+    @cached_property
+    def _nobody(self) -> Mask:
+        return np.zeros_like(self.no_group)
+
+    @cached_property
+    def _undecided(self) -> Mask:
+        return np.isnan(self.output.values)
+
+    @cached_property
+    def _unproved(self) -> Mask:
+        return self._nobody if self.task.truth is None else np.isnan(self.task.truth)
+
+    @cached_property
+    def _no_stratum(self) -> Mask:
+        return self._nobody if self.task.strata is None else self.task.strata.codes < 0
+
+    @property
+    def _is_unplaced(self) -> bool:
+        """Whether a group or a stratum is unknown."""
+        return bool((self.no_group | self._no_stratum).any())
+
+    def _count(self, cells: Mask, numbers: Floats) -> Floats:
+        """Add up the numbers of cells by compared group, shape (groups,)."""
+        counted = cells & (self.grouping.codes >= 0)
+        return np.bincount(self.grouping.codes[counted], numbers[counted], len(self.grouping.labels)).astype(float)
+
+    def _sample(self, cells: Mask) -> Sample:
+        """Return the known scores of compared people in some cells."""
+        counted = cells & ~self._undecided & (self.grouping.codes >= 0)
+        return sample_of(self.task.table, self.grouping, self.output.values, counted, binary=False)
+
+    def _change(
+        self, compared: Mask, unsure: Mask, unknown: Mask, used: Floats | float = 1.0, least_people: int = 0
+    ) -> float:
+        """Return the largest change of a difference between groups of `compared` people by what is not known.
+
+        People in `unsure` cells may be compared as well, and the outcome of `unknown` ones is not known. `used` is the
+        share of each group that is compared. Groups of fewer than `least_people` people are left out.
+        """
+        weight_sums, is_positive = self.task.table.weight_sums, self.output.values == 1
+        positive, negative = ~unknown & is_positive, ~unknown & ~is_positive
+        may_join = self.no_group & (compared | unsure)  # people who may be of any group
+        # by group: people without an outcome, and those who may add a positive or a negative one
+        lost_kinds = ((unknown, compared), (positive, unsure), (negative, unsure))
+        lost = [
+            self._count(kind & cells, weight_sums) + weight_sums[kind & may_join].sum() for kind, cells in lost_kinds
+        ]
+        known = [self._count(kind & compared, weight_sums) * used for kind in (positive, ~unknown)]
+        counts = np.stack([*lost, *known])
+        counts = counts[:, self._count(~unknown & compared, self.task.table.people) >= least_people]
+        if self.output.binary:
+            return largest_rate_change(*counts)
+        lost_shares = counts[:3].sum(axis=0) / (counts[-1] + counts[:3].sum(axis=0))
+        return float(np.sort(lost_shares)[-2:].sum() * self.outcome_range)  # the two groups with the most lost people
+
+    def _change_by_truth(self) -> float:
+        """Return the largest change among people with one true outcome; 0 if the file has no true outcomes."""
+        if self.task.truth is None:
+            return 0.0
+        largest_change = 0.0
+        unclear, is_rough = self._undecided & self._unproved, self.output.binary or self._is_unplaced
+        for proved in (self.task.truth == truth for truth, _ in TRUTH_CLASSES):
+            change = self._change(proved | unclear, self._unproved if is_rough else self._nobody, self._undecided)
+            if not is_rough:  # scores of people whose truth alone is unknown
+                change += largest_mean_change(self._sample(proved), self._sample(self._unproved))
+            largest_change = max(largest_change, change)
+        return largest_change
+
+    def _changes_by_stratum(self) -> tuple[float, float]:
+        """Return the largest changes within strata together, and within a single one; 0 if there are no strata."""
+        task, groups = self.task, self.grouping
+        if task.strata is None or not (self._is_unplaced or self._undecided.any()):
+            return 0.0, 0.0
+        strata, is_known = task.strata.codes, (groups.codes >= 0) & ~self._undecided & ~self._no_stratum
+        shape = (len(task.strata.labels), len(groups.labels))
+        cells = strata[is_known] * shape[1] + groups.codes[is_known]
+        table, weights = (
+            np.bincount(cells, sums[is_known], math.prod(shape)).reshape(shape)
+            for sums in (task.table.people, task.table.weight_sums)
+        )
+        of_stratum, of_group = (np.maximum(1e-300, weights.sum(axis=axis)) for axis in (1, 0))
+        # mean share of a group in the strata of its people: they are compared as far as others are there
+        own_share = (weights**2 / of_stratum[:, None]).sum(axis=0) / of_group
+        used = np.maximum(1e-9, 1 - own_share)  # 0 would be a group without a rate
+        unknown = self._undecided | self._no_stratum | self.no_group
+        stratum_change, sizes = 0.0, np.maximum(1, table.sum(axis=1))
+        for index in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
+            if (table[index] >= LEAST_PEOPLE).sum() > 1:
+                change = self._change(strata == index, self._no_stratum, self._undecided, least_people=LEAST_PEOPLE)
+                stratum_change = max(stratum_change, change)
+        return self._change(~self._nobody, self._nobody, unknown, used), stratum_change
