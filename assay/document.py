@@ -400,7 +400,7 @@ def read_json(kind: type[D], value: object, text: Text = str) -> D:
 
 @cache
 def _make_reader(value_type: Any, text: Text) -> Reader:
-    """Return the function that reads values of a type; it returns `_ABSENT` for a value of another type."""
+    """Return a function that reads values of a type, converts texts with `text`, and returns `_ABSENT` for others."""
     origin, arguments = get_origin(value_type), get_args(value_type)
     if origin is UnionType:
         return _union_reader([member for member in arguments if member is not NoneType], text)

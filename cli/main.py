@@ -25,7 +25,7 @@ class Commands(TyperGroup):
     """Command group whose help lists each command with the whole first paragraph of its docstring."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Find a command, and set its text in the list of commands."""
+        """Find a command, and set the text with which `assay --help` lists it."""
         if (command := super().get_command(ctx, cmd_name)) and command.help:
             command.short_help = command.help.partition("\n\n")[0]
         return command
@@ -119,7 +119,7 @@ def audit_report(
     ratings: Annotated[
         list[Path], argument("Ratings of recorded decisions as JSON, as `assay audit --format json` prints.")
     ],
-    report: Annotated[Path, option("File to write; its name ends with that of a file: acme.ll144.html.")],
+    report: Annotated[Path, option("File to write; the end of its name chooses the report: acme.ll144.html.")],
 ) -> None:
     """Write the audits of several tools, or steps of a process, as one file for regulators."""
     from cli.rating.audit import write_audits

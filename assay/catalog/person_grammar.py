@@ -158,14 +158,14 @@ class PersonGrammar:
                 nouns = self._look_up_noun(phrase) if index + length <= len(words) else ()
                 if nouns:
                     fitting_nouns = [noun for noun in nouns if person is None or noun.person == person]
-                    if fitting_nouns and not self._is_field(words, index):
+                    if fitting_nouns and not self._names_field_of_work(words, index):
                         yield index, index + length - 1, fitting_nouns
                     index += length - 1
                     break
             index += 1
 
-    def _is_field(self, words: Sequence[Word], index: int) -> bool:
-        """Return whether the word at `index` follows one of `field_words`."""
+    def _names_field_of_work(self, words: Sequence[Word], index: int) -> bool:
+        """Return whether the noun at `index` names a field of work, because one of `field_words` precedes it."""
         return bool(self.field_words and index and re.fullmatch(self.field_words, words[index - 1].text))
 
     def _look_up_noun(self, phrase: str) -> Sequence[Noun]:
@@ -254,7 +254,7 @@ class PersonGrammar:
 
     def _is_noun_place(self, words: Sequence[Word], index: int) -> bool:
         """Return whether the word at `index` can be a noun for a person: one of `slots` precedes it, or its article."""
-        if self._is_field(words, index):
+        if self._names_field_of_work(words, index):
             return False
         if not self.slots:
             return True

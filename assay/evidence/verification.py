@@ -141,7 +141,7 @@ def check_replay(rating: Json, replayed: RatingDocument) -> Iterator[Check]:
 def check_proof(proof: Json) -> Check:
     """Check that an observation belongs to the evidence with a given digest; refuse keys beside `PROOF_KEYS`."""
     if unknown_keys := sorted(proof.keys() - PROOF_KEYS):
-        raise CertificateError(f"the file has keys that no proof has and nobody signed: {', '.join(unknown_keys)}")
+        raise CertificateError(f"the file has members that no proof has and nobody signed: {', '.join(unknown_keys)}")
     try:
         leaf = leaf_hash(canonical_json(proof["observation"]))
         path = [bytes.fromhex(step) for step in proof["proof"]]

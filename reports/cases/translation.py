@@ -104,8 +104,8 @@ class RoundTripCases(CaseReader):
 
     def _reason_unusable(self, texts: Sequence[CaseText], ask: Translate, reply: Reply) -> str | None:
         """Return the code of the reason why a translation is unusable, or ``None``; the first of `texts` was sent."""
-        reading = read_hop(ask.text, reply)
-        if reading is None and ask.target == texts[0].lang:
+        reading = read_hop(ask.text, reply)  # only of an unusable translation
+        if reading is None and ask.target == texts[0].lang:  # the way back
             reading = self._read_values(str(reply.value), split_sentences(texts[0].text))
         if reading is None:
             return None
@@ -151,7 +151,7 @@ class OneHopCases(RoundTripCases):
         return unit.removesuffix(INDEFINITE), INDEFINITE if unit.endswith(INDEFINITE) else ""
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Parse the value that each sentence of a translation marks, and the usual gender of its occupation."""
+        """Return a translation with the value that each sentence marks, and the usual gender of its occupation."""
         reply, text = observation.reply, _source_text(observation)
         leg = _leg(seq, role, observation, read_hop(text, reply) or self._read_marks(key, text, str(reply.value)))
         match = self._occupation_pattern.search(text.casefold())

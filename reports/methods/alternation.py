@@ -201,13 +201,16 @@ def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
 
 
 def _changes_by_comparison(part: AlternationComponent, *, labels_only: bool) -> dict[str | None, ChangeDocument]:
-    """Return changed answers by comparison (`changes.SWAPPED` …); of records, only if their labels alone are judged."""
+    """Return changed answers by comparison (`changes.SWAPPED` …).
+
+    Records have no `changes`: with `labels_only`, the label that changed most often stands for them.
+    """
     if part.changes:
         return {change.what: change for change in part.changes}
-    changed_counts, profiles = [row.changed or 0 for row in part.labels], part.profiles.whole
-    if not (labels_only and changed_counts and profiles):
+    changed_counts, profile_count = [row.changed or 0 for row in part.labels], part.profiles.whole
+    if not (labels_only and changed_counts and profile_count):
         return {}
-    return {SWAPPED: ChangeDocument(SWAPPED, of=profiles, changed=max(changed_counts))}
+    return {SWAPPED: ChangeDocument(SWAPPED, of=profile_count, changed=max(changed_counts))}
 
 
 def _changes_in_words(changes: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:

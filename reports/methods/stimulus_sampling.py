@@ -52,7 +52,7 @@ def _share_value_pairs(rows: Sequence[ValueDocument]) -> list[tuple[float, str]]
 
 
 def room(document: RatingDocument, part: SamplingComponent) -> Room | None:
-    """Return how many more questions can be asked; vectors are drawn without end, sentences are a limited number."""
+    """Return how many more sentences can be asked, or that any number of vectors can be drawn; ``None`` if unknown."""
     if document.experiment.get("vectors") is not None:
         return Room(remaining=None, field="samples", material="vectors")
     return profiles_room(document, part, "looks and texts.most")

@@ -28,8 +28,8 @@ PREFIX = "crp"
 class Rules:
     """The specification that the items of a corpus follow.
 
-    `name` is the specification's name at its owner; `version` is ``None`` if the words were given without a
-    specification. `digest` is the digest of its words and description. `words` is JSON, for all readers of the corpus.
+    `version` is ``None`` if words were sent directly, without a saved specification. `digest` is that of the words and
+    the description. `words` are kept as JSON, because readers of the corpus may not see its owner's specifications.
     """
 
     name: str

@@ -96,7 +96,7 @@ class Summary(RatingFacts):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredRating(Summary):
-    """A rating's row. `document` never changes; `shown` is its current form; `address` is in the form of look-ups.
+    """A rating's row. `document` never changes; `shown` is its current form; `address` is normalised.
 
     `document` is signed and public. `unmasked` is the owner's form of it, if `document` masks counts of people.
     """

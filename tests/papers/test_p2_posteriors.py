@@ -158,7 +158,7 @@ def test_predictive_intervals_cover_about_their_nominal_share(name):
     assert check.share_89 == pytest.approx(0.89, abs=0.04)
 
 
-def test_predictive_intervals_of_at_least_one_reddit_list_cover_about_the_printed_shares():
+def test_predictive_intervals_of_some_reddit_word_list_have_about_the_coverage_printed_in_the_paper():
     checks = [p2.check(SHARED, name) for name in p2.EIGHTEEN if "reddit" in name]
     assert min(abs(one.share_50 - printed.PREDICTIVE_50) for one in checks) == pytest.approx(0.041, abs=0.005)
     assert min(abs(one.share_89 - printed.PREDICTIVE_89) for one in checks) < 0.005

@@ -74,7 +74,7 @@ def answer_of(document: Json) -> BiasAnswer | None:
     stereotype_remark = "" if step_2 is None else tolerance_remark(step_2)
     is_estimate_within = step_2 and step_2.tolerance and (step_2.estimate or 0.0) <= step_2.tolerance
     if stereotype_remark != BEYOND and is_estimate_within:
-        # although the interval is not within the tolerance: a declared letter rests on more than this interval
+        # the interval may reach beyond the tolerance: a declared letter rests on more than this interval
         stereotype_remark = WITHIN
     return BiasAnswer(
         verdict=_stereotype_verdict(rating.letter if rating.declared else None, stereotype_remark, stereotyped),

@@ -149,7 +149,7 @@ def seconds_left(claim: Claim) -> float:
 
 
 def waited_s(claim: Claim) -> float:
-    """Return the seconds from the time the job was due to the claim."""
+    """Return the seconds from the time at which the job was due until its claim."""
     job = claim.job
     return max(0.0, ((job.heartbeat_at or job.next_run_at) - job.next_run_at) / 1000)
 

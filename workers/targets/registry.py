@@ -176,7 +176,7 @@ def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
     """Classify a target's settings: all ``default``, only the service ``named`` (`model` …), or ``changed``.
 
     Settings without a default (deployment, project) name the service, and so does `model`; any other setting must
-    have its default. A `custom` target describes calls, answers and prompts of its own; a chain has no address.
+    have its default. A `custom` target, which describes its own calls, a chain and an upload are always ``changed``.
     """
     protocol, settings = str(target["protocol"]), target.get("settings") or {}
     adapter = find_protocol(protocol)

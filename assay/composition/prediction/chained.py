@@ -65,6 +65,7 @@ def _carry_over(
 ) -> Floats | None:
     """Return the excess concordance of a chain after a service with the square matrix `service`; shape (draws,).
 
+    That is the probability of equal answers to two values, less that by chance.
     Two sentences with the same content and two values leave the chain with one value or with two. With
     one value, the service gets the same sentence twice; its answers count as equal, because Assay asks no
     sentence twice. With two values, its answers are equal by chance and by its own excess concordance.
@@ -73,20 +74,21 @@ def _carry_over(
         return None
     transitions_after = chain @ service
     # element (i, j): probability that the values i and j get the same answer
-    p_same = service @ service.transpose(0, 2, 1)
-    p_same = np.clip(p_same + own_concordance[:, None, None], 0.0, 1.0)
+    p_same_by_chance = service @ service.transpose(0, 2, 1)
+    p_same = np.clip(p_same_by_chance + own_concordance[:, None, None], 0.0, 1.0)
     pairs = list(combinations(range(chain.shape[1]), 2))
     excess = np.zeros(len(chain))
     for a, b in pairs:
         joint = chain[:, a, :, None] * chain[:, b, None, :]  # element (i, j): a leaves as i and b as j, by chance
-        p_one_value = np.einsum("dii->d", joint)
-        p_two_values = 1.0 - p_one_value
-        p_same_input = np.clip(p_one_value + chain_concordance, 0.0, 1.0)
+        p_one_value_by_chance = np.einsum("dii->d", joint)
+        p_two_values_by_chance = 1.0 - p_one_value_by_chance
+        p_one_value = np.clip(p_one_value_by_chance + chain_concordance, 0.0, 1.0)
         p_same_answer_to_different = np.einsum("dij,dij->d", joint, p_same) - np.einsum("dii,dii->d", joint, p_same)
         # from the probability of two values by chance to that with the chain's excess concordance
-        scale = np.divide(1.0 - p_same_input, p_two_values, out=np.zeros(len(chain)), where=p_two_values > 0)
+        is_possible = p_two_values_by_chance > 0
+        scale = np.divide(1.0 - p_one_value, p_two_values_by_chance, out=np.zeros(len(chain)), where=is_possible)
         by_chance = np.einsum("dv,dv->d", transitions_after[:, a], transitions_after[:, b])
-        excess += p_same_input + scale * p_same_answer_to_different - by_chance
+        excess += p_one_value + scale * p_same_answer_to_different - by_chance
     return np.asarray(excess / len(pairs), dtype=float)
 
 

@@ -34,7 +34,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Changes of one list of words between two embeddings, with intervals of the probability `mass`."""
+    """Changes of the distances of a list's words between two embeddings; intervals have the probability `mass`."""
 
     mass: float
     connections: tuple[Difference, ...]

@@ -259,8 +259,8 @@ def _judge_outcome(
 ) -> Component:
     """Judge one outcome: differences between values (step 1), and between values with tied contents (step 2).
 
-    `losses` are differences between values in the share of lost replies, which are judged with the outcome. `counts`
-    are of a judge's replies, if the outcome is in these; by default, of the writer's.
+    `tie_share` is the share of the most frequent content in step 2. `losses` are differences between values in lost
+    replies, judged with the outcome. `counts` are of a judge's replies if it gave the outcome, or of the writer's.
     """
     name, table = outcome.name, tally.table(outcome.numbers)
     complete_indices = np.flatnonzero(~np.isnan(table).any(axis=1))

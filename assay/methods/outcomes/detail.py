@@ -11,9 +11,9 @@ from assay.methods.shared.outcome_tables.rows import OutcomeTable
 
 @dataclass(frozen=True)
 class ThresholdGroup:
-    """A group of a threshold map: people with a known score, and those of them whom the truth proves right, or wrong.
+    """A group of a threshold map: its people with a known score (with weights, the sums of their weights).
 
-    With weights, these are sums of weights.
+    For those `right` or `wrong`, the favourable decision is right or wrong by the recorded truth.
     """
 
     group: str | None = None
@@ -30,9 +30,9 @@ class ThresholdDocument:
     selected: tuple[float, ...] = NO_ITEMS
     """People with such a score."""
     right: tuple[float, ...] = NO_ITEMS
-    """Those of them whom the truth proves right."""
+    """Those of them for whom the favourable decision is right."""
     wrong: tuple[float, ...] = NO_ITEMS
-    """Those of them whom the truth proves wrong."""
+    """Those of them for whom it is wrong."""
     ratio: EffectDocument = NO_EFFECT
     """Impact ratio: the lowest rate of a group divided by the highest."""
     tpr_gap: EffectDocument = NO_EFFECT

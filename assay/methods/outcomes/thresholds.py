@@ -76,12 +76,12 @@ def threshold_map(
 
 
 def _score_thresholds(table: DecisionTable, scores: Floats, service_threshold: float | None) -> list[float]:
-    """Return quantiles of the scores of all people, at which the number of people above is exact, and the service's."""
+    """Return quantiles of all scores, at which the number of people above is exact, and the service's own threshold."""
     is_known = ~np.isnan(scores)
     distinct, distinct_index = np.unique(scores[is_known], return_inverse=True)
     people_up_to = np.cumsum(np.bincount(distinct_index.reshape(-1), table.people[is_known]))  # each distinct score
-    # a table with more combinations than cells may have its scores in n = 20 or 40 (`SCORE_CLASSES[-2]`) quantile
-    # classes: up to 2 n + 2 ends are classes too, 2 n + 1 lie between them, and a few are for the service's threshold
+    # scores of a large table may be rounded to n = `SCORE_CLASSES[-2]` quantile classes: at most about 4 n numbers (the
+    # ends of classes and numbers between them), and a few for the service's threshold
     may_be_coarse = table.rows > MOST_CELLS and len(distinct) <= 4 * SCORE_CLASSES[-2] + 10
     steps = COARSE_STEPS if may_be_coarse else STEPS
     ranks = np.floor(np.arange(1, steps) / steps * (people_up_to[-1] - 1))

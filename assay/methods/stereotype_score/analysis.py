@@ -176,7 +176,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def add_scores(
         self, detail: StereotypeComponent, fits: Mapping[Role, SharesPosterior], rng: np.random.Generator
     ) -> StereotypeComponent:
-        """Add scores to a component's details: of Jiang et al., by list, by term and by pair of group terms."""
+        """Add Jiang et al.'s scores to a component's details: of all, by list, by term and by pair of group terms."""
         scores = {role: self.score(role) for role in fits}
         overall_score = self.score(*TIED)
         return replace(
@@ -220,7 +220,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 def _typical_frame_effect(
     preferences: Sequence[tuple[Pair, float]], mean: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[Floats, bool] | None:
-    """Draw the distance of a typical frame's score from 1/2, and whether it is an upper bound (`typical_effect`)."""
+    """Return draws of a typical frame's distance from 1/2, and whether they are an upper bound (`typical_effect`)."""
     frames, groups, terms = np.array([(pair.frame, str(pair.pair_index), pair.term) for pair, _ in preferences]).T
     distances = np.array([share for _, share in preferences]) - NO_PREFERENCE
     return typical_effect(mean, distances, frames, (groups, terms), scale=limit, rng=rng)

@@ -167,8 +167,8 @@ def _too_few_reason(answered_inputs: AnsweredTexts | AnsweredCells, *, strata: b
 
     A few inputs can share a property by chance, and resampling them cannot show that: a single positive always
     belongs to one group. In simulations without any effect, five inputs of equal weight were found biased in .23 of
-    cases, twelve in .017, and twenty in none of 60. Vectors of each value and side are different inputs: if positives
-    are in both tails, 20 inputs in all were found biased in 6 of 48 cases.
+    cases, twelve in .017, and twenty in none of 60. With `strata`, each cell (a value with a side) needs some: with
+    positives on both sides, 20 inputs in all were found biased in 6 of 48 cases.
     """
     name, weights = answered_inputs.label, answered_inputs.weights
     if weights.heavy:

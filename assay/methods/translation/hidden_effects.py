@@ -60,13 +60,13 @@ def hidden_effects(
         sentence_count = sum(int(counts.sum()) for counts in stratum_counts.values())
         # as in `_draw_sides`, an effect from few sentences can only prevent a letter
         is_bound = sentence_count < SEVERAL_STRATA * answers_needed(delta)
-        # the kind of hidden effect that each role of blocks shows: of step 1 and of step 2
+        # unbiased blocks show effects within strata (step 1), and biased ones those of content (step 2)
         for kind, role in (("stratum", "unbiased"), ("content", "biased")):
             effects = [effect for effect, _ in _draw_strata(translations, stratum_counts, delta, child_rng, role)]
             if effects:  # the root mean square over frames or positions
                 typical_size = np.sqrt(np.mean(np.square([effect.draws for effect in effects]), axis=0))
                 hidden += (HiddenEffect(kind, name, typical_size, bound=is_bound),)
-    # drawn with fewer draws and then repeated: 20,000 draws of each would take longer than everything else
+    # repeated up to `draws`: 20,000 draws of each would take longer than everything else
     return tuple(replace(effect, draws=np.resize(effect.draws, draws)) for effect in hidden)
 
 

@@ -270,7 +270,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return [self.reason("author-did-not-draw", {**facts, "why": dict(causes)})]
 
     def scoring_reasons(self) -> list[Reason]:
-        """Return a reason that states the scale of the scores; empty without answers."""
+        """Return a reason that says how pictures were scored, with counts of readings; empty without answers."""
         total, counts = len(self.tally.results), self.reading_counts()
         if not total:
             return []

@@ -192,9 +192,9 @@ class VisualStereotype(TermsDesign[VisualWords]):
             yield from ask_about(pictures, first=asked_so_far, both_orders=tally.changed > 0)
 
     def model_score(self, results: Sequence[Sightings]) -> ModelScores:
-        """Score a service over the tied pictures of all specifications (Jiang et al.'s formula).
+        """Score a service over all pictures of terms that a stereotype ties to a group (Jiang et al.'s formula).
 
-        If there is no picture of a tied term, the result has a ``why`` instead.
+        If there is no such picture, the result has a ``why`` instead.
         """
 
         def score_all() -> ModelScores:

@@ -160,7 +160,7 @@ def _scale_counts(success_column: ArrayLike, failure_column: ArrayLike, tie_colu
         raise TooFewObservations(f"how kinds differ needs {LEAST_KINDS} of them at least, not {len(successes)}")
     trials = table.sum(axis=0)
     if (trials == 0).any():  # `argmin` is then the first kind without a trial
-        raise OutOfBounds(f"each kind needs at least one trial; number {int(np.argmin(trials))} has none")
+        raise OutOfBounds(f"every number of trials must be at least 1; trials[{int(np.argmin(trials))}] is 0")
     if not (successes + failures).any():
         raise TooFewObservations(f"all {int(trials.sum())} trials are ties: nothing was decided")
     votes = successes + ties / 2

@@ -102,11 +102,11 @@ def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
 
 
 def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
-    """Return the tolerance of step 1 on the scale ``log`` if it is below `delta` (5 % at the default); else ``None``.
+    """Return the tolerance of step 1 on the scale ``log`` if it is below `delta`; else ``None``.
 
     `delta` is the tolerance, and `deviation` the standard deviation of the outputs on the scale.
     """
-    limit = delta / USUAL * math.log(RATIO) / deviation  # at the usual tolerance a ratio of `RATIO`
+    limit = delta / USUAL * math.log(RATIO) / deviation  # a ratio of `RATIO` at the usual tolerance
     return limit if scale == "log" and limit < delta else None
 
 

@@ -286,8 +286,8 @@ def largest_rate_change(
 ) -> float:
     """Return an upper bound on the change of any difference of rates (``positives / people``) by missing values.
 
-    The first three are numbers of people of each group, shape (groups,), who could change its rate: without a decision,
-    and with a `favourable` or `unfavourable` one while their group or true outcome, and so their part, is unknown.
+    All are numbers of people by group, shape (groups,). `undecided` people have no recorded decision. `favourable` and
+    `unfavourable` people have one, but may belong elsewhere, because their group or true outcome is unknown.
     """
     rate = positives / people
     highest = (positives + undecided + favourable) / (people + undecided + favourable)

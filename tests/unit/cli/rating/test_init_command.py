@@ -179,7 +179,7 @@ def test_a_failed_trial_call_names_the_cause_and_leaves_a_file_to_correct(tmp_pa
 
 
 @pytest.mark.slow
-def test_a_trial_reads_a_stream_of_one_letter_as_events_and_skips_a_constant(tmp_path):
+def test_a_trial_reads_an_answer_streamed_as_events_and_skips_a_field_that_never_changes(tmp_path):
     def stream(request):
         piece = "A" if "Answer with one letter" in request.json["prompt"] else "It rains."
         frame = {"version": "2.0", "form": "2.0", "delta": {"piece": piece}}

@@ -38,7 +38,7 @@ def test_circular_path_is_used_only_on_the_way_out_and_the_last_link_in_both_dir
     assert hops(paths, "fr", "en") == (Hop(1, "fr", "en"),)
 
 
-def test_open_path_is_reversed_on_the_way_back():
+def test_a_chain_between_two_languages_is_reversed_on_the_way_back():
     paths = [("en", "de", "en"), ("en", "es")]
     assert [hop.target for hop in hops(paths, "en", "ca")] == ["de", "en", "es", "ca"]
     assert hops(paths, "ca", "en") == (Hop(2, "ca", "es"), Hop(1, "es", "en"))

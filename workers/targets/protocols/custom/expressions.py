@@ -64,7 +64,7 @@ class Expression:
             if reason := _refusal_reason(node, parent):
                 raise SpecificationError(f"{field} {reason}", field)
         if sum(node["type"] in _MULTI_SELECTS for node, _ in nodes) > 1:
-            raise SpecificationError(f"{field} may hold one [a, b] or {{a: b}}, not several", field)
+            raise SpecificationError(f"{field} may hold one list [a, b] or one object {{a: b}}, not several", field)
 
     def search(self, value: object) -> Any:
         """Evaluate on parsed JSON.

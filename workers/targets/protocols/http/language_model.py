@@ -149,11 +149,11 @@ def prompt_of(ask: Worded, instruction: str) -> str:
     raise AssertionError(ask.asks)  # pragma: no cover - refused before
 
 
-def refusal_of_kind(ask: Ask, answers: Sequence[type[Ask]]) -> Failure | None:
+def refusal_of_kind(ask: Ask, supported_types: Sequence[type[Ask]]) -> Failure | None:
     """Return a failure for an unsupported kind of question or too many options, else ``None``."""
-    if not isinstance(ask, tuple(answers)):
+    if not isinstance(ask, tuple(supported_types)):
         return Failure("unsupported", UNSUPPORTED.get(type(ask), f"this service cannot be asked to {ask.asks}"))
-    if not isinstance(ask, Choose) or isinstance(ask, Decide):
+    if not isinstance(ask, Choose) or isinstance(ask, Decide):  # decisions are not answered with letters alone
         return None
     if not 2 <= len(ask.options) <= len(choice_letters.LETTERS):
         return Failure("unsupported", f"{len(ask.options)} options; 2 to {len(choice_letters.LETTERS)} have letters")
