@@ -170,7 +170,8 @@ def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: 
 
 def _loss_facts(groups: Mapping[str, LostOfGroup], of_no_group: int) -> Json:
     """Return the number of lost replies, and the largest and the smallest share of a group."""
-    most_affected, least_affected = (pick(groups, key=lambda name: groups[name].share) for pick in (max, min))
+    most_affected = max(groups, key=lambda name: groups[name].share)
+    least_affected = min(reversed([*groups]), key=lambda name: groups[name].share)  # of equal shares, another group
     return {
         "lost": sum(losses.refused + losses.unread + losses.failed for losses in groups.values()) + of_no_group,
         "most": most_affected,

@@ -159,3 +159,8 @@ def test_the_number_of_lost_replies_includes_replies_that_belong_to_no_group():
     by_group = {"man": Counter(usable=90, refused=10), "woman": Counter(usable=98, failed=2)}
     lost = lost_replies(by_group, 0.05, 0.1, 0.1, of_no_group=lost_of_no_group(by_group, 15))
     assert lost.facts == {"lost": 15, "most": "man", "share": 0.1, "least": "woman", "other_share": 0.02}
+
+
+def test_groups_that_lost_equally_many_replies_are_both_named():
+    lost = lost_replies({name: Counter(usable=90, refused=10) for name in ("man", "woman")}, 0.05, 0.1, 0.1)
+    assert (lost.facts["most"], lost.facts["least"]) == ("man", "woman")
