@@ -91,7 +91,7 @@ def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
     """Return the interval of the largest difference of a step; `fitted` are its draws from a joint fit of all groups.
 
     With three or more groups, the largest of many differences is too large, and 4,000 draws are too few for the joint
-    limits of hundreds. So the interval includes that of `fitted`, and 0 unless a test rejects that all are equal.
+    limits of hundreds. So the interval includes the one of `fitted`, and 0 unless a test rejects that all are equal.
     """
     interval = largest_interval(np.hstack([family.gaps for family in families]))
     if families[0].means.shape[1] < 3:  # two groups have a single difference

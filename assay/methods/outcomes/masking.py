@@ -45,7 +45,7 @@ from assay.model import Floats, Integers, Reason
 
 @dataclass(frozen=True)
 class PublicScores:
-    """Thresholds to publish, and names of groupings whose rates at these (`maps`) and by score tenth are published."""
+    """Thresholds to publish, and names of the groupings with public threshold `maps`, or with public score `tenths`."""
 
     thresholds: frozenset[float | None] = frozenset()
     maps: frozenset[str] = frozenset()
@@ -146,8 +146,8 @@ NOT_COUNTED = 3
 def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) -> RatingDocument:
     """Return the public form of a rating; `task` is its counted file with the settings of its request.
 
-    Letters are not changed. The effects, probabilities and facts of a component are left out if a group that affects
-    its letter is masked, and so are the seed, the commitment and the counted file.
+    Letters are not changed. The seed, the commitment and the counted file are always left out; a component's effects,
+    probabilities and facts are left out if a group that affects its letter is masked.
     """
     pairs = [(grouping, output) for grouping in task.groupings for output in task.outputs]
     # by identity: outputs hold arrays, which have no hash
@@ -321,7 +321,7 @@ def _public_count(count: int | None) -> int | None:
 def _public_reasons(
     reasons: Sequence[ReasonDocument], withheld_names: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
-    """Round the facts of reasons, and leave out those of `withheld_names` (and, if any, those of the whole rating)."""
+    """Round the facts of reasons; leave out all facts of components in `withheld_names` and, if any, of the rating."""
     public_reasons = []
     for reason in reasons:
         if reason.component in withheld_names or (withheld_names and reason.component is None):

@@ -258,7 +258,7 @@ class Outcomes(Bounded, Method):
         return answers
 
     def _passing_value(self, table: DecisionTable, name: str) -> str:
-        """Return the value of the column `name` that means "passed"; raise `SpecificationError` if it has several."""
+        """Return the value of `name` that means "passed", the first candidate if none occurs; raise if several do."""
         candidates = self.step_favourable or (self.favourable,)
         known_values = [value for value in candidates if value in table.column(name).values]
         if len(known_values) > 1:

@@ -142,7 +142,7 @@ class _Counts:
         for part, count in zip(self.parts, self.membership @ self.people, strict=True):
             if 0 < count < LEAST_SHOWN:
                 yield part
-                # counts by truth add up to this count; if the table has none, `protect` drops their part
+                # the counts by truth add up to it; `protect` drops the part if the table has no truth
                 if part.name == PEOPLE:
                     yield Part(part.table, part.code, TRUTH)
 

@@ -88,7 +88,7 @@ class Sample:
         -----
         Of independent people, a rate is drawn from Jeffreys' posterior with the effective number of people, and a mean
         from Student's t. Of clusters, both are drawn by a Bayesian bootstrap of bundles of clusters. With one person in
-        each bundle it equals Jeffreys' posterior, as sums of exponential weights are gamma variables; tails are t.
+        each bundle, a rate's bootstrap is Jeffreys' posterior (sums of exponential weights are gamma), with tails of t.
         """
         if self.bundles is not None:
             return self._draw_cluster_means(rng, draws)
@@ -227,8 +227,9 @@ def within_strata(
     """Draw the difference of each pair of groups in each large stratum; the strata of a pair are fitted jointly.
 
     `strata`, shape (cells,), has the stratum of each cell, an index of `names`; `labels` are the names of the groups.
-    `scale` is that of the prior of the spread between strata, in the unit of the outcome. A stratum has at least
-    `least` people of both groups, and is one of the `max_strata` largest; an insignificant difference is only a bound.
+    `scale` is the prior's scale of the spread between strata, in the unit of the outcome. A large stratum has `least`
+    people of both groups, and is one of the `max_strata` largest. A pair needs two such strata, or is left out. An
+    insignificant difference is only a bound.
     """
     stratum_sizes = np.bincount(strata, sample.people, len(names))
     means: dict[int, Floats] = {}  # draws of the groups' means, by stratum

@@ -64,9 +64,8 @@ F = TypeVar("F", bound=Score)
 class TermScores(ABC, Generic[W, T, F, C]):
     """Base class of the scores of one specification.
 
-    `detail` says where the sentences or pictures come from; `looks` holds the result of each interim
-    analysis. `strata` and
-    `delta_loss` are the fields of the method with these names.
+    `detail` says where the sentences or pictures come from; `looks` holds the result of each interim analysis.
+    `strata` and `delta_loss` are the fields of the method with these names.
     """
 
     words: W
@@ -88,7 +87,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     @abstractmethod
     def side_terms(self) -> Sequence[_ScoredTerm]:
-        """Return the scores of the terms that are tied to a side."""
+        """Return the scores of the terms that a stereotype ties to a side."""
 
     @abstractmethod
     def lost_reason(self, lost: int) -> Reason:
@@ -268,7 +267,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return self.reason(self.codes["stereotypes" if above_half else "anti-stereotypes"], facts)
 
     def _count_favoured(self, *, neutral: bool, above_half: bool) -> dict[str, int]:
-        """Count the rows, neutral or not, and those of them with a share above or below 1/2."""
+        """Count the rows of neutral (or else stereotype) terms, and the rows among them above (or below) 1/2."""
         shares = [float(row.towards or 0.0) for row in self.rows() if (row.list == "neutral") is neutral]
         count = sum(share > NO_PREFERENCE if above_half else share < NO_PREFERENCE for share in shares)
         return {"cases": len(shares), "favoured": count}

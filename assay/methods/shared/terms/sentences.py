@@ -118,7 +118,7 @@ def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> SortedItems[P
     refusals: Counter[str] = Counter()
     for sentence in sentences:
         pair = read(sentence, words)
-        if isinstance(pair, str):
+        if isinstance(pair, str):  # the reason why the sentence is unusable
             refusals[pair] += 1
         elif (pair.first, pair.second) in pairs:
             refusals["repeated"] += 1
