@@ -93,7 +93,7 @@ class Leverage:
         return sorted({case.clusters[kind] for case in self.cases})
 
     def _deviating_member(self, kind: str, in_cluster: NDArray[np.bool_]) -> str | None:
-        """Return the cluster's name for the value of `pair` that deviates more; ``None`` for one name or no difference."""
+        """Return the cluster's name for the value of `pair` that deviates more; ``None`` for one name or equality."""
         first, second = self._pair_columns
         members = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)  # equal in all its cases
         if len(members) != len(self.profiles.values):  # the cluster has one name for all values

@@ -166,7 +166,7 @@ def _withhold_if_named(
     component: Component, tally: WrittenTexts, word_rows: Sequence[types.TypicalWordDocument]
 ) -> Component:
     """Withhold the letter of scores if unexchanged names typical of one value occur in many texts about that value."""
-    names = invented_names(tally.texts.values()) - {name.casefold() for name in given_names()}
+    names = invented_names(tally.texts.values()) - {name.casefold() for name in given_names()}  # these are exchanged
     value_of_name = {row.word: row.value for row in word_rows if row.word in names}
     totals = Counter(value for _, value, _ in tally.texts)
     text_counts = Counter(  # of texts with such a name, by value

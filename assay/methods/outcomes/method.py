@@ -184,7 +184,7 @@ class Outcomes(Bounded, Method):
         if self.table is not None:
             return NOTHING
         columns = dict.fromkeys((*self.by, self.decision, *self.steps, self.truth, *self.strata))
-        cuts = () if self.threshold is None else (self.threshold,)
+        cuts = () if self.threshold is None else (self.threshold,)  # counts of scores from here on must be exact
         names = tuple(filter(None, columns))
         decisions = NamedDecisions(names, self.score, self.cluster, self.weight, self.unknown, cuts)
         return References(decisions=decisions)

@@ -43,7 +43,7 @@ class MissingValues:
         alike_by_stratum, stratum_change = self._changes_by_stratum()
         alike_change = max(overall_change, self._change_by_truth(), alike_by_stratum)
         of_no_group = int(people[self.no_group].sum())
-        # with any limit, a letter must survive the worst case of the unknown decisions
+        # any limit but ``None``: a letter must survive the worst case of the unknown decisions
         lost = lost_replies(by_group, 1.0, alike_change, overall_change, of_no_group=of_no_group)
         return replace(lost, stratum=stratum_change)
 

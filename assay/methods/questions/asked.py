@@ -198,7 +198,7 @@ def _template_questions(
             category,
             text=f"{context}{fact}\n{question_text}",
             question=question,
-            groups=tuple(value_of_option[text] for text in options),
+            groups=tuple(value_of_option[option] for option in options),
             turn=turn,
         )
 

@@ -151,8 +151,8 @@ def wald_p_value(means: Floats, *, rates: bool = False) -> float:
     centre, covariance = means.mean(axis=0), np.atleast_2d(np.cov(means.T))
     if rates:
         binomial_variance = np.clip(centre * (1 - centre), 1e-6, None)  # never 0, by which the factor divides
-        people = binomial_variance / np.maximum(np.diag(covariance), 1e-12)
-        common_mean = float(people @ centre / people.sum())
+        effective_people = binomial_variance / np.maximum(np.diag(covariance), 1e-12)
+        common_mean = float(effective_people @ centre / effective_people.sum())
         factor = np.sqrt(common_mean * (1 - common_mean) / binomial_variance)
         covariance = covariance * np.outer(factor, factor)
     gaps = centre[1:] - centre[0]

@@ -247,7 +247,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return term_count * (self.questions_about(rounds) + (0 if self.author is None else self.author.per_term))
 
     def planned_looks(self) -> Looks | None:
-        """Count answers about neutral terms by interim analysis, for the specification with fewest; ``None`` for none."""
+        """Count answers about neutral terms by interim analysis, of the specification with fewest; ``None`` if 0."""
         neutral_counts = [sum(role == "neutral" for role in word_list.roles.values()) for word_list in self.words or ()]
         fewest = min(neutral_counts, default=0)
         sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)
