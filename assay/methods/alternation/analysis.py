@@ -42,7 +42,7 @@ LEAST_PROFILES = 30
 """Minimum number of different records or sentences for a letter."""
 
 MOST_TESTED = 20
-"""Maximum number of pairs of values, over all labels, that get divergences and tests: those with distant means."""
+"""Maximum number of pairs of values, over all labels, that get divergences and tests: the most distant pairs."""
 
 NAMES: Mapping[Scale, str] = {"log": "logarithm", "logit": "logit", "rank": "rank"}
 """Name of each scale in the texts of reasons, which do not name the linear scale."""
@@ -233,7 +233,7 @@ class _Output:
         return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fitted_steps}}
 
     def _draw_group_gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
-        """Draw the gaps of step 2: of records by original value, or of sentences with contents as `tie` states."""
+        """Draw step 2's gaps: of records by original value; of sentences, with shares `tie` and 1 - `tie` of a side."""
         groups = self.task.groups
         if groups is not None:
             codes = np.unique(groups)

@@ -119,7 +119,7 @@ class Blocks:
     def biased(self) -> Iterator[tuple[str, Samples]]:
         """Yield each pair of values by name, with the outputs of two groups whose content differs with the value.
 
-        Records are grouped by original value. With sentences, each value is tied to either list: two comparisons.
+        Records are grouped by original value. With sentences, each value gets mostly one list in turn: two comparisons.
         """
         for a, b in combinations(range(len(self.values)), 2):
             pair = f"{self.values[a]}, {self.values[b]}"

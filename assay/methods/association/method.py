@@ -49,7 +49,7 @@ MANY_GROUPS = 3
 """Number of groups from which each list of stereotypes is judged by itself, besides the mean of all lists."""
 
 LEAST_WORD_PAIRS = 12
-"""Minimum number of pairs of a group's word and a word of its stereotype: those of the shortest shipped lists."""
+"""Minimum number of pairs of a group's word and a word of its stereotype: the number in the shortest shipped lists."""
 
 ALL_STEREOTYPES = "words of all stereotypes"
 """Stratum of the words of all lists of stereotypes."""

@@ -331,7 +331,7 @@ def _draw_effects(
     """Draw the effects in the outcome's unit: differences of values, gaps of step 2, differences within strata.
 
     The differences, shape (draws,), are by pair of values. A gap, shape (draws, pairs), is the difference between two
-    values if `tie_share` of the contents of one and the rest of the other are on one side.
+    values of which one has `tie_share` of its contents on a side, and the other 1 - `tie_share`.
     """
     pair_rng, gap_rng, strata_rng = rng.spawn(3)
     sides = [str(case.side) for case in cases]

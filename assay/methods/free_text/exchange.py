@@ -1,7 +1,7 @@
 """Versions of a text for another value of the attribute, in which only group words and first names are replaced.
 
-First names that a model invented are replaced by names of the catalog in every version of a text, even in that of its
-own value: a judge then reads the same names in the texts about every group.
+In every version of a text, even the one for its original value, first names that a model invented are replaced by
+names of the catalog: a judge then reads the same names in the texts about every group.
 """
 
 from __future__ import annotations

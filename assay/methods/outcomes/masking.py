@@ -170,7 +170,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
             withheld_names.add(component.name)
         public_component = public_tables.component(component, vocabulary, withheld_names)
         if component.funnel.steps:
-            # `tables` has those of the components, then two for each step of each grouping
+            # `tables` has the components' tables first, then two for each step of each grouping
             first_table = len(pairs) + 2 * len(task.steps) * task.groupings.index(grouping)
             public_component = replace(
                 public_component, funnel=_public_funnel(component, task, grouping, hidden_parts, first_table)
@@ -285,7 +285,7 @@ class _PublicTables:
         """Return the table with rows recomputed from unmasked groups alone; rows of masked ones stay unchanged."""
         task, grouping = self.task, self.grouping
         names = [label for label in grouping.labels if label not in hidden_groups]
-        # new code of each old one; the last entry is that of the old code -1, an unknown group
+        # new code for each old code; the last entry is for the old code -1, an unknown group
         new_codes = np.array([*(names.index(label) if label in names else -1 for label in grouping.labels), -1])
         exclusions = task.excluded.get(grouping.name, {})
         codes = np.where(grouping.codes < 0, grouping.codes, new_codes[grouping.codes])

@@ -30,7 +30,7 @@ def threshold_map(
     scores, truth : ndarray, shape (cells,)
         Score and true outcome of each cell, as in `group_tables.Outcomes`.
     service_threshold : float, optional
-        The threshold of the service, which is one of those compared.
+        The threshold of the service, at which the groups are compared as well.
 
     Notes
     -----

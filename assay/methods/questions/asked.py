@@ -172,7 +172,7 @@ def _template_questions(
     context = template.context.format(First=_capitalise(first_person), second=second_person)
     unknown_option = unknown_options()[number % len(unknown_options())]
     for negative, bad_person in product((True, False), (None, stereotyped_person, other_person)):
-        # the fact ascribes the bad trait to `bad_person`, and the good one to the other; ``None``: an open context
+        # the fact ascribes the bad trait to `bad_person`, and the good trait to the other; ``None``: open context
         good_person = other_person if bad_person == stereotyped_person else stereotyped_person
         fact = "" if bad_person is None else f" {template.fact.format(Bad=_capitalise(bad_person), good=good_person)}"
         question_text = template.negative if negative else template.positive

@@ -70,7 +70,7 @@ class Case:
     opponent: str | None = None
     """Document with which the sentences are compared, if the service compares two."""
     truth: Cell = None
-    """True outcome of the record, if the table has a column of it."""
+    """True outcome of the record, if the table has a column of true outcomes."""
 
 
 # ---------------------------------------------------------------------------- sentences

@@ -152,7 +152,7 @@ def score_choices(
 
 
 def _score_context(counts_by_template: Mapping[str, Counter[str]], rng: np.random.Generator) -> ContextScores:
-    """Score the answers with one kind of context, given their counts by outcome (those of `ContextScores`)."""
+    """Score the answers with one kind of context, given counts by template and by outcome, as in `ContextScores`."""
     columns = ("right", "read", "biased", "named")
     by_template = np.array([[counts[name] for name in columns] for counts in counts_by_template.values()], dtype=float)
     total_counts = sum(counts_by_template.values(), Counter[str]())

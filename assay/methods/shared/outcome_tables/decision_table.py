@@ -266,7 +266,7 @@ class DecisionTable(Bounded):
     def frequent_values(self, name: str, limit: int = 12) -> str:
         """Format the `limit` most frequent values of a column with their counts, for error messages: "yes (12), …"."""
         column = self.column(name)
-        # `UNKNOWN` is -1, so that the first count is that of missing values
+        # `UNKNOWN` is -1, so that the first count is of missing values
         missing, *counts = (
             np.bincount(np.array(column.codes) + 1, self.people, len(column.values) + 1).astype(int).tolist()
         )

@@ -266,7 +266,7 @@ def within_strata(
 
 
 def fitted_rates(means: Floats, rng: np.random.Generator) -> Floats:
-    """Draw jointly fitted rates of groups, shape (draws, groups); the draws of one or two groups are returned as such.
+    """Draw jointly fitted rates of groups, shape (draws, groups); the draws of one or two groups stay unchanged.
 
     The highest of many observed rates is too high, and the lowest too low. So the logarithms of three or more rates are
     fitted together: where groups hardly differ beyond chance, each rate is near the common one.

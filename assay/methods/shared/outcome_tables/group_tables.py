@@ -64,7 +64,7 @@ def outcome_table(
     confidence: float,
     rng: np.random.Generator,
 ) -> OutcomeTable:
-    """Compute the row of each group of a grouping, and compare the groups with the one of the highest rate.
+    """Compute the row of each group of a grouping, and compare the groups with the one that has the highest rate.
 
     `exclusions` are excluded groups, each with its reason: they have a row, but are not compared. A group is suspicious
     if its ratio is below four fifths with at least the probability `confidence`.
@@ -120,8 +120,8 @@ def _compare_row(
 ) -> GroupOutcome:
     """Return the row of a group, compared with the reference group.
 
-    `draws_of_both` are draws of both rates: separate ones, and ones fitted jointly with all groups. Intervals include
-    those of both: the reference was chosen for its high rate, and with 14 groups, separate draws covered .83 of ratios.
+    `draws_of_both` are draws of both rates: separate ones, and ones fitted jointly with all groups. Intervals cover
+    both kinds: the reference was chosen for its high rate, and with 14 groups, separate draws covered .83 of ratios.
     """
     rate, highest = row.rate.estimate, reference.rate.estimate
     if rate is None or highest is None:

@@ -88,7 +88,7 @@ def _distance_interval(score: Floats) -> Interval:
 def stereotype_effects(
     neutral: Score, stereotype_scores: Sequence[Score], rng: np.random.Generator, draws: int = DRAWS
 ) -> StereotypeEffects:
-    """Draw both effects from the score of `neutral` terms, and from those of terms that stereotypes tie to a group.
+    """Draw both effects from the score of `neutral` terms and the scores of terms that stereotypes tie to a group.
 
     A single score of `stereotype_scores` is that of Jiang et al., in which all terms have the same weight. If there is
     one for each list of terms, their unweighted mean is used: a model that always prefers the same group scores 1 on
