@@ -431,6 +431,7 @@ class _Output:
     def _reason_for(
         self, letter: Letter, profiles: Profiles, pair: tuple[str, str], step_2: Floats, carrier: types.Carrier | None
     ) -> Reason:
+        """Return the reason for a letter, with the mean change of the output from the first to the second of `pair`."""
         first, second = pair
         a, b = profiles.values.index(first), profiles.values.index(second)
         shift = float((self.table[:, b] - self.table[:, a]).mean())

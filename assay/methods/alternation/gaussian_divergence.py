@@ -1,9 +1,8 @@
 """Kullback-Leibler divergence of two outputs assumed to be Gaussian, Alelyani's measure of bias.
 
-It measures how well the outputs can be told apart, not how large a bias is: if a better model's predictions
-spread more, the same shift gives a smaller divergence. Without any effect, its mean is 2/n for independent
-samples of n values, so a positive divergence alone is no evidence of bias.
-See docs/methods/alternation.md.
+It measures how well the outputs can be told apart, not how large a bias is: if a better model's predictions spread
+more, the same shift gives a smaller divergence. Without any effect, its mean is 2/n for independent samples of n
+values, so a positive divergence alone is no evidence of bias. See docs/methods/alternation.md.
 """
 
 from __future__ import annotations
@@ -117,10 +116,10 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike) -> Interval:
 
     Notes
     -----
-    The influence of a pair on the estimate is the derivative of the divergence along that pair; the
-    estimate's standard error is the root mean square of the influences over ``sqrt(n)``. It takes the
-    correlation within pairs into account, and assumes no normality. Coverage of 95 % intervals is .94 to .95
-    for divergences away from 0, and more at 0, where the influences vanish.
+    The influence of a pair on the estimate is the derivative of the divergence along that pair; the estimate's standard
+    error is the root mean square of the influences over ``sqrt(n)``. This error takes the correlation within pairs into
+    account, and assumes no normality. Coverage of 95 % intervals is .94 to .95 for divergences away from 0, and more at
+    0, where the influences vanish.
     """
     first, second = as_sample(x, MIN_VALUES), as_sample(y, MIN_VALUES)
     check_paired(first, second)

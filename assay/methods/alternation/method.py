@@ -1,10 +1,9 @@
 """Alternation: the same profile with another value of the attribute, for classifiers and regressors (Alelyani).
 
-The service is asked about every profile once with each value of the protected attribute; all else stays equal.
-Profiles are sentences written from frames, people and contents, or the rows of a table. Step 1 is the paired
-difference of the outputs; step 2 is the gap between groups if content is tied to the attribute. The service is
-only asked, never retrained: Alelyani's fourth step retrains the model on the swapped data, which makes every
-divergence exactly 0 (docs/methods/alternation.md).
+The service is asked about every profile once with each value of the protected attribute; all else stays equal. Profiles
+are sentences written from frames, people and contents, or the rows of a table. Step 1 is the paired difference of the
+outputs; step 2 is the gap between groups whose content differs with the attribute. The service is only asked, never
+retrained: Alelyani's fourth step, retraining on swapped data, makes every divergence 0 (docs/methods/alternation.md).
 """
 
 from __future__ import annotations

@@ -163,6 +163,7 @@ def _lost_share(answers: QuestionAnswers, shares: OptionShares, is_open: bool) -
 def _build_detail(
     answers: QuestionAnswers, shares: OptionShares, scores: TemplateScores, rng: np.random.Generator
 ) -> QuestionsComponent:
+    """Return the details of a component: lost replies, scores by context, choices by letter, and templates."""
     # choices in questions that were answered in every order of their options
     choices = [(index, choice) for (index, _, _), choice in answers.choices.items() if index in shares]
     questions = [answers.questions[index].question for index, _ in choices]

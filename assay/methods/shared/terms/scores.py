@@ -131,6 +131,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return replace(component, detail=detail, reasons=(*component.reasons, *self.scoring_reasons()))
 
     def _judge(self, tolerance: Tolerance, rng: np.random.Generator) -> Component:
+        """Return the component with its letter, or without one and with the reasons if the answers do not allow it."""
         effects_rng, analysis_rng = rng.spawn(2)
         detail = self._counted_detail()
         measurement = Measurement(self.words.name, self.tally.counts, tolerance, detail)
