@@ -189,7 +189,7 @@ class Alternation(Bounded, Method):
         return profiles
 
     def for_kind(self, kind: Kind) -> Alternation:
-        """Return a copy that expects numbers of a regressor, or labels of a classifier; raise if it requests others."""
+        """Return a copy that expects numbers of a regressor, or labels of a classifier; raise if others are named."""
         answers: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
         if self.answers not in {None, answers}:
             raise SpecificationError(f"a {kind} returns {answers}, not {self.answers}", "answers")

@@ -144,7 +144,7 @@ def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQue
     """Return all questions that a stored experiment can have asked; the options of shipped ones are in any order."""
     questions = recorded_questions(experiment.get("questions") or ()) or shipped_questions(
         attribute, most_turns(attribute), generator(0)
-    )  # any seed: `rng` decides the order of options alone
+    )  # any seed: it decides the order of options alone
     return {question.name: question for question in questions}
 
 

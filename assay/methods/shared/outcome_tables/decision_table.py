@@ -238,8 +238,9 @@ class DecisionTable(Bounded):
     def answers(self, name: str, positive: str, negative: Sequence[str], unknown: Sequence[str], field: str) -> Floats:
         """Return a column as numbers, shape (cells,): 1 for `positive`, 0 for `negative`, NaN for all other values.
 
-        Raise `SpecificationError` about `field` if the column lacks a named value, or has several other values and
-        `negative` is empty. If `negative` is not empty and all values of the column are named, others may be absent.
+        Raise `SpecificationError` about `field` or its counterpart if `positive` is empty, a named value is absent,
+        or `negative` is empty and there are several other values. If both are named and nothing else occurs, one may be
+        absent.
         """
         column = self.column(name)
         values = [value for value in column.values if value not in unknown]

@@ -228,9 +228,9 @@ def within_strata(
     """Draw the difference of each pair of groups in each large stratum; the strata of a pair are fitted jointly.
 
     `strata`, shape (cells,), has the stratum of each cell, an index of `names`; `labels` are the names of the groups.
-    `scale` is the prior's scale of the spread between strata, in the unit of the outcome. A large stratum has `least`
-    people of both groups, and is one of the `max_strata` largest. A pair needs two such strata, or is left out. An
-    insignificant difference is only a bound.
+    `scale` is the prior's scale of the spread between strata, in the unit of the outcome. A large stratum is one
+    of the `max_strata` largest, and has at least `least` people of both groups. Pairs of groups without two such strata
+    are left out. An insignificant difference is only a bound.
     """
     stratum_sizes = np.bincount(strata, sample.people, len(names))
     means: dict[int, Floats] = {}  # draws of the groups' means, by stratum

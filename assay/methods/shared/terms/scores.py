@@ -1,7 +1,4 @@
-"""Base class that judges a specification (word lists about two groups): scores of its terms, letter, component.
-
-See docs/methods/stereotype-score.md and docs/methods/visual-stereotype.md.
-"""
+"""Base class that judges a specification (word lists about two groups): scores of its terms, letter, component."""
 
 from __future__ import annotations
 
@@ -62,7 +59,7 @@ F = TypeVar("F", bound=Score)
 
 @dataclass
 class TermScores(ABC, Generic[W, T, F, C]):
-    """Base class of the scores of one specification.
+    """Base class of the scores of one specification (docs/methods/stereotype-score.md and visual-stereotype.md).
 
     `detail` says where the sentences or pictures come from; `looks` holds the result of each interim analysis.
     `strata` and `delta_loss` are the fields of the method with these names.
