@@ -42,7 +42,7 @@ LEAST_PROFILES = 30
 """Minimum number of different records or sentences for a letter."""
 
 MOST_TESTED = 20
-"""Maximum number of pairs of values, over all labels, that get divergences and tests: those with distant means."""
+"""Maximum number of pairs of values, over all labels, that get divergences and tests: the most distant pairs."""
 
 NAMES: Mapping[Scale, str] = {"log": "logarithm", "logit": "logit", "rank": "rank"}
 """Name of each scale in the texts of reasons, which do not name the linear scale."""
@@ -233,7 +233,7 @@ class _Output:
         return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fitted_steps}}
 
     def _draw_group_gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
-        """Draw the gaps of step 2: sentences have content tied to the value by `tie`; records, their original value."""
+        """Draw step 2's gaps: of records by original value; of sentences, with shares `tie` and 1 - `tie` of a side."""
         groups = self.task.groups
         if groups is not None:
             codes = np.unique(groups)
@@ -294,7 +294,7 @@ class _Output:
         if self.labels_without_scores and maybe_noise in task.label_effects_cache:  # drawn for an earlier label
             return task.label_effects_cache[maybe_noise]
         if self.labels_without_scores:
-            case_limit = limit * (math.sqrt(LABELS_CHANGED) / USUAL_LIMIT)  # of roots of shares, squared below
+            case_limit = limit * (math.sqrt(LABELS_CHANGED) / USUAL_LIMIT)  # limits the root of a share; squared below
             cases = SingleCases.of_labels(*task.label_numbers, profiles.clusters, profiles.max_draw_weights)
         else:
             case_limit = limit
@@ -302,7 +302,7 @@ class _Output:
         if task.groups is not None:  # records
             effects: tuple[HiddenEffect, ...] = (item_effect(cases, case_limit, rng, self.draws),)
         else:
-            if self.labels_without_scores:  # of several labels, each has a mean difference
+            if self.labels_without_scores:  # `gaps_by_pair` is of one label; here, all labels count
                 squared_means = cases.squared_means(rng, self.draws)
             else:
                 squared_means = np.stack([*gaps_by_pair.values()], axis=1) ** 2
@@ -320,7 +320,7 @@ class _Output:
 
     @cached_property
     def changes(self) -> tuple[types.ChangeDocument, ...]:
-        """Counts of differing answers to sentences; empty for records and if effects on single cases are not judged."""
+        """Counts of differing answers to sentences; empty for records, `letter_only`, or without `delta_individual`."""
         task = self.task
         if self.letter_only or task.rules.delta_individual is None or task.groups is not None:
             return ()
@@ -399,7 +399,7 @@ class _Output:
         )
 
     def _add_groups(self, detail: types.AlternationComponent, rng: np.random.Generator) -> types.AlternationComponent:
-        """Add changed labels, and of groups of records by original value: sizes, mean outputs, disparate impact."""
+        """Add changed labels and disparate impact; for records, also sizes and mean outputs by original value."""
         if not self.task.answers.numbers:
             detail = replace(detail, labels=self.task.label_changes)
         groups = self.task.groups
@@ -431,6 +431,7 @@ class _Output:
     def _reason_for(
         self, letter: Letter, profiles: Profiles, pair: tuple[str, str], step_2: Floats, carrier: types.Carrier | None
     ) -> Reason:
+        """Return the reason for a letter, with the mean change of the output from the first to the second of `pair`."""
         first, second = pair
         a, b = profiles.values.index(first), profiles.values.index(second)
         shift = float((self.table[:, b] - self.table[:, a]).mean())

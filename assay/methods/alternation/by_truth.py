@@ -57,7 +57,7 @@ class OutcomeRule:
             return bool(answer >= (self.threshold or 0.0))  # a request about numbers has a threshold
         if label not in answer:
             return False
-        if self.threshold is not None or len(answer) == 1:  # the scores of the other labels are not known
+        if self.threshold is not None or len(answer) == 1:  # without a threshold, a single score needs .5
             return bool(answer[label] >= (0.5 if self.threshold is None else self.threshold))
         return bool(max(sorted(answer), key=answer.__getitem__) == label)  # of equal scores, first in the alphabet
 
@@ -65,14 +65,14 @@ class OutcomeRule:
 def outcome_rule_of(
     records: RecordProfiles, truth: str, favourable: str, threshold: float | None, favourable_truth: Cell
 ) -> OutcomeRule | None:
-    """Validate the column `truth` and return the rules of reading; ``None`` while the rows of an upload are unknown.
+    """Validate the column `truth` and return the rule of favourable answers; ``None`` while an upload has no rows yet.
 
     Raises
     ------
     UnknownName
         If the records lack the column, or the column the value.
     SpecificationError
-        If the column is the protected one, or does not have two values.
+        If the column is that of the groups or of the clusters, or has more than two values.
     """
     if truth in {records.column, records.cluster}:
         raise SpecificationError(f"{truth} is the column of the groups or of the clusters; name another one", "truth")
@@ -143,7 +143,7 @@ def _is_unequal(*gaps: EffectDocument) -> bool | None:
 def _count_records(answers: Answers, rule: OutcomeRule, label: str) -> DecisionTable:
     """Count the records by group, decision, and truth: whether a favourable answer is right for the record."""
     cases = answers.cases
-    # indices in `answers.values`; every record has one (only for sentences, which do not come here, it is None)
+    # indices in `answers.values`; `original` is None only for sentences, and those have no outcomes
     original_indices = np.array([case.original or 0 for case in cases], dtype=np.int64)
     own_answers = [answers.replies.get((record, int(value))) for record, value in enumerate(original_indices)]
     decisions = [UNKNOWN if answer is None else int(rule.decides(answer, label)) for answer in own_answers]

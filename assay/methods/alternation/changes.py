@@ -85,10 +85,10 @@ def _change_document(comparison: str, differences: Sequence[Floats], *, labels: 
 def names_reason(
     documents: Sequence[ChangeDocument], hidden: Sequence[HiddenEffect], unit: float, output: str
 ) -> tuple[Reason, ...]:
-    """Return the reason that the service follows names, if persons of one group differ as much as those of two groups.
+    """Return the reason ``follows-names`` if persons of one group differ about as much as persons of two, else ``()``.
 
-    Differences between values, less the noise of repeated questions, must exceed the limit of the effect on single
-    cases, and the effect itself must not. `unit` is the standard deviation of numeric outputs.
+    Two more conditions: the differences between values, less the noise of repeated questions, exceed the limit for
+    single cases; the median of each effect on single cases does not. `unit`: standard deviation of numeric outputs.
     """
     row_by_comparison = {row.what: row for row in documents}
     single_case_effects = [effect for effect in hidden if effect.kind == "individual" and effect.limit is not None]
@@ -118,7 +118,7 @@ def names_reason(
 
 def _changed_share(row: ChangeDocument | None, unit: float) -> float:
     """Return the share of changed labels, or the mean squared difference of numbers in units of their variance."""
-    if row is None:
+    if row is None:  # no such comparison
         return 0.0
     if row.size is None:  # labels
         return (row.changed or 0) / (row.of or 1)

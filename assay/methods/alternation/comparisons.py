@@ -35,16 +35,16 @@ def both_orders(document: str, opponent: str) -> Mapping[str, Record]:
 
 @dataclass
 class ComparedAnswers(Answers):
-    """Answers of a service that compares two documents: by (index of case, index of value), the share of wins."""
+    """Answers of a service that compares two documents; key: (index of case, index of value), answer: share of wins."""
 
     first_position: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
-    """Share given to the document in first position, for the case's document first and second, by the same keys."""
+    """By the same keys: share of the first position when the case's document is first, and when its opponent is."""
 
     def take(self, profile: int, value: int, *replies: Reply) -> None:
         """Count the replies to both orders; if both are usable, store the mean share of the case's document.
 
-        In the counts by group, the two replies count as one, lost if either is unusable. A document that is
-        equal to its opponent is not asked about: both orders are one question, whose answers average .5.
+        In the counts by group, the two replies count as one, lost if either is unusable. Without replies, the share
+        is .5: a document that is equal to its opponent is not asked about, because both orders are one question.
         """
         if not replies:
             self.replies[profile, value] = {PREFERRED: 0.5, OTHER: 0.5}
@@ -54,7 +54,7 @@ class ComparedAnswers(Answers):
             self.count_reply(reply.failure, "no-choice" if share is None else None)
             for reply, share in zip(replies, shares, strict=True)
         ]
-        if None in outcomes:  # the budget did not allow the question
+        if None in outcomes:  # the call budget ran out, so that there is no share
             return
         worst_outcome = next(outcome for outcome in (*LOST, "usable") if outcome in outcomes)
         self.count_group(self.values[value], worst_outcome)
@@ -66,7 +66,7 @@ class ComparedAnswers(Answers):
 
 
 def first_share(value: Any) -> float | None:
-    """Return the share of an answer for the first document: 1 if it is better, .5 for a tie; ``None`` if unreadable."""
+    """Return the share that an answer gives the first document: 1 for a win, .5 for a tie; ``None`` if unreadable."""
     if not isinstance(value, Mapping):
         return None
     scores = value.get("scores")
@@ -74,7 +74,7 @@ def first_share(value: Any) -> float | None:
         label = value.get("label")
         return {FIRST: 1.0, SECOND: 0.0, TIE: 0.5}.get(label_key(label)) if isinstance(label, str) else None
     numbers = {label_key(str(name)): read_number(score) for name, score in scores.items()}
-    if not {FIRST, SECOND} <= numbers.keys() <= {*COMPARED} or None in numbers.values():
+    if not {FIRST, SECOND} <= numbers.keys() <= {*COMPARED} or None in numbers.values():  # only a tie may be missing
         return None
     first, second, tie = (numbers.get(name) or 0.0 for name in COMPARED)
     total = first + second + tie
@@ -82,7 +82,7 @@ def first_share(value: Any) -> float | None:
 
 
 def opponents(cases: Sequence[Case]) -> list[str]:
-    """Return the stratum of each profile: its opponent is the same document about one value, or has another content."""
+    """Return the stratum of each profile: whether its opponent equals one of its versions or has another content."""
     return ["an equal document" if case.opponent in case.versions else "another content" for case in cases]
 
 

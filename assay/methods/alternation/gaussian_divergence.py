@@ -1,10 +1,8 @@
 """Kullback-Leibler divergence of two outputs assumed to be Gaussian, Alelyani's measure of bias.
 
-See docs/methods/alternation.md.
-
-It measures how well the outputs can be told apart, not how large a bias is: if a better model's predictions
-spread more, the same shift gives a smaller divergence. Without any effect, its mean is 2/n for independent
-samples of n values, so a positive divergence alone is no evidence of bias.
+It measures how well the outputs can be told apart, not how large a bias is: if a better model's predictions spread
+more, the same shift gives a smaller divergence. Without any effect, its mean is 2/n for independent samples of n
+values, so a positive divergence alone is no evidence of bias. See docs/methods/alternation.md.
 """
 
 from __future__ import annotations
@@ -118,10 +116,10 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike) -> Interval:
 
     Notes
     -----
-    The influence of a pair on the estimate is the derivative of the divergence along that pair; the
-    estimate's standard error is the root mean square of the influences over ``sqrt(n)``. It takes the
-    correlation within pairs into account, and assumes no normality. Coverage of 95 % intervals is .94 to .95
-    for divergences away from 0, and more at 0, where the influences vanish.
+    The influence of a pair on the estimate is the derivative of the divergence along that pair; the estimate's standard
+    error is the root mean square of the influences over ``sqrt(n)``. This error takes the correlation within pairs into
+    account, and assumes no normality. Coverage of 95 % intervals is .94 to .95 for divergences away from 0, and more at
+    0, where the influences vanish.
     """
     first, second = as_sample(x, MIN_VALUES), as_sample(y, MIN_VALUES)
     check_paired(first, second)
@@ -155,8 +153,8 @@ def kl_by_fold(x: ArrayLike, y: ArrayLike, folds: int, rng: np.random.Generator)
 def kl_of_folds(x: ArrayLike, y: ArrayLike, fold: ArrayLike) -> list[Fold]:
     """Compute KL(x||y) and KL(y||x) between Gaussians fitted to the two outputs in each fold.
 
-    `fold` has the number of the fold of each case, such as the cross-validation folds of a model. Raise the errors of
-    `kl_by_fold`.
+    `fold` has each pair's fold number, for example from a model's cross-validation. A fold without finite divergences
+    gets the reason as ``why``. Raise the errors of `kl_by_fold`.
     """
     x_values, y_values, folds = as_sample(x, MIN_VALUES), as_sample(y, MIN_VALUES), np.asarray(fold)
     check_paired(x_values, y_values)
@@ -181,7 +179,7 @@ def _compare_fold(number: int, x: Floats, y: Floats) -> Fold:
 
 
 def _pair_influence(x: Floats, y: Floats, p: Gaussian, q: Gaussian) -> Floats:
-    """Return the influence of each pair of values on D(x || y), through both means and both variances."""
+    """Return the influence function of D(x || y) at each pair of values, through both means and both variances."""
     shift, v_x, v_y = p.mean - q.mean, p.sd**2, q.sd**2
     influence_x = shift / v_y * (x - p.mean) + (1 / v_y - 1 / v_x) * ((x - p.mean) ** 2 - v_x) / 2
     influence_y = -shift / v_y * (y - q.mean) + (1 / v_y - (v_x + shift**2) / v_y**2) * ((y - q.mean) ** 2 - v_y) / 2

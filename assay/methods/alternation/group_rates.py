@@ -29,8 +29,8 @@ RATIO_DRAWS = 4_000
 def impact_ratios(scores: Floats, task: JudgingTask, rng: np.random.Generator) -> DisparateImpact:
     """Return the mean score of a label under each value, and its ratio to the highest of these means.
 
-    Interval by the delta method: r + draws of ``mean(score_v - r*score_h) / mean(score_h)``, where h is the value with
-    the highest mean score. A value whose mean score is 0 has no ratio.
+    The interval of a ratio r is by the delta method: r + draws of ``mean(score_v - r*score_h) / mean(score_h)``, where
+    h is the value with the highest mean score. A value whose mean score is 0 gets the reason (``why``) and no ratio.
 
     `scores`, shape (cases, values), are in [0, 1], as the service gave them; NaN for a missing answer.
     """
@@ -57,7 +57,7 @@ def impact_ratios(scores: Floats, task: JudgingTask, rng: np.random.Generator) -
 def refused_group(
     task: JudgingTask, measurement: Measurement[AlternationComponent], tolerance: Tolerance, rng: np.random.Generator
 ) -> Component | None:
-    """Return the component with the letter BS if the groups' shares of lost replies alone declare it, else ``None``.
+    """Return a component with a declared BS if the groups' shares of lost replies alone suffice for it, else ``None``.
 
     The effects of the two steps stay unknown: they need profiles that were answered under every value.
     """
@@ -69,7 +69,7 @@ def refused_group(
     component = measurement.conclude(
         Evidence(no_effects, no_effects, hidden=hidden),
         lambda _: (),  # the hidden effect adds the reason
-        dict.fromkeys(("step_1", "step_2")),
+        dict.fromkeys(("step_1", "step_2")),  # no interval of either effect
         lost=lost_replies(answers.by_group, limit, step_1=0.0, step_2=0.0),
     )
     return component if component.declared and component.letter is Letter.BS else None

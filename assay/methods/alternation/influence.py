@@ -20,7 +20,7 @@ from assay.model import Floats, Integers
 from assay.statistics.intervals.alternation_effects import Profiles, without_each
 
 CARRIED_BY_ONE = 0.5
-"""An effect is attributed to one cluster if its share of all absolute contributions of its kind exceeds this."""
+"""Share of all absolute contributions of a kind that one cluster must exceed to be named as the carrier."""
 
 MIN_CLUSTERS = 10
 """Minimum number of clusters of a kind to attribute the effect to one of them."""
@@ -45,20 +45,20 @@ class Leverage:
     def document(self) -> LeverageDocument:
         """Return the document with each kind's most influential clusters, and the cluster that carries the effect."""
         others = {kind: self._most_influential(kind) for kind in self.profiles.clusters}
-        # the kinds that have a field of their own; any other kind is a column of the request
+        # kinds with a field in `LeverageDocument`; any other kind is a column that the request names
         usual_kinds = {kind: others.pop(kind) for kind in ("person", "frame", "content", "row") if kind in others}
         carrier = self.carrier()
         return LeverageDocument(self.pair, self.effect, **usual_kinds, others=others or NO_ENTRIES, carrier=carrier)
 
     def _most_influential(self, kind: str) -> tuple[WithoutDocument, ...]:
-        """Return the `LISTED` clusters of a kind whose removal changes the effect most, with the effect without it."""
+        """Return the `LISTED` clusters of a kind whose removal changes the effect most, and the effect without it."""
         effects_without, effect = without_each(self.profiles, kind, self.pair), self.effect
         clusters = sorted(effects_without, key=lambda cluster: -abs(effects_without[cluster] - effect))[:LISTED]
         names = self._cluster_names(kind)
         return tuple(WithoutDocument(names[cluster], effects_without[cluster]) for cluster in clusters)
 
     def carrier(self) -> Carrier | None:
-        """Return the cluster to which most of the effect is attributed; ``None`` if there is none."""
+        """Return the cluster above `CARRIED_BY_ONE` of the first kind that has one; ``None`` if no kind has."""
         for kind, ids in self.profiles.clusters.items():  # the first kind is the person, if there are people
             cluster_sums = np.bincount(ids, weights=self._pair_differences)
             total = float(np.abs(cluster_sums).sum())
@@ -93,9 +93,9 @@ class Leverage:
         return sorted({case.clusters[kind] for case in self.cases})
 
     def _deviating_member(self, kind: str, in_cluster: NDArray[np.bool_]) -> str | None:
-        """Return the name in a pair of names (`JOINED`) whose outputs deviate more; ``None`` if there is none."""
+        """Return the cluster's name for the value of `pair` that deviates more; ``None`` for one name or equality."""
         first, second = self._pair_columns
-        members = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)  # all its cases have this name
+        members = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)  # equal in all its cases
         if len(members) != len(self.profiles.values):  # the cluster has one name for all values
             return None
         first_distance, second_distance = (self._cluster_distance(kind, in_cluster, value) for value in (first, second))
@@ -104,7 +104,7 @@ class Leverage:
         return members[second if second_distance > first_distance else first]
 
     def _cluster_distance(self, kind: str, in_cluster: NDArray[np.bool_], value: int) -> float:
-        """Return the distance of a cluster's mean output from the mean of profiles with the same other clusters."""
+        """Return the distance of a cluster's mean output from an additive model of other kinds, fitted to the rest."""
         outputs = self.profiles.outputs[:, value]
         residuals = outputs - outputs[~in_cluster].mean()
         for other_kind, ids in self.profiles.clusters.items():

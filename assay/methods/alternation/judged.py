@@ -38,7 +38,7 @@ V = TypeVar("V")
 class Rules:
     """Fields of `Alternation` that decide what is computed from the answers, and the limits.
 
-    `labels` are the labels to judge; empty: all, or only the last of two. `tie` is the share of one side of the
+    `labels` are the labels to judge; empty: all, or the second of two. `tie` is the share of one side of the
     contents that a group gets in a biased block. `folds` is the number of folds whose divergences are computed.
     `alpha` is the level of the published rule's tests (``None``: not computed), and `join` combines them.
     `max_draw_weights` limits the weights of `mean_draws`; ``None`` (without `strata`): no limit. `impact` adds impact
@@ -77,7 +77,7 @@ class JudgingTask:
     letter_only: bool
     not_within: Sequence[str] = ()
     label_effects_cache: dict[bool, tuple[HiddenEffect, ...]] = field(default_factory=dict, compare=False)
-    """Effects on single items, which are equal for all labels without scores; key: mean may be noise."""
+    """Cache of the effects on single items: all labels without scores have the same; key: `maybe_noise`."""
 
     @cached_property
     def complete_indices(self) -> Sequence[int]:
@@ -122,7 +122,7 @@ class JudgingTask:
     def repeated_indices(self) -> Sequence[int]:
         """Indices of the profiles asked `TIMES` times, with a usable answer for every value each time.
 
-        `repeated_answers` holds the first profiles of `cases` once for each further turn, one turn after the other.
+        `repeated_answers` has the first profiles of `answers` once for each turn after the first, turn by turn.
         """
         profiles_per_turn = len(self.repeated_answers.cases) // (TIMES - 1)
         answered_again = {*self.repeated_answers.complete_indices}
@@ -144,7 +144,7 @@ class JudgingTask:
 
     @cached_property
     def sentence_cells(self) -> tuple[Integers, int]:
-        """Number of the frame and content of each profile in `cases`, and the count of all their combinations."""
+        """Number of each profile's combination of frame and content, and the count of all combinations of both."""
         (frames, frame_index), (contents, content_index) = (
             np.unique([case.clusters[kind] for case in self.cases], return_inverse=True) for kind in TEXT_PARTS
         )
@@ -163,7 +163,7 @@ class JudgingTask:
     def label_numbers(self) -> tuple[Integers, Integers | None]:
         """Likeliest labels coded as numbers, of `cases` and of repeated profiles; labels that are not judged are 0."""
         labels = self.likeliest_labels(self.answers, self.complete_indices)
-        repeats = self.stack_repeats(self.likeliest_labels) if self.repeated_indices else labels[:0, :, None]  # none
+        repeats = self.stack_repeats(self.likeliest_labels) if self.repeated_indices else labels[:0, :, None]  # empty
         distinct_labels, numbers = np.unique(np.concatenate([labels.ravel(), repeats.ravel()]), return_inverse=True)
         if self.rules.labels:
             judged_labels = [self.answers.spellings.first(label) for label in self.rules.labels]
@@ -174,7 +174,7 @@ class JudgingTask:
         return first_numbers.reshape(labels.shape), repeat_numbers.reshape(repeats.shape) if has_repeats else None
 
     def table(self, answers: Answers, label: str | None) -> Floats:
-        """Return outputs, shape (profiles, values): numbers, or scores of `label` (0 if an answer has none); or NaN."""
+        """Return outputs, shape (profiles, values): numbers, or scores of `label` (0 if absent); NaN for no answer."""
         table = np.full((len(answers.cases), len(answers.values)), np.nan)
         for (profile, value), answer in answers.replies.items():
             table[profile, value] = answer if label is None else answer.get(label, 0.0)

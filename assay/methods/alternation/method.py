@@ -1,10 +1,9 @@
 """Alternation: the same profile with another value of the attribute, for classifiers and regressors (Alelyani).
 
-The service is asked about every profile once with each value of the protected attribute; all else stays equal.
-Profiles are sentences written from frames, people and contents, or the rows of a table. Step 1 is the paired
-difference of the outputs; step 2 is the gap between groups if content is tied to the attribute. The service is
-only asked, never retrained: Alelyani's fourth step retrains the model on the swapped data, which makes every
-divergence exactly 0 (docs/methods/alternation.md).
+The service is asked about every profile once with each value of the protected attribute; all else stays equal. Profiles
+are sentences written from frames, people and contents, or the rows of a table. Step 1 is the paired difference of the
+outputs; step 2 is the gap between groups whose content differs with the attribute. The service is only asked, never
+retrained: Alelyani's fourth step, retraining on swapped data, makes every divergence 0 (docs/methods/alternation.md).
 """
 
 from __future__ import annotations
@@ -172,7 +171,7 @@ class Alternation(Bounded, Method):
         self._outcome_rule()  # raises an error if the records lack the column or its values
 
     def _outcome_rule(self) -> OutcomeRule | None:
-        """Return the rules that make answers outcomes; ``None`` without `truth` or while an upload has no rows yet."""
+        """Return the rule of favourable answers; ``None`` without `truth` or while an upload has no rows yet."""
         if self.records is None or not self.truth:
             return None
         return outcome_rule_of(self.records, self.truth, self.favourable, self.threshold, self.truth_favourable)
@@ -190,7 +189,7 @@ class Alternation(Bounded, Method):
         return profiles
 
     def for_kind(self, kind: Kind) -> Alternation:
-        """Expect numbers of a regressor and labels of a classifier; refuse a request for the other kind of answers."""
+        """Return a copy that expects numbers of a regressor, or labels of a classifier; raise if others are named."""
         answers: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
         if self.answers not in {None, answers}:
             raise SpecificationError(f"a {kind} returns {answers}, not {self.answers}", "answers")
@@ -205,7 +204,7 @@ class Alternation(Bounded, Method):
         return self.texts is not None and self.texts.pairs
 
     def for_pairs(self) -> Alternation:
-        """Compare sentences; records with the columns ``first`` and ``second`` are the requester's own pairs."""
+        """Return a copy that compares sentences in pairs; `self` for records, which are the requester's own pairs."""
         return self if self.texts is None else replace(self, texts=self.texts.for_pairs())
 
     def references(self) -> References:
@@ -236,7 +235,7 @@ class Alternation(Bounded, Method):
     def _count_probes(self, profiles: int) -> int:
         """Return the number of questions about `profiles` profiles, with the repeated ones about the first of them."""
         repeated_profiles = min(self.repeats, profiles) * (TIMES - 1)
-        # a document that is equal to its opponent, as half of them are under one value, is not asked about
+        # half of the profiles equal their opponent under one value: two questions less, one on average
         questions = 2 * len(self.values) - 1 if self.compares else len(self.values)
         return (profiles + repeated_profiles) * questions
 
@@ -287,7 +286,7 @@ class Alternation(Bounded, Method):
     ) -> list[Component]:
         """Judge the answers so far; `error_fraction` multiplies the permitted error probability."""
         confidence = 1 - error_fraction * (1 - self.confidence)
-        # without hidden effects a weight is drawn for each record
+        # ``None``, without strata: `mean_draws` draws a weight for each record
         max_draw_weights = None if self.strata is None else MOST_WEIGHTS
         # shares of won comparisons are no selection rates
         impact = bool(self.texts and self.texts.decision is not None and self.answers == "labels" and not self.compares)

@@ -119,7 +119,7 @@ class Blocks:
     def biased(self) -> Iterator[tuple[str, Samples]]:
         """Yield each pair of values by name, with the outputs of two groups whose content differs with the value.
 
-        Records are grouped by original value. With sentences, each value is tied to either list: two comparisons.
+        Records are grouped by original value. With sentences, each value gets mostly one list in turn: two comparisons.
         """
         for a, b in combinations(range(len(self.values)), 2):
             pair = f"{self.values[a]}, {self.values[b]}"
@@ -148,14 +148,13 @@ def kolmogorov_smirnov_letter(
 ) -> tuple[dict[str, str | None], dict[str, Any]]:
     """Rate outputs by the two-step rule.
 
-    Step 1 is biased if the outputs of the same profiles under two values differ; step 2 if the outputs of groups with
-    tied content differ. `aggregate` combines the comparisons of all pairs of values and ways of tying. Return two
-    mappings by rule name: the letter (``None`` if the rule does not apply); the tests of both steps, or ``why`` it does
-    not.
+    Step 1 is biased if the outputs of the same profiles under two values differ; step 2 if the outputs of two groups
+    differ whose content differs with the value. `aggregate` combines all comparisons of a step. Return two mappings by
+    rule name: the letter (``None`` if the rule does not apply); the tests of both steps, or ``why`` it does not apply.
     """
     name = RULE if aggregate == "worst" else f"{RULE}/{aggregate}"
     try:
-        steps = {
+        steps = {  # for each step, the test of each comparison
             step: {pair: kolmogorov_smirnov(*samples, scale=blocks.scale) for pair, samples in comparisons}
             for step, comparisons in (("step_1", blocks.unbiased()), ("step_2", blocks.biased()))
         }

@@ -77,6 +77,7 @@ def _compare_groups(
     controls: Floats,
     rng: np.random.Generator,
 ) -> WeatDocument:
+    """Return WEAT for two groups and the other measures of the pair, each with its result or a reason (`why`)."""
     document = result_or_why(
         WeatDocument, lambda: _weat_document(weat(first, second, stereotypes, other_stereotypes, rng=rng))
     )

@@ -49,7 +49,7 @@ MANY_GROUPS = 3
 """Number of groups from which each list of stereotypes is judged by itself, besides the mean of all lists."""
 
 LEAST_WORD_PAIRS = 12
-"""Minimum number of pairs of a group's word and a word of its stereotype: those of the shortest shipped lists."""
+"""Minimum number of pairs of a group's word and a word of its stereotype: the number in the shortest shipped lists."""
 
 ALL_STEREOTYPES = "words of all stereotypes"
 """Stratum of the words of all lists of stereotypes."""
@@ -175,7 +175,7 @@ class Distances:
 
 
 def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
-    """Compute the distance of every protected word to every attribute word, each pair once; both must have vectors."""
+    """Compute the distances of protected to attribute words, each pair once; words without a vector are left out."""
     connection_by_pair: dict[tuple[str, str], str] = {}
     for group, group_words in words.protected.items():
         for word in vectors.among(group_words):
@@ -208,9 +208,9 @@ def effects_of(
     Step 1: the largest difference between groups' mean distances to all control words, human and neutral. Each mean
     uses a word's own rows only, because the hierarchy would shrink the groups towards each other.
     Step 2: the mean distance to the stereotypes of other groups minus that to the stereotypes of the own group.
-    With `rng` (the field `strata`), step 1 holds for control words like these, strata are judged, and step 2 has no
-    sign. With three groups or more, the mean of step 2 can hide the effect of one list: the groups' differences in each
-    list are fitted together and also compared with `delta` (docs/decisions/0081).
+    With `rng` (if `strata` is true), step 1 holds for control words like these, strata are judged, and step 2 is an
+    absolute value. With three groups or more, the mean of step 2 can hide the effect of one list: the groups'
+    differences in each list are fitted together and also compared with `delta` (docs/decisions/0081).
     """
     row_counts = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
     control_means = [_draw_control_mean(posterior, terms, row_counts) for terms in words.protected.values()]
@@ -252,10 +252,10 @@ def group_gaps(
     """Draw the differences between groups' mean distances, for words like those listed; shape (draws, pairs of groups).
 
     Return three results: differences of distances to control words; by stratum, to all stereotypes
-    (`shared_preference`) and to each kind of control; by list, to each list of stereotypes. Those of a list of fewer
-    than five words hold for these only.
+    (`shared_preference`) and to each kind of control; by list, to each list of stereotypes. Differences of a list
+    of fewer than five words hold for the listed words only.
     """
-    distances_by_word: dict[str, dict[str, float]] = {}  # of each attribute word to each group
+    distances_by_word: dict[str, dict[str, float]] = {}  # by attribute word and group
     for group, group_words in words.protected.items():
         in_group = np.isin(rows.protected, group_words)
         for attribute_word in np.unique(rows.attribute[in_group]):
@@ -294,10 +294,10 @@ def name_of_list(group: str) -> str:
 def chances_of_short_lists(
     words: AssociationWords, rows: Distances, list_gaps: Mapping[str, Floats], rng: np.random.Generator
 ) -> dict[str, bool]:
-    """Return whether the differences in lists that stand for their words only, and in all lists, may be chance.
+    """Return, by name, whether the differences in each list of fewer than five words, and in all lists, may be chance.
 
     The mean distance of so few words has no error. But the words for the groups also differ: a difference that is no
-    larger than the groups' words differ among themselves proves nothing.
+    larger than the groups' words differ among themselves proves nothing. Without short lists, the result is empty.
     """
     all_gaps = dict(list_gaps)
     short_list_gaps = {}
@@ -323,7 +323,7 @@ def _draw_mean_gaps(word_means: Sequence[Floats], draws: int, rng: np.random.Gen
     `word_means` has the mean distances of each group's words.
     """
     freedom = sum(len(values) - 1 for values in word_means)
-    if freedom == 0:  # one word a group: how much words differ is unknown
+    if freedom == 0:  # one word a group: their spread is unknown, so all draws are 0
         return np.zeros((draws, len(word_means) * (len(word_means) - 1) // 2))
     variance = sum(float(((values - values.mean()) ** 2).sum()) for values in word_means) / freedom
     spread = np.sqrt(variance * freedom / rng.chisquare(freedom, draws))

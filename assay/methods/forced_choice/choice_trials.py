@@ -103,7 +103,7 @@ class Questions(Bounded):
         return round(level * self.mixed) / self.mixed
 
     def chose_second(self, value: object) -> bool | None:
-        """Return whether an answer chooses the second cue; ``None`` if it chooses neither."""
+        """Return whether an answer chooses the second cue; ``None`` if it is unreadable or both scores are equal."""
         answer = value if isinstance(value, Mapping) else {}
         label, scores = answer.get("label"), answer.get("scores")
         if label is None and isinstance(scores, Mapping):

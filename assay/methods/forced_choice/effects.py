@@ -54,7 +54,7 @@ class ChoiceEffects:
     def step_2(self) -> Floats:
         """Draws of the effect of step 2: the larger of two numbers, because either shows preferences about concepts.
 
-        The first is the square root of `excess_variance`, or 0 if that is negative. The second is the size of `apart`:
+        The first is the square root of `excess_variance` (0 if negative). The second is the size of `apart`:
         if controls prefer different cues, their PSEs can vary as much as those of concepts that follow a stereotype.
         """
         spread = np.sqrt(np.maximum(0.0, self.excess_variance))
@@ -73,7 +73,7 @@ class ChoiceEffects:
         return hidden
 
     def evidence(self) -> Evidence:
-        """Return the draws of all effects, with a note of those that can be due to chance."""
+        """Return the draws of all effects; `chance_1` and `chance_2`: whether a step's effect may be due to chance."""
         has_spread = float(np.quantile(self.excess_variance, (1 - CONFIDENCE_AGAINST_CHANCE) / 2)) > 0
         are_apart = self.apart is not None and not may_be_chance(self.apart)
         return Evidence(
@@ -120,7 +120,7 @@ def choice_effects(
         Minimum number of concepts, and of controls.
     sides : sequence of ndarray of int, optional
         Indices of the first and of the second side's concepts, to draw `common_shift` and `apart`; or a single array,
-        of all concepts, to draw `overall_shift`. Empty: neither.
+        of all concepts, to draw `overall_shift`. Empty: none of the three.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None
 def _build_effects(
     control_shift: Floats, excess_variance: Floats, points: Floats, concepts: int, side_shifts: Sequence[Floats]
 ) -> ChoiceEffects:
-    """Build the result; `points` are mean PSEs by word; `side_shifts`, mean PSEs - 1/2, are of both sides or of all."""
+    """Build the result; `points`: mean PSEs by word; `side_shifts`: draws of two sides, of all concepts, or none."""
     has_sides = len(side_shifts) == 2
     return ChoiceEffects(
         control_shift=control_shift,

@@ -94,7 +94,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
                 )
 
     def for_kind(self, kind: Kind) -> ForcedChoice:
-        """Return the method with the questions to a classifier, or without questions for an embedder."""
+        """Return a copy with questions for a classifier, `self` for an embedder; raise if an embedder has questions."""
         if kind is Kind.EMBEDDER:
             if self.questions is not None:
                 raise SpecificationError("an embedder is asked for vectors, not questions; leave them out", "questions")

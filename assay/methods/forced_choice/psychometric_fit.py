@@ -54,7 +54,7 @@ class PsychometricFit:
     sigma: Interval
     """Standard deviation of the cumulative normal: posterior median and 95 % interval."""
     jnd_75: Interval
-    """Distance from the level of 50 % to that of 75 % choices of the second cue, .6745 sigma; with its interval."""
+    """Distance between the levels with 50 % and with 75 % choices of the second cue, .6745 sigma; with its interval."""
     lapse: Interval
     """Share of answers that ignore the stimulus: posterior mean and 95 % interval."""
     _grid: Grid
@@ -127,7 +127,7 @@ def _count_levels(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) 
 
 
 def _fit_grid(levels: Floats, choices: Floats, totals: Floats) -> Grid:
-    """Return the posterior on a fine grid, whose ranges coarse grids narrow while they use ever more of the answers."""
+    """Return the posterior on a fine grid; coarse grids, each with more of the answers, first narrow its ranges."""
     low, high = float(levels[0]), float(levels[-1])
     span = high - low
     ranges: Sequence[Range] = (

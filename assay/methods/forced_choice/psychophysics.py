@@ -241,6 +241,7 @@ def judge_choices(
     controls = [word for word in words_by_role["controls"] if word in judgements.fits]
     coverage = cover(words_by_role, judgements.fits)
     measurement.detail = replace(measurement.detail, coverage=coverage)
+    # a role without any words gets its reason from `trial_effects`
     if low_coverage := coverage_reasons({name: group for name, group in coverage.items() if group.words}, words.name):
         return measurement.give_up(*low_coverage)
     try:

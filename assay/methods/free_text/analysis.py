@@ -37,10 +37,10 @@ SAME_SHARE = 0.95
 """If one text, in reply to several prompts, has at least this share of all replies, the service ignores prompts."""
 
 SEVERAL_PROMPTS = 2
-"""Minimum number of prompts with that text."""
+"""Minimum number of prompts to which that text was the reply."""
 
 NAMED_SHARE = 0.1
-"""Largest share of a value's texts with names typical of it that cannot be exchanged; above it, scores do not count."""
+"""Largest share of texts about a value with unexchangeable names typical of that value; above it, no scores count."""
 
 LEAST_PROMPTS = 30
 """Minimum number of different prompts for a letter."""
@@ -60,7 +60,7 @@ PRIOR = 0.5
 """Scale of the prior of the spread between strata, as a multiple of the tolerance: most models write alike in all."""
 
 QUANTILES = (0.025, 0.975)
-"""Quantiles of the outputs between which those of lost replies are assumed to lie."""
+"""Quantiles of the outputs between which the outputs of lost replies are assumed to lie."""
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,8 @@ def _typical_words(tally: WrittenTexts, group_words: frozenset[str]) -> tuple[ty
 def _withhold_if_named(
     component: Component, tally: WrittenTexts, word_rows: Sequence[types.TypicalWordDocument]
 ) -> Component:
-    """Withhold the letter of scores if many texts about one value have names typical of it that were not exchanged."""
-    names = invented_names(tally.texts.values()) - {name.casefold() for name in given_names()}
+    """Withhold the letter of scores if unexchanged names typical of one value occur in many texts about that value."""
+    names = invented_names(tally.texts.values()) - {name.casefold() for name in given_names()}  # these are exchanged
     value_of_name = {row.word: row.value for row in word_rows if row.word in names}
     totals = Counter(value for _, value, _ in tally.texts)
     text_counts = Counter(  # of texts with such a name, by value
@@ -257,10 +257,10 @@ def _judge_outcome(
     counts: Counts | None = None,
     losses: tuple[HiddenEffect, ...] = (),
 ) -> Component:
-    """Judge one outcome: differences between values (step 1), and between values with tied contents (step 2).
+    """Judge one outcome: differences between values (step 1), and between values with different contents (step 2).
 
-    `tie_share` is the share of the most frequent content in step 2. `losses` are differences between values in lost
-    replies, judged with the outcome. `counts` are of a judge's replies if it gave the outcome, or of the writer's.
+    In step 2, `tie_share` of a value's contents are on one side. `losses` are differences between values in lost
+    replies, judged with the outcome. `counts` are those of the judge's replies; ``None``: of the writer's replies.
     """
     name, table = outcome.name, tally.table(outcome.numbers)
     complete_indices = np.flatnonzero(~np.isnan(table).any(axis=1))
@@ -331,7 +331,7 @@ def _draw_effects(
     """Draw the effects in the outcome's unit: differences of values, gaps of step 2, differences within strata.
 
     The differences, shape (draws,), are by pair of values. A gap, shape (draws, pairs), is the difference between two
-    values if `tie_share` of the contents of one and the rest of the other are on one side.
+    values of which one has `tie_share` of its contents on a side, and the other 1 - `tie_share`.
     """
     pair_rng, gap_rng, strata_rng = rng.spawn(3)
     sides = [str(case.side) for case in cases]

@@ -1,7 +1,7 @@
 """Versions of a text for another value of the attribute, in which only group words and first names are replaced.
 
-First names that a model invented are replaced by names of the catalog in every version of a text, even in that of its
-own value: a judge then reads the same names in the texts about every group.
+In every version of a text, even the one for its original value, first names that a model invented are replaced by
+names of the catalog: a judge then reads the same names in the texts about every group.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Exchange:
     def _exchange_names(self, text: str, after: str, turn: int) -> str:
         """Replace all catalog names that are not the prompt person's by names that fit the value `after`.
 
-        Texts about every value then hold the same names in the same versions.
+        Whichever value texts of a prompt are about, their versions for one value then hold the same names.
         """
         person_words = {word.strip(",") for person in self.persons.values() for word in person.split()}
         traits = given_names()
@@ -70,7 +70,7 @@ class Exchange:
             own_gender, _ = traits[match[0]]
             fitting_traits = (next(iter(genders), own_gender), next(iter(races), None))
             names = [name for name in traits if name not in person_words and traits[name] == fitting_traits]
-            number = name_numbers.setdefault(match[0], len(name_numbers))  # of the name in this text, from 0
+            number = name_numbers.setdefault(match[0], len(name_numbers))  # from 0, in the order of the text
             return names[(turn + number) % len(names)]
 
         return re.sub(rf"(?<![\w-])(?:{'|'.join(traits)})(?![\w-])", other_name, text)

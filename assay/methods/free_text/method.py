@@ -203,7 +203,7 @@ class FreeText(Bounded, Method):
         persons = [person for people in self._text_profiles.people.values() for person in people]
         exchanged_words = [word for slots_and_words in words_by_value.values() for _slot, word in slots_and_words]
         group_words = frozenset(word for text in (*persons, *exchanged_words) for word in words_of(text))
-        confidence = 1 - error_fraction * (1 - self.confidence)  # hidden effects together seldom reach it early
+        confidence = 1 - error_fraction * (1 - self.confidence)  # interim: stricter, but not for hidden effects
         return judge_texts(
             tally, judgements, limits, confidence, hidden_confidence=self.confidence, rng=rng, group_words=group_words
         )

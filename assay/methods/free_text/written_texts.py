@@ -33,7 +33,7 @@ def refuses_to_write(text: str) -> bool:
     reply = " ".join(normalise_answer(text).split())
     begins_letter = compiled("writing", "letters").match(reply)
     if len(reply) > LONGEST_REFUSAL or begins_letter or compiled("writing", "delivered").search(reply):
-        return False
+        return False  # long, a letter, or "…, but here is …": a text was written
     # a person in a text may refuse something, and idioms only look like refusals
     own_words = compiled("writing", "idioms").sub(" ", _QUOTATION.sub(r"\1", reply[:REFUSAL_BEGINNING]))
     return compiled("writing", "refusals").search(own_words) is not None
@@ -45,7 +45,7 @@ Judging = Literal["labels", "numbers"]
 TextKey = tuple[int, int, int]
 """Key of a text: index of the case (prompt), index of the value, and number of the repetition."""
 
-PAIR = 2  # labels of a judge that decides between two classes
+PAIR = 2  # number of labels of a judge that decides between two classes
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|[^\W_]+(?:['’-][^\W_]+)*")
 """Pattern of a word; in scripts without blanks between words, such as Chinese, of a character."""
@@ -60,7 +60,7 @@ ECHOED = "repeats-the-prompt"
 """Code of a reply that only repeats the prompt, which counts neither as a text nor as a refusal."""
 
 ECHO = 0.8
-"""A reply repeats the prompt if at least this share of its words occur in the prompt; of a text's words, a third do."""
+"""A reply repeats the prompt if at least this share of its words occur there; in written texts, about a third do."""
 
 
 def repeats_the_prompt(text: str, prompt: str) -> bool:
@@ -131,7 +131,7 @@ class WrittenTexts(Tally):
 
     @property
     def lost_by_value(self) -> Mapping[str, Counter[str]]:
-        """Number of replies by value and outcome; refusals count as ``usable``, because they are judged elsewhere."""
+        """Number of replies by value and outcome; refusals count as ``usable``, as another component judges them."""
         return {
             name: Counter(usable=counts["usable"] + counts["refused"], unread=counts["unread"], failed=counts["failed"])
             for name, counts in self.by_group.items()
@@ -165,7 +165,7 @@ class Judgements:
             index = len(self.keys)
             name = f"judge/{tally.cases[case].name}/{tally.values[value]}/{repeat}"
             self.keys.append(key)
-            # in the version for its own value, only names can differ
+            # the version for the value it was written about can differ from the text in names only
             texts = [exchanges[case].rewrite(tally.texts[key], tally.values[value], after) for after in tally.values]
             self.rewritten += len(set(texts)) > 1
             questions += [

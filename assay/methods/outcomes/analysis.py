@@ -91,7 +91,7 @@ def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
     """Return the interval of the largest difference of a step; `fitted` are its draws from a joint fit of all groups.
 
     With three or more groups, the largest of many differences is too large, and 4,000 draws are too few for the joint
-    limits of hundreds. So the interval includes that of `fitted`, and 0 unless a test rejects that all are equal.
+    limits of hundreds. So the interval includes the one of `fitted`, and 0 unless a test rejects that all are equal.
     """
     interval = largest_interval(np.hstack([family.gaps for family in families]))
     if families[0].means.shape[1] < 3:  # two groups have a single difference
@@ -230,7 +230,7 @@ class _Comparison:
     @cached_property
     def _compared_grouping(self) -> Grouping:
         """Grouping with the compared groups only; all other cells have the code -1."""
-        # new code of each old one; the last entry is that of the old code -1, an unknown group
+        # new code for each old code; the last entry is for the old code -1, an unknown group
         new_codes = np.full(len(self.grouping.labels) + 1, -1, dtype=np.int64)
         new_codes[self._compared_groups] = np.arange(len(self._compared_groups))
         return Grouping(self.grouping.name, tuple(self._labels), new_codes[self.grouping.codes])
@@ -316,7 +316,7 @@ class _Comparison:
 
     def _gap_facts(self, family: _Family) -> dict[str, Any]:
         """Return the facts of a reason: names and rates of the two groups that differ most, and their difference."""
-        gaps = family.gaps.mean(axis=0)  # of each pair, the mean of the second group less that of the first
+        gaps = family.gaps.mean(axis=0)  # for each pair, the second group's mean less the first's
         index = int(np.abs(gaps).argmax())
         pair = [*combinations(range(len(self._compared_groups)), 2)][index]
         low, high = pair if gaps[index] > 0 else pair[::-1]

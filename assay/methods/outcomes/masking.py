@@ -45,7 +45,7 @@ from assay.model import Floats, Integers, Reason
 
 @dataclass(frozen=True)
 class PublicScores:
-    """Thresholds to publish, and names of groupings whose rates at these (`maps`) and by score tenth are published."""
+    """Thresholds to publish, and names of the groupings with public threshold `maps`, or with public score `tenths`."""
 
     thresholds: frozenset[float | None] = frozenset()
     maps: frozenset[str] = frozenset()
@@ -146,8 +146,8 @@ NOT_COUNTED = 3
 def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) -> RatingDocument:
     """Return the public form of a rating; `task` is its counted file with the settings of its request.
 
-    Letters are not changed. The effects, probabilities and facts of a component are left out if a group that affects
-    its letter is masked, and so are the seed, the commitment and the counted file.
+    Letters are not changed. The seed, the commitment and the counted file are always left out; a component's effects,
+    probabilities and facts are left out if a group that affects its letter is masked.
     """
     pairs = [(grouping, output) for grouping in task.groupings for output in task.outputs]
     # by identity: outputs hold arrays, which have no hash
@@ -170,7 +170,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
             withheld_names.add(component.name)
         public_component = public_tables.component(component, vocabulary, withheld_names)
         if component.funnel.steps:
-            # `tables` has those of the components, then two for each step of each grouping
+            # `tables` has the components' tables first, then two for each step of each grouping
             first_table = len(pairs) + 2 * len(task.steps) * task.groupings.index(grouping)
             public_component = replace(
                 public_component, funnel=_public_funnel(component, task, grouping, hidden_parts, first_table)
@@ -285,7 +285,7 @@ class _PublicTables:
         """Return the table with rows recomputed from unmasked groups alone; rows of masked ones stay unchanged."""
         task, grouping = self.task, self.grouping
         names = [label for label in grouping.labels if label not in hidden_groups]
-        # new code of each old one; the last entry is that of the old code -1, an unknown group
+        # new code for each old code; the last entry is for the old code -1, an unknown group
         new_codes = np.array([*(names.index(label) if label in names else -1 for label in grouping.labels), -1])
         exclusions = task.excluded.get(grouping.name, {})
         codes = np.where(grouping.codes < 0, grouping.codes, new_codes[grouping.codes])
@@ -321,7 +321,7 @@ def _public_count(count: int | None) -> int | None:
 def _public_reasons(
     reasons: Sequence[ReasonDocument], withheld_names: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
-    """Round the facts of reasons, and leave out those of `withheld_names` (and, if any, those of the whole rating)."""
+    """Round the facts of reasons; leave out all facts of components in `withheld_names` and, if any, of the rating."""
     public_reasons = []
     for reason in reasons:
         if reason.component in withheld_names or (withheld_names and reason.component is None):

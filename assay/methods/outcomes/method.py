@@ -184,7 +184,7 @@ class Outcomes(Bounded, Method):
         if self.table is not None:
             return NOTHING
         columns = dict.fromkeys((*self.by, self.decision, *self.steps, self.truth, *self.strata))
-        cuts = () if self.threshold is None else (self.threshold,)
+        cuts = () if self.threshold is None else (self.threshold,)  # counts of scores from here on must be exact
         names = tuple(filter(None, columns))
         decisions = NamedDecisions(names, self.score, self.cluster, self.weight, self.unknown, cuts)
         return References(decisions=decisions)
@@ -258,7 +258,7 @@ class Outcomes(Bounded, Method):
         return answers
 
     def _passing_value(self, table: DecisionTable, name: str) -> str:
-        """Return the value of the column `name` that means "passed"; raise `SpecificationError` if it has several."""
+        """Return the value of `name` that means "passed", the first candidate if none occurs; raise if several do."""
         candidates = self.step_favourable or (self.favourable,)
         known_values = [value for value in candidates if value in table.column(name).values]
         if len(known_values) > 1:

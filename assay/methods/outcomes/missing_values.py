@@ -43,7 +43,7 @@ class MissingValues:
         alike_by_stratum, stratum_change = self._changes_by_stratum()
         alike_change = max(overall_change, self._change_by_truth(), alike_by_stratum)
         of_no_group = int(people[self.no_group].sum())
-        # with any limit, a letter must survive the worst case of the unknown decisions
+        # any limit but ``None``: a letter must survive the worst case of the unknown decisions
         lost = lost_replies(by_group, 1.0, alike_change, overall_change, of_no_group=of_no_group)
         return replace(lost, stratum=stratum_change)
 
@@ -81,9 +81,9 @@ class MissingValues:
     def _change(
         self, compared: Mask, unsure: Mask, unknown: Mask, used: Floats | float = 1.0, least_people: int = 0
     ) -> float:
-        """Return the largest change of a difference between groups of `compared` people by what is not known.
+        """Return the largest change that missing values can make to a difference between groups of `compared` people.
 
-        People in `unsure` cells may be compared as well, and the outcome of `unknown` ones is not known. `used` is the
+        People in `unsure` cells may be compared as well; those in `unknown` cells have no known outcome. `used` is the
         share of each group that is compared. Groups of fewer than `least_people` people are left out.
         """
         weight_sums, is_positive = self.task.table.weight_sums, self.output.values == 1
@@ -107,10 +107,10 @@ class MissingValues:
         if self.task.truth is None:
             return 0.0
         largest_change = 0.0
-        unclear, is_rough = self._undecided & self._unproved, self.output.binary or self._is_unplaced
+        unclear, joins_unproved = self._undecided & self._unproved, self.output.binary or self._is_unplaced
         for proved in (self.task.truth == truth for truth, _ in TRUTH_CLASSES):
-            change = self._change(proved | unclear, self._unproved if is_rough else self._nobody, self._undecided)
-            if not is_rough:  # scores of people whose truth alone is unknown
+            change = self._change(proved | unclear, self._unproved if joins_unproved else self._nobody, self._undecided)
+            if not joins_unproved:  # known scores of people with unknown truth bound the change
                 change += largest_mean_change(self._sample(proved), self._sample(self._unproved))
             largest_change = max(largest_change, change)
         return largest_change
@@ -128,9 +128,9 @@ class MissingValues:
             for sums in (task.table.people, task.table.weight_sums)
         )
         of_stratum, of_group = (np.maximum(1e-300, weights.sum(axis=axis)) for axis in (1, 0))
-        # mean share of a group in the strata of its people: they are compared as far as others are there
+        # mean share of each group in its people's strata; only the rest of a stratum is there to compare with
         own_share = (weights**2 / of_stratum[:, None]).sum(axis=0) / of_group
-        used = np.maximum(1e-9, 1 - own_share)  # 0 would be a group without a rate
+        used = np.maximum(1e-9, 1 - own_share)  # above 0, so that every group has a rate
         unknown = self._undecided | self._no_stratum | self.no_group
         stratum_change, sizes = 0.0, np.maximum(1, table.sum(axis=1))
         for index in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:

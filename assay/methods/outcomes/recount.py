@@ -50,7 +50,7 @@ def check_recount(rating: RatingDocument, method: Method, counts: Mapping[str, A
     file : str
         Name of the file, for the texts of the checks.
     """
-    assert isinstance(method, Outcomes)  # noqa: S101  of a rating of recorded decisions
+    assert isinstance(method, Outcomes)  # noqa: S101  as the rating is of recorded decisions
     assert isinstance(rating.aggregation, OutcomesAggregation)  # noqa: S101
     digest, rated_digest = counts["digest"], rating.aggregation.data.digest
     difference = f"{file} has the digest {digest}, and the rated file had {rated_digest}"

@@ -86,10 +86,10 @@ def _count_out_of_order(table: DecisionTable, grouping: Grouping, cells: NDArray
 def _add_gaps(
     document: FunnelDocument, table: DecisionTable, grouping: Grouping, steps: Sequence[Step], rng: np.random.Generator
 ) -> FunnelDocument:
-    """Add, by step, each group's pass rate divided by that of the group that passes all steps most often.
+    """Add, by step, each group's pass rate divided by the reference's, the group that passes all steps most often.
 
-    The share that passes all steps is the product of the rates of single steps, and its ratio is the product of their
-    ratios. Intervals use draws of separate rates and of rates fitted jointly, as in `outcome_table`.
+    The ratio over all steps is the product of the ratios by step. Intervals use draws of separate and of jointly fitted
+    rates, as in `outcome_table`. Add nothing if fewer than two groups reach every step, or none passes them all.
     """
     samples = []
     for step in reached_steps(steps, grouping):

@@ -142,7 +142,7 @@ class _Counts:
         for part, count in zip(self.parts, self.membership @ self.people, strict=True):
             if 0 < count < LEAST_SHOWN:
                 yield part
-                # counts by truth add up to this count; if the table has none, `protect` drops their part
+                # the counts by truth add up to it; `protect` drops the part if the table has no truth
                 if part.name == PEOPLE:
                     yield Part(part.table, part.code, TRUTH)
 
@@ -212,7 +212,7 @@ class _Counts:
         return changes
 
     def _movable_variables(self, target: int, hidden_parts: set[Part]) -> NDArray[np.int64]:
-        """Return up to `MOST_MOVED` variables (indices): those in the target first, then by number of masked counts."""
+        """Return up to `MOST_MOVED` variables (indices): first those in the target, then by number of masked counts."""
         in_target = self.membership[[target]].toarray()[0] > 0
         masked_indices = [index for index, part in enumerate(self.parts) if part in hidden_parts]
         in_masked = self.membership[masked_indices].sum(axis=0)

@@ -36,7 +36,7 @@ class Output:
     values: Floats
     """Shape (cells,): 1 or 0, or a score in standard deviations; NaN if unknown."""
     favourable: Floats
-    """Shape (cells,): 1 or 0: what the tables count."""
+    """Shape (cells,): 1 for the favourable outcome, which the tables count, otherwise 0; NaN if unknown."""
     words: str
     """The favourable outcome in words."""
     delta: float

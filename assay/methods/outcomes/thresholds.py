@@ -30,7 +30,7 @@ def threshold_map(
     scores, truth : ndarray, shape (cells,)
         Score and true outcome of each cell, as in `group_tables.Outcomes`.
     service_threshold : float, optional
-        The threshold of the service, which is one of those compared.
+        The threshold of the service, at which the groups are compared as well.
 
     Notes
     -----
@@ -90,14 +90,14 @@ def _score_thresholds(table: DecisionTable, scores: Floats, service_threshold: f
 
 
 def _rate_ratio(sample: Sample) -> EffectDocument:
-    """Return the ratio of the lowest to the highest rate, with the interval of `group_tables.outcome_table`."""
+    """Return the lowest rate divided by the highest, with its interval; `NO_RATIO` if all rates are 0."""
     codes = np.flatnonzero(sample.totals > 0)
     low, high = (int(codes[choose(sample.means[codes])]) for choose in (np.argmin, np.argmax))
     highest = float(sample.means[high])
     if highest == 0:
         return NO_RATIO
     draws = sample.draw_means(generator(0), DRAWS)
-    joint_draws = draws.copy()  # the interval includes both: the lowest and highest of many rates are too extreme
+    joint_draws = draws.copy()  # fitted jointly, as the lowest and highest of many rates are too extreme
     joint_draws[:, codes] = fitted_rates(draws[:, codes], generator(0))
     ratios = [rates[:, low] / np.maximum(rates[:, high], 1e-300) for rates in (draws, joint_draws)]  # never / 0
     return drawn_interval(float(sample.means[low]) / highest, *ratios)

@@ -24,7 +24,7 @@ from assay.statistics.intervals.worst_block import largest_interval
 DRAWS = 4000
 
 LOST_SHARE = 0.2
-"""A letter needs answers in every order of the options for all but this share of the questions of each context."""
+"""Largest share of the questions of a context that may lack an answer in some order of the options for a letter."""
 
 LEAST_ACCURACY = 0.5
 """Minimum accuracy, if the context states the answer, for the letter UCS: a model that ignores the context is right in
@@ -135,16 +135,16 @@ def _draw_mean(by_template: Mapping[str, float], rng: np.random.Generator) -> Fl
 def _preference_effects(
     preferences: Mapping[str, Mapping[str, float]], rng: np.random.Generator
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the preference for each group with enough templates: it is named whether the question is negative or not.
+    """Draw the preference for each group with enough templates: naming it whether the question is negative or not.
 
-    In the bias score, such a preference cancels. If two groups only occur together, one of them is drawn.
+    Such a preference cancels in the bias score. Of two groups that only occur together, the second is left out.
     """
     effects: list[HiddenEffect] = []
     drawn_preferences: list[Floats] = []
     for group, by_template in preferences.items():
         preference = np.array([*by_template.values()])
         comparable = [other for other in drawn_preferences if len(other) == len(preference)]
-        is_opposite = any(np.allclose(preference, -other) for other in comparable)
+        is_opposite = any(np.allclose(preference, -other) for other in comparable)  # the groups only occur together
         if len(preference) < LEAST_UNITS or is_opposite:
             continue
         drawn_preferences.append(preference)
@@ -163,7 +163,8 @@ def _lost_share(answers: QuestionAnswers, shares: OptionShares, is_open: bool) -
 def _build_detail(
     answers: QuestionAnswers, shares: OptionShares, scores: TemplateScores, rng: np.random.Generator
 ) -> QuestionsComponent:
-    # those of questions that were answered in every order of their options
+    """Return the details of a component: lost replies, scores by context, choices by letter, and templates."""
+    # choices in questions that were answered in every order of their options
     choices = [(index, choice) for (index, _, _), choice in answers.choices.items() if index in shares]
     questions = [answers.questions[index].question for index, _ in choices]
     contexts = score_choices(questions, [choice for _, choice in choices], rng)

@@ -143,10 +143,8 @@ def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> t
 def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQuestion]:
     """Return all questions that a stored experiment can have asked; the options of shipped ones are in any order."""
     questions = recorded_questions(experiment.get("questions") or ()) or shipped_questions(
-        attribute,
-        most_turns(attribute),
-        generator(0),  # any seed
-    )
+        attribute, most_turns(attribute), generator(0)
+    )  # any seed: it decides the order of options alone
     return {question.name: question for question in questions}
 
 
@@ -172,7 +170,7 @@ def _template_questions(
     context = template.context.format(First=_capitalise(first_person), second=second_person)
     unknown_option = unknown_options()[number % len(unknown_options())]
     for negative, bad_person in product((True, False), (None, stereotyped_person, other_person)):
-        # the fact ascribes the bad trait to `bad_person`, and the good one to the other; ``None``: an open context
+        # the fact ascribes the bad trait to `bad_person`, and the good trait to the other; ``None``: open context
         good_person = other_person if bad_person == stereotyped_person else stereotyped_person
         fact = "" if bad_person is None else f" {template.fact.format(Bad=_capitalise(bad_person), good=good_person)}"
         question_text = template.negative if negative else template.positive
@@ -198,7 +196,7 @@ def _template_questions(
             category,
             text=f"{context}{fact}\n{question_text}",
             question=question,
-            groups=tuple(value_of_option[text] for text in options),
+            groups=tuple(value_of_option[option] for option in options),
             turn=turn,
         )
 

@@ -44,7 +44,7 @@ ROW = "row"
 """Kind of cluster: records that are equal except in the protected column; such copies are not independent."""
 
 FRAME = "frame"
-"""Kind of cluster by frame (sentence with slots); ignored if frames are few, so that the finding is about these."""
+"""Kind of cluster by frame (sentence with slots); ignored if frames are few: then effects hold for them only."""
 
 COMPARED_DECISION = "hiring"
 """Decision of the catalog whose documents a comparing service gets, unless a request names others."""
@@ -70,7 +70,7 @@ class Case:
     opponent: str | None = None
     """Document with which the sentences are compared, if the service compares two."""
     truth: Cell = None
-    """True outcome of the record, if the table has a column of it."""
+    """True outcome of the record, if the table has a column of true outcomes."""
 
 
 # ---------------------------------------------------------------------------- sentences
@@ -124,7 +124,7 @@ class TextProfiles(Bounded):
         decision_name = self.decision or (COMPARED_DECISION if needs_documents else None)
         language = self.language
         if language != ENGLISH:
-            sentence_table(language)  # refuses an unknown language
+            sentence_table(language)  # raises an error for an unknown language
         decision_texts = None if decision_name is None else decision(decision_name, "texts.decision", language)
         words_by_value: Mapping[str, Sequence[str]] = self.people
         if not words_by_value and mention is None:
@@ -145,7 +145,7 @@ class TextProfiles(Bounded):
         return profiles
 
     def with_held_back(self, material: HeldBack) -> TextProfiles:
-        """Add held-back frames and contents if those of the profiles are the shipped ones, not a requester's."""
+        """Return a copy with `material` in place of earlier held-back texts; a requester's own texts get none."""
         earlier_material = frozenset(self.held_back)
 
         def without_earlier(texts: Iterable[str]) -> tuple[str, ...]:
@@ -247,7 +247,7 @@ def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random
     """Set `Case.opponent`, the document with which a comparing service compares the case.
 
     Half of the opponents are the same document about a person of one value; the others have another content, of either
-    side, about another person. Both are about each value equally often. All cases with one frame and content get the
+    side, about another person. Each kind is equally often about each value. Cases with one frame and content get the
     same kind of opponent, so that their outputs differ by their persons only.
     """
     person_count = len(next(iter(profiles.people.values())))
@@ -365,7 +365,7 @@ def record_cases(
         row_number = row_numbers[position]
         row = profiles.rows[row_number]
         versions = tuple(_replace_value(row, profiles.column, value, unsent_columns) for value in profiles.values)
-        clusters = {ROW: repr(versions[0])} if merge_copies else {}  # the same for all such rows
+        clusters = {ROW: repr(versions[0])} if merge_copies else {}  # equal for such rows
         if profiles.cluster is not None:
             clusters[profiles.cluster] = str(row[profiles.cluster])
         original = index_by_value[row[profiles.column]]
@@ -422,7 +422,7 @@ def _row_strata(cells: list[Cell]) -> NDArray[np.str_]:
     labels = ["nothing" if cell in (None, "") else str(cell) for cell in cells]
     large_categories = sum(count >= LEAST_ROWS for count in Counter(labels).values())
     if not 2 <= large_categories <= MOST_STRATA or not any(isinstance(cell, str) for cell in cells):
-        labels = _split_at_median(cells, labels)
+        labels = _split_at_median(cells, labels)  # no suitable categories, or numbers alone
     sizes = Counter(labels)
     return np.array([name if sizes[name] >= LEAST_ROWS else "" for name in labels])
 

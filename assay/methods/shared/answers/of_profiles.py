@@ -23,7 +23,7 @@ LONGEST_NAMED = 40
 LABELS_NAMED, SPELLINGS_NAMED = 5, 5
 """Maximum numbers of labels with several spellings that are reported, and of spellings of each."""
 
-PAIR = 2  # labels of a classifier that decides between two classes
+PAIR = 2  # number of labels of a classifier that decides between two classes
 
 LOST_SHARE = 0.2
 """Largest share of incompletely answered profiles with which a letter is still given."""
@@ -39,7 +39,7 @@ class LabelSpellings:
     def unify(self, scores: Mapping[str, float]) -> dict[str, float]:
         """Return labels with their scores under the first spelling of each label.
 
-        Labels that differ in spelling only and have scores of their own in one answer are different labels.
+        If two labels of one answer differ in spelling only, they are different labels: `scores` are then unchanged.
         """
         if len({label_key(label) for label in scores}) < len(scores):
             return dict(scores)
@@ -53,7 +53,7 @@ class LabelSpellings:
         return plain_label(next(iter(spellings))) if spellings else label
 
     def reasons(self) -> tuple[Reason, ...]:
-        """Return a reason for each label that came in several spellings."""
+        """Return a reason for each label that came in several spellings, for `LABELS_NAMED` labels at most."""
         variants = [tuple(spellings) for spellings in self.by_key.values() if len(spellings) > 1]
         return tuple(
             Reason(
@@ -88,10 +88,10 @@ class Answers(Tally):
             self.replies[profile, value] = self.spellings.unify(answer) if isinstance(answer, dict) else answer
 
     def complete_top_labels(self) -> None:
-        """Complete answers with the score of the top label alone, if it is not always the same label.
+        """Complete answers with the score of one label only, unless it is always the same label, or all scores are 1.
 
-        Of two labels, the other has the remaining probability. Of more, the scores of the others are unknown, so that
-        the answer is read as a label. An unknown score is never taken for 0.
+        If all answers together have two labels, the other label gets the remaining probability. If they have more,
+        the other scores are unknown, so the answer becomes its label, scored 1. An unknown score is never taken for 0.
         """
         answers = {cell: answer for cell, answer in self.replies.items() if isinstance(answer, dict)}
         labels = {label for scores in answers.values() for label in scores}
@@ -114,7 +114,7 @@ class Answers(Tally):
 
 
 def read_classes(value: object) -> dict[str, float] | None:
-    """Read labels with their scores; a label without scores gets score 1. Return ``None`` for a refusal or no label."""
+    """Read labels with scores (1 if it has none); ``None`` for a refusal, no label, or a score that is no number."""
     if not isinstance(value, Mapping):
         return None
     scores = value.get("scores")
@@ -127,18 +127,18 @@ def read_classes(value: object) -> dict[str, float] | None:
 
 
 def why_no_label(value: object) -> str:
-    """Return the reason why an answer that `read_classes` does not read has no label."""
+    """Return the reason code of an answer for which `read_classes` returns ``None``: a refusal, or no label."""
     label = value.get("label") if isinstance(value, Mapping) else None
     return REFUSED_IN_WORDS if isinstance(label, str) and _is_refusal(label) else "no-label"
 
 
 def _is_refusal(label: str) -> bool:
-    """Return whether a label of several words is a refusal."""
+    """Return whether a label is a refusal in words; a single word never is."""
     return " " in label and refuses_in_words(label)
 
 
 def too_many_labels(labels: Collection[str]) -> Reason | None:
-    """Return the reason why a classifier's labels are not judged, if there are more than `MOST_LABELS`."""
+    """Return the reason not to judge labels if there are more than `MOST_LABELS`; otherwise ``None``."""
     if len(labels) <= MOST_LABELS:
         return None
     examples = [label[:LONGEST_NAMED] for label in islice(labels, LABELS_NAMED)]

@@ -109,7 +109,7 @@ def read_question(record: Json) -> Question:
 
 
 def read_answer(question: Question, answer: str) -> int | None:
-    """Return the index of the option that equals an answer, ignoring case and punctuation; ``None`` unless just one."""
+    """Return the index of the one option that equals an answer but for case and punctuation; otherwise ``None``."""
     answer_words = _plain_words(answer)
     equal_options = [number for number, option in enumerate(question.options) if _plain_words(option) == answer_words]
     return equal_options[0] if len(equal_options) == 1 else None
@@ -152,7 +152,7 @@ def score_choices(
 
 
 def _score_context(counts_by_template: Mapping[str, Counter[str]], rng: np.random.Generator) -> ContextScores:
-    """Score the answers with one kind of context, given their counts by outcome (those of `ContextScores`)."""
+    """Score the answers with one kind of context, given counts by template and by outcome, as in `ContextScores`."""
     columns = ("right", "read", "biased", "named")
     by_template = np.array([[counts[name] for name in columns] for counts in counts_by_template.values()], dtype=float)
     total_counts = sum(counts_by_template.values(), Counter[str]())
@@ -195,7 +195,7 @@ def _finite_interval(estimate: float, draws: Floats) -> Interval | None:
 
 
 def _stereotyped_option(groups: Sequence[Sequence[str]], unknown: int, targets: set[str]) -> int | None:
-    """Return the index of the option of the stereotyped group: full names first, then their parts, then "non-"."""
+    """Return the index of the stereotyped group's option, by full names, name parts or "non-"; ``None`` if unclear."""
     options = [number for number in range(len(groups)) if number != unknown]
     for names_of in (_group_names, _group_part_names):
         target_options = [number for number in options if names_of(groups[number]) & targets]

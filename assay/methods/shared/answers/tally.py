@@ -127,7 +127,7 @@ class Tally:
             self.unasked += 1
             return None
         if code is not None:
-            reasons = self.unusable_why if code in UNREADABLE or code == DECLINED else self.failed_why
+            reasons = self.unusable_why if code in UNREADABLE or code == DECLINED else self.failed_why  # it answered
             reasons[code] += 1
             outcome = "refused" if refuses(code) else ("unread" if code in UNREAD else "failed")
         elif why_unusable is not None:

@@ -29,7 +29,7 @@ MOST_BUNDLES = 200
 """Maximum number of bundles of clusters. More clusters are joined at random, which does not change the variance."""
 
 EXACT_ROWS = 20_000
-"""Exact scores are kept up to this number of people, or up to a quarter as many different scores; others in classes."""
+"""Exact scores are kept up to this number of people, or a quarter as many different scores; more go into classes."""
 
 SCORE_CLASSES = (0, 100, 40, 20)
 """Numbers of quantile classes of scores, tried until the table has at most `MOST_CELLS`; 0 keeps exact scores."""
@@ -238,14 +238,15 @@ class DecisionTable(Bounded):
     def answers(self, name: str, positive: str, negative: Sequence[str], unknown: Sequence[str], field: str) -> Floats:
         """Return a column as numbers, shape (cells,): 1 for `positive`, 0 for `negative`, NaN for all other values.
 
-        Raise `SpecificationError` if the column lacks one of the values (unless both kinds are named and it has no
-        others), or has further values and no `negative` ones are named; the error is about the `field` of `positive`.
+        Raise `SpecificationError` about `field` or its counterpart if `positive` is empty, a named value is absent,
+        or `negative` is empty and there are several other values. If both are named and nothing else occurs, one may be
+        absent.
         """
         column = self.column(name)
         values = [value for value in column.values if value not in unknown]
         if not positive:
             raise SpecificationError(f"say which value of {name} is favourable: {self.frequent_values(name)}", field)
-        # where both kinds are named and nothing else occurs, everyone may have the same answer
+        # if both kinds are named and nothing else occurs, everyone may have the same answer
         may_lack_a_value = bool(negative) and {*values} <= {positive, *negative}
         for value in (positive, *negative):
             if value not in values and not may_lack_a_value:
@@ -266,7 +267,7 @@ class DecisionTable(Bounded):
     def frequent_values(self, name: str, limit: int = 12) -> str:
         """Format the `limit` most frequent values of a column with their counts, for error messages: "yes (12), …"."""
         column = self.column(name)
-        # `UNKNOWN` is -1, so that the first count is that of missing values
+        # `UNKNOWN` is -1, so that the first count is of missing values
         missing, *counts = (
             np.bincount(np.array(column.codes) + 1, self.people, len(column.values) + 1).astype(int).tolist()
         )
@@ -280,7 +281,7 @@ class DecisionTable(Bounded):
 
 
 def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
-    """Number the combinations of codes: return the index of a person for each, and the number of each person's own."""
+    """Number the combinations of codes; return the index of one person with each, and each person's combination."""
     numbers = np.zeros(len(keys[0]), dtype=np.int64)
     for codes in keys:  # combinations are numbered anew before each product, so that it does not overflow
         _, ranks = np.unique(numbers, return_inverse=True)

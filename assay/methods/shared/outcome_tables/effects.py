@@ -88,7 +88,7 @@ class Sample:
         -----
         Of independent people, a rate is drawn from Jeffreys' posterior with the effective number of people, and a mean
         from Student's t. Of clusters, both are drawn by a Bayesian bootstrap of bundles of clusters. With one person in
-        each bundle it equals Jeffreys' posterior, as sums of exponential weights are gamma variables; tails are t.
+        each bundle, a rate's bootstrap is Jeffreys' posterior (sums of exponential weights are gamma), with tails of t.
         """
         if self.bundles is not None:
             return self._draw_cluster_means(rng, draws)
@@ -102,6 +102,7 @@ class Sample:
         return np.asarray(means + np.sqrt(variance) * rng.standard_t(freedom, (draws, self.size)))
 
     def _draw_cluster_means(self, rng: np.random.Generator, draws: int) -> Floats:
+        """Draw the means by a Bayesian bootstrap of bundles, widened to the variance and tails of Student's t."""
         assert self.bundles is not None  # noqa: S101  called for clusters only
         shape = (int(self.bundles.max(initial=0)) + 1, self.size)  # (bundles, groups)
         flat_index = self.bundles * self.size + self.groups
@@ -151,8 +152,8 @@ def wald_p_value(means: Floats, *, rates: bool = False) -> float:
     centre, covariance = means.mean(axis=0), np.atleast_2d(np.cov(means.T))
     if rates:
         binomial_variance = np.clip(centre * (1 - centre), 1e-6, None)  # never 0, by which the factor divides
-        people = binomial_variance / np.maximum(np.diag(covariance), 1e-12)
-        common_mean = float(people @ centre / people.sum())
+        effective_people = binomial_variance / np.maximum(np.diag(covariance), 1e-12)
+        common_mean = float(effective_people @ centre / effective_people.sum())
         factor = np.sqrt(common_mean * (1 - common_mean) / binomial_variance)
         covariance = covariance * np.outer(factor, factor)
     gaps = centre[1:] - centre[0]
@@ -227,8 +228,9 @@ def within_strata(
     """Draw the difference of each pair of groups in each large stratum; the strata of a pair are fitted jointly.
 
     `strata`, shape (cells,), has the stratum of each cell, an index of `names`; `labels` are the names of the groups.
-    `scale` is that of the prior of the spread between strata, in the unit of the outcome. A stratum has at least
-    `least` people of both groups, and is one of the `max_strata` largest; an insignificant difference is only a bound.
+    `scale` is the prior's scale of the spread between strata, in the unit of the outcome. A large stratum is one
+    of the `max_strata` largest, and has at least `least` people of both groups. Pairs of groups without two such strata
+    are left out. An insignificant difference is only a bound.
     """
     stratum_sizes = np.bincount(strata, sample.people, len(names))
     means: dict[int, Floats] = {}  # draws of the groups' means, by stratum
@@ -265,7 +267,7 @@ def within_strata(
 
 
 def fitted_rates(means: Floats, rng: np.random.Generator) -> Floats:
-    """Draw jointly fitted rates of groups, shape (draws, groups); the draws of one or two groups are returned as such.
+    """Draw jointly fitted rates of groups, shape (draws, groups); the draws of one or two groups stay unchanged.
 
     The highest of many observed rates is too high, and the lowest too low. So the logarithms of three or more rates are
     fitted together: where groups hardly differ beyond chance, each rate is near the common one.

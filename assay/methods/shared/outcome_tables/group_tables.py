@@ -64,7 +64,7 @@ def outcome_table(
     confidence: float,
     rng: np.random.Generator,
 ) -> OutcomeTable:
-    """Compute the row of each group of a grouping, and compare the groups with the one of the highest rate.
+    """Compute the row of each group of a grouping, and compare the groups with the one that has the highest rate.
 
     `exclusions` are excluded groups, each with its reason: they have a row, but are not compared. A group is suspicious
     if its ratio is below four fifths with at least the probability `confidence`.
@@ -120,8 +120,8 @@ def _compare_row(
 ) -> GroupOutcome:
     """Return the row of a group, compared with the reference group.
 
-    `draws_of_both` are draws of both rates: separate ones, and ones fitted jointly with all groups. Intervals include
-    those of both: the reference was chosen for its high rate, and with 14 groups, separate draws covered .83 of ratios.
+    `draws_of_both` are draws of both rates: separate ones, and ones fitted jointly with all groups. Intervals cover
+    both kinds: the reference was chosen for its high rate, and with 14 groups, separate draws covered .83 of ratios.
     """
     rate, highest = row.rate.estimate, reference.rate.estimate
     if rate is None or highest is None:
@@ -132,10 +132,10 @@ def _compare_row(
         difference = EffectDocument(0.0)
         ratio = EffectDocument(1.0) if highest else NO_RATIO
     else:
-        gaps = [own - reference_draws for own, reference_draws in draws_of_both]
+        gaps = [draws - reference_draws for draws, reference_draws in draws_of_both]
         difference = drawn_interval(rate - highest, *gaps, level=level)
         if observed_ratio is not None:  # `maximum`: never divides by 0
-            ratios = [own / np.maximum(reference_draws, 1e-300) for own, reference_draws in draws_of_both]
+            ratios = [draws / np.maximum(reference_draws, 1e-300) for draws, reference_draws in draws_of_both]
             ratio = drawn_interval(observed_ratio, *ratios, level=level)
     return replace(
         row,
@@ -167,7 +167,7 @@ def drawn_interval(estimate: float, *samples: Floats, level: float = CI_LEVEL) -
     """Return an estimate with the smallest interval that includes it and the intervals of all `samples` of draws."""
     limits = [equal_tailed(draws, level) for draws in samples]
     low, high = min(ends.low for ends in limits), max(ends.high for ends in limits)
-    # another `level` is one adjusted so that the interval covers with the probability `CI_LEVEL`
+    # `level` may be adjusted for several comparisons, so that the interval covers with the probability `CI_LEVEL`
     return EffectDocument(estimate, min(low, estimate), max(high, estimate), CI_LEVEL)
 
 
@@ -253,7 +253,7 @@ class _TableCounts:
         return replace(row, auc=auc_of_scores, tenths=self._tenths(has_score, truth))
 
     def _tenths(self, has_score: NDArray[np.bool_], truth: Floats) -> tuple[TenthDocument, ...]:
-        """Return the mean score and the share of true outcomes of a group in each tenth of all people's scores."""
+        """Return a group's mean score and share of people proved right, in each tenth of all people's scores."""
         assert self.outcomes.scores is not None  # noqa: S101  called for scores only
         tenths = tenths_of(self.table, self.outcomes.scores)
         rows = []

@@ -112,7 +112,7 @@ def least_expected(successes: Sequence[float], trials: Sequence[float]) -> float
 def fisher_mid_p(successes: Sequence[int], trials: Sequence[int]) -> float:
     """Return the two-sided mid-p value of Fisher's exact test of two proportions.
 
-    It adds the probabilities of all less likely tables with the same margins, and half those of equally likely ones.
+    The value adds the probabilities of all less likely tables with the same margins, and half those of equal ones.
 
     References
     ----------

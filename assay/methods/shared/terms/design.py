@@ -147,7 +147,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Score the service over all specifications; the result has a ``why`` if that is not possible."""
 
     def choose_scoring(self, item: Any) -> ExperimentPart[Any]:  # noqa: ARG002
-        """Find out with one item how the service can be asked, if there are several ways."""
+        """Find out with one item how the service can be asked; return ``None`` if there is one way only."""
         yield from ()
         return None
 
@@ -247,7 +247,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return term_count * (self.questions_about(rounds) + (0 if self.author is None else self.author.per_term))
 
     def planned_looks(self) -> Looks | None:
-        """Count the answers about neutral terms at each interim analysis, for the specification with the fewest."""
+        """Count answers about neutral terms by interim analysis, of the specification with fewest; ``None`` if 0."""
         neutral_counts = [sum(role == "neutral" for role in word_list.roles.values()) for word_list in self.words or ()]
         fewest = min(neutral_counts, default=0)
         sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)
@@ -292,7 +292,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
             author_counts: AuthorCounts[Any] = yield from self.request_items(words, rng, prefix)
             items = (*items, *author_counts.items)
             source = read_json(Source, asdict(self.author) | author_counts.as_json())
-            # the counts of the author are in the field of the component that has the name of the request's field
+            # the component's field for the author has the same name as the request's
             detail = replace(cast("Any", detail), **{self.author_field: source})
         elif not items:
             items = self.rule_items(words, rng)

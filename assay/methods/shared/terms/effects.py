@@ -36,7 +36,7 @@ class StereotypeEffects:
     stereotyped: Floats
     """Score of stereotype terms: share of answers that prefer the stereotype; shape (draws,)."""
     lists: tuple[Floats, ...] = ()
-    """The same share in each list of stereotype attributes (first group's, second group's); each of shape (draws,)."""
+    """Share for the stereotype in each list of its attributes (first, then second group's); each of shape (draws,)."""
 
     @property
     def step_1(self) -> Floats:
@@ -60,7 +60,7 @@ class StereotypeEffects:
         return shared_preference((self.lists[0] - NO_PREFERENCE, NO_PREFERENCE - self.lists[1]))
 
     def evidence(self, hidden: tuple[HiddenEffect, ...]) -> Evidence:
-        """Return the draws of both steps and the hidden effects, with a note of those that can be due to chance."""
+        """Return the draws of all effects; `chance_1` and `chance_2`: whether chance can explain a step's effect."""
         chance_1, chance_2 = (may_be_chance(score - NO_PREFERENCE) for score in (self.neutral, self.stereotyped))
         return Evidence(self.step_1, self.step_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)
 
@@ -88,7 +88,7 @@ def _distance_interval(score: Floats) -> Interval:
 def stereotype_effects(
     neutral: Score, stereotype_scores: Sequence[Score], rng: np.random.Generator, draws: int = DRAWS
 ) -> StereotypeEffects:
-    """Draw both effects from the score of `neutral` terms, and from those of terms that stereotypes tie to a group.
+    """Draw both effects from the score of `neutral` terms and the scores of terms that stereotypes tie to a group.
 
     A single score of `stereotype_scores` is that of Jiang et al., in which all terms have the same weight. If there is
     one for each list of terms, their unweighted mean is used: a model that always prefers the same group scores 1 on

@@ -1,7 +1,4 @@
-"""Base class that judges a specification (word lists about two groups): scores of its terms, letter, component.
-
-See docs/methods/stereotype-score.md and docs/methods/visual-stereotype.md.
-"""
+"""Base class that judges a specification (word lists about two groups): scores of its terms, letter, component."""
 
 from __future__ import annotations
 
@@ -62,11 +59,10 @@ F = TypeVar("F", bound=Score)
 
 @dataclass
 class TermScores(ABC, Generic[W, T, F, C]):
-    """Base class of the scores of one specification.
+    """Base class of the scores of one specification (docs/methods/stereotype-score.md and visual-stereotype.md).
 
-    `detail` says where the sentences or pictures come from; `looks` holds the result of each interim
-    analysis. `strata` and
-    `delta_loss` are the fields of the method with these names.
+    `detail` says where the sentences or pictures come from; `looks` holds the result of each interim analysis.
+    `strata` and `delta_loss` are the fields of the method with these names.
     """
 
     words: W
@@ -88,7 +84,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     @abstractmethod
     def side_terms(self) -> Sequence[_ScoredTerm]:
-        """Return the scores of the terms that are tied to a side."""
+        """Return the scores of the terms that a stereotype ties to a side."""
 
     @abstractmethod
     def lost_reason(self, lost: int) -> Reason:
@@ -132,6 +128,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return replace(component, detail=detail, reasons=(*component.reasons, *self.scoring_reasons()))
 
     def _judge(self, tolerance: Tolerance, rng: np.random.Generator) -> Component:
+        """Return the component with its letter, or without one and with the reasons if the answers do not allow it."""
         effects_rng, analysis_rng = rng.spawn(2)
         detail = self._counted_detail()
         measurement = Measurement(self.words.name, self.tally.counts, tolerance, detail)
@@ -268,7 +265,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return self.reason(self.codes["stereotypes" if above_half else "anti-stereotypes"], facts)
 
     def _count_favoured(self, *, neutral: bool, above_half: bool) -> dict[str, int]:
-        """Count the rows, neutral or not, and those of them with a share above or below 1/2."""
+        """Count the rows of neutral (or else stereotype) terms, and the rows among them above (or below) 1/2."""
         shares = [float(row.towards or 0.0) for row in self.rows() if (row.list == "neutral") is neutral]
         count = sum(share > NO_PREFERENCE if above_half else share < NO_PREFERENCE for share in shares)
         return {"cases": len(shares), "favoured": count}

@@ -194,7 +194,7 @@ def _store_sentence(
     if reason is None:
         sentence = Sentence(text, group_term=slot.group, attribute_term=slot.term, source="written", id=probe.unit)
         pair = read(sentence, words)
-        if isinstance(pair, str):
+        if isinstance(pair, str):  # `read` returned the reason why the sentence is unusable
             reason = pair
         elif pair.first in known_texts or pair.second in known_texts:
             reason = "repeated"
@@ -209,7 +209,7 @@ def _store_sentence(
 
 
 def _strip_quotes(value: object) -> str:
-    """Remove surrounding blanks, and quotation marks around the whole text."""
+    """Return a reply without outer blanks and quotation marks around the whole; empty if it is no text."""
     text = value.strip() if isinstance(value, str) else ""
     has_quotes = len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES
     return text[1:-1].strip() if has_quotes and not any(mark in text[1:-1] for mark in QUOTES) else text

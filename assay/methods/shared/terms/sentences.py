@@ -118,7 +118,7 @@ def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> SortedItems[P
     refusals: Counter[str] = Counter()
     for sentence in sentences:
         pair = read(sentence, words)
-        if isinstance(pair, str):
+        if isinstance(pair, str):  # the reason why the sentence is unusable
             refusals[pair] += 1
         elif (pair.first, pair.second) in pairs:
             refusals["repeated"] += 1
@@ -158,7 +158,7 @@ class _Reader:
         self.telling_words = _term_pattern(words.telling) if words.telling else None  # other words that show the group
 
     def read(self, sentence: Sentence) -> Pair | str:
-        """Return the pair of a sentence, or the reason why it is unusable (`read`)."""
+        """Return the pair of a sentence, or the reason why it is unusable, as the function `read` does."""
         terms = self.find(sentence)
         if isinstance(terms, str):
             return terms
