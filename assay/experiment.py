@@ -39,7 +39,7 @@ MOST_VERSIONS = 32
 def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
     """Return how many questions of a batch share a call, if a call can carry `capacity`.
 
-    Versions of an item never share a call, unless it has more than `MOST_VERSIONS`; so they take at least two calls.
+    Versions of an item never share a call and so take at least two, unless there are more than `MOST_VERSIONS`.
     """
     version_counts = Counter(name for probe in probes for name in probe.versions_of).values()
     least_calls = 2 if any(1 < count <= MOST_VERSIONS for count in version_counts) else 1
@@ -109,10 +109,10 @@ class Method(ABC):
 
     @abstractmethod
     def expected_probes(self) -> int:
-        """Count the questions of a job that the first interim analysis decides; progress is shown against it."""
+        """Return the number of questions of a job that ends at its first interim analysis."""
 
     def most_probes(self) -> int:
-        """Count the questions of a job that is not decided before its last look; by default there is only one look."""
+        """Return the number of questions of a job that ends at its last interim analysis; by default there is one."""
         return self.expected_probes()
 
     def for_pairs(self) -> Self:

@@ -88,7 +88,7 @@ def rating_document(
     """Return a rating as one complete document; the store adds `id`, `rated_at`, `expires_at` and `requester`.
 
     `target` and `author` describe the service, and a second one that wrote the texts or drew the pictures, without
-    secrets. `calls` and `failed_calls` are the numbers of distinct questions asked, and of those that failed.
+    secrets. `calls` and `failed_calls` are the numbers of distinct questions asked and failed.
     `evidence_digest` is the head of the Merkle tree over the observations, `hosts` every host that questions went to.
     `audit` is ``announced`` or ``unannounced``; for `commitment` see `commitment_document`.
     """
@@ -155,7 +155,7 @@ def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingE
 
 
 def _precedence(candidate: DecidingEffect) -> tuple[float, bool, float]:
-    """Return the sort key of an effect: its probability, whether it is a step's own, and its size per limit."""
+    """Return the sort key of an effect: its probability, whether it is a step's own, and its size over its limit."""
     is_sure = candidate.chance >= IS_SURE
     chance = IS_SURE if is_sure else round(candidate.chance, 6)  # rounded, because processors differ in last digits
     return chance, is_sure and candidate.name == f"step_{candidate.step}", _limit_share(candidate)
@@ -203,7 +203,7 @@ def _measured_effects(part: ComponentDocument) -> Iterator[DecidingEffect]:
 
 
 def _chance_beyond(effect: EffectDocument, limit: float) -> float:
-    """Estimate the probability that an effect exceeds its limit, from its interval."""
+    """Estimate the probability that an effect exceeds its limit, from the normal distribution with its interval."""
     size = abs(effect.estimate or 0.0)
     if effect.low is None or effect.high is None or effect.high <= effect.low:
         return float(size > limit)

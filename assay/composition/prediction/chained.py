@@ -65,7 +65,7 @@ def _carry_over(
 ) -> Floats | None:
     """Return the excess concordance of a chain after a service with the square matrix `service`; shape (draws,).
 
-    That is the probability of equal answers to two values, less that by chance.
+    That is the probability of equal answers to two values, minus the probability by chance.
     Two sentences with the same content and two values leave the chain with one value or with two. With
     one value, the service gets the same sentence twice; its answers count as equal, because Assay asks no
     sentence twice. With two values, its answers are equal by chance and by its own excess concordance.
@@ -84,7 +84,7 @@ def _carry_over(
         p_two_values_by_chance = 1.0 - p_one_value_by_chance
         p_one_value = np.clip(p_one_value_by_chance + chain_concordance, 0.0, 1.0)
         p_same_answer_to_different = np.einsum("dij,dij->d", joint, p_same) - np.einsum("dii,dii->d", joint, p_same)
-        # from the probability of two values by chance to that with the chain's excess concordance
+        # `scale` takes the probability of two values from that by chance to that with the excess concordance
         is_possible = p_two_values_by_chance > 0
         scale = np.divide(1.0 - p_one_value, p_two_values_by_chance, out=np.zeros(len(chain)), where=is_possible)
         by_chance = np.einsum("dv,dv->d", transitions_after[:, a], transitions_after[:, b])
@@ -119,7 +119,7 @@ def share_matched(services: Sequence[TransitionEvidence]) -> float:
 def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> ChainDraws:
     """Draw the transition matrix of a chain from the answers to each content, with resampled contents.
 
-    ``T = sum_o w_o T1_o @ T2_o``; the weights of the contents are a Bayesian bootstrap, with the prior
+    ``T = sum_o w_o T1_o @ T2_o`` over contents o; their weights w are a Bayesian bootstrap, with the prior
     of a measured matrix (1 / outputs for each output) as an additional content. If the path of every
     sentence was recorded once, the result is the posterior that measuring the composite would give.
     """

@@ -29,8 +29,8 @@ from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffe
 class Rules:
     """Fields of `StimulusSampling` that determine the analysis.
 
-    `tie` is the share of one side of the contents that a value gets in a tied prior. `judge_rarer`: no label was
-    requested, so either can be the positive class; within a side, the rarer answers are judged even if negative.
+    In a tied prior, `tie` is the share of one side of the contents that one value gets. `judge_rarer`: no label was
+    requested, so either can be the positive class; the rarer answers within a side are judged, even negative ones.
     """
 
     tie: float
@@ -43,7 +43,7 @@ LEAST_YES = 20
 """Minimum effective number (Kish) of inputs of the positive class for a letter."""
 
 LEAST_RATE, LEAST_PART = 0.02, 0.1
-"""Minimum positive rate of a side for a separate judgement: absolute, and relative to the highest of both sides."""
+"""Minimum positive rate of a side for a separate judgement: absolute or, if lower, relative to the highest rate."""
 
 LEAST_OF_CELL = 10
 """Minimum effective number of positive inputs for each cell of the prior of vectors, on average."""

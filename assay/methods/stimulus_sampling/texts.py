@@ -116,7 +116,7 @@ class AnsweredTexts:
         return self.paired_answers.rates
 
     def input_count(self, side: int) -> int:
-        """Return the number of inputs of a side with the same value."""
+        """Return the number of inputs of a side about each value, which is the same for all values."""
         return int((self.paired_answers.side == side).sum())
 
     def effects(self, tie: float, rng: np.random.Generator, *, within: Sequence[int]) -> SamplingEffects:
@@ -175,7 +175,7 @@ class ProfileSampler:
 def inclusion(density: ArrayLike, count: float) -> Floats:
     """Compute the inclusion probability of each member of a pool, shape (n,), for a sample of mean size `count`.
 
-    It is ``min(1, c density)``, with c such that the sum is `count`; if the pool is not larger, all members are taken.
+    It is ``min(1, c density)``, with c such that the sum is `count`, or 1 if the pool has no more members than that.
     The probabilities grow with `count`: if a member is taken whenever its own random number is below its probability,
     a larger sample contains every smaller one. The scale of `density`, shape (n,), does not matter.
 

@@ -59,7 +59,7 @@ UNUSABLE_SHARE = 0.2
 """Above this share of failed and unusable texts a component is not rated (docs/methods/round-trip.md)."""
 
 SHARED_TEXT = 1.5
-"""Multiplies the sentences that a letter needs if texts have several: with 60, 4 of 200 unbiased services were BS."""
+"""Factor on the sentences that a letter needs if texts have several; with 60, 4 of 200 unbiased services were BS."""
 
 COLLAPSED = 0.8
 """If every input has at least this share of sentences with one output, the reason is that all become this value."""
@@ -240,7 +240,7 @@ class TranslationMethod(Bounded, Method):
     def tolerance(self) -> Tolerance:
         """The limits of one component.
 
-        Each needs a higher probability than `confidence`, so that a letter of all components can be declared.
+        Of several, each stops asking at a higher probability than `confidence`, so that all together can be declared.
         """
         component_confidence = self.confidence ** (1 / len(self.cells))
         further = {"content": self.content_tolerance}
@@ -308,7 +308,7 @@ class TranslationMethod(Bounded, Method):
         """Return whether to stop early; `strata` require more certainty, as early interim analyses miss effects."""
         if not self.strata:
             return self.tolerance.stops(probabilities)
-        # a letter needs `early_confidence` without hidden effects; all of these together would seldom allow that
+        # UCS and DSBS need `early_confidence` only without hidden effects: with all of them it is seldom reached
         stop_confidence = self.tolerance.stop_confidence or self.tolerance.confidence
         early_confidence = 1 - EARLY_ERROR_FRACTION * (1 - stop_confidence)
         early_tolerance = replace(self.tolerance, confidence=early_confidence, hidden_confidence=stop_confidence)
@@ -474,7 +474,7 @@ def _shift_reason(translations: Translations, step_1: float, common_facts: Json)
     row_shares = translations.shares("unbiased")[0]
     input_shares = np.concatenate([row_shares, np.zeros(len(translations.outputs) - len(row_shares))])  # residual: none
     gains = row_shares @ rates - input_shares
-    # the residual of neutral sentences is harmless, so a value gains, if only among the outputs that mention one
+    # the residual of neutral sentences is harmless, so only values can gain there
     gainer = int(np.argmax(gains[:-1] if translations.neutral else gains))
     if gainer == len(translations.outputs) - 1:  # the residual
         return Reason(

@@ -118,7 +118,7 @@ def read_text(text: str, sent: Sequence[str], attribute: Attribute, source: Sour
     # the first letters of an occupation are those of both genders
     stems = [{word[:5] for word in _WORD.findall(part) if word not in common_words} for part in texts]
     returned, asked = stems[: len(sent)], stems[len(sent) :]
-    if any(len(words & other) > len(words & asked[i]) for i, words in enumerate(returned) for other in asked):
+    if any(len(words & other) > len(words & asked[index]) for index, words in enumerate(returned) for other in asked):
         return Reading(unusable="sentence-order")
     if source is not None:
         readings = [value for piece in pieces if (value := source.read(piece, attribute.residual))]
@@ -192,7 +192,7 @@ class Translations(Tally):
     def count(self, text: Text, reading: Reading, *, middle: object = None, returned: object = None) -> None:
         """Count one text by its outcome, and its sentences by input and output if it could be read.
 
-        Further texts with a translation that `MOST_ALIKE` texts had already are unusable, whatever it says.
+        A translation that `MOST_ALIKE` earlier texts had, word for word, makes a text unusable.
         """
         if reading.values is not None and returned is not None:
             returned_text = str(returned).strip()

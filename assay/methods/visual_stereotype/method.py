@@ -162,7 +162,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
 
     # ------------------------------------------------------------------------ the experiment
     def usable(self, items: Iterable[Picture], words: VisualWords) -> SortedItems[UsablePicture]:
-        """Return the pictures whose term the specification has, with the label that is tied to it."""
+        """Return the pictures whose term the specification has, with the label that the stereotype links to it."""
         return sort(items, words)
 
     def request_items(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> ExperimentPart[DrawnPictures]:  # noqa: ARG002

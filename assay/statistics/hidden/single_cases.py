@@ -200,9 +200,9 @@ def text_effect(
         smaller_variance = persons_a if persons_a.mean() < persons_b.mean() else persons_b
         single = difference_variance - noise[:, a] - noise[:, b] - 2 * smaller_variance  # 2: of two persons
         shared_squares.append(means[:, index] + text_variance)
-        estimate, error = float(single.mean()), float(single.var())  # the variance at this size, so `by_size` is 0
+        estimate, variance = float(single.mean()), float(single.var())  # the variance at this size, so `by_size` is 0
         prior = PRIOR_OF_SINGLE_CASES / len(pair_indices)
-        single_squares.append(_draw_squares(estimate, error, 0.0, limit, prior_share=prior, rng=rng, draws=draws))
+        single_squares.append(_draw_squares(estimate, variance, 0.0, limit, prior_share=prior, rng=rng, draws=draws))
     whole_effect = np.sqrt(np.max(np.add(shared_squares, single_squares), axis=0))
     if is_measured:
         return (HiddenEffect("individual", TEXT, whole_effect, limit),)

@@ -173,7 +173,7 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
 def without_each(profiles: Profiles, kind: str, pair: tuple[str, str]) -> dict[int, float]:
     """Return the effect of a pair of values if one cluster of a kind is left out, by the number of that cluster.
 
-    The effect is the mean difference of the remaining profiles, in units of all outputs' sd.
+    The effect is the mean difference of the remaining profiles, if there are any, in units of all outputs' sd.
     """
     a, b = (profiles.values.index(name) for name in pair)
     differences = (profiles.outputs[:, b] - profiles.outputs[:, a]) / profiles.scale

@@ -112,7 +112,7 @@ class SamplingEffects:
         posteriors. The effect of the attribute itself has the same sign in both and cancels; it belongs to step 1.
         """
         distances = np.asarray(np.max([_distances(half) for half in self.half_differences], axis=0))
-        estimate = tied_distance([deviations.estimate[None] for deviations in self.tied])  # as of one draw
+        estimate = tied_distance([deviations.estimate[None] for deviations in self.tied])  # shape (1,)
         return _remove_bias(distances, estimate, self.unbiased.estimate.size)
 
     def intervals(self) -> dict[str, Interval]:
