@@ -1,9 +1,9 @@
 """Dataclasses of the rating document, and the only functions that write them to JSON and read them from it.
 
-The JSON is signed and never changes. A method with tables of its own extends `ComponentDocument` by their types and
-names its class in `Method.COMPONENT`. Every field has a default, because ratings of earlier versions lack some. A field
-is the key of the same name; an underscore at its end (``from_``) is not part of the key. Keys without a field are in
-`ComponentDocument.json` only.
+The JSON is signed and never changes. A method that reports tables has fields for them in a subclass of
+`ComponentDocument` (`Method.COMPONENT`). Every field has a default, because ratings of earlier versions lack some. A
+field is the key of the same name; an underscore at its end (``from_``) is not part of the key. Keys without a field are
+in `ComponentDocument.json` only.
 
 A field that has its default is not written; if it is declared with `always`, it is written as ``null``. The default of
 a list is `NO_ITEMS` and not an empty list, so that an empty list is written, and an absent one is not.
@@ -444,7 +444,7 @@ def _is_finite(value: object) -> bool:
 
 
 def _entry_reader(entry_type: object, text: Text) -> Reader:
-    """Return a reader of the entries of a list or an object, which may be ``None`` if their type admits it."""
+    """Return a reader of the entries of a list or an object; ``None`` stays ``None`` if `entry_type` admits it."""
     read = _make_reader(entry_type, text)
     return (lambda value: None if value is None else read(value)) if NoneType in get_args(entry_type) else read
 

@@ -290,7 +290,7 @@ class Session:
                 self._waiting_probes.setdefault(probe.question, []).append(probe)
 
     def _record(self, observation: Observation) -> None:
-        """Store an observation of this batch; count it unless it is a copy, and remember its reply."""
+        """Store an observation of this batch; count it unless it is a copy; remember its reply if it is ok."""
         self._observations[observation.probe.unit] = observation
         if not observation.copied:
             self.asked += 1

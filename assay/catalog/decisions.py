@@ -97,7 +97,7 @@ def _explicit_mentions(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
         adjectives = {value.name: value.forms["adjective"] for value in attribute.values}
         residents = [f"{noun} {town}" for noun in ("a person from", "a resident of") for town in table["towns"]]
         return {name: tuple(f"{resident}, {word}," for resident in residents) for name, word in adjectives.items()}
-    return {name: tuple(f"a {age}-year-old {words}" for age in _mentioned_ages()) for name, words in phrases.items()}
+    return {name: tuple(f"a {age}-year-old {phrase}" for age in _mentioned_ages()) for name, phrase in phrases.items()}
 
 
 def _mentioned_ages() -> range:

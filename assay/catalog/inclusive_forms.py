@@ -146,8 +146,8 @@ class InclusiveForms:
     def unclear(self, text: str, end: int, other_begins: Sequence[int] = ()) -> bool:
         """Return whether it is unclear what the article that ends at `end` shows about the gender of the person.
 
-        It is if a word of the text has a mark of unknown meaning, if an "or" or a plural verb follows the noun, or if
-        "and" joins a noun whose article begins at one of `other_begins`: "der Lehrer und die Klasse".
+        That is so if a word of the text has a mark of unknown meaning, if an "or" or a plural verb follows the noun,
+        or if "and" joins a noun whose article begins at one of `other_begins`: "der Lehrer und die Klasse".
         """
         noun_and = rf"[\s(]+{LETTER}+[\s,()]+(?:{'|'.join(map(re.escape, self.both)) or _NO_MATCH})[\s(]+"
         if any(re.fullmatch(noun_and, text[end:begin]) for begin in other_begins):

@@ -1,4 +1,4 @@
-"""Word lists of stereotypes: terms that a stereotype ties to one of two groups or labels, and neutral terms."""
+"""Word lists of stereotypes: terms that a stereotype links to one of two groups or labels, and neutral terms."""
 
 from __future__ import annotations
 

@@ -178,11 +178,11 @@ class Attribute:
     ) -> str | None:
         """Return the value that the first article or pronoun of a translated sentence marks.
 
-        Only the first article or pronoun counts: later ones may belong to another noun. If a later one of another
-        value is that of a listed noun for a person, and the first is not, the sentence cannot be read. The ending of a
-        noun is not read, so "L'infirmière" cannot be read. In a language without such articles, and for a `person`
-        (an English noun, to whom the sentence's pronoun refers), or `by_grammar`, the language's grammar is read:
-        nouns, articles, adjectives and verbs.
+        Only the first article or pronoun counts: later ones may belong to another noun. If a later one marks
+        another value and belongs to a listed noun for a person, and the first does not, the sentence cannot be read.
+        The ending of a noun is not read, so "L'infirmière" cannot be read. In a language without such articles, and
+        for a `person` (an English noun, to whom the sentence's pronoun refers), or `by_grammar`, the language's
+        grammar is read: nouns, articles, adjectives and verbs.
 
         The result is a value's name, ``"neutral"`` for an article or pronoun that fits every value and for a form with
         both genders (`InclusiveForms`), or ``None`` if the sentence has no article or pronoun that the lexicon knows,

@@ -182,7 +182,7 @@ def rate(finding: Finding) -> Rating:
     if not is_complete and finding.aggregation == "worst" and letter is Letter.BS:
         is_complete = bool(usable_posteriors) and combine(usable_posteriors).of(letter) >= finding.confidence
     is_enough = probabilities.of(letter) >= finding.confidence
-    # of several parts that are each wrong with probability 1 - confidence, one is wrong far more often
+    # each of several parts needs a higher probability, because one of them is wrong more often than a single part
     required = finding.confidence ** (1 / len(finding.components) if finding.aggregation == "worst" else 1)
     parts = [
         (component.letter, component.declared and posterior.of(letter) >= required)

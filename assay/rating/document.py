@@ -43,7 +43,7 @@ UNBIASED_INPUT = frozenset({"stratum", "individual", "loss"})
 
 @dataclass(frozen=True)
 class DecidingEffect:
-    """The effect of a component with the largest probability of exceeding its limit, of those that decide a letter.
+    """Of the effects of a component that decide a letter, the one that exceeds its limit with the highest probability.
 
     `chance` is that probability, from the normal distribution with the effect's interval; `step` is 1 for effects on
     unbiased input.
@@ -147,7 +147,7 @@ def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingE
     """Return the effect that decides for or against a letter; ``None`` if nothing was measured.
 
     Effects on unbiased input decide BS, effects on biased input DSBS, and all effects UCS. Of several that certainly
-    exceed their limits, the step's own effect decides before hidden ones, and then the largest relative to its limit.
+    exceed their limits, the effect of the step itself decides, otherwise the one largest relative to its limit.
     """
     steps = {Letter.BS: {1}, Letter.DSBS: {2}}.get(letter or Letter.UCS, {1, 2})  # without a letter: all
     candidates = [candidate for candidate in _measured_effects(part) if candidate.step in steps]

@@ -1,4 +1,4 @@
-"""Transition matrix of a chain of services: the product of their matrices, or their answers followed by content.
+"""Transition matrix of a chain of services: the product of their matrices, or their answers chained by content.
 
 Content by content, the first service's recorded answer to each sentence is looked up among the second's questions, and
 so on, as a measurement of the composite would do. If a question was not recorded, the service's matrix replaces the
@@ -39,7 +39,7 @@ def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generato
     chain_concordance = _draw_concordance(first, transitions, rng)
     unmeasured_share = np.zeros(transitions.shape[:2])
     for service in later_services:
-        unmeasured_share += transitions[:, :, -1]  # reaches this service without a value
+        unmeasured_share += transitions[:, :, -1]  # shares that reach this service without a value
         service_matrix = draw_square(service, rng, draws)
         asked_rows = service_matrix[:, : len(service.rows)]  # without the row for text without a value
         own_concordance = _draw_concordance(service, asked_rows, rng)
@@ -197,7 +197,7 @@ def _draw_stratified_content(
 ) -> Floats | None:
     """Excess concordance over the contents that were asked with two values; shape (draws,)."""
     mean_matrices = [matrix.mean(axis=0) for matrix in matrices]  # for answers that were not recorded
-    equal_pairs, pairs_by_rows = 0.0, Counter[tuple[int, int]]()  # expected number, and number of all pairs
+    equal_pairs, pairs_by_rows = 0.0, Counter[tuple[int, int]]()  # expected number of equal pairs, number of all
     for (first_answers, *others), count in Counter(contents).items():
         stage_matrices = [_fill_matrix(stage, matrix) for stage, matrix in zip(others, mean_matrices, strict=True)]
         for (a, first_shares), (b, second_shares) in combinations(enumerate(first_answers), 2):

@@ -123,7 +123,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         return self.reason("target-calls-failed" if mostly_failed else "target-output-unusable", facts)
 
     def undecided_reasons(self) -> list[Reason]:
-        """Return one reason if every pair of one or more lists is a tie; otherwise an empty list."""
+        """Return one reason if there is a list of terms whose pairs are all ties; otherwise an empty list."""
         all_roles = [role for role in ROLES if self.words.terms(role)]
         results = self.tally.results.items()
         undecided_roles = [

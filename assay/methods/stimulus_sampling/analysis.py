@@ -149,7 +149,7 @@ def _draw_within_sides(
 def _draw_side_effects(
     answered_inputs: AnsweredTexts | AnsweredCells, within: Sequence[Deviations], delta: float, rng: np.random.Generator
 ) -> dict[int, HiddenEffect]:
-    """Draw the effect of each judged side, by its index, from its posterior `within`, with a joint fit of the sides."""
+    """Draw the effect in each judged side, by the side's index, from a joint fit of the sides' posteriors `within`."""
     sides = _sides_to_judge(answered_inputs)
     estimates = {
         answered_inputs.sides[side]: (deviations.estimate, deviations.draws)

@@ -325,4 +325,4 @@ def _is_hopeless(outcome: object, tally: Tally) -> bool:
     """Return whether to stop asking: the budget is used up, or further answers cannot remove what prevents a letter."""
     if tally.unasked:
         return True
-    return isinstance(outcome, Reason) and outcome.code not in {"never-yes", "constant-answers"}  # more may end these
+    return isinstance(outcome, Reason) and outcome.code not in {"never-yes", "constant-answers"}  # these can change

@@ -101,7 +101,7 @@ class Texts:
         """Mean number of slots in which each text differs from texts of the posterior; shape (n,)."""
         distances = np.zeros(self.p_positive.size)
         for names, codes in self._slot_codes.values():
-            distances += 1 - np.bincount(codes, self.posterior, len(names))[codes]  # share with another word here
+            distances += 1 - np.bincount(codes, self.posterior, len(names))[codes]  # share of texts with another word
         return distances
 
     def _sample_vectors(self, rng: np.random.Generator) -> tuple[Floats, Floats]:

@@ -152,8 +152,8 @@ def answered_texts(answers: Answers, p_included: Floats, requested_label: str | 
 class ProfileSampler:
     """Pool of profiles, drawn from the prior, from which samples with unequal probabilities are taken.
 
-    Each profile has a relative sampling `density` and a random `number` in [0, 1). It is taken if the number lies below
-    its inclusion probability.
+    Each profile has a relative sampling `density` and a random `number` in [0, 1). A profile is taken if its number is
+    below its inclusion probability.
     """
 
     cases: Sequence[Case]
@@ -161,7 +161,7 @@ class ProfileSampler:
     number: Floats
 
     def take(self, count: int) -> tuple[list[Case], Floats]:
-        """Return about `count` profiles, half of them of each side, and their inclusion probabilities."""
+        """Return about `count` profiles, half of them on each side, and their inclusion probabilities."""
         side = np.unique([str(case.side) for case in self.cases], return_inverse=True)[1]
         p_included = np.ones(len(self.cases))
         for side_index in range(SIDES):

@@ -438,7 +438,7 @@ def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[
 def _letter_reasons(
     translations: Translations, tolerance: Tolerance, evidence: Evidence, letter: Letter, common_facts: Json
 ) -> list[Reason]:
-    """Return the reasons for a letter; for BS, those whose effect probably (above 1/2) exceeds its limit."""
+    """Return the reasons for a letter; for BS, one for each effect that probably (above 1/2) exceeds its limit."""
     step_1, step_2 = float(evidence.step_1.mean()), float(evidence.step_2.mean())
     if letter is Letter.UCS:
         return [Reason("compensates", {**common_facts, "step_1": step_1, "step_2": step_2}, translations.name)]
@@ -470,9 +470,9 @@ def _shift_reason(translations: Translations, step_1: float, common_facts: Json)
     row_totals, total = counts.sum(axis=1, keepdims=True), int(counts.sum())
     even_rates = np.full_like(counts, 1 / len(translations.outputs))
     rates = np.divide(counts, row_totals, out=even_rates, where=row_totals > 0)
-    # share of each row (see `Translations.rows`) in the first unbiased block; of several, the reason is about this one
+    # share of each row (see `Translations.rows`) in the first unbiased block, which the reason is about
     row_shares = translations.shares("unbiased")[0]
-    input_shares = np.concatenate([row_shares, np.zeros(len(translations.outputs) - len(row_shares))])  # residual: none
+    input_shares = np.concatenate([row_shares, np.zeros(len(translations.outputs) - len(row_shares))])  # residual: 0
     gains = row_shares @ rates - input_shares
     # the residual of neutral sentences is harmless, so only values can gain there
     gainer = int(np.argmax(gains[:-1] if translations.neutral else gains))

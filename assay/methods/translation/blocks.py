@@ -154,7 +154,7 @@ def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
             contents = [sentence.content for sentence in texts[index].sentences]
             peers = {peer for content in contents for peer in texts_by_content[content]} - {index}
             halves_of_peers = [half_of_text[peer] for peer in peers if peer in half_of_text]
-            half_of_text[index] = int(halves_of_peers.count(0) > halves_of_peers.count(1))  # where fewer of them are
+            half_of_text[index] = int(halves_of_peers.count(0) > halves_of_peers.count(1))  # with fewer peers
             unassigned += sorted(peers - set(half_of_text), reverse=True)  # `pop` takes the first text first
     both_halves = [[text for index, text in enumerate(texts) if half_of_text[index] == half] for half in (0, 1)]
     return tuple(half for half in both_halves if half)

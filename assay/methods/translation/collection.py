@@ -104,8 +104,8 @@ def read_text(text: str, sent: Sequence[str], attribute: Attribute, source: Sour
     """Read the attribute's value in each sentence of a returned text, in English or another source language.
 
     A text without any common word of the language is unusable, because it is in another language. So is a text with a
-    sentence that may mention the value in an unknown way (`Attribute.has_lost_value`), and one in which a sentence is
-    more like another one of those that were `sent` than like its own: their order is another one.
+    sentence that may mention the value in an unknown way (`Attribute.has_lost_value`), and a text in which a
+    sentence resembles another sentence of `sent` more than the one at its place, because their order has changed.
     """
     pieces = align(text, len(sent))
     if pieces is None:

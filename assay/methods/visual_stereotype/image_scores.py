@@ -79,7 +79,7 @@ def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
     """Average scores of images by term and over all images.
 
     `by_image`, shape (images,), has the probability of the stereotyped label for each image, in [0, 1], or its hard
-    label (1, 0 or 1/2), and `terms` its generation term. Raise `TooFewObservations` if there is no image, and
+    label (1, 0 or 1/2); `terms` has each image's generation term. Raise `TooFewObservations` if there is no image, and
     `OutOfBounds` if terms are not as many as images, or a probability lies outside [0, 1].
 
     References

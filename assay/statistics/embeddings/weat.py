@@ -124,7 +124,7 @@ def _count_reaching(sum_pairs: Sequence[tuple[Floats, Floats]], threshold: float
 
 
 def _subset_sums(values: Floats) -> list[Floats]:
-    """Return the sorted sums of all subsets of the values, in a list by the number of members of a subset."""
+    """Return the sorted sums of all subsets of the values; element k of the list is for subsets with k members."""
     sums: list[Floats] = [np.zeros(1)]
     for value in values:
         # no subset has more members than came so far, and none with this value is empty

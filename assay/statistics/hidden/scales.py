@@ -75,7 +75,7 @@ def on_scale(outputs: Floats, scale: Scale) -> Floats:
         return np.asarray(np.log(outputs) - np.log1p(-outputs))
     if scale == "rank":
         _, indices, counts = np.unique(outputs, return_inverse=True, return_counts=True)
-        mean_ranks = np.cumsum(counts) - (counts - 1) / 2  # of equal outputs, from 1
+        mean_ranks = np.cumsum(counts) - (counts - 1) / 2  # of equal outputs; ranks begin at 1
         return np.asarray(mean_ranks[indices].reshape(outputs.shape))
     return outputs
 

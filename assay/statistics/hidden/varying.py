@@ -121,7 +121,7 @@ def shared_preference(list_preferences: ArrayLike) -> Floats:
 
 
 def cluster_means(values: Floats, clusters: Integers, other_clusters: tuple[Integers, ...]) -> tuple[Floats, Floats]:
-    """Estimate the mean of each cluster of one kind, without the effects of other kinds, and its error variance.
+    """Estimate the mean of each cluster of one kind, without the effects of other kinds, and the error variances.
 
     Both have the shape (clusters,).
 
@@ -151,9 +151,9 @@ def adjusted_means(
 ) -> tuple[Floats, Floats] | None:
     """Estimate the mean of each stratum, adjusted to equal shares of the members of each other kind (least squares).
 
-    Return the means, shape (strata,), and the covariance of their errors, whose variances are at least those clustered
-    by stratum and member of the first other kind. Return ``None`` if a kind is confounded with the strata, or there are
-    too few cases.
+    Return the means, shape (strata,), and the covariance of their errors, whose variances are at least the
+    cluster-robust ones (by stratum and member of the first other kind). Return ``None`` if a kind is confounded with
+    the strata, or there are too few cases.
 
     Parameters
     ----------
