@@ -83,8 +83,8 @@ def plain(text: str) -> str:
 def plain_label(label: str) -> str:
     """Return a label normalised, with single blanks, and without outer blanks, quotes, brackets and stops.
 
-    Of JSON with one text, such as ``{"label": "good"}``, that text is the label. A heading before a label and an
-    explanation after it are dropped: "Label: good", "good because …". A label of marks only, such as "+", stays.
+    If it is JSON with one text, such as ``{"label": "good"}``, that text is the label. A heading before a label and
+    an explanation after it are dropped: "Label: good", "good because …". A label of marks only, such as "+", stays.
     """
     normalised_label = " ".join(normalise_answer(label).split())
     label_text = unwrap_json(normalised_label).strip(_LABEL_EDGES)

@@ -199,7 +199,7 @@ class Translations(Tally):
             self._times_returned[returned_text] += 1
             if self._times_returned[returned_text] > MOST_ALIKE:
                 reading = Reading(unusable="same-answer")
-        if self.count_reply(reading.failure, reading.unusable, _commonest_value(text)) is None:
+        if self.count_reply(reading.failure, reading.unusable, _commonest_value(text)) is None:  # not asked
             return
         sort, reason = "unusable", reading.unusable
         if reading.failure is not None:

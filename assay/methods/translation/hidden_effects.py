@@ -107,7 +107,7 @@ def _draw_sides(
     counts_by_side = {}
     for side, side_name in SIDES.items():
         side_counts = [counts for name, counts in translations.by_occupation.items() if side_of.get(name) == side]
-        if side_counts and all(np.sum(side_counts, axis=0).sum(axis=1)):
+        if side_counts and all(np.sum(side_counts, axis=0).sum(axis=1)):  # has sentences about every value
             counts_by_side[side_name] = np.sum(side_counts, axis=0) * times
     effects = []
     for effect, own_draws in _draw_strata(translations, counts_by_side, delta, rng):

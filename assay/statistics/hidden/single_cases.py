@@ -239,11 +239,11 @@ class _Fit:
         squares = self.sizes * (differences**2).sum(axis=1)
         estimate = (float(squares.sum()) - self.cell_error * residual) / total
         # the variance of the estimate if cells do not differ; the second term is that of the estimated `residual`
-        error = 2 * residual**2 * self.cell_error * (1 + self.cell_error / self.freedom) / total**2
+        error_variance = 2 * residual**2 * self.cell_error * (1 + self.cell_error / self.freedom) / total**2
         count = len(self.sizes)
-        unasked_error = max(0.0, 1 - count / all_cells) * float(squares.var()) * count / total**2
+        unasked_variance = max(0.0, 1 - count / all_cells) * float(squares.var()) * count / total**2
         by_size = 4 * residual / total  # a non-central sum of squares varies more, the larger the differences are
-        return estimate, error + unasked_error, by_size
+        return estimate, error_variance + unasked_variance, by_size
 
 
 def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArray[np.bool_]) -> _Fit:

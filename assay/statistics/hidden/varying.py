@@ -68,14 +68,14 @@ def varying_effect(
     .. [2] Gelman, Hill & Yajima (2012), "Why we (usually) don't have to worry about multiple comparisons".
     """
     effects = np.asarray(estimates, dtype=float)
-    errors = np.asarray(covariance, dtype=float)
-    errors = np.diag(errors) if errors.ndim == 1 else errors
-    if errors.shape != (effects.size, effects.size) or not scale > 0:
+    covariances = np.asarray(covariance, dtype=float)
+    covariances = np.diag(covariances) if covariances.ndim == 1 else covariances
+    if covariances.shape != (effects.size, effects.size) or not scale > 0:
         raise OutOfBounds(
-            f"{effects.size} estimates need as many errors and a positive scale, not {errors.shape}, {scale}"
+            f"{effects.size} estimates need as many errors and a positive scale, not {covariances.shape}, {scale}"
         )
     # in the basis of the covariance's eigenvectors the errors are independent, and so are the strata's effects
-    eigenvalues, basis = np.linalg.eigh(errors)
+    eigenvalues, basis = np.linalg.eigh(covariances)
     eigenvalues = np.maximum(eigenvalues, LEAST_VARIANCE * scale**2)
     rotated_ones, rotated_effects = basis.T @ np.ones(effects.size), basis.T @ effects
     # spike-and-slab prior on a grid of spreads: half of the mass at a spread of 0, half of it half-normal
