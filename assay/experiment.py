@@ -116,7 +116,7 @@ class Method(ABC):
         return self.expected_probes()
 
     def for_pairs(self) -> Self:
-        """Return the method for a service that compares two documents; by default, it cannot rate one."""
+        """Return the method for a service that compares two documents; by default, raise `SpecificationError`."""
         raise SpecificationError(
             f"{self.method} asks about one thing at a time; alternation rates a service that compares two documents",
             "method",
@@ -158,14 +158,14 @@ class Method(ABC):
         return NOTHING
 
     def with_references(self, material: LoadedMaterial) -> Self:  # noqa: ARG002
-        """Return the method with its references replaced by the loaded material; other references stay.
+        """Return the method with its references replaced by the loaded material; those without material stay.
 
         Raise `SpecificationError` if the loaded material cannot be used.
         """
         return self
 
     def with_held_back(self, material: HeldBack) -> Self:  # noqa: ARG002
-        """Return the method with unpublished (held-back) material added to the shipped; earlier additions are removed.
+        """Return the method with held-back (unpublished) material besides the shipped; it replaces earlier additions.
 
         The experiment then contains the material, so that a replay needs nothing else.
         """
@@ -186,7 +186,7 @@ class Method(ABC):
         return False
 
     def with_judge(self, kind: Kind) -> Self:
-        """Return the method adapted to a kind of judge; raise `SpecificationError` if it takes no such judge."""
+        """Return the method adapted to a kind of judge; raise `SpecificationError` if it takes none of this kind."""
         raise SpecificationError(f"{self.method} has no judge; leave the judge, a {kind}, out")
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:  # noqa: ARG002

@@ -264,7 +264,7 @@ class PersonGrammar:
         return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._gender_of}
 
     def _ending_gender(self, word: str) -> str | None:
-        """Return the only gender whose endings a noun can have, or "both"; verbs are no nouns."""
+        """Return the only gender whose endings fit a noun, or "both"; ``None`` for a verb, or if none or several fit."""
         if _gender_by_pattern(self.predicates, word):
             return None
         genders = [gender for gender, endings in self.endings.items() if re.search(rf"(?:{endings})$", word)]

@@ -221,6 +221,6 @@ def _chance_of_equal(first_shares: Floats, second_shares: Floats, stages: Sequen
     """Return the probability that two sentences of one content get equal outputs; once equal, they stay equal."""
     joint = np.outer(first_shares, second_shares)
     for stage in stages:
-        diagonal = np.diagonal(joint)
+        diagonal = np.diagonal(joint)  # pairs that are equal before this stage
         joint = stage.T @ (joint - np.diag(diagonal)) @ stage + np.diag(diagonal @ stage)
     return float(np.trace(joint))

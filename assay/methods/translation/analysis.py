@@ -219,7 +219,7 @@ class TranslationMethod(Bounded, Method):
         return self.expected_probes() // self.sizes[0] * self.sizes[-1]
 
     def planned_looks(self) -> Looks:
-        """Count the sentences of all blocks at each interim analysis: effects come from pooled transitions."""
+        """Count the sentences of all blocks at each interim analysis, as effects use the transitions of all blocks."""
         per_text = 1 if self.probes_each == 1 else len(self.catalog_attribute.value_names)
         return Looks(tuple(size * len(self.blocks) * per_text for size in self.sizes), len(self.occupations))
 

@@ -288,7 +288,7 @@ def neutral_writer(
 
 
 def _occupations_of(side: str | None, pool: Sequence[Occupation]) -> tuple[Occupation, ...]:
-    """Return the occupations held mostly by the gender `side` (he, she); ``None``: those held mostly by neither."""
+    """Return the occupations held mostly by the gender `side` (he, she); ``None``: those of which it is unknown."""
     return tuple(occupation for occupation in pool if occupation.side == side)
 
 

@@ -32,7 +32,7 @@ LIKELY_BIAS = 0.15
 """A small stratum with a higher probability of bias, by its own answers, is not fitted jointly with other strata."""
 
 SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women", None: "other occupations"}
-"""Names of the strata of occupations, by the gender that holds them more often (``None``: neither)."""
+"""Names of the strata of occupations, by the gender that holds them more often (``None``: unknown)."""
 
 
 def hidden_effects(

@@ -226,7 +226,7 @@ class PairedAnswers:
 
     @property
     def informative_clusters(self) -> Mapping[str, Integers]:
-        """Clusters of the informative profiles, without kinds of which too few clusters remain."""
+        """Clusters of the informative profiles, without kinds that have too few clusters only among these."""
         return {
             kind: ids[self.is_informative]
             for kind, ids in self.profiles.clusters.items()
