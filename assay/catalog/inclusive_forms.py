@@ -25,11 +25,11 @@ SHORTEST_STEM = 4
 """Minimum number of letters that two nouns share if they are the same one with another gender."""
 
 ENDING = 3
-"""Maximum number of letters by which the shorter of two such nouns exceeds their stem: the "eur" of "directeur"."""
+"""Maximum number of letters by which the shorter of these nouns exceeds the shared stem: the "eur" of "directeur"."""
 
 LETTER = r"[^\W\d_]"
 _NO_MATCH = "(?!)"
-"""Pattern that matches nothing, for a language without such words."""
+"""Pattern that matches nothing, for an empty list of words."""
 
 _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{1,3})(?=\S)([^*_]+?)(?<=\S)\1(?![\w*_])")
 _CAMEL_CASE = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])")

@@ -90,7 +90,7 @@ class PersonGrammar:
     referring: str = ""
     """Pattern of sentences whose feminine pronoun makes a masculine noun a woman, if no other woman is named."""
     speaker: Mapping[str, str] = field(default_factory=dict)
-    """Pattern of verbs of the first person that show its gender beside a noun for men: "Я работала учителем"."""
+    """Pattern of first-person verbs that show the speaker's gender beside a noun for men: "Я работала учителем"."""
     field_words: str = ""
     """Pattern of words after which a noun names a field of work and no person: "in accounting"."""
 
@@ -264,7 +264,7 @@ class PersonGrammar:
         return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._gender_of}
 
     def _ending_gender(self, word: str) -> str | None:
-        """Return the only gender whose endings fit a noun, or "both"; ``None`` for a verb, or if none or several fit."""
+        """Return the only gender whose endings fit a noun, or "both"; ``None`` for a verb, or if none or two fit."""
         if _gender_by_pattern(self.predicates, word):
             return None
         genders = [gender for gender, endings in self.endings.items() if re.search(rf"(?:{endings})$", word)]

@@ -16,7 +16,7 @@ from assay.rating.decision import WORST_FIRST
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 
 Letters = frozenset[Letter]
-"""Set of the letters that a service may have; it has exactly one of them."""
+"""Set of letters, of which a service has exactly one: its possible letters."""
 
 TableName = Literal["published", "revised"]
 

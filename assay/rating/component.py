@@ -450,7 +450,7 @@ def _step_intervals(evidence: Evidence) -> dict[str, Interval | None]:
 
 
 EARLY_ERROR_FRACTION = 0.25
-"""Share of the permitted error that a look (interim analysis) before the last may use: it has little evidence."""
+"""Share of the permitted error that a look (interim analysis) before the last may use, as it has little evidence."""
 
 
 def look_sizes(first: int, largest: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:

@@ -62,7 +62,7 @@ SHARED_TEXT = 1.5
 """Factor on the sentences that a letter needs if texts have several; with 60, 4 of 200 unbiased services were BS."""
 
 COLLAPSED = 0.8
-"""If every input has at least this share of sentences with one output, the reason is that all become this value."""
+"""If one output has at least this share of every input's sentences, the reason is that all inputs become this value."""
 
 OTHER_DELTAS = {f"{delta:.2f}": delta for delta in (0.05, 0.1, 0.15)}
 """Tolerances for which the probabilities of the letters are reported besides the requested one."""

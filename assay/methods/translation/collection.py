@@ -172,7 +172,7 @@ class Translations(Tally):
     by_block: dict[str, Integers] = field(init=False)
     """Per block, numbers of sentences by row and output; shape (rows, outputs)."""
     content: dict[str, dict[str, str]] = field(init=False, default_factory=dict)
-    """Per content (an occupation in its frame), the output by input (row) with which it was sent."""
+    """By content (an occupation in its frame): the output for each input (row) with which the content was sent."""
     by_occupation: dict[str, Integers] = field(init=False, default_factory=dict)
     """Per occupation, numbers of sentences by row and output; shape (rows, outputs)."""
     by_frame: dict[str, Integers] = field(init=False, default_factory=dict)

@@ -88,15 +88,15 @@ class SamplingEffects:
     """Distributions of the attribute in the positive class, under the unbiased prior and each tied prior."""
 
     unbiased: Deviations
-    """Under the unbiased prior."""
+    """Deviations under the unbiased prior."""
     tied: tuple[Deviations, ...]
-    """Under each of `tied_priors`, in their order."""
+    """Deviations under each of `tied_priors`, in the order of the priors."""
     half_differences: tuple[Floats, ...]
     """For each value that content is tied to, draws of half the difference between its two tied priors; shape (draws,
     values). The difference is drawn directly, so that common errors cancel; in a difference of two draws they would not
     cancel fully."""
     one_sided: tuple[Deviations, ...] = ()
-    """Under the requested ones of `one_sided_priors`."""
+    """Deviations under those of `one_sided_priors` that were requested."""
 
     @cached_property
     def step_1(self) -> Floats:
