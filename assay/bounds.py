@@ -29,7 +29,7 @@ def check_bounds(specification: object) -> None:
 
 
 class Bounded:
-    """Base class of dataclasses of a request: unknown fields are refused, and values must be within their bounds."""
+    """Base class of request dataclasses: unknown fields are refused, and values must be within their bounds."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
@@ -70,7 +70,7 @@ def _bounds_by_field(specification_type: type[Any]) -> tuple[tuple[str, tuple[An
 
 def _violated_requirement(bound: Any, value: Any) -> str | None:
     """Return a phrase for the valid values, such as "at least 1", if `value` violates `bound`; else ``None``."""
-    if value is None:
+    if value is None:  # an optional field that was left out
         return None
     if isinstance(value, float) and not math.isfinite(value):
         return "a finite number"

@@ -79,7 +79,7 @@ class EvidenceTree:
     def append(self, observation: Mapping[str, Any]) -> None:
         """Add one observation as the next leaf."""
         subtree_hash, leaf_count = leaf_hash(canonical_json(observation)), 1
-        while self._stack and self._stack[-1][0] == leaf_count:
+        while self._stack and self._stack[-1][0] == leaf_count:  # two subtrees of one size become one
             _, sibling_hash = self._stack.pop()
             subtree_hash, leaf_count = node_hash(sibling_hash, subtree_hash), leaf_count * 2
         self._stack.append((leaf_count, subtree_hash))
@@ -88,8 +88,8 @@ class EvidenceTree:
     def head(self) -> str:
         """Return the head of the tree over all observations appended so far, as ``sha256:…``."""
         if not self._stack:
-            return "sha256:" + hashlib.sha256(b"").hexdigest()
+            return "sha256:" + hashlib.sha256(b"").hexdigest()  # of an empty tree (RFC 9162, section 2.1.1)
         *larger_subtrees, (_, root_hash) = self._stack
-        for _, sibling_hash in reversed(larger_subtrees):
+        for _, sibling_hash in reversed(larger_subtrees):  # from the smallest to the largest
             root_hash = node_hash(sibling_hash, root_hash)
         return "sha256:" + root_hash.hex()

@@ -1,12 +1,12 @@
 """Dataclasses of the rating document, and the only functions that write them to JSON and read them from it.
 
-The JSON is signed and never changes. A method with tables of its own extends `ComponentDocument` by their types and
-names its class in `Method.COMPONENT`. Every field has a default, because ratings of earlier versions lack some. A field
-is the key of the same name; an underscore at its end (``from_``) is not part of the key. Keys without a field are in
-`ComponentDocument.json` only.
+The JSON is signed and never changes. A method that reports tables has fields for them in a subclass of
+`ComponentDocument` (`Method.COMPONENT`). Every field has a default, because ratings of earlier versions lack some. A
+field is the key of the same name; an underscore at its end (``from_``) is not part of the key. Keys without a field are
+in `ComponentDocument.json` only.
 
-A field that has its default is not written; if it is declared with `always`, it is written as ``null``. An empty list
-is no default, but `NO_ITEMS` is one, so that a document tells whether it was empty or absent.
+A field that has its default is not written; if it is declared with `always`, it is written as ``null``. The default of
+a list is `NO_ITEMS` and not an empty list, so that an empty list is written, and an absent one is not.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _ABSENT: Any = object()
 
 
 def always(default: D) -> D:
-    """Declare a field that is written even if it has its default: as ``null``, or as a truth value."""
+    """Declare a field that is written even if it has its default: a truth value as it is, others as ``null``."""
     return field(default=default, metadata={"always": True})
 
 
@@ -412,7 +412,7 @@ def _make_reader(value_type: Any, text: Text) -> Reader:
         return _object_reader(value_type, text)
     if value_type in _SCALAR_READERS:
         return _SCALAR_READERS[value_type](text)
-    members = {str(member): member for member in value_type}  # of an enumeration
+    members = {str(member): member for member in value_type}  # the other types are enumerations
     return lambda value: members.get(value, _ABSENT) if isinstance(value, str) else _ABSENT
 
 
@@ -427,7 +427,7 @@ _SCALAR_READERS: Mapping[Any, Callable[[Text], Reader]] = {
 
 
 def _union_reader(member_types: Sequence[Any], text: Text) -> Reader:
-    """Return a reader of the first type that fits; if `text` is not `str`, an empty string is read as ``None``."""
+    """Return a reader of any member type; if `str` is one, of texts (empty: ``None``, unless `text` is `str`)."""
     if str in member_types:
         empty_value = "" if text is str else None
         return lambda value: (text(value) or empty_value) if isinstance(value, str) else _ABSENT
@@ -444,7 +444,7 @@ def _is_finite(value: object) -> bool:
 
 
 def _entry_reader(entry_type: object, text: Text) -> Reader:
-    """Return a reader of the entries of a list or an object, which may be ``None`` if their type admits it."""
+    """Return a reader of the entries of a list or an object; ``None`` stays ``None`` if `entry_type` admits it."""
     read = _make_reader(entry_type, text)
     return (lambda value: None if value is None else read(value)) if NoneType in get_args(entry_type) else read
 
@@ -477,7 +477,7 @@ def _mapping_reader(value_type: object, text: Text) -> Reader:
 
 
 def _object_reader(cls: Any, text: Text) -> Reader:
-    """Return a reader that makes a dataclass from an object; a field that is ``null`` counts as absent."""
+    """Return a reader of objects as a dataclass; ``null`` counts as absent, and no required field may be absent."""
     hints = get_type_hints(cls)
     readers = [(name, name.removesuffix("_"), _make_reader(hints[name], text)) for name in hints if name != JSON_FIELD]
     required = [item.name for item in fields(cls) if item.default is MISSING and item.default_factory is MISSING]

@@ -39,7 +39,7 @@ MOST_VERSIONS = 32
 def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
     """Return how many questions of a batch share a call, if a call can carry `capacity`.
 
-    Versions of an item never share a call, unless it has more than `MOST_VERSIONS`; so they take at least two calls.
+    Versions of an item never share a call and so take at least two, unless there are more than `MOST_VERSIONS`.
     """
     version_counts = Counter(name for probe in probes for name in probe.versions_of).values()
     least_calls = 2 if any(1 < count <= MOST_VERSIONS for count in version_counts) else 1
@@ -109,14 +109,14 @@ class Method(ABC):
 
     @abstractmethod
     def expected_probes(self) -> int:
-        """Count the questions of a job that the first interim analysis decides; progress is shown against it."""
+        """Return the number of questions of a job that ends at its first interim analysis."""
 
     def most_probes(self) -> int:
-        """Count the questions of a job that is not decided before its last look; by default there is only one look."""
+        """Return the number of questions of a job that ends at its last interim analysis; by default there is one."""
         return self.expected_probes()
 
     def for_pairs(self) -> Self:
-        """Return the method for a service that compares two documents; by default, it cannot rate one."""
+        """Return the method for a service that compares two documents; by default, raise `SpecificationError`."""
         raise SpecificationError(
             f"{self.method} asks about one thing at a time; alternation rates a service that compares two documents",
             "method",
@@ -158,14 +158,14 @@ class Method(ABC):
         return NOTHING
 
     def with_references(self, material: LoadedMaterial) -> Self:  # noqa: ARG002
-        """Return the method with its references replaced by the loaded material; other references stay.
+        """Return the method with its references replaced by the loaded material; those without material stay.
 
         Raise `SpecificationError` if the loaded material cannot be used.
         """
         return self
 
     def with_held_back(self, material: HeldBack) -> Self:  # noqa: ARG002
-        """Return the method with unpublished (held-back) material added to the shipped; earlier additions are removed.
+        """Return the method with held-back (unpublished) material besides the shipped; it replaces earlier additions.
 
         The experiment then contains the material, so that a replay needs nothing else.
         """
@@ -186,7 +186,7 @@ class Method(ABC):
         return False
 
     def with_judge(self, kind: Kind) -> Self:
-        """Return the method adapted to a kind of judge; raise `SpecificationError` if it takes no such judge."""
+        """Return the method adapted to a kind of judge; raise `SpecificationError` if it takes none of this kind."""
         raise SpecificationError(f"{self.method} has no judge; leave the judge, a {kind}, out")
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:  # noqa: ARG002
@@ -290,7 +290,7 @@ class Session:
                 self._waiting_probes.setdefault(probe.question, []).append(probe)
 
     def _record(self, observation: Observation) -> None:
-        """Store an observation of this batch; count it unless it is a copy, and remember its reply."""
+        """Store an observation of this batch; count it unless it is a copy; remember its reply if it is ok."""
         self._observations[observation.probe.unit] = observation
         if not observation.copied:
             self.asked += 1

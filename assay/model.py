@@ -62,7 +62,7 @@ Record = tuple[tuple[str, Field], ...]
 """A row of a table: names with their cells, in the table's order."""
 
 COMPARED = (FIRST, SECOND, TIE) = "first", "second", "tie"
-"""Labels of the answer to a comparison; the first two also name the cells of the record with its documents."""
+"""Labels of the answer to a comparison; the first two also name the cells that hold the documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ JUDGES = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
 
 
 def asks_of_second(kind: str) -> tuple[type[Ask], ...]:
-    """Return the questions that a job's second service answers: those of a judge or, by its kind, of an author."""
+    """Return the types of question for a job's second service: a judge's if `kind` is a judge's, else an author's."""
     return (Classify, Regress) if kind in JUDGES else AUTHORED
 
 

@@ -83,8 +83,8 @@ def plain(text: str) -> str:
 def plain_label(label: str) -> str:
     """Return a label normalised, with single blanks, and without outer blanks, quotes, brackets and stops.
 
-    Of JSON with one text, such as ``{"label": "good"}``, that text is the label. A heading before a label and an
-    explanation after it are dropped: "Label: good", "good because …". A label of marks only, such as "+", stays.
+    If it is JSON with one text, such as ``{"label": "good"}``, that text is the label. A heading before a label and
+    an explanation after it are dropped: "Label: good", "good because …". A label of marks only, such as "+", stays.
     """
     normalised_label = " ".join(normalise_answer(label).split())
     label_text = unwrap_json(normalised_label).strip(_LABEL_EDGES)
@@ -103,7 +103,7 @@ def unwrap_json(text: str) -> str:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    while isinstance(value, dict | list) and len(value) == 1:
+    while isinstance(value, dict | list) and len(value) == 1:  # unpack lists and objects inside each other
         answers = answers_of_json(value, keys=frozenset()) if isinstance(value, dict) else value
         value = answers[0] if answers else None
     return value if isinstance(value, str) else text
@@ -112,8 +112,8 @@ def unwrap_json(text: str) -> str:
 def answers_of_json(members: Mapping[str, object], keys: frozenset[str]) -> list[object]:
     """Return the distinct values of the members that may hold an answer.
 
-    These are members whose key is one of `keys`, alone or with a word such as "final"; of an only member also keys such
-    as "label". The value of another key may be no answer: {"less_likely": "B"}.
+    A member may hold one if its key is one of `keys`, alone or with a word such as "final"; the key of an only member
+    may also be a word such as "label". Other members are ignored: the "B" of {"less_likely": "B"} is no answer.
     """
     values: list[object] = []
     for key, value in members.items():

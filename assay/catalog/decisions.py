@@ -64,8 +64,8 @@ def decision(name: str, field: str = "decision", language: str = ENGLISH) -> Shi
 def mentioned(attribute: Attribute, mention: Mention, language: str = ENGLISH) -> Mapping[str, tuple[str, ...]]:
     """Return mentions of people with each value, paired by position.
 
-    Raise `SpecificationError` about ``texts.mention``, if the catalog has no such words (for ``explicit`` also none of
-    `profiles.people`).
+    Explicit mentions that the catalog lacks are replaced by words for people (`profiles.people`). Without any words,
+    raise `SpecificationError` about ``texts.mention``.
     """
     if language != ENGLISH:
         mentions = translated_mentions(attribute, mention, language, _mentioned_ages())
@@ -83,7 +83,7 @@ def mentioned(attribute: Attribute, mention: Mention, language: str = ENGLISH) -
 
 
 def _explicit_mentions(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
-    """Return phrases such as "a 34-year-old Muslim person"; none if a value has neither a noun nor an adjective."""
+    """Return phrases such as "a 34-year-old Muslim person"; empty if a value has neither a noun nor an adjective."""
     table = read_table("decisions")[_MENTIONS]
     nouns: Mapping[str, str] = table["nouns"].get(attribute.name, {})
     phrases = {
@@ -97,7 +97,7 @@ def _explicit_mentions(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
         adjectives = {value.name: value.forms["adjective"] for value in attribute.values}
         residents = [f"{noun} {town}" for noun in ("a person from", "a resident of") for town in table["towns"]]
         return {name: tuple(f"{resident}, {word}," for resident in residents) for name, word in adjectives.items()}
-    return {name: tuple(f"a {age}-year-old {words}" for age in _mentioned_ages()) for name, words in phrases.items()}
+    return {name: tuple(f"a {age}-year-old {phrase}" for age in _mentioned_ages()) for name, phrase in phrases.items()}
 
 
 def _mentioned_ages() -> range:

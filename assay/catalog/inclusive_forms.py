@@ -16,7 +16,7 @@ MOST_WORDS_BETWEEN = 4
 """Maximum number of words from an article to that of the same noun in the other gender."""
 
 MOST_WORDS_APART = 12
-"""Maximum number of such words across a bracket or a sentence end: "El médico está aquí. La médica está aquí."."""
+"""The same maximum if a bracket or a sentence end is between: "El médico está aquí. La médica está aquí."."""
 
 LONGEST_BETWEEN = 150
 """Maximum number of characters between two marks that belong together."""
@@ -25,11 +25,11 @@ SHORTEST_STEM = 4
 """Minimum number of letters that two nouns share if they are the same one with another gender."""
 
 ENDING = 3
-"""Maximum number of letters by which the shorter of two such nouns exceeds their stem: the "eur" of "directeur"."""
+"""Maximum number of letters by which the shorter of these nouns exceeds the shared stem: the "eur" of "directeur"."""
 
 LETTER = r"[^\W\d_]"
 _NO_MATCH = "(?!)"
-"""Pattern that matches nothing, for a language without such words."""
+"""Pattern that matches nothing, for an empty list of words."""
 
 _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{1,3})(?=\S)([^*_]+?)(?<=\S)\1(?![\w*_])")
 _CAMEL_CASE = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])")
@@ -109,7 +109,7 @@ class InclusiveForms:
     persons: Sequence[str] = ()
     """Ends of nouns that have one grammatical gender for everybody: "persona", "Lehrkraft"."""
     epicene: Sequence[str] = ()
-    """Such nouns that are read directly after an article only, because adjectives or verbs are spelled like them."""
+    """Nouns like `persons` that count only directly after an article, because other words are spelled like them."""
     plurals: Sequence[str] = ()
     """Verbs that show that an article is a plural, which has no gender."""
 
@@ -144,10 +144,10 @@ class InclusiveForms:
         return has_one_value and _APPOSITION.match(text, noun_match.end()) is None
 
     def unclear(self, text: str, end: int, other_begins: Sequence[int] = ()) -> bool:
-        """Return whether a word has a mark of unknown meaning, or an "or" or a plural verb follows the noun.
+        """Return whether it is unclear what the article that ends at `end` shows about the gender of the person.
 
-        The article of the noun ends at `end`. Also if an "and" joins another noun, whose article is of the other gender
-        and is at one of `other_begins`: "der Lehrer und die Klasse".
+        That is so if a word of the text has a mark of unknown meaning, if an "or" or a plural verb follows the noun,
+        or if "and" joins a noun whose article begins at one of `other_begins`: "der Lehrer und die Klasse".
         """
         noun_and = rf"[\s(]+{LETTER}+[\s,()]+(?:{'|'.join(map(re.escape, self.both)) or _NO_MATCH})[\s(]+"
         if any(re.fullmatch(noun_and, text[end:begin]) for begin in other_begins):

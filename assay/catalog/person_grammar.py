@@ -90,7 +90,7 @@ class PersonGrammar:
     referring: str = ""
     """Pattern of sentences whose feminine pronoun makes a masculine noun a woman, if no other woman is named."""
     speaker: Mapping[str, str] = field(default_factory=dict)
-    """Pattern of verbs of the first person that show its gender beside a noun for men: "Я работала учителем"."""
+    """Pattern of first-person verbs that show the speaker's gender beside a noun for men: "Я работала учителем"."""
     field_words: str = ""
     """Pattern of words after which a noun names a field of work and no person: "in accounting"."""
 
@@ -122,7 +122,7 @@ class PersonGrammar:
         speaker_genders = {gender for gender, pattern in self.speaker.items() if re.search(rf"\b(?:{pattern})\b", text)}
         genders = [self._read_noun(text, words, *span, spoken=bool(self.slots) and person is None) for span in spans]
         if genders:
-            if speaker_genders and set(genders) != speaker_genders:  # a verb overrides nouns, but for women
+            if speaker_genders and set(genders) != speaker_genders:  # the verb decides, unless a noun is for women
                 return speaker_genders.pop() if len(speaker_genders) == 1 and "she" not in genders else None
             if len(set(genders)) > 1:  # the nouns contradict each other
                 return None
@@ -136,7 +136,7 @@ class PersonGrammar:
         return self._read_unlisted(text, words)
 
     def noun_genders(self, text: str) -> set[str | None]:
-        """Return the genders of the noun for a person with which a text begins, up to one word before it if listed."""
+        """Return the genders of a listed noun in the first two words or, with `cases`, that of the first word's end."""
         clause = _CLAUSE_END.split(_simplify(text), maxsplit=1)[0]
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(clause)]
         start, _, nouns = next(self._find_nouns(words, None), (MOST_BEFORE, 0, ()))
@@ -153,7 +153,7 @@ class PersonGrammar:
         """Yield the first and the last index of each noun for the person, with its possible meanings."""
         index = 0
         while index < len(words):
-            for length in range(self._longest_form, 0, -1):
+            for length in range(self._longest_form, 0, -1):  # the longest phrase first
                 phrase = " ".join(word.text for word in words[index : index + length])
                 nouns = self._look_up_noun(phrase) if index + length <= len(words) else ()
                 if nouns:
@@ -189,7 +189,7 @@ class PersonGrammar:
             determiner_gender = _gender_by_pattern(self.phrases, phrase) or determiner_gender
         readings = {reading for reading in (gender, determiner_gender) if reading}
         is_paired = any(noun.paired for noun in nouns)
-        if len(readings) > 1:  # "la juez": no form for women; "un ama": no form for men; women in both
+        if len(readings) > 1:  # noun and article differ; a noun with one form means a woman: "la juez", "un ama"
             return None if is_paired else "she"
         is_base = any(noun.base for noun in nouns)
         # the subject comes first, or is "I" and the noun says what I am
@@ -207,7 +207,7 @@ class PersonGrammar:
         return "neutral" if fits_both and (self.forms_open or (spoken and is_base)) else None
 
     def _determiner_gender(self, text: str, words: Sequence[Word], start: int) -> str | None:
-        """Return the gender of the determiner or adjective before a noun."""
+        """Return the gender of the determiner or adjective before a noun; ``None`` if neither shows one."""
         for index in range(start - 1, max(-1, start - 1 - MOST_BEFORE), -1):  # from the noun backwards
             word = words[index]
             # what stands before the end of a clause or another noun does not belong to this noun
@@ -253,7 +253,7 @@ class PersonGrammar:
         return genders.pop() if len(genders) == 1 else None
 
     def _is_noun_place(self, words: Sequence[Word], index: int) -> bool:
-        """Return whether the word at `index` can be a noun for a person: one of `slots` precedes it, or its article."""
+        """Return whether the word at `index` can name a person; with `slots`, only after one (and an article)."""
         if self._names_field_of_work(words, index):
             return False
         if not self.slots:
@@ -264,7 +264,7 @@ class PersonGrammar:
         return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._gender_of}
 
     def _ending_gender(self, word: str) -> str | None:
-        """Return the only gender whose endings a noun can have, or "both"; verbs are no nouns."""
+        """Return the only gender whose endings fit a noun, or "both"; ``None`` for a verb, or if none or two fit."""
         if _gender_by_pattern(self.predicates, word):
             return None
         genders = [gender for gender, endings in self.endings.items() if re.search(rf"(?:{endings})$", word)]
@@ -316,7 +316,7 @@ def _simplify(text: str) -> str:
 
 
 def _gender_by_pattern(patterns: Mapping[str, str], word: str) -> str | None:
-    """Return the only gender whose pattern fits a whole word."""
+    """Return the only gender whose pattern fits a whole word; ``None`` if no pattern fits, or several do."""
     genders = [gender for gender, pattern in patterns.items() if re.fullmatch(pattern, word)]
     return genders[0] if len(genders) == 1 else None
 

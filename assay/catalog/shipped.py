@@ -119,7 +119,7 @@ def _contrast_specifications(attribute_name: str) -> Iterator[Specification]:
     groups = {"first": contrast["first"], "second": contrast["second"]}
     terms = {"first_terms": contrast["first_terms"], "second_terms": contrast["second_terms"]}
     concepts = [*contrast["first_terms"], *contrast["second_terms"]]
-    # each of the three has an entry for the first group, then one for the second
+    # groups, terms and cues: each has an entry for the first group, then one for the second
     by_group = zip(groups.values(), terms.values(), zip(*contrast["cues"], strict=True), strict=True)
     group_cues, stereotypes = {}, {}
     for group, stereotype, cues in by_group:
@@ -166,7 +166,7 @@ def _fill_association(raw: Json) -> JsonObject:
     """Fill in the control words, except words that a group already has."""
     group_words = {word for field in ("protected", "attributes") for words in raw[field].values() for word in words}
     controls = {
-        # unless the field has words or names a shared list: the shared list of its name
+        # a field that is left out takes the shared list of its own name
         kind: [word for word in _control_words(raw.get(kind, kind)) if word not in group_words]
         for kind in ("human", "neutral")
     }
@@ -181,7 +181,7 @@ def _fill_stereotype(raw: Json) -> JsonObject:
 
 
 def _fill_visual(raw: Json) -> JsonObject:
-    """Fill in the terms for both labels: attribute words or group words of the specification that `terms_of` names."""
+    """Fill in the neutral terms and, if `terms_of` names a specification, its group or attribute words as terms."""
     fields = {**raw, "neutral": read_table("words/stereotypes")[raw["neutral"]]}
     if "terms_of" not in raw:
         return fields

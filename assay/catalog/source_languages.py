@@ -81,7 +81,7 @@ class SourceLanguage:
         return replace(attribute, values=values)
 
     def read(self, sentence: str, residual: str) -> str | None:
-        """Return the gender that pronouns and nouns show; `residual` if both or none, ``None`` if it may be unknown."""
+        """Return the gender shown; `residual` for both, a plural or a neutral form; ``None`` if none is understood."""
         text = plain(marks_as_slashes(normalise_answer(sentence)))
         genders = {name for _, _, name in self.pronouns.places(text)}
         if genders != {"she"}:  # "Lei è avvocato" is a woman: nouns for men are used of women as well

@@ -1,4 +1,4 @@
-"""Word lists of stereotypes: terms that a stereotype ties to one of two groups or labels, and neutral terms."""
+"""Word lists of stereotypes: terms that a stereotype links to one of two groups or labels, and neutral terms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LISTS: Mapping[Role, str] = {"first": "first_terms", "second": "second_terms", "
 """Name of the field that holds the terms of each role."""
 
 TIED: tuple[Role, ...] = ("first", "second")
-"""Roles of terms that are tied to a group or a label."""
+"""Roles of the terms that the stereotype links to a group or a label."""
 
 SLOTS = frozenset({"group", "Group", "the_group", "The_group"})
 """Slots of a frame for the group; ``the_group`` and ``The_group`` put "the" before a common noun."""
@@ -29,7 +29,7 @@ ATTRIBUTE_SLOTS = frozenset({"attribute", "an_attribute"})
 
 
 class TermLists(Bounded):
-    """Base class of words with three lists of terms: tied to the first group or label, to the second, to neither."""
+    """Base class of words with three lists of terms: of a first group or label, of a second one, and of neither."""
 
     @property
     def lists(self) -> dict[str, tuple[str, ...]]:
@@ -94,7 +94,7 @@ class StereotypeWords(TermLists):
     kind: ClassVar[str] = "stereotype"
 
     def __post_init__(self) -> None:
-        """Raise if the lists do not allow a stereotype score."""
+        """Normalise the terms; raise if a word occurs twice, if all terms are neutral, or if a frame is invalid."""
         super().__post_init__()
         object.__setattr__(self, "pairs", tuple((spelt(first), spelt(second)) for first, second in self.pairs))
         for field in ("first_terms", "second_terms", "neutral", "telling"):
@@ -141,7 +141,7 @@ class VisualWords(TermLists):
     kind: ClassVar[str] = "visual"
 
     def __post_init__(self) -> None:
-        """Raise if the lists do not allow a stereotype score."""
+        """Raise if a term, or a label or a name, occurs twice, or if all terms are neutral."""
         super().__post_init__()
         refuse_shared(self.lists)
         # apart from the terms: labels and names are read in answers, where no term is looked for

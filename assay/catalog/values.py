@@ -121,7 +121,7 @@ class Attribute:
     lexicons: Mapping[str, Lexicon]
     """By language, the words that mention a value; for reading the output of a service."""
     one_hop: Mapping[str, Lexicon]
-    """By language, the articles and pronouns that mark a value, to read translations of sentences without one."""
+    """By language, the articles and pronouns that mark a value, to read translations of sentences without a value."""
     inclusive: Mapping[str, InclusiveForms] = field(default_factory=dict)
     """By language, the forms that name every value at once."""
     persons: tuple[str, ...] = ()
@@ -161,9 +161,9 @@ class Attribute:
         return values.pop() if len(values) == 1 else self.residual
 
     def has_lost_value(self, sentence: str) -> bool:
-        """Return whether a sentence without a single value mentions several, or shows that it has none: "It is here".
+        """Return whether a sentence that is read as the residual mentions several values or shows that it has none.
 
-        Otherwise it may mention the value in an unknown way: by a name, or by a misspelled or foreign pronoun.
+        "It is here" shows none; another sentence may mention one by a name, or by a misspelled or foreign pronoun.
         """
         if not self.without_value:
             return True  # without patterns, nothing shows how the sentence fails to mention a value
@@ -178,11 +178,11 @@ class Attribute:
     ) -> str | None:
         """Return the value that the first article or pronoun of a translated sentence marks.
 
-        Only the first article or pronoun counts: later ones may belong to another noun. If a later one of another
-        value is that of a listed noun for a person, and the first is not, the sentence cannot be read. The ending of a
-        noun is not read, so "L'infirmière" cannot be read. In a language without such articles, and for a `person`
-        (an English noun, to whom the sentence's pronoun refers), or `by_grammar`, the language's grammar is read:
-        nouns, articles, adjectives and verbs.
+        Only the first article or pronoun counts: later ones may belong to another noun. If a later one marks
+        another value and belongs to a listed noun for a person, and the first does not, the sentence cannot be read.
+        The ending of a noun is not read, so "L'infirmière" cannot be read. In a language without such articles, and
+        for a `person` (an English noun, to whom the sentence's pronoun refers), or `by_grammar`, the language's
+        grammar is read: nouns, articles, adjectives and verbs.
 
         The result is a value's name, ``"neutral"`` for an article or pronoun that fits every value and for a form with
         both genders (`InclusiveForms`), or ``None`` if the sentence has no article or pronoun that the lexicon knows,
@@ -215,7 +215,7 @@ class Attribute:
         if code in self.grammar:
             genders_after, cases = self.grammar[code].noun_genders, self.grammar[code].cases
             genders = genders_after(text[end:])
-            # "Por la noche, el médico": the article of the person is another one; "Ich helfe der Ärztin": a dative
+            # "Por la noche, el médico": a later article is the person's; "Ich helfe der Ärztin": it is a dative
             belongs_elsewhere = not genders and any(genders_after(text[at:]) for _, at, name in marks if name != value)
             is_unclear |= belongs_elsewhere or (value == "he" and genders == {"she"})
             if text[begin:end] in cases:  # "die Lehrer" is a plural, "Ich helfe der Angestellten" a dative

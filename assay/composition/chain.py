@@ -16,7 +16,7 @@ from assay.rating.decision import WORST_FIRST
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 
 Letters = frozenset[Letter]
-"""Set of the letters that a service may have; it has exactly one of them."""
+"""Set of letters, of which a service has exactly one: its possible letters."""
 
 TableName = Literal["published", "revised"]
 
@@ -217,11 +217,11 @@ class ChainProbabilities:
 def combine(probabilities: Sequence[Probabilities], table: TableName = "published") -> ChainProbabilities:
     """Infer the probabilities of a chain's letter from those of its services.
 
-    ``P(c) = sum P(a) P(b) ... [c = a * b * ...]``, if the services were rated independently of each
-    other. `compose_chain` infers the letter of each combination of letters. If the table allows more
-    than one letter, the probability of the combination counts as "must be measured" and is not divided
-    among letters. For two services that is the combination ``BS * BS``. The 3^n combinations are not
-    listed: combinations with the same continuation are merged (`ALIKE`), in O(n).
+    By the law of total probability, ``P(c) = sum P(a) P(b) ... [c = a * b * ...]``, if the services were
+    rated independently of each other. `compose_chain` infers the letter of each combination of letters. If
+    the table allows more than one letter, the probability of the combination counts as "must be measured"
+    and is not divided among letters. For two services that is the combination ``BS * BS``. The 3^n
+    combinations are not listed: those with the same continuation are merged (`ALIKE`), in O(n).
     Raise `SpecificationError` if the chain is empty, `BadDistribution` if a service's probabilities are not a
     distribution, and `UnknownName` if there is no such table.
     """

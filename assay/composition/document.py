@@ -118,7 +118,7 @@ def _predict_chains(
         if len(components) < len(rating.components):
             return (), f"link {number} has components that could not be measured"
     if observations:
-        records = {id(record): record for record in observations}  # several links can have the same one
+        records = {id(record): record for record in observations}  # several links can have the same record
         contents_of = cache(lambda key, name: read_contents(records[key], name, attribute(str(ratings[0].attribute))))
         evidence = [
             tuple(replace(component, contents=contents_of(id(record), component.name)) for component in components)
@@ -176,7 +176,7 @@ def _component_json(prediction: Prediction) -> JsonObject:
 
 # ---------------------------------------------------------------------------- notes
 def _prediction_notes(prediction: Json, table_letter: str | None) -> list[dict[str, str]]:
-    """Note a predicted letter that is sure and contradicts the table's, and outputs that name no value."""
+    """Return a note if the predicted letter is sure and contradicts the table's, and one if outputs name no value."""
     notes, probabilities = [], prediction["probabilities"]
     # "unlocated" (hidden effects) prevents a declared letter, but the matrices contradict the table even then
     p_located = 1 - probabilities.get("unlocated", 0.0)

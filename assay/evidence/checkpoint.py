@@ -83,7 +83,7 @@ def read_note(note: str) -> tuple[Checkpoint, list[str]]:
 
 
 def is_signed_by(checkpoint: Checkpoint, lines: Sequence[str], public_key: bytes, is_signature: IsSignature) -> bool:
-    """Return whether one of a note's signature `lines` is a valid signature of its log by the given key."""
+    """Return whether one of a note's signature `lines` signs the checkpoint in its log's name, with the given key."""
     line_start = f"{DASH} {checkpoint.origin} "
     for line in lines:
         if line.startswith(line_start):

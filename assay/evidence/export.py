@@ -46,16 +46,16 @@ class BrokenExport(CertificateError):
 
 
 def line(value: Json) -> bytes:
-    """Return one line: without white space, in ASCII; the keys of the end, whose order means nothing, are sorted.
+    """Return a part as a line of JSON in ASCII, without white space; only the keys of the last part are sorted.
 
-    Raise `ValueError` if it holds NaN or an infinity.
+    Raise `ValueError` if the part holds NaN or an infinity.
     """
     text = json.dumps(value, sort_keys=value.get("part") == "end", separators=(",", ":"), allow_nan=False)
     return text.encode("ascii") + b"\n"
 
 
 class ExportWriter:
-    """Writer of an export: returns its lines part by part, and seals the last with the digest of all others."""
+    """Writer of an export: returns its lines part by part; the last line seals the digest of all others."""
 
     def __init__(self) -> None:
         self._digest, self._line_count = hashlib.sha256(), 0
@@ -115,7 +115,7 @@ class Export:
 
 
 def read_export(lines: Iterable[bytes]) -> Export:
-    """Open an export, given the lines of a binary file; raise `BrokenExport` if a line is wrong."""
+    """Read the head of an export from the lines of a binary file; raise `BrokenExport` if a line of it is wrong."""
     parts = _read_parts(lines)
     head = _expect_part(parts, "export")
     if head.get("format") not in READ_FORMATS:
@@ -187,7 +187,7 @@ def _seal_payload(digest: str, lines: int) -> bytes:
 
 
 class Unrolling:
-    """Replay of an experiment with `recorded` observations, to order their records as in the evidence tree.
+    """Replay of an experiment with `record_count` observations, to order their records as in the evidence tree.
 
     The caller's loop is: while `advance` returns probes, read the records of their units, in order and a portion
     at a time, and pass each portion of probes with its records to `accept`.

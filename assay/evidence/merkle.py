@@ -1,7 +1,7 @@
 """Merkle trees (RFC 9162): heads, inclusion proofs and consistency proofs.
 
-A tree is given by the hashes of its complete subtrees: node ``(level, place)`` covers the ``2**level``
-leaves from ``place * 2**level`` on. The caller supplies them from a list or a table, so that a proof over a
+A tree is given by the hashes of its complete subtrees: node ``(level, index)`` covers the ``2**level``
+leaves from ``index * 2**level`` on. The caller supplies the hashes from a list or a table, so that a proof over a
 million leaves reads forty hashes.
 """
 
@@ -18,7 +18,7 @@ EMPTY_HEAD = hashlib.sha256(b"").digest()
 """Head of a tree without leaves."""
 
 Node = Callable[[int, int], bytes]
-"""Returns the hash of the complete subtree ``(level, place)``; level 0 is the leaves."""
+"""Returns the hash of the complete subtree ``(level, index)``; level 0 is the leaves."""
 
 Span = tuple[int, int]
 """Half-open range of leaves: from the first number up to, but not including, the second."""

@@ -45,7 +45,7 @@ STATED = (
 def rating_statement(rating: RatingDocument) -> Json:
     """Return the statement of a stored rating: its main facts, and the digest of the whole document."""
     predicate = {"rating": rating.id, "rating_digest": rating_digest(rating.json)}
-    # ratings of earlier versions lack it; statements are built again to check the signed ones, so it is not added there
+    # earlier ratings have no requester; nor may their statements, which are rebuilt to compare them with those signed
     requester = {"requester": rating.json["requester"]} if "requester" in rating.json else {}
     return _build_statement(rating, RATING, predicate | {name: rating.json.get(name) for name in STATED} | requester)
 

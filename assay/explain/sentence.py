@@ -40,7 +40,7 @@ def chance(probability: float) -> str:
 
 
 def level(confidence: float) -> str:
-    """Write a required confidence: 95 %, 99.9 %; a root of it, of one of several parts, with two decimals: 98.3 %."""
+    """Write a required confidence with at most two decimals (95 %, 98.31 %), or more if it is 99.99 % or higher."""
     return f"{round(confidence * 100, 2 if confidence < 0.9999 else 6):g} %"
 
 
@@ -79,7 +79,7 @@ def request_in_words(role: str | None, host_proved: bool | None, description: st
 
 
 def signed(difference: float) -> str:
-    """Write a difference in a service's own unit with its sign and three digits: +0.0152, -249, +1,142."""
+    """Write a difference in a service's own unit with its sign, from 100 up without decimals: +0.0152, +1,142."""
     return f"{difference:+,.0f}" if 100 <= abs(difference) < 1e9 else f"{difference:+#.3g}"
 
 
@@ -212,7 +212,7 @@ def _join_names(value: object) -> str | None:
 
 
 def _only_name(value: object) -> str | None:
-    """Return the only name of a list, or ``None`` if there are several."""
+    """Return a text, or the only name of a list; ``None`` if the list has no name or several."""
     return None if isinstance(value, list | tuple) and len(value) != 1 else _join_names(value)
 
 

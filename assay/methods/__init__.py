@@ -123,7 +123,7 @@ def rating_of(document: Json) -> RatingDocument:
 
 
 def usual_method(kind: Kind) -> str | None:
-    """Return the name of the default method for a kind of service."""
+    """Return the name of the default method for a kind of service; ``None`` if no method can rate it."""
     return next((method_name(method) for method in every_method() if kind in method.kinds), None)
 
 
@@ -160,7 +160,7 @@ def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:
 
 
 def _with_defaults(method: AnyMethod, kept: Collection[str], kind: Kind) -> AnyMethod | None:
-    """Return a method with its defaults in all fields except `kept`; ``None`` if there is none in Assay's own words."""
+    """Return a method with defaults in all fields except `kept`; ``None`` if it has none or uses a package's words."""
     words = getattr(method, "words", None)
     if words and any(map(is_of_a_package, words if isinstance(words, tuple) else (words,))):
         return None

@@ -271,7 +271,7 @@ class Measurement(Generic[D]):
         effects = _step_intervals(evidence) if intervals is None else intervals
         if shortages := self.too_few:
             return self.give_up(*shortages, measured_effects=effects)
-        has_unread_gap, evidence = _split_off_unread(evidence)  # unreadable answers differ between groups
+        has_unread_gap, evidence = _split_off_unread(evidence)  # such a gap can prevent all letters but BS
         probabilities = self.tolerance.weigh(evidence)
         letter = probabilities.likeliest
         is_enough = self.tolerance.declares(evidence, letter)
@@ -312,8 +312,8 @@ class Measurement(Generic[D]):
         not_for_bs = {"content", "individual"} if is_shown_by_mean else {"content"}
         kinds = {Letter.DSBS: {"content"}, Letter.BS: {*HIDDEN} - not_for_bs}.get(letter, set())
         candidates = [effect for effect in evidence.hidden if effect.kind in kinds and not effect.bound]
-        chances = [float(effect.beyond(self.tolerance.of_step_1).mean()) for effect in candidates]
-        by_chance = sorted(zip(chances, candidates, strict=True), key=lambda chance_and_effect: -chance_and_effect[0])
+        probabilities = [float(effect.beyond(self.tolerance.of_step_1).mean()) for effect in candidates]
+        by_probability = sorted(zip(probabilities, candidates, strict=True), key=lambda pair: -pair[0])
         return [
             Reason(
                 HIDDEN[effect.kind],
@@ -323,12 +323,12 @@ class Measurement(Generic[D]):
                     "name": effect.name,
                     "effect": float(effect.draws.mean()),
                     "limit": effect.limit,
-                    **({} if chance >= self.tolerance.confidence else {"probability": chance}),
+                    **({} if p_beyond >= self.tolerance.confidence else {"probability": p_beyond}),
                 },
                 self.name,
             )
-            for chance, effect in by_chance[:MOST_NAMED]
-            if chance > 0.5
+            for p_beyond, effect in by_probability[:MOST_NAMED]
+            if p_beyond > 0.5
         ]
 
     def give_up(self, *reasons: Reason, measured_effects: Mapping[str, Interval | None] | None = None) -> Component:
@@ -388,7 +388,7 @@ class Measurement(Generic[D]):
 
 
 def _split_off_unread(evidence: Evidence) -> tuple[bool, Evidence]:
-    """Return whether groups probably differ in unreadable answers by more than the limit, and the other evidence."""
+    """Return whether groups probably differ in unreadable answers by more than the limit; also all other evidence."""
     unread_mask = [effect.kind == "loss" and effect.bound for effect in evidence.hidden]
     # infinity: an effect without a limit of its own exceeds nothing
     exceeds_limit = [effect.beyond(math.inf).mean() > 0.5 for effect in compress(evidence.hidden, unread_mask)]
@@ -429,14 +429,14 @@ def shrinking(evidence: Evidence) -> EvidenceAt:
         deviations = draws - centre
         return lambda times: centre + deviations / math.sqrt(times)
 
-    step_1, step_2 = shrink(evidence.step_1), shrink(evidence.step_2)
-    content = None if evidence.content is None else shrink(evidence.content)
+    step_1_at, step_2_at = shrink(evidence.step_1), shrink(evidence.step_2)
+    content_at = None if evidence.content is None else shrink(evidence.content)
     hidden = [(effect, shrink(effect.draws)) for effect in evidence.hidden]
 
     def evidence_at(times: int) -> Evidence:
-        hidden_effects = tuple(replace(effect, draws=draws(times)) for effect, draws in hidden)
-        shrunk = None if content is None else content(times)
-        return replace(evidence, step_1=step_1(times), step_2=step_2(times), content=shrunk, hidden=hidden_effects)
+        effects = tuple(replace(effect, draws=draws(times)) for effect, draws in hidden)
+        content = None if content_at is None else content_at(times)
+        return replace(evidence, step_1=step_1_at(times), step_2=step_2_at(times), content=content, hidden=effects)
 
     return evidence_at
 
@@ -450,7 +450,7 @@ def _step_intervals(evidence: Evidence) -> dict[str, Interval | None]:
 
 
 EARLY_ERROR_FRACTION = 0.25
-"""Share of the permitted error that a look (interim analysis) before the last may use: it has little evidence."""
+"""Share of the permitted error that a look (interim analysis) before the last may use, as it has little evidence."""
 
 
 def look_sizes(first: int, largest: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:

@@ -23,7 +23,7 @@ WORST_FIRST = (Letter.BS, Letter.DSBS, Letter.UCS)
 
 
 def worst_letter(letters: Iterable[Letter]) -> Letter:
-    """Return the worst letter (Srivastava & Rossi's aggregation over middle languages)."""
+    """Return the worst letter (Srivastava & Rossi's aggregation); raise `TooFewObservations` if there is no letter."""
     known_letters = set(letters)
     if not known_letters:
         raise TooFewObservations("no component has a letter")
@@ -72,16 +72,16 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
         next_table[1:, :] += table[:-1, :] * component.biased
         next_table[:, 1:] += table[:, :-1] * component.DSBS
         table = next_table
-    bs, dsbs = np.indices(table.shape)
-    ucs = n - bs - dsbs
-    bs_wins = (bs >= dsbs) & (bs >= ucs)
-    dsbs_wins = ~bs_wins & (dsbs >= ucs)
+    bs_counts, dsbs_counts = np.indices(table.shape)
+    ucs_counts = n - bs_counts - dsbs_counts
+    bs_wins = (bs_counts >= dsbs_counts) & (bs_counts >= ucs_counts)  # a tie goes to the worse letter
+    dsbs_wins = ~bs_wins & (dsbs_counts >= ucs_counts)
     p_bs, p_dsbs = float(table[bs_wins].sum()), float(table[dsbs_wins].sum())
     return Probabilities(BS=p_bs, DSBS=p_dsbs, UCS=max(0.0, 1.0 - p_bs - p_dsbs))
 
 
 def rests_on_declared(letter: Letter, parts: Sequence[tuple[Letter | str | None, bool]], aggregation: str) -> bool:
-    """Return whether enough parts have the joint letter declared for the joint letter to be declared.
+    """Return whether the joint letter is declared in enough parts to be declared itself.
 
     Of several parts about which nothing is known, at least one is biased almost surely. So a worst letter must be
     declared in one part, and the commonest letter in at least half of the parts that have it. `parts` has the letter of
@@ -182,10 +182,10 @@ def rate(finding: Finding) -> Rating:
     if not is_complete and finding.aggregation == "worst" and letter is Letter.BS:
         is_complete = bool(usable_posteriors) and combine(usable_posteriors).of(letter) >= finding.confidence
     is_enough = probabilities.of(letter) >= finding.confidence
-    # of several parts that are each wrong with probability 1 - confidence, one is wrong far more often
-    least = finding.confidence ** (1 / len(finding.components) if finding.aggregation == "worst" else 1)
+    # each of several parts needs a higher probability, because one of them is wrong more often than a single part
+    required = finding.confidence ** (1 / len(finding.components) if finding.aggregation == "worst" else 1)
     parts = [
-        (component.letter, component.declared and posterior.of(letter) >= least)
+        (component.letter, component.declared and posterior.of(letter) >= required)
         for component, posterior in judged_components
     ]
     is_supported = rests_on_declared(letter, parts, finding.aggregation)

@@ -207,7 +207,7 @@ def _compare_effects(name: str, before: ComponentDocument, after: ComponentDocum
 
 
 def _stated_effects(part: ComponentDocument) -> dict[str, Estimate]:
-    """Return the effects of a component by name, and its hidden effects by kind and name."""
+    """Return the effects with an interval: those of a component by name, and hidden ones by kind and name."""
     hidden = {f"{effect.kind}: {effect.name}": effect.effect for effect in part.hidden}
     effects = {name: effect or NO_EFFECT for name, effect in {**part.effects, **hidden}.items()}
     return {

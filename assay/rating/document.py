@@ -43,7 +43,7 @@ UNBIASED_INPUT = frozenset({"stratum", "individual", "loss"})
 
 @dataclass(frozen=True)
 class DecidingEffect:
-    """The effect of a component with the largest probability of exceeding its limit, of those that decide a letter.
+    """Of the effects of a component that decide a letter, the one that exceeds its limit with the highest probability.
 
     `chance` is that probability, from the normal distribution with the effect's interval; `step` is 1 for effects on
     unbiased input.
@@ -88,7 +88,7 @@ def rating_document(
     """Return a rating as one complete document; the store adds `id`, `rated_at`, `expires_at` and `requester`.
 
     `target` and `author` describe the service, and a second one that wrote the texts or drew the pictures, without
-    secrets. `calls` and `failed_calls` are the numbers of distinct questions asked, and of those that failed.
+    secrets. `calls` and `failed_calls` are the numbers of distinct questions asked and failed.
     `evidence_digest` is the head of the Merkle tree over the observations, `hosts` every host that questions went to.
     `audit` is ``announced`` or ``unannounced``; for `commitment` see `commitment_document`.
     """
@@ -147,7 +147,7 @@ def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingE
     """Return the effect that decides for or against a letter; ``None`` if nothing was measured.
 
     Effects on unbiased input decide BS, effects on biased input DSBS, and all effects UCS. Of several that certainly
-    exceed their limits, the step's own effect decides before hidden ones, and then the largest relative to its limit.
+    exceed their limits, the effect of the step itself decides, otherwise the one largest relative to its limit.
     """
     steps = {Letter.BS: {1}, Letter.DSBS: {2}}.get(letter or Letter.UCS, {1, 2})  # without a letter: all
     candidates = [candidate for candidate in _measured_effects(part) if candidate.step in steps]
@@ -155,7 +155,7 @@ def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingE
 
 
 def _precedence(candidate: DecidingEffect) -> tuple[float, bool, float]:
-    """Return the sort key of an effect: its probability, whether it is a step's own, and its size per limit."""
+    """Return the sort key of an effect: its probability, whether it is a step's own, and its size over its limit."""
     is_sure = candidate.chance >= IS_SURE
     chance = IS_SURE if is_sure else round(candidate.chance, 6)  # rounded, because processors differ in last digits
     return chance, is_sure and candidate.name == f"step_{candidate.step}", _limit_share(candidate)
@@ -203,7 +203,7 @@ def _measured_effects(part: ComponentDocument) -> Iterator[DecidingEffect]:
 
 
 def _chance_beyond(effect: EffectDocument, limit: float) -> float:
-    """Estimate the probability that an effect exceeds its limit, from its interval."""
+    """Estimate the probability that an effect exceeds its limit, from the normal distribution with its interval."""
     size = abs(effect.estimate or 0.0)
     if effect.low is None or effect.high is None or effect.high <= effect.low:
         return float(size > limit)

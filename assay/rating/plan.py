@@ -135,13 +135,13 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
         Tolerance, in shares; probability from which a letter is declared.
     """
     answers = np.array(looks.answers, dtype=float)
-    n_new = np.diff(answers, prepend=0.0)
+    n_new = np.diff(answers, prepend=0.0)  # number of answers that each look adds
     # 0.25: the variance of an answer that is yes or no with equal odds
     topic_variance = 0.25 * ALIKE / max(1, looks.topics)
     rng = generator(0)  # a fixed seed: equal plans have equal chances
     noise = np.cumsum(rng.normal(size=(RUNS, len(n_new))) * np.sqrt(0.25 * (1 - ALIKE) * n_new), axis=1) / answers
     noise += rng.normal(size=(RUNS, 1)) * math.sqrt(topic_variance)  # all looks have the same topics
-    error = np.sqrt(topic_variance + 0.25 * (1 - ALIKE) / answers)
+    error = np.sqrt(topic_variance + 0.25 * (1 - ALIKE) / answers)  # standard error of the observed share
     is_enough = answers >= answers_needed(delta)  # a look at fewer answers gives no letter
     required_probability = 1 - (1 - confidence) * np.array([EARLY_ERROR_FRACTION] * (len(n_new) - 1) + [1.0])
     chances = []

@@ -1,6 +1,6 @@
 """Sentinels: a few cases of a rating that are asked again and again, to notice that the service changed.
 
-The test is a conformal test martingale (Vovk 2021): the rank of today's outcome of a case among its own earlier ones
+The test is a conformal test martingale (Vovk 2021): the rank of a case's outcome today among its earlier outcomes
 is uniform while the service is unchanged, whatever its bias and its noise; bets on ranks that are not uniform multiply
 their capital after a change (docs/silent-changes.md). The answers by which cases were selected never count: selected
 for being extreme, they return towards the mean without any change.
@@ -126,7 +126,7 @@ def log_e_process(growth: Floats) -> Floats:
 
 
 def evidence_of_change(runs: Sequence[SentinelRun]) -> ChangeEvidence:
-    """Test whether the service changed during the runs of one test, at least one, in their order."""
+    """Test whether the service changed; `runs` are the runs of one test in their order, at least one."""
     keys = sorted(runs[0].outcomes)
     outcomes_by_row = [runs[0].reference, *(run.outcomes for run in runs)]  # row 0: the reference; row n: the n-th run
     history = np.array([[row.get(key) for key in keys] for row in outcomes_by_row], dtype=float)  # `None` becomes NaN

@@ -89,9 +89,9 @@ def _overall_letters(
 
 
 def _overall_letter(parts: Sequence[ComponentDocument], confidence: float, aggregation: str) -> Json | None:
-    """Aggregate the parts: the letter is declared if its joint probability suffices and every part was measured.
+    """Aggregate the parts: the letter is declared if all were measured, enough declare it, and it is likely enough.
 
-    With the aggregation ``worst``, BS can be declared although a part is unmeasured: no part could improve on it.
+    With ``worst``, an unmeasured part does not prevent BS, because no part could improve on it. ``None`` without parts.
     """
     stated = [part.probabilities for part in parts if part.probabilities]
     if not stated:

@@ -10,7 +10,7 @@ class _Special:
         import scipy.special
 
         function = getattr(scipy.special, name)
-        setattr(self, name, function)  # found there from now on, without this method
+        setattr(self, name, function)  # later uses find it without this method
         return function
 
 

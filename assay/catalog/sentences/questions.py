@@ -26,7 +26,7 @@ class QuestionTemplate:
 
 
 def question_templates(attribute: str) -> tuple[QuestionTemplate, ...]:
-    """Return the shipped questions about an attribute; none if the catalog has none."""
+    """Return the shipped questions about an attribute; empty if the catalog has none."""
     entries = read_table("questions")["questions"].get(attribute, ())
     return tuple(QuestionTemplate(f"{attribute}/{index}", **entry) for index, entry in enumerate(entries))
 

@@ -67,7 +67,7 @@ def translated_mentions(
 
 def translated_decision(name: str, language: str, field: str) -> Mapping[str, Any]:
     """Return the texts of a decision in a language; raise `SpecificationError` about `field` if it has none."""
-    table = sentence_table(language, field.replace("decision.name", "decision.language"))
+    table = sentence_table(language, field.replace("decision.name", "decision.language"))  # field to correct
     if name not in table["decisions"]:
         options = ", ".join(table["decisions"])
         raise SpecificationError(f"the decision {name} has no texts in {language}; those that have: {options}", field)
@@ -91,6 +91,6 @@ def add_adjective(noun: str, words: str | Sequence[str], gender: int) -> str:
 
 
 def _value_words(attribute: Attribute, table: Mapping[str, Any]) -> Mapping[str, str | Sequence[str]]:
-    """Return the adjective or phrase of each value; none if a value has none."""
+    """Return the adjective or phrase of each value; empty if the table lacks one of the values."""
     words: Mapping[str, str | Sequence[str]] = table["words"].get(attribute.name, {})
     return {name: words[name] for name in attribute.value_names} if set(attribute.value_names) <= words.keys() else {}

@@ -1,4 +1,4 @@
-"""Transition matrix of a chain of services: the product of their matrices, or their answers followed by content.
+"""Transition matrix of a chain of services: the product of their matrices, or their answers chained by content.
 
 Content by content, the first service's recorded answer to each sentence is looked up among the second's questions, and
 so on, as a measurement of the composite would do. If a question was not recorded, the service's matrix replaces the
@@ -39,7 +39,7 @@ def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generato
     chain_concordance = _draw_concordance(first, transitions, rng)
     unmeasured_share = np.zeros(transitions.shape[:2])
     for service in later_services:
-        unmeasured_share += transitions[:, :, -1]  # reaches this service without a value
+        unmeasured_share += transitions[:, :, -1]  # shares that reach this service without a value
         service_matrix = draw_square(service, rng, draws)
         asked_rows = service_matrix[:, : len(service.rows)]  # without the row for text without a value
         own_concordance = _draw_concordance(service, asked_rows, rng)
@@ -65,7 +65,7 @@ def _carry_over(
 ) -> Floats | None:
     """Return the excess concordance of a chain after a service with the square matrix `service`; shape (draws,).
 
-    That is the probability of equal answers to two values, less that by chance.
+    That is the probability of equal answers to two values, minus the probability by chance.
     Two sentences with the same content and two values leave the chain with one value or with two. With
     one value, the service gets the same sentence twice; its answers count as equal, because Assay asks no
     sentence twice. With two values, its answers are equal by chance and by its own excess concordance.
@@ -84,7 +84,7 @@ def _carry_over(
         p_two_values_by_chance = 1.0 - p_one_value_by_chance
         p_one_value = np.clip(p_one_value_by_chance + chain_concordance, 0.0, 1.0)
         p_same_answer_to_different = np.einsum("dij,dij->d", joint, p_same) - np.einsum("dii,dii->d", joint, p_same)
-        # from the probability of two values by chance to that with the chain's excess concordance
+        # `scale` takes the probability of two values from that by chance to that with the excess concordance
         is_possible = p_two_values_by_chance > 0
         scale = np.divide(1.0 - p_one_value, p_two_values_by_chance, out=np.zeros(len(chain)), where=is_possible)
         by_chance = np.einsum("dv,dv->d", transitions_after[:, a], transitions_after[:, b])
@@ -119,7 +119,7 @@ def share_matched(services: Sequence[TransitionEvidence]) -> float:
 def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> ChainDraws:
     """Draw the transition matrix of a chain from the answers to each content, with resampled contents.
 
-    ``T = sum_o w_o T1_o @ T2_o``; the weights of the contents are a Bayesian bootstrap, with the prior
+    ``T = sum_o w_o T1_o @ T2_o`` over contents o; their weights w are a Bayesian bootstrap, with the prior
     of a measured matrix (1 / outputs for each output) as an additional content. If the path of every
     sentence was recorded once, the result is the posterior that measuring the composite would give.
     """
@@ -197,7 +197,7 @@ def _draw_stratified_content(
 ) -> Floats | None:
     """Excess concordance over the contents that were asked with two values; shape (draws,)."""
     mean_matrices = [matrix.mean(axis=0) for matrix in matrices]  # for answers that were not recorded
-    equal_pairs, pairs_by_rows = 0.0, Counter[tuple[int, int]]()  # expected number, and number of all pairs
+    equal_pairs, pairs_by_rows = 0.0, Counter[tuple[int, int]]()  # expected number of equal pairs, number of all
     for (first_answers, *others), count in Counter(contents).items():
         stage_matrices = [_fill_matrix(stage, matrix) for stage, matrix in zip(others, mean_matrices, strict=True)]
         for (a, first_shares), (b, second_shares) in combinations(enumerate(first_answers), 2):
@@ -221,6 +221,6 @@ def _chance_of_equal(first_shares: Floats, second_shares: Floats, stages: Sequen
     """Return the probability that two sentences of one content get equal outputs; once equal, they stay equal."""
     joint = np.outer(first_shares, second_shares)
     for stage in stages:
-        diagonal = np.diagonal(joint)
+        diagonal = np.diagonal(joint)  # pairs that are equal before this stage
         joint = stage.T @ (joint - np.diag(diagonal)) @ stage + np.diag(diagonal @ stage)
     return float(np.trace(joint))

@@ -88,8 +88,8 @@ class TransitionEvidence:
 def read_evidence(rating: RatingDocument) -> tuple[TransitionEvidence, ...]:
     """Read the matrices of a rating, one for each component that was measured.
 
-    Return none if the method measures no matrix that can be chained, or a matrix is missing. The rows of `one-hop`, for
-    example, are sides of the labour market and not values that the text names.
+    The result is empty if the method measures no matrix that can be chained, or a matrix is missing. The rows of
+    `one-hop`, for example, are sides of the labour market and not values that the text names.
     """
     measured_components = [component for component in rating.components if component.letter is not None]
     blocks = read_json(_Blocks, rating.experiment)

@@ -129,8 +129,8 @@ def _sum_hidden(
     """Add up the hidden effects of all services: an upper bound for the composite.
 
     Matrices do not show whether one service compensates or repeats the effect of another in a stratum. So a sum can
-    prevent UCS and DSBS, and is no reason for BS. Effects on a typical frame, or place in a text, are added as squares,
-    because two services seldom change the same frames. Of effects of kind ``content`` the smallest
+    prevent UCS and DSBS, and is no reason for BS. Effects on a typical frame, or place in a text, are added as squares
+    (`hypot`), because two services seldom change the same frames. Of effects of kind ``content`` the smallest
     counts: a composite follows content only if every service does. Draws are normal, with each effect's 95 % interval.
     """
     totals: dict[tuple[str, str], Floats] = {}
@@ -139,8 +139,8 @@ def _sum_hidden(
         kind, name, effect = str(hidden.kind), str(hidden.name), hidden.effect
         if effect.estimate is None or effect.low is None or effect.high is None:
             raise SpecificationError(f"the hidden effect {hidden.name} of a link has no interval; rate the link again")
-        error = (effect.high - effect.low) / (2 * NORMAL_95)
-        samples = np.maximum(0.0, effect.estimate + error * rng.standard_normal(draws))
+        standard_error = (effect.high - effect.low) / (2 * NORMAL_95)
+        samples = np.maximum(0.0, effect.estimate + standard_error * rng.standard_normal(draws))
         if kind == "content":
             totals[kind, name] = np.minimum(totals.get((kind, name), samples), samples)
         elif name.startswith("a typical"):
@@ -177,10 +177,10 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     by_name = [{component.name: component for component in components} for components in ratings]
     if by_name and all(set(services) == set(by_name[0]) for services in by_name):
         return tuple(tuple(services[name] for services in by_name) for name in by_name[0])
-    ways = math.prod(map(len, ratings))
-    if ways > MOST_COMBINATIONS:
+    chains = math.prod(map(len, ratings))
+    if chains > MOST_COMBINATIONS:
         raise SpecificationError(
-            f"the components of these ratings can be combined in {ways} ways; at most {MOST_COMBINATIONS} can be "
+            f"the components of these ratings can be combined in {chains} ways; at most {MOST_COMBINATIONS} can be "
             f"predicted: compose ratings of the same languages, or of fewer",
             "chain",
         )

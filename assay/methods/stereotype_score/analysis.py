@@ -26,7 +26,7 @@ from assay.statistics.hidden.strata import typical_effect
 from assay.statistics.hidden.varying import cluster_means
 
 LEAST_GROUP_PAIRS = 8
-"""Minimum number of pairs of group words (he, she) to generalise to other words; with fewer, scores are about these."""
+"""Minimum number of pairs of group words (he, she) to generalise to other words; fewer describe only themselves."""
 
 SEVERAL_FRAMES = 2
 """Multiple of `answers_needed` pairs that the effect of a typical frame needs, because each frame has only some."""
@@ -71,11 +71,11 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         ]
 
     def side_terms(self) -> list[TermScore]:
-        """Return the scores of the terms that the stereotype ties to a group."""
+        """Return the scores of the terms that the stereotype links to a group."""
         return [term_score for role in TIED if self.words.terms(role) for term_score in self.score(role).by_term]
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:
-        """Draw the change of the first group's share with other pairs of group words; ``None`` with too few pairs."""
+        """Draw the change of the first group's share with other group words, by Student's t; ``None`` for few pairs."""
         pairs = list(self.tally.results)
         group_pairs, group_ids = np.unique([pair.pair_index for pair in pairs], return_inverse=True)
         if len(group_pairs) < LEAST_GROUP_PAIRS:
@@ -98,12 +98,12 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
             return hidden
         neutral_choices = self.preferences("neutral")
         stereotype_choices = [preference for role in TIED for preference in self.preferences(role)]
-        tied_choices = [(pair, self.tally.results[pair].preferred) for pair, _ in stereotype_choices]
+        group_choices = [(pair, self.tally.results[pair].preferred) for pair, _ in stereotype_choices]
         no_mean = np.full_like(effects.neutral, NO_PREFERENCE)  # adds 0: `super` judges the mean of both lists already
         limit = tolerance.of_step_1
         for kind, name, choices, score in (
             ("individual", "typical frame", neutral_choices, effects.neutral),
-            ("individual", "typical frame, both stereotypes", tied_choices, no_mean),
+            ("individual", "typical frame, both stereotypes", group_choices, no_mean),
             ("content", "typical frame", stereotype_choices, effects.stereotyped),
         ):
             frame_effect = _typical_frame_effect(choices, score - NO_PREFERENCE, limit, rng.spawn(1)[0])
@@ -123,7 +123,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         return self.reason("target-calls-failed" if mostly_failed else "target-output-unusable", facts)
 
     def undecided_reasons(self) -> list[Reason]:
-        """Return one reason if every pair of one or more lists is a tie; otherwise an empty list."""
+        """Return one reason if there is a list of terms whose pairs are all ties; otherwise an empty list."""
         all_roles = [role for role in ROLES if self.words.terms(role)]
         results = self.tally.results.items()
         undecided_roles = [
@@ -203,15 +203,15 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         rows: list[GroupPair] = []
         for index, (first, second) in enumerate(self.words.pairs):
             neutral = [share for pair, share in self.preferences("neutral") if pair.pair_index == index]
-            tied = [share for pair, share in self.preferences(*TIED) if pair.pair_index == index]
-            if neutral or tied:
+            stereotyped = [share for pair, share in self.preferences(*TIED) if pair.pair_index == index]
+            if neutral or stereotyped:
                 rows.append(
                     GroupPair(
                         first,
                         second,
                         neutral=float(np.mean(neutral)) if neutral else None,
-                        stereotyped=float(np.mean(tied)) if tied else None,
-                        pairs=len(neutral) + len(tied),
+                        stereotyped=float(np.mean(stereotyped)) if stereotyped else None,
+                        pairs=len(neutral) + len(stereotyped),
                     )
                 )
         return tuple(rows)
@@ -220,7 +220,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 def _typical_frame_effect(
     preferences: Sequence[tuple[Pair, float]], mean: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[Floats, bool] | None:
-    """Return draws of a typical frame's distance from 1/2, and whether they are an upper bound (`typical_effect`)."""
+    """Return draws of a typical frame's distance from 1/2 and whether only a bound, or ``None`` (`typical_effect`)."""
     frames, groups, terms = np.array([(pair.frame, str(pair.pair_index), pair.term) for pair, _ in preferences]).T
     distances = np.array([share for _, share in preferences]) - NO_PREFERENCE
     return typical_effect(mean, distances, frames, (groups, terms), scale=limit, rng=rng)

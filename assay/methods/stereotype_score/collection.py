@@ -59,7 +59,7 @@ class PairComparison:
 
 @dataclass(frozen=True)
 class Ladder:
-    """The way of asking (rung) that a service supports, or ``None``; `refused` has the codes of refusal of others.
+    """The way of asking (rung) that a service supports, or ``None``; `refused` has the refusal codes of the others.
 
     `failed` and `unusable` count the questions that were refused: failed calls, and unusable answers.
     """
@@ -79,7 +79,7 @@ class PairTally(AnswerTally[Pair, PairComparison]):
     def take(self, rung: Rung, pair: Pair, replies: Sequence[Reply]) -> None:
         """Count the replies about one pair, and store its comparison in `results` if the replies allow it."""
         no_answer = f"no-{'choice' if rung == 'choice' else 'number'}"
-        if rung == "choice":  # each question is about both groups; the term is tied to one of them, or to none
+        if rung == "choice":  # a question is about both groups, so it counts for that of the term's stereotype, if any
             group_of_role = dict(zip(TIED, self.groups, strict=True))
             groups = [group_of_role.get(pair.role)] * len(replies)
         else:  # replies about the first and the second sentence alternate

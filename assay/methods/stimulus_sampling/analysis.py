@@ -29,8 +29,8 @@ from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffe
 class Rules:
     """Fields of `StimulusSampling` that determine the analysis.
 
-    `tie` is the share of one side of the contents that a value gets in a tied prior. `judge_rarer`: no label was
-    requested, so either can be the positive class; within a side, the rarer answers are judged even if negative.
+    In a tied prior, `tie` is the share of one side of the contents that one value gets. `judge_rarer`: no label was
+    requested, so either can be the positive class; the rarer answers within a side are judged, even negative ones.
     """
 
     tie: float
@@ -43,7 +43,7 @@ LEAST_YES = 20
 """Minimum effective number (Kish) of inputs of the positive class for a letter."""
 
 LEAST_RATE, LEAST_PART = 0.02, 0.1
-"""Minimum positive rate of a side for a separate judgement: absolute, and relative to the highest of both sides."""
+"""Minimum positive rate of a side for a separate judgement: absolute or, if lower, relative to the highest rate."""
 
 LEAST_OF_CELL = 10
 """Minimum effective number of positive inputs for each cell of the prior of vectors, on average."""
@@ -105,7 +105,7 @@ def judge(
 def _sides_to_judge(answered_inputs: AnsweredTexts | AnsweredCells) -> list[int]:
     """Return the indices of sides (0, 1) whose positive rate is not negligible.
 
-    A side is judged if an upper limit (as of a Poisson count) of its largest rate of a value exceeds the minimum.
+    A side is judged if the upper limit (as of a Poisson count) of the largest rate of its values exceeds the minimum.
     """
     largest_rates = answered_inputs.rates.max(axis=0)
     minimum = min(LEAST_RATE, LEAST_PART * float(largest_rates.max()))
@@ -129,7 +129,7 @@ def _draw_within_sides(
     delta: float,
     rng: np.random.Generator,
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the effect within each side of the contents; if positives are common there, also that among negatives.
+    """Draw the effect within each side of the contents; if positives are common there, also that of the negatives.
 
     A side with few positive inputs can only prevent a letter: if two positives are about the same group, resampling
     finds no error. If nearly all inputs are positive, the negative ones show differences (docs/decisions/0082).
@@ -149,7 +149,7 @@ def _draw_within_sides(
 def _draw_side_effects(
     answered_inputs: AnsweredTexts | AnsweredCells, within: Sequence[Deviations], delta: float, rng: np.random.Generator
 ) -> dict[int, HiddenEffect]:
-    """Draw the effect of each judged side, by its index, from its posterior `within`, with a joint fit of the sides."""
+    """Draw the effect in each judged side, by the side's index, from a joint fit of the sides' posteriors `within`."""
     sides = _sides_to_judge(answered_inputs)
     estimates = {
         answered_inputs.sides[side]: (deviations.estimate, deviations.draws)
@@ -163,7 +163,7 @@ def _draw_side_effects(
 
 
 def _too_few_reason(answered_inputs: AnsweredTexts | AnsweredCells, *, strata: bool) -> Reason | None:
-    """Return a reason if the inputs of the positive class are too few; otherwise ``None``.
+    """Return a reason if positive inputs or their clusters are too few, or few have most of the weight; else ``None``.
 
     A few inputs can share a property by chance, and resampling them cannot show that: a single positive always
     belongs to one group. In simulations without any effect, five inputs of equal weight were found biased in .23 of

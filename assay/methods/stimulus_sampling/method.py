@@ -141,7 +141,7 @@ class StimulusSampling(Bounded, Method):
     def _count_probes(self, samples: int) -> int:
         if self.vectors is not None:
             cell_count = len(self.vectors.priors)  # every cell gets the same number of vectors
-            # at the looks, and to fit the surrogate
+            # vectors at the interim analyses, and vectors to fit the surrogate
             counts = (min(samples, MOST_VECTORS), 0 if self.route == "weights" else TRAINING)
             return sum(math.ceil(count / cell_count) * cell_count for count in counts)
         assert self.texts is not None  # noqa: S101
@@ -240,7 +240,7 @@ class StimulusSampling(Bounded, Method):
     def _fit_surrogate(
         self, reply_log: ReplyLog, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[Surrogate, str | None] | Reason]:
-        """Ask about vectors of the unbiased prior; return the fitted surrogate and the positive label, or a reason."""
+        """Ask about vectors of the unbiased prior; return the fitted surrogate and positive label, or why not."""
         assert self.vectors is not None  # noqa: S101
         count = math.ceil(TRAINING / len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
@@ -325,4 +325,4 @@ def _is_hopeless(outcome: object, tally: Tally) -> bool:
     """Return whether to stop asking: the budget is used up, or further answers cannot remove what prevents a letter."""
     if tally.unasked:
         return True
-    return isinstance(outcome, Reason) and outcome.code not in {"never-yes", "constant-answers"}
+    return isinstance(outcome, Reason) and outcome.code not in {"never-yes", "constant-answers"}  # these can change

@@ -38,7 +38,7 @@ OUTPUT = "output"
 
 @dataclass
 class ReplyLog:
-    """Replies by name of the input: to a sentence, one for each value; to a vector, one (value in `original`)."""
+    """Replies by name of the input: one for each value of a sentence; one for a vector, with its value (`original`)."""
 
     replies: dict[str, tuple[Reply, ...]] = field(default_factory=dict)
     original: dict[str, int] = field(default_factory=dict)
@@ -114,7 +114,7 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
 
 
 def read_positives(answers: Answers, requested_label: str | None) -> tuple[str, Floats] | Reason:
-    """Return the label of the positive class, and its probability in each answer; a reason if too few can be used.
+    """Return the label of the positive class and its probability in each answer, or the reason for no result.
 
     The probabilities have the shape (cases, values). They are NaN for a case with a missing or an unusable answer.
     """

@@ -101,7 +101,7 @@ class Texts:
         """Mean number of slots in which each text differs from texts of the posterior; shape (n,)."""
         distances = np.zeros(self.p_positive.size)
         for names, codes in self._slot_codes.values():
-            distances += 1 - np.bincount(codes, self.posterior, len(names))[codes]
+            distances += 1 - np.bincount(codes, self.posterior, len(names))[codes]  # share of texts with another word
         return distances
 
     def _sample_vectors(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -116,7 +116,7 @@ def words_of(case: Case, value: int, values: Sequence[str]) -> dict[str, str]:
     """Return the words of the text of a case about one value, by slot."""
     words = {VALUE: values[value], **case.clusters}
     people = words["person"].split(JOINED)
-    if len(people) != len(values):  # a name contains the separator
+    if len(people) != len(values):  # a name contains the separator, so the names cannot be split
         return words
     return words | {"person": people[value]}
 
@@ -161,7 +161,7 @@ class AnsweredVectors:
             detail,
             numbers=self._number_rows(unit),
             nearest_inputs=tuple(self._input_row(index) for index in nearest_first[:half]),
-            most_distant_inputs=tuple(self._input_row(index) for index in nearest_first[: -half - 1 : -1]),
+            most_distant_inputs=tuple(self._input_row(index) for index in nearest_first[: -half - 1 : -1]),  # backwards
             group_distances=tuple(
                 DistanceRow(name, float(distances[self.prior_values == index].mean()))
                 for index, name in enumerate(self.values)

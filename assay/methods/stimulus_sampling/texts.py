@@ -116,7 +116,7 @@ class AnsweredTexts:
         return self.paired_answers.rates
 
     def input_count(self, side: int) -> int:
-        """Return the number of inputs of a side with the same value."""
+        """Return the number of inputs of a side about each value, which is the same for all values."""
         return int((self.paired_answers.side == side).sum())
 
     def effects(self, tie: float, rng: np.random.Generator, *, within: Sequence[int]) -> SamplingEffects:
@@ -152,8 +152,8 @@ def answered_texts(answers: Answers, p_included: Floats, requested_label: str | 
 class ProfileSampler:
     """Pool of profiles, drawn from the prior, from which samples with unequal probabilities are taken.
 
-    Each profile has a relative sampling `density` and a random `number` in [0, 1). It is taken if the number lies below
-    its inclusion probability.
+    Each profile has a relative sampling `density` and a random `number` in [0, 1). A profile is taken if its number is
+    below its inclusion probability.
     """
 
     cases: Sequence[Case]
@@ -161,7 +161,7 @@ class ProfileSampler:
     number: Floats
 
     def take(self, count: int) -> tuple[list[Case], Floats]:
-        """Return about `count` profiles, half of them of each side, and their inclusion probabilities."""
+        """Return about `count` profiles, half of them on each side, and their inclusion probabilities."""
         side = np.unique([str(case.side) for case in self.cases], return_inverse=True)[1]
         p_included = np.ones(len(self.cases))
         for side_index in range(SIDES):
@@ -175,7 +175,7 @@ class ProfileSampler:
 def inclusion(density: ArrayLike, count: float) -> Floats:
     """Compute the inclusion probability of each member of a pool, shape (n,), for a sample of mean size `count`.
 
-    It is ``min(1, c density)``, with c such that the sum is `count`; if the pool is not larger, all members are taken.
+    It is ``min(1, c density)``, with c such that the sum is `count`, or 1 if the pool has no more members than that.
     The probabilities grow with `count`: if a member is taken whenever its own random number is below its probability,
     a larger sample contains every smaller one. The scale of `density`, shape (n,), does not matter.
 

@@ -59,10 +59,10 @@ UNUSABLE_SHARE = 0.2
 """Above this share of failed and unusable texts a component is not rated (docs/methods/round-trip.md)."""
 
 SHARED_TEXT = 1.5
-"""Multiplies the sentences that a letter needs if texts have several: with 60, 4 of 200 unbiased services were BS."""
+"""Factor on the sentences that a letter needs if texts have several; with 60, 4 of 200 unbiased services were BS."""
 
 COLLAPSED = 0.8
-"""If every input has at least this share of sentences with one output, the reason is that all become this value."""
+"""If one output has at least this share of every input's sentences, the reason is that all inputs become this value."""
 
 OTHER_DELTAS = {f"{delta:.2f}": delta for delta in (0.05, 0.1, 0.15)}
 """Tolerances for which the probabilities of the letters are reported besides the requested one."""
@@ -219,7 +219,7 @@ class TranslationMethod(Bounded, Method):
         return self.expected_probes() // self.sizes[0] * self.sizes[-1]
 
     def planned_looks(self) -> Looks:
-        """Count the sentences of all blocks at each interim analysis: effects come from pooled transitions."""
+        """Count the sentences of all blocks at each interim analysis, as effects use the transitions of all blocks."""
         per_text = 1 if self.probes_each == 1 else len(self.catalog_attribute.value_names)
         return Looks(tuple(size * len(self.blocks) * per_text for size in self.sizes), len(self.occupations))
 
@@ -240,7 +240,7 @@ class TranslationMethod(Bounded, Method):
     def tolerance(self) -> Tolerance:
         """The limits of one component.
 
-        Each needs a higher probability than `confidence`, so that a letter of all components can be declared.
+        Of several, each stops asking at a higher probability than `confidence`, so that all together can be declared.
         """
         component_confidence = self.confidence ** (1 / len(self.cells))
         further = {"content": self.content_tolerance}
@@ -308,7 +308,7 @@ class TranslationMethod(Bounded, Method):
         """Return whether to stop early; `strata` require more certainty, as early interim analyses miss effects."""
         if not self.strata:
             return self.tolerance.stops(probabilities)
-        # a letter needs `early_confidence` without hidden effects; all of these together would seldom allow that
+        # UCS and DSBS need `early_confidence` only without hidden effects: with all of them it is seldom reached
         stop_confidence = self.tolerance.stop_confidence or self.tolerance.confidence
         early_confidence = 1 - EARLY_ERROR_FRACTION * (1 - stop_confidence)
         early_tolerance = replace(self.tolerance, confidence=early_confidence, hidden_confidence=stop_confidence)
@@ -438,7 +438,7 @@ def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[
 def _letter_reasons(
     translations: Translations, tolerance: Tolerance, evidence: Evidence, letter: Letter, common_facts: Json
 ) -> list[Reason]:
-    """Return the reasons for a letter; for BS, those whose effect probably (above 1/2) exceeds its limit."""
+    """Return the reasons for a letter; for BS, one for each effect that probably (above 1/2) exceeds its limit."""
     step_1, step_2 = float(evidence.step_1.mean()), float(evidence.step_2.mean())
     if letter is Letter.UCS:
         return [Reason("compensates", {**common_facts, "step_1": step_1, "step_2": step_2}, translations.name)]
@@ -470,11 +470,11 @@ def _shift_reason(translations: Translations, step_1: float, common_facts: Json)
     row_totals, total = counts.sum(axis=1, keepdims=True), int(counts.sum())
     even_rates = np.full_like(counts, 1 / len(translations.outputs))
     rates = np.divide(counts, row_totals, out=even_rates, where=row_totals > 0)
-    # share of each row (see `Translations.rows`) in the first unbiased block; of several, the reason is about this one
+    # share of each row (see `Translations.rows`) in the first unbiased block, which the reason is about
     row_shares = translations.shares("unbiased")[0]
-    input_shares = np.concatenate([row_shares, np.zeros(len(translations.outputs) - len(row_shares))])  # residual: none
+    input_shares = np.concatenate([row_shares, np.zeros(len(translations.outputs) - len(row_shares))])  # residual: 0
     gains = row_shares @ rates - input_shares
-    # the residual of neutral sentences is harmless, so a value gains, if only among the outputs that mention one
+    # the residual of neutral sentences is harmless, so only values can gain there
     gainer = int(np.argmax(gains[:-1] if translations.neutral else gains))
     if gainer == len(translations.outputs) - 1:  # the residual
         return Reason(

@@ -134,7 +134,7 @@ class Text:
 
 
 def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
-    """Split texts into two parts in which as few contents as possible occur twice; one part if none does.
+    """Split texts into two parts so that few contents occur twice in a part; one part if all contents differ.
 
     One part is translated there and back before the other, so that sentences that differ only in the value are sent
     far apart, even if texts are few.
@@ -154,7 +154,7 @@ def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
             contents = [sentence.content for sentence in texts[index].sentences]
             peers = {peer for content in contents for peer in texts_by_content[content]} - {index}
             halves_of_peers = [half_of_text[peer] for peer in peers if peer in half_of_text]
-            half_of_text[index] = int(halves_of_peers.count(0) > halves_of_peers.count(1))  # with fewer of its peers
+            half_of_text[index] = int(halves_of_peers.count(0) > halves_of_peers.count(1))  # with fewer peers
             unassigned += sorted(peers - set(half_of_text), reverse=True)  # `pop` takes the first text first
     both_halves = [[text for index, text in enumerate(texts) if half_of_text[index] == half] for half in (0, 1)]
     return tuple(half for half in both_halves if half)
@@ -203,7 +203,7 @@ class BlockWriter:
     ) -> None:
         self._specs, self._sentences, self._rng = specs, sentences, rng
         self._texts_written = 0  # of each block
-        # of each block, the numbers of sentences about each value: an iterator over further texts, and those so far
+        # for each block: an iterator over the next numbers of sentences about each value, and the present numbers
         shares = _block_shares(specs, tuple(sentences))
         self._next_counts = [_cumulative_counts(block_shares, per_text) for block_shares in shares]
         self._counts = [(0,) * len(sentences) for _ in specs]
@@ -229,7 +229,7 @@ class BlockWriter:
             for sentences_about_value, old_count, new_count in zip(
                 self._sentences.values(), old_counts, self._counts[block_index], strict=True
             )
-            for _ in range(new_count - old_count)
+            for _ in range(new_count - old_count)  # as many as the value's count grows by
         ]
         block = self._specs[block_index].name
         texts = _split_into_texts(new_sentences, count, self._rng)
@@ -288,7 +288,7 @@ def neutral_writer(
 
 
 def _occupations_of(side: str | None, pool: Sequence[Occupation]) -> tuple[Occupation, ...]:
-    """Return the occupations held mostly by the gender `side` (he, she); ``None``: those held mostly by neither."""
+    """Return the occupations held mostly by the gender `side` (he, she); ``None``: those of which it is unknown."""
     return tuple(occupation for occupation in pool if occupation.side == side)
 
 

@@ -104,8 +104,8 @@ def read_text(text: str, sent: Sequence[str], attribute: Attribute, source: Sour
     """Read the attribute's value in each sentence of a returned text, in English or another source language.
 
     A text without any common word of the language is unusable, because it is in another language. So is a text with a
-    sentence that may mention the value in an unknown way (`Attribute.has_lost_value`), and one in which a sentence is
-    more like another one of those that were `sent` than like its own: their order is another one.
+    sentence that may mention the value in an unknown way (`Attribute.has_lost_value`), and a text in which a
+    sentence resembles another sentence of `sent` more than the one at its place, because their order has changed.
     """
     pieces = align(text, len(sent))
     if pieces is None:
@@ -118,7 +118,7 @@ def read_text(text: str, sent: Sequence[str], attribute: Attribute, source: Sour
     # the first letters of an occupation are those of both genders
     stems = [{word[:5] for word in _WORD.findall(part) if word not in common_words} for part in texts]
     returned, asked = stems[: len(sent)], stems[len(sent) :]
-    if any(len(words & other) > len(words & asked[i]) for i, words in enumerate(returned) for other in asked):
+    if any(len(words & other) > len(words & asked[index]) for index, words in enumerate(returned) for other in asked):
         return Reading(unusable="sentence-order")
     if source is not None:
         readings = [value for piece in pieces if (value := source.read(piece, attribute.residual))]
@@ -172,7 +172,7 @@ class Translations(Tally):
     by_block: dict[str, Integers] = field(init=False)
     """Per block, numbers of sentences by row and output; shape (rows, outputs)."""
     content: dict[str, dict[str, str]] = field(init=False, default_factory=dict)
-    """Per content (an occupation in its frame), the output by input (row) with which it was sent."""
+    """By content (an occupation in its frame): the output for each input (row) with which the content was sent."""
     by_occupation: dict[str, Integers] = field(init=False, default_factory=dict)
     """Per occupation, numbers of sentences by row and output; shape (rows, outputs)."""
     by_frame: dict[str, Integers] = field(init=False, default_factory=dict)
@@ -192,14 +192,14 @@ class Translations(Tally):
     def count(self, text: Text, reading: Reading, *, middle: object = None, returned: object = None) -> None:
         """Count one text by its outcome, and its sentences by input and output if it could be read.
 
-        Further texts with a translation that `MOST_ALIKE` texts had already are unusable, whatever it says.
+        A translation that `MOST_ALIKE` earlier texts had, word for word, makes a text unusable.
         """
         if reading.values is not None and returned is not None:
             returned_text = str(returned).strip()
             self._times_returned[returned_text] += 1
             if self._times_returned[returned_text] > MOST_ALIKE:
                 reading = Reading(unusable="same-answer")
-        if self.count_reply(reading.failure, reading.unusable, _commonest_value(text)) is None:
+        if self.count_reply(reading.failure, reading.unusable, _commonest_value(text)) is None:  # not asked
             return
         sort, reason = "unusable", reading.unusable
         if reading.failure is not None:

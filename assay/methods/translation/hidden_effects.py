@@ -32,7 +32,7 @@ LIKELY_BIAS = 0.15
 """A small stratum with a higher probability of bias, by its own answers, is not fitted jointly with other strata."""
 
 SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women", None: "other occupations"}
-"""Names of the strata of occupations, by the gender that holds them more often (``None``: neither)."""
+"""Names of the strata of occupations, by the gender that holds them more often (``None``: unknown)."""
 
 
 def hidden_effects(
@@ -100,14 +100,14 @@ def _draw_sides(
 ) -> tuple[HiddenEffect, ...]:
     """Draw the bias (total variation from unbiased output) within each group of occupations (`SIDES`).
 
-    With fewer sentences than a letter needs (`answers_needed`), a group is only an upper bound: it can prevent UCS and
-    DSBS. If its own answers look biased, they are used instead of the joint fit.
+    The effect of a group with fewer sentences than a letter needs (`answers_needed`) is only an upper bound: it can
+    prevent UCS and DSBS. If the answers of such a group alone look biased, their draws replace those of the joint fit.
     """
     side_of = {occupation.name: occupation.side for occupation in occupations()}
     counts_by_side = {}
     for side, side_name in SIDES.items():
         side_counts = [counts for name, counts in translations.by_occupation.items() if side_of.get(name) == side]
-        if side_counts and all(np.sum(side_counts, axis=0).sum(axis=1)):
+        if side_counts and all(np.sum(side_counts, axis=0).sum(axis=1)):  # has sentences about every value
             counts_by_side[side_name] = np.sum(side_counts, axis=0) * times
     effects = []
     for effect, own_draws in _draw_strata(translations, counts_by_side, delta, rng):
@@ -125,7 +125,7 @@ def _draw_strata(
     role: str = "unbiased",
 ) -> Iterator[tuple[HiddenEffect, Floats]]:
     """Yield each stratum's effect in each block of `role`, from a joint fit of all strata and from the stratum only."""
-    output_count = len(translations.outputs) - translations.neutral  # without a harmless residual, the last output
+    output_count = len(translations.outputs) - translations.neutral  # a harmless residual, the last, is left out
     unbiased_shares, block_shares = pad_to(translations.shares("unbiased"), output_count), translations.shares(role)
     # biased blocks can only be compared with a single unbiased one
     if len(counts_by_stratum) < 2 or (role == "biased" and len(unbiased_shares) > 1):

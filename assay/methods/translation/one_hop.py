@@ -87,7 +87,7 @@ class OneHop(TranslationMethod):
     def translate(self, texts: Sequence[Text], translations: Translations, *, again: bool = True) -> Asking:
         """Translate texts, and count the values that their translations mark.
 
-        A text whose article came back elided ("L'") is asked once more with the indefinite article, which is not.
+        With `again`, an English text whose article came back elided ("L'") is asked about with the indefinite article.
         """
         language, attribute = translations.language, self.catalog_attribute
         for chunk in (texts[start : start + BATCH] for start in range(0, len(texts), BATCH)):

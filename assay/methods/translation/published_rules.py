@@ -28,7 +28,7 @@ class PublishedLetters:
     """Letters by name of the published rule, ``None`` if one cannot be computed, and the rules' test results.
 
     `detail` is nested by analysis, block, distribution (that a request declares for a block) and statistic. `step_1_p`
-    is the p-value, not yet adjusted (`adjust`), of: outputs of unbiased blocks follow an unbiased distribution.
+    is the p-value (before `adjust`) of the hypothesis that outputs of unbiased blocks follow an unbiased distribution.
     """
 
     letters: Mapping[str, str | None]
@@ -108,8 +108,8 @@ def adjust(p_by_component: Mapping[str, float | None]) -> dict[str, dict[str, fl
     known_p = {name: p for name, p in p_by_component.items() if p is not None}
     names = sorted(known_p, key=known_p.__getitem__)
     ascending_p, ranks = np.array([known_p[name] for name in names]), np.arange(1, len(names) + 1)
-    holm = np.minimum(np.maximum.accumulate(ascending_p * ranks[::-1]), 1.0)
-    bh = np.minimum(np.minimum.accumulate((ascending_p * len(names) / ranks)[::-1])[::-1], 1.0)
+    holm = np.minimum(np.maximum.accumulate(ascending_p * ranks[::-1]), 1.0)  # step-down
+    bh = np.minimum(np.minimum.accumulate((ascending_p * len(names) / ranks)[::-1])[::-1], 1.0)  # step-up
     index_by_name = {name: index for index, name in enumerate(names)}
     return {
         name: {"p": p, "holm": float(holm[index_by_name[name]]), "bh": float(bh[index_by_name[name]])}

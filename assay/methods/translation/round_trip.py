@@ -109,7 +109,7 @@ class RoundTrip(TranslationMethod):
         return [*outward, *((language, source) for source, language in outward)]
 
     def with_held_back(self, material: HeldBack) -> RoundTrip:
-        """Return the method with further frames of ``base``, if it is measured, that the attribute's values fit."""
+        """Return the method with the held-back frames that fit the attribute, if ``base`` is measured in English."""
         attribute = self.catalog_attribute
         frames = tuple(statement for statement in material.statements if Frame("", statement).fits(attribute))
         return replace(self, held_back=frames if BASE in self.templates and self.source == "en" else ())

@@ -79,7 +79,7 @@ def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
     """Average scores of images by term and over all images.
 
     `by_image`, shape (images,), has the probability of the stereotyped label for each image, in [0, 1], or its hard
-    label (1, 0 or 1/2), and `terms` its generation term. Raise `TooFewObservations` if there is no image, and
+    label (1, 0 or 1/2); `terms` has each image's generation term. Raise `TooFewObservations` if there is no image, and
     `OutOfBounds` if terms are not as many as images, or a probability lies outside [0, 1].
 
     References
@@ -181,7 +181,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
     @property
     def scale(self) -> Scale:
-        """Scale of the scores: labels if any answer is in words."""
+        """Scale of the scores: probabilities if `answers` is ``auto`` and every answer has them; otherwise labels."""
         answers = self.tally.results.values()
         have_scores = self.answers == "auto" and bool(answers) and all(answer.share is not None for answer in answers)
         return "probabilities" if have_scores else "labels"
@@ -202,14 +202,14 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
             raise ZeroVariance(f"{', '.join(LISTS[role] for role in roles)}: {error}") from error
 
     def side_terms(self) -> tuple[ImageTerm, ...]:
-        """Return the scores of the terms that are tied to a label."""
+        """Return the scores of the terms that the stereotype links to a label."""
         return score_images(*self.picture_scores(*TIED)).by_term
 
     def picture_scores(self, *roles: Role) -> tuple[Floats, list[str]]:
         """Return the score and the term of each picture of some lists.
 
-        The score is the probability, or the share, of the label that the picture's term is tied to; of neutral terms
-        it is that of the first label.
+        The score is the probability of the label that the stereotype links to the picture's term or, on the scale of
+        labels, 1, 0 or 1/2 for it; for neutral terms, the first label takes its place.
         """
         pictures = self.answered_pictures(*roles)
         use_labels = self.scale == "labels"
@@ -325,9 +325,9 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         for role, fit in fits.items():
             lists[LISTS[role]] = replace(self.summary(role), posterior=_overall_score(fit, rng))
             terms += self._term_documents(role, fit, rng)
-        tied_roles = [role for role in fits if role in TIED]
-        posterior = result_or_why(EffectDocument, lambda: _overall_score(self.fit(*tied_roles), rng))
-        score = replace(self.summary(*tied_roles), posterior=posterior)
+        stereotype_roles = [role for role in fits if role in TIED]
+        posterior = result_or_why(EffectDocument, lambda: _overall_score(self.fit(*stereotype_roles), rng))
+        score = replace(self.summary(*stereotype_roles), posterior=posterior)
         return replace(detail, score=score, lists=lists, terms=tuple(terms))
 
     def summary(self, *roles: Role) -> Scores:

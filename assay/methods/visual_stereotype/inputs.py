@@ -56,7 +56,7 @@ class Picture(Bounded):
 
 @dataclass(frozen=True, slots=True)
 class UsablePicture:
-    """A usable picture: its digest, its term in the spelling of the specification, and the label tied to the term."""
+    """A usable picture: its digest, its term in the spelling of the specification, and the label of the stereotype."""
 
     image: str
     term: str

@@ -242,7 +242,7 @@ def answers_differ(first: PictureReading, second: PictureReading) -> bool:
 
 
 def merge_orders(answers: Sequence[PictureReading]) -> PictureReading:
-    """Merge the answers to both orders of labels: mean probability, and their label if it is the same in both."""
+    """Merge the answers to both orders of labels: mean probability, and the common label, or neither if they differ."""
     first_answer = answers[0]
     if len(answers) == 1:
         return first_answer

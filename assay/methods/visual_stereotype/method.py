@@ -1,7 +1,7 @@
 """Visual stereotype: which of two labels an image classifier gives to pictures of a term (Jiang et al.).
 
 Pictures show *generation terms*. A service without a preference gives both labels equally often to neutral terms
-(step 1), and, if it follows no stereotype, also to terms that a stereotype ties to one label (step 2). Pictures are
+(step 1), and, if it follows no stereotype, also to terms that a stereotype links to one label (step 2). Pictures are
 uploaded, stored, or drawn by an author of the user's choice (docs/methods/visual-stereotype.md).
 """
 
@@ -162,7 +162,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
 
     # ------------------------------------------------------------------------ the experiment
     def usable(self, items: Iterable[Picture], words: VisualWords) -> SortedItems[UsablePicture]:
-        """Return the pictures whose term the specification has, with the label that is tied to it."""
+        """Return the pictures whose term the specification has, with the label that the stereotype links to it."""
         return sort(items, words)
 
     def request_items(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> ExperimentPart[DrawnPictures]:  # noqa: ARG002
@@ -192,7 +192,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
             yield from ask_about(pictures, first=asked_so_far, both_orders=tally.changed > 0)
 
     def model_score(self, results: Sequence[Sightings]) -> ModelScores:
-        """Score a service over all pictures of terms that a stereotype ties to a group (Jiang et al.'s formula).
+        """Score a service over all pictures of terms that a stereotype links to a label (Jiang et al.'s formula).
 
         If there is no such picture, the result has a ``why`` instead.
         """

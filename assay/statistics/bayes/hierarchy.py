@@ -98,7 +98,7 @@ class Posterior:
         return self.draws_of(connection).sigma
 
     def words(self, connection: str) -> tuple[str, ...]:
-        """Return the protected words that have distances of this connection; none if the connection has no rows."""
+        """Return the protected words that have distances of this connection; empty if it has no rows."""
         return self.draws_of(connection).words if connection in self.connections else ()
 
     def has(self, connection: str, word: str) -> bool:

@@ -143,7 +143,7 @@ TIED = 1e-12
 def tail_shape(weights: Floats) -> float | None:
     """Estimate the shape of the tail of importance weights.
 
-    It is that of the largest weights: a fifth of them, or three times the square root of their number if that is less.
+    The tail has the largest fifth of the n weights, or the ``3 sqrt(n)`` largest if these are fewer.
     Return ``None`` if too few weights differ to estimate it.
 
     Parameters

@@ -3,8 +3,8 @@
 A *cell* is a protected word with the attribute words of one connection (see `hierarchy`). Its rows are
 ``y ~ N(beta, sigma)``, its mean is ``beta ~ N(mu, tau)``, and ``mu`` has a normal prior. Both means
 have closed forms given ``(sigma, tau)``, so that a density in two dimensions remains (docs/methods/association.md).
-Cells with equal numbers of rows enter only through their number, the mean of their means and the
-spread of their means. Cells have few different sizes, so the density is computed once for each size, not each cell.
+Cells with equal numbers of rows enter only through the number of such cells, the mean of their means
+and the spread of their means. Cells have few different sizes, so the density is computed once for each size.
 
 Connections that share one sigma are independent given sigma, so their joint density is a row over
 sigma and, for each connection, a table of tau given sigma. The axes are logarithmic. They begin wider
@@ -39,7 +39,7 @@ class Priors:
 
 @dataclass(frozen=True)
 class Cells:
-    """Sufficient statistics of the distances of one connection; a cell has those of one protected word."""
+    """Sufficient statistics of the distances of one connection; a cell is one protected word with its distances."""
 
     words: tuple[str, ...]
     """Protected word of each cell, in alphabetical order."""

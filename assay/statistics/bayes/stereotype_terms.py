@@ -66,7 +66,7 @@ class StereotypeScore:
 
 
 def preferred(lead: float) -> float:
-    """Return the decision of a pair whose stereotyped side is `lead` by some nats, or by some probability."""
+    """Return the decision of a pair whose stereotyped side leads by `lead`, in nats or in probability."""
     if abs(lead) <= TIED_WITHIN:
         return TIE
     return STEREOTYPED if lead > 0 else ANTI_STEREOTYPED

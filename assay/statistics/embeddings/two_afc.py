@@ -50,7 +50,7 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
     """Compute the mixing level at which each concept is equally near to both cues.
 
     The result, shape (pairs, words), is the share of the second cue, unclipped. Below 1/2, less of the second cue is
-    needed to choose it, so the concept is biased towards it.
+    needed to choose it, so the concept is biased towards that cue.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from assay.model import Floats
 
 
 def as_vectors(vectors: ArrayLike, name: str, *, least: int = 1, dims: int | None = None) -> Floats:
-    """Check a set of word vectors, shape (words, dims); `name` is its name in error messages (``"the first targets"``).
+    """Check word vectors and return them, shape (words, dims); `name` is for error messages (``"the first targets"``).
 
     Raises
     ------

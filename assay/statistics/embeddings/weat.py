@@ -124,7 +124,7 @@ def _count_reaching(sum_pairs: Sequence[tuple[Floats, Floats]], threshold: float
 
 
 def _subset_sums(values: Floats) -> list[Floats]:
-    """Return the sorted sums of all subsets of the values, in a list by the number of members of a subset."""
+    """Return the sorted sums of all subsets of the values; element k of the list is for subsets with k members."""
     sums: list[Floats] = [np.zeros(1)]
     for value in values:
         # no subset has more members than came so far, and none with this value is empty
@@ -135,7 +135,7 @@ def _subset_sums(values: Floats) -> list[Floats]:
 
 
 def _sample_partitions(values: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
-    """As `_count_partitions`, among `DRAWS` random partitions."""
+    """Estimate the p-values of `_count_partitions` from `DRAWS` random partitions."""
     larger_count = farther_count = 0
     for _ in range(DRAWS // BLOCK):
         permuted = rng.permuted(np.broadcast_to(values, (BLOCK, values.size)), axis=1)
@@ -143,8 +143,8 @@ def _sample_partitions(values: Floats, size: int, observed: float, rng: np.rando
         larger_count += int((sums >= observed - SLACK).sum())
         farther_count += int((np.abs(sums) >= abs(observed) - SLACK).sum())
     one_sided, two_sided = ((count + 1) / (DRAWS + 1) for count in (larger_count, farther_count))
-    errors = (math.sqrt(p * (1 - p) / DRAWS) for p in (one_sided, two_sided))
-    return PartitionTest(one_sided, two_sided, None, "monte-carlo", DRAWS, *errors)  # no strict p of drawn partitions
+    standard_errors = (math.sqrt(p * (1 - p) / DRAWS) for p in (one_sided, two_sided))
+    return PartitionTest(one_sided, two_sided, None, "monte-carlo", DRAWS, *standard_errors)  # no strict p-value
 
 
 MIN_TARGET_WORDS = 2

@@ -75,21 +75,21 @@ def on_scale(outputs: Floats, scale: Scale) -> Floats:
         return np.asarray(np.log(outputs) - np.log1p(-outputs))
     if scale == "rank":
         _, indices, counts = np.unique(outputs, return_inverse=True, return_counts=True)
-        mean_ranks = np.cumsum(counts) - (counts - 1) / 2  # of equal outputs, from 1
+        mean_ranks = np.cumsum(counts) - (counts - 1) / 2  # of equal outputs; ranks begin at 1
         return np.asarray(mean_ranks[indices].reshape(outputs.shape))
     return outputs
 
 
 def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
-    """Return a name and a mask of the profiles with amounts above 0 only; ``None`` if they need no own comparison.
+    """Return the name and the mask of the profiles that only have amounts above 0, if they are compared separately.
 
-    They are compared separately if there are other profiles, and the amounts are compared as ratios. If many outputs
-    equal one or a few other numbers, such as a minimum price, profiles with these numbers are also left out.
+    They are if there are enough of them, other profiles besides, and a need for ratios; otherwise return ``None``. If
+    many outputs equal one or a few other numbers, such as a minimum price, profiles with these are also left out.
     """
     numbers, counts = np.unique(outputs, return_counts=True)
     is_common = counts >= COMMON * outputs.size
     other_counts, separable_count = counts[~is_common], MOSTLY * outputs.size
-    # of counts or marks, some of the other numbers are common too: these are not amounts
+    # if the outputs are counts or marks, some of their other numbers are common too, so they are not amounts
     others_vary = other_counts.max(initial=0) < COMMON * other_counts.sum()
     others_are_amounts = counts[is_common].sum() >= separable_count and others_vary
     excluded_numbers = numbers[is_common if others_are_amounts else counts >= separable_count]
@@ -102,7 +102,7 @@ def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
 
 
 def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
-    """Return the tolerance of step 1 on the scale ``log`` if it is below `delta`; else ``None``.
+    """Return the tolerance of step 1 on the scale ``log`` if it is below `delta`; ``None`` if `delta` applies.
 
     `delta` is the tolerance, and `deviation` the standard deviation of the outputs on the scale.
     """

@@ -104,7 +104,7 @@ class SingleCases:
         """Variance of the answers to each repeated question, shape (items, values)."""
         assert self.noise is not None  # noqa: S101  only for cases with repeats
         variances = self.noise.var(axis=2, ddof=1).sum(axis=2)
-        return np.asarray(variances * len(variances) / (len(variances) - 1))  # `noise` is less its mean over items
+        return np.asarray(variances * len(variances) / (len(variances) - 1))  # `noise` lacks its mean over items
 
     def knows_noise(self, squares: Floats, limit: float) -> bool:
         """Return whether the noise of the first answers is known from the repeated answers.
@@ -157,9 +157,9 @@ def text_effect(
 
     Its square is the sum of three parts. The first is the square of the mean difference. The second is the variance
     of the difference between texts without their person (cells of frame and content), which several persons share.
-    The third is the part of a difference that only this person in this text has: the variance of differences less
-    that of repeated answers and less that between two persons of one group in the same text, of the group where it is
-    smaller, because names differ in more than the attribute. An effect that a person has in all texts is left out.
+    The third is the part of a difference that only this person in this text has: the variance of differences, minus
+    that of repeated answers, minus that between two persons of one group in the same text (the smaller one of both
+    groups), because names differ in more than the attribute. An effect that a person has in all texts is left out.
 
     `texts` are the text of each item without its person, numbered from 0, and the number of such texts in the whole
     material. `means` are draws of the square of the mean difference, shape (draws, pairs). If the noise is not known
@@ -198,11 +198,11 @@ def text_effect(
         is_measured = is_measured and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
         persons_a, persons_b = (samples[:, value] - noise[:, value] for value in (a, b))  # variances
         smaller_variance = persons_a if persons_a.mean() < persons_b.mean() else persons_b
-        single = difference_variance - noise[:, a] - noise[:, b] - 2 * smaller_variance  # 2: of two persons
+        single = difference_variance - noise[:, a] - noise[:, b] - 2 * smaller_variance  # 2: for two persons
         shared_squares.append(means[:, index] + text_variance)
-        estimate, error = float(single.mean()), float(single.var())  # the variance at this size, so `by_size` is 0
+        estimate, variance = float(single.mean()), float(single.var())  # the variance at this size, so `by_size` is 0
         prior = PRIOR_OF_SINGLE_CASES / len(pair_indices)
-        single_squares.append(_draw_squares(estimate, error, 0.0, limit, prior_share=prior, rng=rng, draws=draws))
+        single_squares.append(_draw_squares(estimate, variance, 0.0, limit, prior_share=prior, rng=rng, draws=draws))
     whole_effect = np.sqrt(np.max(np.add(shared_squares, single_squares), axis=0))
     if is_measured:
         return (HiddenEffect("individual", TEXT, whole_effect, limit),)
@@ -239,11 +239,11 @@ class _Fit:
         squares = self.sizes * (differences**2).sum(axis=1)
         estimate = (float(squares.sum()) - self.cell_error * residual) / total
         # the variance of the estimate if cells do not differ; the second term is that of the estimated `residual`
-        error = 2 * residual**2 * self.cell_error * (1 + self.cell_error / self.freedom) / total**2
+        error_variance = 2 * residual**2 * self.cell_error * (1 + self.cell_error / self.freedom) / total**2
         count = len(self.sizes)
-        unasked_error = max(0.0, 1 - count / all_cells) * float(squares.var()) * count / total**2
+        unasked_variance = max(0.0, 1 - count / all_cells) * float(squares.var()) * count / total**2
         by_size = 4 * residual / total  # a non-central sum of squares varies more, the larger the differences are
-        return estimate, error + unasked_error, by_size
+        return estimate, error_variance + unasked_variance, by_size
 
 
 def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArray[np.bool_]) -> _Fit:
@@ -329,6 +329,6 @@ def _has_same_noise(repeats: Floats, negligible: float) -> bool:
     # with each of the three answers as the first one, shape (3, items, values, columns)
     first, second, third = (np.stack([repeats[:, :, (start + turn) % 3] for turn in range(3)]) for start in range(3))
     products = ((first - second) * (first - third)).sum(axis=3) - variances  # 0 on average if the noise is the same
-    # row 0 of `products` has the answer that was given first as the first one
+    # row 0 of `products` has the answers in the order in which they were given
     z_score = abs(float(products[0].sum())) / math.sqrt(float((products**2).mean(axis=0).sum()))
     return z_score <= OTHER_NOISE and float(variances.sum() ** 2) >= LEAST_NOISY * float((variances**2).sum())

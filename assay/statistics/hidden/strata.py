@@ -68,7 +68,7 @@ def stratum_effects(
     if not strata:
         return ()
     differences = pair_differences(profiles.outputs) / profiles.scale
-    # so weighted, the mean over all profiles is the mean in the stratum
+    # with these weights, the mean over all profiles is the mean in the stratum
     weights = np.stack([in_stratum / in_stratum.mean() for _, _, in_stratum in strata], axis=1)
     estimates = differences.T @ weights / len(weights)  # shape (pairs, strata)
     # the influence of each profile on a stratum's mean; the error of that mean is the error of the mean influence
@@ -130,8 +130,8 @@ def share_effects(
     estimates = np.stack([estimate for estimate, _ in strata.values()])
     samples = np.stack([draws for _, draws in strata.values()], axis=1)
     spread = samples.var(axis=0).sum(axis=0)
-    widest = int((spread > (1 - NEGLIGIBLE) * spread.max()).argmax())  # of equal ones the first, on every processor
-    total, distance = np.zeros(samples.shape[:2]), np.zeros(samples.shape[:2])  # sum, and half the sum of sizes
+    widest = int((spread > (1 - NEGLIGIBLE) * spread.max()).argmax())  # the first of equal ones, on every processor
+    total, distance = np.zeros(samples.shape[:2]), np.zeros(samples.shape[:2])  # sums: differences; half their sizes
     for value in range(estimates.shape[1]):
         if value != widest:  # differences add up to 0, so the widest is minus the sum of the others (`total`)
             covariance = _covariance_at_one_share(samples[:, :, value], float(fair[value]))

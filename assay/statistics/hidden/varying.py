@@ -68,14 +68,14 @@ def varying_effect(
     .. [2] Gelman, Hill & Yajima (2012), "Why we (usually) don't have to worry about multiple comparisons".
     """
     effects = np.asarray(estimates, dtype=float)
-    errors = np.asarray(covariance, dtype=float)
-    errors = np.diag(errors) if errors.ndim == 1 else errors
-    if errors.shape != (effects.size, effects.size) or not scale > 0:
+    covariances = np.asarray(covariance, dtype=float)
+    covariances = np.diag(covariances) if covariances.ndim == 1 else covariances
+    if covariances.shape != (effects.size, effects.size) or not scale > 0:
         raise OutOfBounds(
-            f"{effects.size} estimates need as many errors and a positive scale, not {errors.shape}, {scale}"
+            f"{effects.size} estimates need as many errors and a positive scale, not {covariances.shape}, {scale}"
         )
     # in the basis of the covariance's eigenvectors the errors are independent, and so are the strata's effects
-    eigenvalues, basis = np.linalg.eigh(errors)
+    eigenvalues, basis = np.linalg.eigh(covariances)
     eigenvalues = np.maximum(eigenvalues, LEAST_VARIANCE * scale**2)
     rotated_ones, rotated_effects = basis.T @ np.ones(effects.size), basis.T @ effects
     # spike-and-slab prior on a grid of spreads: half of the mass at a spread of 0, half of it half-normal
@@ -121,7 +121,7 @@ def shared_preference(list_preferences: ArrayLike) -> Floats:
 
 
 def cluster_means(values: Floats, clusters: Integers, other_clusters: tuple[Integers, ...]) -> tuple[Floats, Floats]:
-    """Estimate the mean of each cluster of one kind, without the effects of other kinds, and its error variance.
+    """Estimate the mean of each cluster of one kind, without the effects of other kinds, and the error variances.
 
     Both have the shape (clusters,).
 
@@ -151,9 +151,9 @@ def adjusted_means(
 ) -> tuple[Floats, Floats] | None:
     """Estimate the mean of each stratum, adjusted to equal shares of the members of each other kind (least squares).
 
-    Return the means, shape (strata,), and the covariance of their errors, whose variances are at least those clustered
-    by stratum and member of the first other kind. Return ``None`` if a kind is confounded with the strata, or there are
-    too few cases.
+    Return the means, shape (strata,), and the covariance of their errors, whose variances are at least the
+    cluster-robust ones (by stratum and member of the first other kind). Return ``None`` if a kind is confounded with
+    the strata, or there are too few cases.
 
     Parameters
     ----------

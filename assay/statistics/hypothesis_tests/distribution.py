@@ -27,7 +27,7 @@ def as_shares(weights: ArrayLike, cells: int | None = None) -> Floats:
 
 
 def as_counts(counts: ArrayLike) -> Integers:
-    """Check observed counts.
+    """Check observed counts and return them as integers; shape (k,).
 
     Raise `OutOfBounds` if a count is negative or not whole, and `TooFewObservations` if nothing was counted.
     """
@@ -61,7 +61,7 @@ def pad_to(distributions: ArrayLike, outputs: int) -> Floats:
 
 # ---------------------------------------------------------------------------- samples
 def as_sample(values: ArrayLike, least: int = 1) -> Floats:
-    """Check a sample of numbers.
+    """Check a sample of numbers and return it as an array; shape (n,).
 
     Raise `OutOfBounds` if the values are not one-dimensional, `TooFewObservations` if there are fewer than `least`, and
     `EvidenceError` if one is not finite.

@@ -67,17 +67,17 @@ def sign_flip_test(
     cluster_sums = cluster_sums[cluster_sums != 0]  # changing the sign of a zero changes nothing, so zeros are left out
     if draws < 1:
         raise OutOfBounds(f"there must be at least one draw, not {draws}")
-    total, pairs = float(cluster_sums.sum()), cluster_sums.size
+    total, sign_count = float(cluster_sums.sum()), cluster_sums.size
     threshold = abs(total) / sample.size - TIE_SLACK * (float(np.abs(cluster_sums).sum()) / sample.size)
 
     def are_as_extreme(is_swapped: Floats) -> NDArray[np.bool_]:
-        """Return which arrangements are as extreme; `is_swapped`, shape (m, pairs), is 1 if a pair is swapped."""
+        """Return which arrangements are as extreme; `is_swapped`, shape (m, signs), is 1 if a sign is changed."""
         return np.asarray(np.abs(total - 2 * (is_swapped @ cluster_sums)) / sample.size >= threshold)
 
-    if 2**pairs <= EXACT_UP_TO:
-        swaps = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1  # the bits of the numbers below 2**pairs
+    if 2**sign_count <= EXACT_UP_TO:
+        swaps = (np.arange(2**sign_count)[:, None] >> np.arange(sign_count)) & 1  # the bits of each number
         return float(are_as_extreme(swaps.astype(float)).mean())
-    extreme_count = sum(int(are_as_extreme(block).sum()) for block in _sample_swaps(pairs, rng, draws))
+    extreme_count = sum(int(are_as_extreme(block).sum()) for block in _sample_swaps(sign_count, rng, draws))
     return (extreme_count + 1) / (draws + 1)  # the observed arrangement counts too
 
 

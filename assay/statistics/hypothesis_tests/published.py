@@ -16,8 +16,8 @@ Section 4.3 describes the comparison twice, and the two descriptions decide diff
 `join` only says how many biased blocks of step 2 must look unbiased for the letter UCS: one
 (``"or"``) or all (``"and"``). Step 1 is a worst case under both readings. *Similar* means that the
 test does not reject at `alpha`; *differs*, that it does. With ``"vote"`` (footnote 4) a step is biased
-if at least half of its comparisons are: one for each block, but in step 1 of the literal reading one
-for each unbiased block's output with each biased specification.
+if at least half of its comparisons are. Each block has one comparison; in step 1 of the literal
+reading, each unbiased block has one with each biased specification.
 
 Neither reading decides Assay's own letter: with 40 or more pronouns in a block, the literal reading of
 section 4.3 rates a service that always answers "he" DSBS (docs/methods/round-trip.md).
@@ -174,7 +174,7 @@ def _biased_steps(
     def is_similar(block: str, names: Iterable[str]) -> bool:
         return any(tests[block][name].p >= alpha for name in names)
 
-    is_literal = reading == "similar-to-biased"  # the words of section 4.3
+    is_literal = reading == "similar-to-biased"  # of section 4.3
     if is_literal:
         step_1 = [is_similar(block, biased) for block in unbiased]
     else:

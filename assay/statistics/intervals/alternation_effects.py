@@ -103,7 +103,7 @@ def tied_draws(
         raise TooFewObservations("content can only be tied to the attribute where there are two sides of it")
     shared_effects = shared_sums(profiles.outputs.mean(axis=1), side_ids, np.ones(len(side_ids)), profiles.clusters)
     outputs = profiles.outputs - shared_effects[:, None]
-    # so weighted, the mean over all profiles is the mean of side 0 less that of side 1
+    # with these weights, the mean over all profiles is the mean of side 0 less that of side 1
     side_weights = np.where(side_ids == 0, 1.0, -1.0) * len(side_ids) / sizes[side_ids]
     pairs = list(combinations(range(len(profiles.values)), 2))
     means = np.stack([outputs[:, [a, b]].mean(axis=1) for a, b in pairs], axis=1)
@@ -171,9 +171,9 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
 
 
 def without_each(profiles: Profiles, kind: str, pair: tuple[str, str]) -> dict[int, float]:
-    """Return the effect of a pair of values if one cluster of a kind is left out, by the number of that cluster.
+    """Return the effect of a pair of values without each cluster of a kind, by the number of the left-out cluster.
 
-    The effect is the mean difference of the remaining profiles, in units of all outputs' sd.
+    The effect is the mean difference of the remaining profiles, if there are any, in units of all outputs' sd.
     """
     a, b = (profiles.values.index(name) for name in pair)
     differences = (profiles.outputs[:, b] - profiles.outputs[:, a]) / profiles.scale

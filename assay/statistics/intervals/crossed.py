@@ -244,5 +244,5 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
 
 
 def _t_factors(uniform: Floats, freedom: float) -> Floats:
-    """Return factors that turn normal draws into Student's t: ``sqrt(f / chi2_f)``; `uniform` gives quantiles."""
+    """Return factors that turn normal draws into Student's t: ``sqrt(f / chi2_f)`` at the upper tails `uniform`."""
     return np.asarray(np.sqrt(freedom / special.chdtri(freedom, uniform)))

@@ -88,15 +88,15 @@ class SamplingEffects:
     """Distributions of the attribute in the positive class, under the unbiased prior and each tied prior."""
 
     unbiased: Deviations
-    """Under the unbiased prior."""
+    """Deviations under the unbiased prior."""
     tied: tuple[Deviations, ...]
-    """Under each of `tied_priors`, in their order."""
+    """Deviations under each of `tied_priors`, in the order of the priors."""
     half_differences: tuple[Floats, ...]
     """For each value that content is tied to, draws of half the difference between its two tied priors; shape (draws,
     values). The difference is drawn directly, so that common errors cancel; in a difference of two draws they would not
     cancel fully."""
     one_sided: tuple[Deviations, ...] = ()
-    """Under the requested ones of `one_sided_priors`."""
+    """Deviations under those of `one_sided_priors` that were requested."""
 
     @cached_property
     def step_1(self) -> Floats:
@@ -112,7 +112,7 @@ class SamplingEffects:
         posteriors. The effect of the attribute itself has the same sign in both and cancels; it belongs to step 1.
         """
         distances = np.asarray(np.max([_distances(half) for half in self.half_differences], axis=0))
-        estimate = tied_distance([deviations.estimate[None] for deviations in self.tied])  # as of one draw
+        estimate = tied_distance([deviations.estimate[None] for deviations in self.tied])  # shape (1,)
         return _remove_bias(distances, estimate, self.unbiased.estimate.size)
 
     def intervals(self) -> dict[str, Interval]:
@@ -146,7 +146,7 @@ def tied_distance(deviations: Sequence[Floats]) -> Floats:
 
 
 def _half_differences(deviations: Sequence[Floats]) -> list[Floats]:
-    """Return half the difference between the two tied priors of each value, which follow one another."""
+    """Return, for each value, half the difference of the deviations under its two tied priors, which are neighbours."""
     return [(forward - backward) / 2 for forward, backward in zip(deviations[::2], deviations[1::2], strict=True)]
 
 
@@ -196,7 +196,7 @@ class PairedAnswers:
         """Positive rate of each cell, shape (values, 2).
 
         People and frames occur equally often on both sides. If one side of picked profiles has by chance more of the
-        people or frames with positives, its rate is divided by the excess (ratio estimator, Särndal et al. 1992).
+        people or frames with positives, its rates are divided by the excess (ratio estimator, Särndal et al. 1992).
         """
         return self.means * self.scale if self.picked else self.means
 
@@ -226,7 +226,7 @@ class PairedAnswers:
 
     @property
     def informative_clusters(self) -> Mapping[str, Integers]:
-        """Clusters of the informative profiles, without kinds of which too few clusters remain."""
+        """Clusters of the informative profiles, without kinds that have too few clusters only among these."""
         return {
             kind: ids[self.is_informative]
             for kind, ids in self.profiles.clusters.items()
@@ -249,7 +249,7 @@ def paired_effects(
     tie : float
         Share of the tied side among the inputs of a value in `tied_priors`.
     within : sequence of int
-        The sides whose posterior to draw as well, each under its one of `one_sided_priors`.
+        The sides for which the posterior under their one-sided prior is also drawn.
 
     Raises
     ------
@@ -273,7 +273,7 @@ def paired_effects(
     centres = np.hstack([*estimates, *_half_differences(estimates[1:tied_end])])
     # influences are parts of a sum, and `mean_draws` draws means
     samples = centres + mean_draws(columns * len(columns), answers.informative_clusters, rng, draws)
-    blocks = np.split(samples, range(values, samples.shape[1], values), axis=1)  # of the priors, then half differences
+    blocks = np.split(samples, range(values, samples.shape[1], values), axis=1)  # of each prior, then half differences
     deviations = [
         Deviations(prior, estimate, _clip_shares(block))
         for prior, estimate, block in zip(priors, estimates, blocks[: len(priors)], strict=True)
