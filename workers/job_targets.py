@@ -153,7 +153,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
 
 def _called_addresses(job: Job, rated_target: Target, second_target: Target | None) -> dict[str, bool]:
     """Return the addresses that a job calls; a value is true if the host needs a cool-down between ratings."""
-    # an author or a judge is not rated; a link overwrites its entry if it has the same address
+    # an author or a judge is not rated; a rated link at the same address overwrites this entry
     cools_down_by_url = {} if second_target is None else {second_target.base_url: False}
     for link in _links(job.target):
         has_secret = rated_target.secret is not None or link.get("id") in rated_target.link_secrets
@@ -195,12 +195,12 @@ async def examine(
     questions rates recorded choices, so that nothing is examined.
     """
     author_questions = [ask for ask in first_questions if isinstance(ask, AUTHORED)]
-    is_own_author = second_service is None or second_service.is_judge
+    rated_is_author = second_service is None or second_service.is_judge
     adapter = rated_service.adapter
-    if is_own_author and author_questions and resumed:
-        adapter = one_question_per_call(adapter)  # not examined: a call with several could mix up their answers
+    if rated_is_author and author_questions and resumed:
+        adapter = one_question_per_call(adapter)  # not examined: it might mix up the answers of several questions
     elif first_questions:
-        asks = [ask for ask in first_questions if is_own_author or not isinstance(ask, AUTHORED)]
+        asks = [ask for ask in first_questions if rated_is_author or not isinstance(ask, AUTHORED)]
         adapter = (await rated_service.examine(pairs, asks)).adapter
     if second_service is None:
         return adapter

@@ -174,7 +174,7 @@ async def _first_answer(
 ) -> tuple[Ask, Reply, Sequence[DecisionCall]]:
     """Ask the questions until one is answered; otherwise return the first one sent, with its failure.
 
-    The calls are recorded for a model that decides; empty for other targets.
+    The last element has the calls of a model that decides; it is empty for other targets.
     """
     recorded_calls: list[DecisionCall] = []
     if isinstance(adapter, Decider):

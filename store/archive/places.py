@@ -90,7 +90,7 @@ class Archived:
         problem = ", which was altered"
         try:
             tar_members = read(self.location, self.file, self.start, self.size)
-        except (OSError, AssayError) as error:  # the digest of nothing differs, so this is raised below
+        except (OSError, AssayError) as error:  # the digest of no bytes differs: raised below
             tar_members, problem = b"", f", which cannot be read ({type(error).__name__})"
         if sha256(tar_members).hexdigest() != self.digest:
             raise EvidenceArchived(self.job_id, self.month, self.file, problem)

@@ -1,6 +1,6 @@
 """Image files, addressed by content: each file is stored once per tenant.
 
-A tenant can read its own images, and images of other tenants that these have put into a shared corpus.
+A tenant can read its own images, and images that their owner, another tenant, has put into a shared corpus.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
 
 
 def missing(c: Connection, digests: Sequence[str], tenant: str) -> list[str]:
-    """Filter image digests to those that a tenant may not see, in the same order."""
+    """Return the digests of images that do not exist or that a tenant may not see, in the given order."""
     visible_digests: set[str] = set()
     for batch in chunks(digests):
         query_any_owner: Select[Any] = select(images.c.digest).where(images.c.digest.in_(batch))

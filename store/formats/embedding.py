@@ -64,7 +64,7 @@ def _translate_zip_errors() -> Iterator[None]:
 
 
 def _check_end_record(file: BinaryIO) -> None:
-    """Raise `Unreadable` for a too large table of contents, before reading it."""
+    """Raise `Unreadable` for a too large table of contents, before it is read; `BadZipFile` if the file has none."""
     size = file.seek(0, 2)  # 2: from the end
     if size < _END_RECORD.size:
         raise BadZipFile
@@ -251,7 +251,7 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
 def _read_header(file: BinaryIO) -> tuple[int | None, int]:
     """Read the header ``words dims``; if there is none, go back to the start and return ``(None, 0)``."""
     start = file.tell()
-    numbers = file.readline(64).split()  # a header is shorter
+    numbers = file.readline(64).split()  # a header is shorter than 64 bytes
     if len(numbers) == 2 and all(number.isdigit() and len(number) < 10 for number in numbers):
         count, dims = map(int, numbers)
         if dims == 0:
@@ -271,7 +271,7 @@ def _numbered_lines(file: BinaryIO, *, has_header: bool) -> Iterator[tuple[int, 
 
 
 def _parse_line(text: str, line_number: int, dims: int) -> tuple[str, list[float]]:
-    """Split a line into its word and its numbers; ``dims=0`` means that their number is unknown."""
+    """Split a line into its word and its numbers; ``dims=0`` means that the length of vectors is not known yet."""
     parts = text.replace("\t", " ").rsplit(" ", dims) if dims else text.replace("\t", " ").split()
     if len(parts) < 2 or (dims and len(parts) != dims + 1):
         needed = f"{dims:,} numbers" if dims else "numbers"

@@ -69,7 +69,7 @@ def run_limited(task: str, file: BinaryIO, **arguments: object) -> Any:
             os.setpriority(os.PRIO_PROCESS, child.pid, NICENESS)  # set here, to apply to the child's imports too
             child.communicate(json.dumps(request).encode("ascii"), timeout=LONGEST_S)
         except subprocess.TimeoutExpired:
-            pass
+            pass  # the child is killed below, and its status then reports the limit
         finally:
             child.kill()
             child.wait()

@@ -94,7 +94,7 @@ def claim_next(
     if interrupted_id is not None and (new_claim := claim(c, interrupted_id, owner, lease_s)) is not None:
         _announce_again(c, job_id, new_claim)
         return new_claim
-    for _ in range(CLAIM_ATTEMPTS):  # a job that was cancelled a moment ago cannot be claimed
+    for _ in range(CLAIM_ATTEMPTS):  # again if `claim` returns `None`, as for a job cancelled a moment ago
         next_job = fair_order.next_job(c, share, attempt_cap)
         if next_job is None:
             break
@@ -136,7 +136,7 @@ def _announce_again(c: Connection, job_id: str, new_claim: Claim | None) -> None
 def announce_next(c: Connection, share: Share, attempt_cap: int) -> str | None:
     """Mark the next job in the fair order as dispatched, and return its id; ``None`` if there is no such job.
 
-    Called after a job has ended, because jobs of tenants at their limit are not announced.
+    Called after a job has ended: its tenant may have been at its limit, and jobs of such tenants are not announced.
     """
     next_id, dispatched_at = fair_order.next_job(c, share, attempt_cap) or (None, None)
     if next_id is None or dispatched_at is not None:
@@ -196,7 +196,7 @@ def release(
     if job.cancel_requested:
         end_cancelled(c, job)
         return
-    # the claim has counted this attempt already
+    # the claim has counted this attempt already; it is subtracted below unless it is to be charged
     statement = update_job(
         status="queued",
         lease_owner=None,

@@ -199,7 +199,7 @@ def _add_ranking_row(c: Connection, row: StoredRating, figures: JsonObject) -> N
 
 
 def sentences(c: Connection, ids: Collection[str]) -> dict[str, str]:
-    """Read the sentences that say why ratings have their letters, by the ratings' ids; some have none."""
+    """Read the sentences that say why ratings have their letters, by rating id; ratings without one are left out."""
     columns = service_ratings.c
     rows = c.execute(select(columns.rating_id, columns.key_figures).where(columns.rating_id.in_(ids)))
     return {rating_id: figures["because"] for rating_id, figures in rows if (figures or {}).get("because")}
@@ -310,7 +310,7 @@ MOST_LOOKED_AT = 2_000
 """Number of the newest ratings in which a search looks before it asks the index of names."""
 
 MOST_NAMED = 500
-"""Maximum number of ratings of services with the text in their name, among which a search looks then."""
+"""Maximum number of services with the text in their name, and of their ratings, that a search by that index reads."""
 
 
 def _newest_only(c: Connection, before: tuple[int, str] | None) -> ColumnElement[bool] | None:
@@ -350,10 +350,10 @@ def latest(
 ) -> list[StoredRating]:
     """List the newest rating of an address for each method, attribute and model, the newest first.
 
-    The tenant's own and all public ratings count, including expired ones, but not withdrawn ones. Of those that stand
-    for the address and match the filters, only those of the most trusted class of requesters count
-    (`store.ratings.standing`): others cannot make a look-up ambiguous with another method or attribute. With
-    ``whose="mine"`` only the tenant's own ratings count.
+    The tenant's own and all public ratings are considered if they stand for the address and match the filters,
+    including expired ones, but not withdrawn ones. Only ratings by the most trusted class of requesters among them
+    count (`store.ratings.standing`), so that other requesters cannot make a look-up ambiguous with another method or
+    attribute. With ``whose="mine"`` only the tenant's own ratings are considered.
     """
     lookup = of_address(target_url, tenant, whose)
     series = (lookup.rank, ratings.c.method, ratings.c.attribute, rated_model)

@@ -92,7 +92,7 @@ def _check_people(c: Connection, rating: StoredRating) -> None:
     """
     if not method_of(rating.document).holds_people:
         return
-    lock_transaction(c, f"people:{rating.tenant}")  # so that the ratings of two transactions see each other
+    lock_transaction(c, f"people:{rating.tenant}")  # of two transactions, the later reads the other's rating
     if rating.rating.masked is None:
         raise HoldsPeople(f"the small counts of {rating.id} are not masked: rate fewer columns or intersections")
     file_digest, tables = _file_and_tables(rating.document)

@@ -80,7 +80,7 @@ def answer(c: Connection, rating: StoredRating, tenant: str, text: str) -> Owner
 
 
 def find(c: Connection, rating_id: str) -> OwnersReply | None:
-    """Read the reply to a rating."""
+    """Read the reply to a rating; ``None`` if it has none."""
     return one_row(c, select(replies).where(replies.c.rating_id == rating_id), OwnersReply)
 
 

@@ -65,9 +65,9 @@ def begin(
 
 
 def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | None:
-    """Find the rights of a session that has not ended; the use is recorded at most once a minute.
+    """Find the rights of a session; return ``None`` if it has ended, or its key or rule is no longer valid.
 
-    `rules` are the current rules by their HMACs (`Vault.mark`).
+    The use is recorded at most once a minute. `rules` are the current rules by their HMACs (`Vault.mark`).
     """
     now = now_ms()
     key_is_valid = and_(

@@ -69,7 +69,7 @@ class Domain:
 
     @property
     def proven_until(self) -> int | None:
-        """Time at which the proof expires."""
+        """Time at which the proof expires; ``None`` without a proof."""
         return None if self.verified_at is None else self.verified_at + PROOF_DAYS * DAY_MS
 
 

@@ -138,7 +138,7 @@ def add(c: Connection, new_webhook: NewWebhook, *, confirmed: bool = True) -> We
 
 
 def _check_count(c: Connection, tenant: str, url: str, except_id: str | None = None) -> None:
-    """Raise `TooManyWebhooks` if a tenant can have no further endpoint with this URL; `except_id` is ignored."""
+    """Raise `TooManyWebhooks` if a tenant can have no further endpoint with this URL; `except_id` is not counted."""
     quota.lock(c, tenant)  # held until the transaction ends, so that concurrent requests are added up
     query = select(webhooks.c.url).where(webhooks.c.tenant == tenant, webhooks.c.removed_at.is_(None))
     urls = list(c.execute(query if except_id is None else query.where(webhooks.c.id != except_id)).scalars())

@@ -195,7 +195,7 @@ class Driver:
 
     @contextlib.asynccontextmanager
     async def _without_other_versions_in_flight(self, probes: Sequence[Probe], slot: Slot) -> AsyncIterator[None]:
-        """Wait until no other version of these items is in flight: a service with both could compare them first."""
+        """Wait until no other version of these items is in flight: a service could compare them before it answers."""
         item_names = {item_name for probe in probes for item_name in probe.versions_of}
         if not item_names:
             yield

@@ -68,7 +68,7 @@ class LocalTraffic:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        # by lane; the slots are the times of their expiry by token
+        # all by lane; `_slots` has the time at which each token's slot expires
         self._slots: dict[str, dict[str, float]] = {}
         self._waiting_until: dict[str, float] = {}
         self._next_starts: dict[str, float] = {}

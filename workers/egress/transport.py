@@ -255,7 +255,7 @@ class GuardedTransport:
                 try:
                     return await self._exchange(origin, new_session, request)
                 except ClosedWithoutResponse:
-                    pass
+                    pass  # reported below
         raise CallFailed("truncated", f"{origin} closed the connection without an answer")
 
     async def aclose(self) -> None:

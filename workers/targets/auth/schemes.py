@@ -245,6 +245,6 @@ def _certificate_and_key(secret: str) -> tuple[list[x509.Certificate], PrivateKe
     except UnusableKey as unusable:
         cause = f": {unusable}"
     except (ValueError, TypeError, InternalError, UnsupportedAlgorithm):
-        pass
+        pass  # the exceptions may quote the secret, so none is shown
     expected_form = "a client certificate with its chain and its key, unencrypted, both as PEM"
     raise SpecificationError(f"the secret of auth mtls is {expected_form}{cause}", "secret")
