@@ -180,7 +180,7 @@ class Chain(Adapter):
             raise CallFailed("timeout", f"the chain did not answer within {seconds:g} s (limits.timeout_s)") from None
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Return the language pairs of the chain, from the lists of its links; ``None`` if the last link has no list."""
+        """Return the language pairs of the chain, from its links' lists; ``None`` if the last link has no list."""
         paths, listed_pairs = self.settings.paths, [await adapter.languages() for adapter in self._links]
         for hop in hops_on_way_out(paths):  # without the last link, which translates into the requested language
             if REQUESTED_LANGUAGE not in {hop.source, hop.target} and not _is_listed(hop, listed_pairs[hop.link]):
@@ -228,7 +228,7 @@ class Chain(Adapter):
                 replies[index] = Reply(failure=Failure("wrong-shape", message))
 
     async def _call_link(self, link: int, questions: Mapping[int, Ask], replies: list[Reply], key: str | None) -> None:
-        """Send questions to a link, and put its answers into `replies`; failures begin with the link's name."""
+        """Send questions to a link, and put its answers into `replies`; messages of failures begin with its name."""
         if not questions:
             return
         name = self._link_name(link)

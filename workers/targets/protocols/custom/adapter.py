@@ -158,7 +158,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return f"{base_url.rstrip('/')}{path}" if path[:1] == "/" else f"{base_url}{path}"
 
     def _refusal(self, ask: Ask) -> Failure | None:
-        """Return a failure for a question that the templates of the settings cannot express."""
+        """Return a failure for a question that the templates of the settings cannot express, else ``None``."""
         if isinstance(ask, Look):
             if "question" in self._placeholders and not ask.question.strip():
                 return Failure("unsupported", "there is no question about the image, and settings.body sends one")

@@ -60,7 +60,7 @@ class Decider(Adapter):
     def __init__(self, target: Target, decision: Decision, model_adapter: HttpAdapter[Any, Any]) -> None:
         self.target, self.decision, self.batch_limit = target, decision, 1
         self._sends_system = model_adapter.sends_system
-        systems = decision.systems if self._sends_system else ("",) * len(decision.systems)  # else in the prompt
+        systems = decision.systems if self._sends_system else ("",) * len(decision.systems)  # else put in the prompt
         self._models = [_with_system(model_adapter, decision, system) for system in systems]
         number_setting = getattr(model_adapter.settings, "number", None)  # a form of numbers, or "label", which is none
         self._number_form = number_setting if number_setting in FORMS else None
@@ -102,7 +102,7 @@ class Decider(Adapter):
             system = "" if self._sends_system else self.decision.systems[index]
             prompt = "\n\n".join(filter(None, (system, question, self.decision.instruction(reading))))
             reply = await self._ask_model(model, prompt, reading, None if key is None else f"{key}-{index}")
-            if reply.failure is not None or self.decision.range is not None:
+            if reply.failure is not None or self.decision.range is not None:  # a number has one system prompt
                 return reply
             names = self.decision.output_names(index)
             scores |= {names[label]: score for label, score in reply.value.items()}
