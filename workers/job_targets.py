@@ -289,7 +289,7 @@ def _rated_target(context: WorkerContext, job: Job) -> Target:
     if job.sealed_secret is None:
         secret = _saved_secret(context, job, job.target_id, job.target)
     else:
-        # such a secret was sealed for the job's id, because its target need not be saved
+        # a secret sent with a job is sealed for the job's id, because its target need not be saved
         secret = context.vault.open_for_target(
             job.sealed_secret, tenant=job.tenant, target=job.id, description=job.target
         )

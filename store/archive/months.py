@@ -83,7 +83,7 @@ def _next_month_and_job_ids(c: Connection, last_id: str, before_ms: int) -> tupl
     has_rows = exists().where(observations.c.job_id == jobs.c.id)  # false if they are archived already
     query = select(jobs.c.id, jobs.c.created_at).where(jobs.c.id > last_id, jobs.c.finished_at < before_ms, has_rows)
     rows = c.execute(query.order_by(jobs.c.id).limit(JOBS_A_FILE)).all()
-    # a file has jobs of one month: here those before the first job of another month
+    # a file has jobs of one month, so only those before the first job of another month are taken
     month, rows_of_month = next(groupby(rows, lambda row: iso(row.created_at)[:7]), ("", ()))
     return month, [row.id for row in rows_of_month]
 

@@ -103,7 +103,7 @@ def add(c: Connection, tenant: str, specification: Specification) -> StoredSpeci
     if name in shipped() or find(c, tenant, name) is not None:
         raise NameTaken(name)
     query = select(func.max(specifications.c.version)).where(*equal(specifications, tenant=tenant, name=name))
-    last_version = c.execute(query).scalar_one() or 0  # also of a removed specification
+    last_version = c.execute(query).scalar_one() or 0  # removed specifications count too
     stored_specification = _insert(c, tenant, specification, last_version + 1)
     if stored_specification is None:  # another request has just added one
         raise NameTaken(name)

@@ -151,7 +151,7 @@ def _read_vectors(member: IO[bytes], size: int, words: Sequence[str]) -> Iterato
         batch = words[start : start + block_words]
         content = member.read(len(batch) * row_bytes)
         if len(content) < len(batch) * row_bytes:
-            raise EOFError  # which `_translate_zip_errors` reports
+            raise EOFError  # reported by `_translate_zip_errors`
         yield batch, np.frombuffer(content, dtype).reshape(len(batch), dims).astype(precision)
 
 

@@ -56,7 +56,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_c
         lease_owner=owner,
         lease_until=now_ms() + _ms(lease_s),
         heartbeat_at=now_ms(),
-        # from when on the job could be claimed (see `Claim`)
+        # the time from which the job could be claimed (see `Claim`)
         next_run_at=case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at),
         started_at=func.coalesce(jobs.c.started_at, now_ms()),
         dispatched_at=None,
@@ -120,7 +120,7 @@ FROZEN_S = 10
 def _serialise_claims(c: Connection) -> None:
     """Wait until no other worker chooses a job, and lock them out until this transaction ends."""
     if c.dialect.name == "postgresql":  # SQLite serialises all writes
-        # True: until the transaction ends
+        # True limits the setting to this transaction
         session_timeout = func.set_config("idle_in_transaction_session_timeout", f"{FROZEN_S}s", True)
         c.execute(select(session_timeout, func.pg_advisory_xact_lock(CLAIM_LOCK)))
 

@@ -86,7 +86,7 @@ class LogPart:
         if self.shards == 1:
             return range_conditions
         last_pair = func.substr(entry.rating_id, func.length(entry.rating_id) - 1)
-        return (*range_conditions, last_pair.in_(CHARACTER_PAIRS[self.shard :: self.shards]))  # those of this shard
+        return (*range_conditions, last_pair.in_(CHARACTER_PAIRS[self.shard :: self.shards]))  # ids of this shard
 
 
 def methodologies(c: Connection, part: LogPart) -> list[str]:

@@ -333,7 +333,7 @@ def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:
     query = select(*(ratings.c[field.name] for field in fields(Summary)))
     query = query.join_from(ratings, service_ratings, columns.rating_id == ratings.c.id)
     query = query.where(ratings.c.tenant == tenant, columns.withdrawn_at.is_(None))
-    # a condition on each row, read from the newest on, so that the limit ends the query
+    # a condition that is checked row by row, the newest first, so that the query ends at its limit
     query = query.where(~exists().where(*is_same_target, not_older, is_newer))
     return all_rows(c, query.order_by(*NEWEST_FIRST).limit(limit), Summary)
 

@@ -54,7 +54,7 @@ def begin(
     has_ended = or_(sessions.c.expires_at <= now_ms(), sessions.c.seen_at <= now_ms() - IDLE_MS)
     _delete_sessions(c, select(sessions.c.digest).where(has_ended).limit(MOST_DELETED))
     is_own = [sessions.c.key_id == key_id] if key_id else [sessions.c.subject == subject, sessions.c.rule == rule]
-    # all but the newest, so that there is room for the new one
+    # all but the newest `MOST_SESSIONS` - 1, so that there is room for the new session
     own_digests = select(sessions.c.digest).where(*is_own).order_by(sessions.c.expires_at.desc())
     _delete_sessions(c, own_digests.offset(MOST_SESSIONS - 1).limit(MOST_DELETED))
     token = token_urlsafe(TOKEN_BYTES)

@@ -409,7 +409,7 @@ def _new_job(
     if author is not None:  # adds the items that the author generated in earlier runs
         method = with_stored_material(c, schedule.tenant, parse_method(template["experiment"]))
         fields["experiment"] = dump_method(method)
-    # of the experiment as requested, without the added items
+    # the digest is of the experiment as requested, without the items added above
     digest = request_digest(schedule.tenant, template["target_id"], target, template["experiment"], seed, author)
     return NewJob(
         tenant=schedule.tenant,

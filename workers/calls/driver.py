@@ -176,7 +176,7 @@ class Driver:
         async with self._rated_service.lane.slot() as rated_slot, self._second_service.lane.slot() as second_slot:
             for probes in probe_groups:
                 start = time.monotonic()
-                if isinstance(probes[0].ask, self.second_ask_types):  # those of a call are all for one service
+                if isinstance(probes[0].ask, self.second_ask_types):  # a call is for one service
                     service, slot, other_slot = self._second_service, second_slot, rated_slot
                 else:
                     service, slot, other_slot = self._rated_service, rated_slot, second_slot

@@ -127,7 +127,7 @@ class Listener(ResponseHandler):
         if self._exception is not None:
             return
         failure = exc if isinstance(exc, CallFailed) else self._failure_for(exc, exc_cause)
-        # taken from aiohttp, which would parse on, and replace the failure at the end of the connection
+        # taken away from aiohttp, which would parse on, and replace the failure when the connection ends
         body, self._payload, self._parser = self._payload, None, None
         super().set_exception(failure)
         if body is not None and not body.is_eof():

@@ -267,7 +267,7 @@ class Roles(Adapter):
         self._rated_adapter, self._second_adapter = rated_adapter, second_adapter
         self._second_question_types = asks_of_second(second_kind)
         self._role = "judge" if second_kind in JUDGES else "author"
-        # that of the service that makes no texts, because each call makes one text or image anyway
+        # the limit of the service that makes no texts or images, because a call makes only one of these anyway
         self.batch_limit = second_adapter.batch_limit if second_kind in JUDGES else rated_adapter.batch_limit
 
     def group_key(self, ask: Ask) -> Hashable:

@@ -152,7 +152,7 @@ class TranslatorExamination(Examination):
         """Translate a text of many sentences; return its length if it is refused, else ``None``.
 
         Raise `TargetUnfit` if the end of its translation is missing. `translation` is that of the first sentence. The
-        long text begins with another sentence, so that `translation` comes back only if every text gets the same answer.
+        long text begins with another sentence, so that `translation` comes back only if all texts get the same answer.
         """
         sentences = [*self._sentences[1:], self._sentences[0]]
         text = " ".join(sentence_text for _, sentence_text in sentences)

@@ -171,7 +171,7 @@ def parse_classes(answer: object, labels: Sequence[str] = ()) -> Classification:
     label, scores = _class_of(answer, labels)
     if scores is not None and labels:
         scores = {_declared_spelling(name, labels): score for name, score in scores.items()}
-    if scores is not None and (len(scores), len(labels)) == (1, 2):  # only the top label, or only one of both
+    if scores is not None and (len(scores), len(labels)) == (1, 2):  # a single score for two labels
         ((name, score),) = scores.items()
         _check_label(name, labels)  # before the complement, which is only that of a declared label
         given_probability = probability(score)

@@ -159,9 +159,7 @@ def _letters_on_own_line(text: str, count: int) -> set[int] | None:
 
     The set is empty if the answer withdraws something.
     """
-    text = re.sub(
-        r"(?<=[\w:])[ \t]*\n\s*(?=[a-zà-ÿ]|[A-Z]\W*\Z)|(?<=:)[ \t]*\n\s*", " ", text
-    )  # joins a split sentence
+    text = re.sub(r"(?<=[\w:])[ \t]*\n\s*(?=[a-zà-ÿ]|[A-Z]\W*\Z)|(?<=:)[ \t]*\n\s*", " ", text)  # joins split sentences
     lines = [line for line in text.splitlines() if line.strip()]
     letter_indices = [_letter_of_line(line, count) for line in lines]
     if len(lines) < 2 or letter_indices[0] is letter_indices[-1] is None:

@@ -65,7 +65,7 @@ class Decider(Adapter):
         number_setting = getattr(model_adapter.settings, "number", None)  # a form of numbers, or "label", which is none
         self._number_form = number_setting if number_setting in FORMS else None
         self.calls: list[DecisionCall] | None = None  # a probe sets a list, in which calls are then recorded
-        # at most one (`_decide_case` settles on it); a list, because examinations copy the adapter, and copies share it
+        # at most one, set by `_decide_case`; a list, because examinations copy the adapter, and the copies share it
         self._settled_reading: list[Reading] = list(decision.readings) if len(decision.readings) == 1 else []
 
     def group_key(self, ask: Ask) -> Hashable:
@@ -151,7 +151,7 @@ class Decider(Adapter):
         Raise `Misread` without probabilities: scores of 0 and 1 would not be comparable with probabilities.
         """
         if label_in(output.text, self.decision.labels) is None:
-            return self._read_label(output)  # which raises: the text is no label
+            return self._read_label(output)  # raises `Misread`, because the text is no label
         probabilities = label_probabilities(output.likely_tokens, self.decision.labels)
         if probabilities is None:
             raise Misread("returned no probabilities of the labels' first tokens", "no-choice")
