@@ -225,7 +225,7 @@ def with_circumstances(finding: Finding, service: JobService, method: AnyMethod)
 
 
 def describe(target: Json) -> ServiceDocument:
-    """Return the description of a target that its rating shows, with its digest."""
+    """Return the description of a target as its rating shows it, with the digest of the description."""
     document = ServiceDocument(
         target["name"], target["kind"], target["protocol"], target.get("base_url"), target.get("settings") or {}
     )
@@ -297,14 +297,14 @@ def _rated_target(context: WorkerContext, job: Job) -> Target:
 
 
 def _second_target(context: WorkerContext, job: Job) -> Target | None:
-    """Build the author or the judge from the job's description; its secret is that of its saved target."""
+    """Build the author or the judge, with the secret of its saved target; return ``None`` if the job has neither."""
     if job.author is None:
         return None
     return Target.of(job.author, _saved_secret(context, job, job.author.get("id"), job.author))
 
 
 def _saved_secret(context: WorkerContext, job: Job, target_id: str | None, description: Json) -> str | None:
-    """Open the secret of a saved target, if the target still exists and has a secret.
+    """Open the secret of a saved target; return ``None`` if the target does not exist any more, or has no secret.
 
     Raises `TargetMoved` if the target has another address now: its secret may not be meant for the job's address.
     """

@@ -89,7 +89,7 @@ def _next_month_and_job_ids(c: Connection, last_id: str, before_ms: int) -> tupl
 
 
 def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, export: Export) -> list[places.Archived]:
-    """Write a file with the first of these jobs, until it has `BYTES_A_FILE`; return the position of each job."""
+    """Write a file with the first jobs of `ids`, up to about `BYTES_A_FILE`; return each job's position in the file."""
     entries = list[JsonObject]()
     with tempfile.TemporaryFile() as file:
         for job_id in ids:
@@ -138,7 +138,7 @@ def _rows_as_json(c: Connection, job_id: str) -> list[str]:
 
 
 def _verified_row_count(c: Connection, job: places.Archived) -> int:
-    """Count the rows of a job; raise `CertificateError` if those in its archive file differ."""
+    """Count the rows of a job; raise `CertificateError` if the rows in its archive file differ."""
     rows = _rows_as_json(c, job.job_id)
     if [json.dumps(row) for row in job.rows()] != rows:
         raise CertificateError(f"{job.file} does not have the observations of {job.job_id}; nothing was deleted")

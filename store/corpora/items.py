@@ -107,7 +107,7 @@ def add(c: Connection, corpus_id: str, tenant: str, items: Sequence[NewItem]) ->
 
 
 def find(c: Connection, corpus_id: str, item_id: str) -> StoredItem | None:
-    """Read an item of a corpus that the caller may read."""
+    """Read an item of a corpus that the caller may read; return ``None`` if the corpus has no such item."""
     query = select(corpus_items).where(corpus_items.c.id == item_id, *_present_conditions(corpus_id))
     return one_row(c, query, StoredItem)
 

@@ -262,7 +262,7 @@ def _read_header(file: BinaryIO) -> tuple[int | None, int]:
 
 
 def _numbered_lines(file: BinaryIO, *, has_header: bool) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not blank, each with its number from 1."""
+    """Yield the lines after the header, if any, that are not blank, each with its number in the file, from 1."""
     line_number = int(has_header)  # the header was read already
     while line := file.readline(LONGEST_LINE_BYTES + 1):
         line_number += 1

@@ -134,7 +134,7 @@ def _check_size(metadata: Any) -> None:
 
 
 def _column_type(field: Any, types: Any) -> str:
-    """Return the type of a column by its type in Arrow, or by that of its values if they are coded by a dictionary."""
+    """Return the type of a column by its Arrow type; for a dictionary-coded column, by the Arrow type of its values."""
     arrow_type = field.type.value_type if types.is_dictionary(field.type) else field.type
     for column_type, type_names in _ACCEPTED.items():
         if any(getattr(types, f"is_{type_name}")(arrow_type) for type_name in type_names):

@@ -398,7 +398,7 @@ def meaning_of(format_code: str) -> str:
 def moment(serial: float, meaning: str, *, from_1904: bool) -> str:
     """Convert a number of days (`serial`) to a date, a time or an elapsed time (`meaning`) in ISO 8601.
 
-    In the calendar from 1900, day 60 is 29 February 1900, which did not exist; day 1 is 1 January.
+    Day 1 is 1 January 1900, and day 60 is 29 February 1900, which never was; with `from_1904`, day 0 is 1 January 1904.
 
     Raise `ValueError` if there is no such day.
     """

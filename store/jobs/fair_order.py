@@ -93,7 +93,7 @@ def _last_start(tenant: ColumnElement[str]) -> ColumnElement[int]:
 
 
 def _next_job() -> Select[tuple[str, int | None]]:
-    """Return a query for the job that is claimed next, and when it was dispatched."""
+    """Return a query for the job that is claimed next, and when it was dispatched (NULL: it is not announced)."""
     tenants, queued = _waiting_tenants().subquery("tenants"), jobs.alias("queued_job")
     oldest_due_job = (
         select(queued.c.id)
@@ -241,7 +241,7 @@ def starts_in_s(tenant: str, jobs_ahead: int, position: int, queue: QueueState, 
 
 
 def _wait_s(jobs_ahead: int, running: Sequence[RunningJob], slots: int, mean_s: float | None) -> float | None:
-    """Return the seconds until one of `slots` slots is free for a job that `jobs_ahead` other jobs precede."""
+    """Return the seconds until one of `slots` slots is free for a job after `jobs_ahead` others, if that is known."""
     free_slots = slots - len(running)
     if jobs_ahead < free_slots:
         return 0.0

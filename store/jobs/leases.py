@@ -118,7 +118,7 @@ FROZEN_S = 10
 
 
 def _serialise_claims(c: Connection) -> None:
-    """Wait until no other worker chooses a job, and lock them out until this transaction ends."""
+    """Wait until no other worker chooses a job, and lock other workers out until this transaction ends."""
     if c.dialect.name == "postgresql":  # SQLite serialises all writes
         # True limits the setting to this transaction
         session_timeout = func.set_config("idle_in_transaction_session_timeout", f"{FROZEN_S}s", True)
@@ -188,7 +188,7 @@ def release(
     """Return an unfinished job to the queue, or cancel it if that was requested.
 
     The job may be claimed again after `delay_s` seconds; `reason` is shown with the job. `charge_attempt` says
-    whether this attempt may count as one without progress; it is false for an orderly shutdown.
+    whether this attempt may count as an attempt without progress; it is false for an orderly shutdown.
 
     Raise `LeaseLost` if the claim is no longer valid.
     """

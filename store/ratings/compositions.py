@@ -55,7 +55,7 @@ def add(c: Connection, new_composition: NewComposition) -> StoredComposition:
 
 
 def find(c: Connection, composition_id: str, tenant: str | None) -> StoredComposition | None:
-    """Read a composition of the tenant, or a public or unlisted one.
+    """Read a composition of the tenant, or a public or unlisted one; return ``None`` for any other.
 
     Other tenants can read it only while they can read every rating that it shows.
     """

@@ -87,7 +87,7 @@ def _notice_facts(rating: Summary) -> JsonObject:
 
 
 def _predecessor(c: Connection, rating: StoredRating, experiment: object) -> StoredRating | None:
-    """Read the newest earlier rating of the same service by an equal experiment."""
+    """Read the newest earlier rating of the same service by an equal experiment; return ``None`` if there is none."""
     earlier_ratings = (
         select(ratings.c.id, ratings.c.target)
         .join(jobs, jobs.c.id == ratings.c.job_id)

@@ -206,7 +206,7 @@ def sentences(c: Connection, ids: Collection[str]) -> dict[str, str]:
 
 
 def service_key(target: Mapping[str, Any]) -> str | None:
-    """Return the key of a service: the first digits of the digest of its kind, protocol, address and settings."""
+    """Return the key of a service, the first digits of the digest of its description; ``None`` without a digest."""
     digest = target.get("digest")
     return key_of_digest(str(digest)) if digest else None
 
@@ -217,7 +217,7 @@ def key_of_digest(digest: str) -> str:
 
 
 def find(c: Connection, rating_id: str, tenant: str | None) -> StoredRating | None:
-    """Read a rating of the tenant, or a public or unlisted one."""
+    """Read a rating of the tenant, or a public or unlisted one; return ``None`` for any other."""
     return one_row(c, select(ratings).where(ratings.c.id == rating_id, readable(tenant)), StoredRating)
 
 

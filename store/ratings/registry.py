@@ -139,7 +139,7 @@ def _logged_facts(rating: StoredRating) -> JsonObject:
 
 
 def _lock_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating | None:
-    """Read a tenant's rating and lock it until the transaction ends."""
+    """Read a tenant's rating and lock it until the transaction ends; return ``None`` if there is none."""
     query = select(ratings).where(ratings.c.id == rating_id, ratings.c.tenant == tenant).with_for_update()
     return one_row(c, query, StoredRating)
 

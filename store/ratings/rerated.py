@@ -80,7 +80,7 @@ def keep(c: Connection, rating_id: str, rating: RatingDocument) -> Rerated:
 
 
 def any_rating(c: Connection, rating_id: str) -> StoredRating | None:
-    """Read a rating of any tenant, for the operator's command line only."""
+    """Read a rating of any tenant, or return ``None``; for the operator's command line only."""
     return one_row(c, select(ratings).where(ratings.c.id == rating_id), StoredRating)
 
 

@@ -34,7 +34,7 @@ from store.targets.domains import current_owners, owner_of
 rated = service_ratings.c
 
 MOST_OF_SERIES = 100
-"""Number of ratings of a service by one method for one attribute that its history lists."""
+"""Maximum number of ratings that a service's history lists for each method and attribute."""
 
 requester_class = standing.rank(owner_of(rated.host), service_ratings)
 """SQL expression: class of a rating's requester (0 to 2); of a service's ratings, those of the lowest class count."""
@@ -231,7 +231,7 @@ SIMILAR = 0.65
 def similar_names(
     c: Connection, tenant: str | None, q: str, *, mine: bool = False, kind: str | None = None
 ) -> list[str]:
-    """Return at most three names, or words of names, that resemble a text, of the services that a tenant may list."""
+    """Return up to three names, or words of names, like a text, of services that a tenant may list (`mine`: rated)."""
     text = q.strip().casefold()
     if not text or len(text) > MAX_COMPARED_CHARACTERS:
         return []

@@ -194,7 +194,7 @@ def replace_older(c: Connection, rating_id: str) -> None:
 
 
 def restore_replaced(c: Connection, rating_id: str) -> None:
-    """Before a rating is withdrawn or its visibility changes, make the newest one current that it may have replaced."""
+    """Before a rating is withdrawn or changes visibility, make the newest rating current that it may have replaced."""
     similar_ids = select(_OLD.c.rating_id).where(_ALIKE, _NEW.c.rating_id == rating_id, _OLD.c.rating_id != rating_id)
     newest_id = similar_ids.order_by(_OLD.c.created_at.desc(), _OLD.c.rating_id.desc()).limit(1)
     # the changed rating is no longer like the one that has replaced it, so it becomes current as well

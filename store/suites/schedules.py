@@ -256,7 +256,7 @@ remove = ROWS.remove
 def add(
     c: Connection, tenant: str, name: str, orders: Orders, recurrence: Recurrence, *, paused: bool, key_id: str | None
 ) -> StoredSchedule:
-    """Add a schedule, to run first at the next time of its recurrence; raise `WatchUnfit` for a second watch."""
+    """Add a schedule, `paused` or to run at the next time of its recurrence; raise `WatchUnfit` for a second watch."""
     _refuse_second_watch(c, tenant, orders)
     now = read_clock(c)
     values = {"id": new_id("sch"), "tenant": tenant, "key_id": key_id, "version": 1}
@@ -267,7 +267,7 @@ def add(
 def replace(
     c: Connection, schedule_id: str, tenant: str, name: str, orders: Orders, recurrence: Recurrence, *, paused: bool
 ) -> StoredSchedule | None:
-    """Change a schedule; return ``None`` if the tenant has no such schedule.
+    """Change a schedule, and pause it if `paused`; return ``None`` if the tenant has no such schedule.
 
     If the recurrence changes or a pause ends, the next run is computed from now, without missed runs. Raises as `add`.
     """
@@ -393,7 +393,7 @@ def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
 
 
 def _author_now(c: Connection, tenant: str, requested_author: Json | None) -> JsonObject | None:
-    """Return the author's saved description, or its description in the request if it is not saved."""
+    """Return the author's saved description, or that in the request if it is not saved; ``None`` without an author."""
     if requested_author is None:
         return None
     if "id" not in requested_author:

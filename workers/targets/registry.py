@@ -276,7 +276,7 @@ def read_target(document: Json, secret: str | None = None) -> Target:
     """Build a target from a request's fields, and validate all of them except the address of the URL.
 
     The fields are ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``; `secret` is
-    the key if it is not among them. Without both, secrets are not validated: the caller stores them elsewhere.
+    the key if the fields have none. Without both, secrets are not validated: the caller stores them elsewhere.
 
     Raise `SpecificationError` if a field is invalid; the error names the field. The message never repeats a secret.
     """

@@ -287,5 +287,5 @@ class Roles(Adapter):
             raise failed.renamed(self._role) from failed
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Return the language pairs of the rated service."""
+        """Return the language pairs that the rated service lists; ``None`` if it has no list."""
         return await self._rated_adapter.languages()

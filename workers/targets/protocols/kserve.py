@@ -88,7 +88,7 @@ class Kserve(HttpPredictor[KserveSettings]):
         return (super().group_key(ask), tuple(type(cell) for _, cell in content))
 
     def _refusal(self, ask: Prediction) -> Failure | None:
-        """Return a failure for a cell that no tensor can hold."""
+        """Return a failure for a question with a cell that no tensor can hold, else ``None``."""
         content = content_of(ask)
         for name, cell in () if isinstance(content, str) else content:
             if cell is None:

@@ -289,7 +289,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return in_question_order(texts, indices, len(asks), origin)
 
     def _unfinished_failure(self, bodies: Sequence[Any], asks: Sequence[Ask], origin: str) -> Reply | None:
-        """Return a failure if a model did not finish its text; a cut choice may still contain the option's letter."""
+        """Return a failure if a model did not finish its text, else ``None``; a cut choice may have its letter."""
         reasons = self._end_reasons(bodies, origin)
         if not reasons and self.settings.response == "events":
             raise Misread("ended its stream before its text", "truncated")

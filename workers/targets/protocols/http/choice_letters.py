@@ -172,7 +172,7 @@ def _letters_on_own_line(text: str, count: int) -> set[int] | None:
 
 
 def _letter_of_line(line: str, count: int) -> int | None:
-    """Return the index of a letter that is alone on a line, or follows only words such as "Answer:"."""
+    """Return the index of a letter that is alone on a line, or after words such as "Answer:"; else ``None``."""
     *words_before, letter = _words_of(line).split() or [""]
     if _ODD_SIGNS.search(line) or len(words_before) > MAX_LEAD_WORDS or letter not in set(LETTERS):
         return None
@@ -207,7 +207,7 @@ def _is_affirmed(text: str, text_outside: str, options: Sequence[str], index: in
 def _repeated_option(text: str, options: Sequence[str]) -> int | None:
     """Return the index of the option that an answer repeats, with at most a lead or a tail: "I choose: no.".
 
-    An option that means "unknown" also matches other words for it, such as "I don't know.".
+    ``None`` if it repeats none or several. An option that means "unknown" also matches other words for it.
     """
     phrases = set()
     for answer_text in (text, _TAIL_WORDS.sub("", text)):
@@ -225,10 +225,10 @@ def _repeated_option(text: str, options: Sequence[str]) -> int | None:
 
 
 def _without_negating_options(text: str, options: Sequence[str]) -> tuple[str, set[int]]:
-    """Replace the words of negating options, such as "Can't answer"; return the text and the indices of those in it.
+    """Replace the words of negating options, such as "Can't answer"; return the text and the replaced options' indices.
 
     Case and the forms of "cannot" are ignored. Such words alone are no choice: "I can't answer that" is a refusal. But
-    they do not contradict the letter of their option.
+    they agree with the letter of their option.
     """
     indices = set()
     for index, option in enumerate(options):

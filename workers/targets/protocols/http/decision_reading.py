@@ -187,7 +187,7 @@ def _unwrap_decision(text: str) -> str:
 
 
 def option_in(answer: str, options: Sequence[str]) -> str | None:
-    """Return the option whose letter or text an answer gives; ``None`` if it gives none, or both and they differ.
+    """Return the option whose letter or text an answer gives; ``None`` without either, or if letter and text differ.
 
     Words of options are parsed by `label_in`, because "no" within a sentence is seldom the option "no".
     """

@@ -237,7 +237,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
     """Adapter for ``/models/{model}``, with one image per call."""
 
     def _refusal(self, ask: Look) -> Failure | None:
-        """Return a failure for a question that lacks what the task needs: labels or a question."""
+        """Return a failure for a question without the labels or the text that the task needs, else ``None``."""
         match self.settings.task:
             case "zero-shot-image-classification":
                 return images.refuse_labels(ask)

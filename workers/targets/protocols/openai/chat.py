@@ -257,7 +257,7 @@ def question_of(ask: Look) -> Choose | Write:
 
 
 def scores_in(tokens: Likelihoods, labels: Sequence[str]) -> dict[str, float] | None:
-    """Return the probabilities of labels, those of their letters scaled to a sum of 1.
+    """Return the probabilities of labels: the probabilities of their letters, scaled to a sum of 1.
 
     ``None`` if a letter is missing, or if their total probability is below `LEAST_SHARE`.
     """
