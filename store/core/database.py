@@ -151,7 +151,7 @@ class AsyncDatabase:
                 if error.reason != "conflict":
                     raise
             await asyncio.sleep(pause_s)
-        return await self._backend.write(call)
+        return await self._backend.write(call)  # the last attempt
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``work(connection, *args, **kwargs)`` without a transaction, on committed data.

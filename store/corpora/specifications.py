@@ -192,7 +192,7 @@ def _latest_version(tenant: str) -> Any:
 
 
 def _shipped_after(kind: str | None, name: str | None) -> Iterator[StoredSpecification]:
-    """Yield the shipped specifications of a kind (``None``: any) after the one called `name`; all if there is none."""
+    """Yield the shipped specifications of a kind (``None``: any) after `name`, or all if none has this name."""
     names = list(shipped())
     start = names.index(name) + 1 if name in names else 0
     for specification in list(shipped().values())[start:]:

@@ -117,7 +117,7 @@ def _read_words(member: IO[bytes], size: int) -> Sequence[str]:
         problem = f"words is an array of {dtype} with {len(shape)} axes"
         raise Unreadable(f"{problem}; an array of text with one axis is needed")
     array = np.frombuffer(member.read(), dtype).reshape(shape)
-    if shape:
+    if shape:  # one axis: an array of words
         words: list[str] = array.tolist()
         return words
     try:

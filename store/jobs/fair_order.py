@@ -235,9 +235,9 @@ def starts_in_s(tenant: str, jobs_ahead: int, position: int, queue: QueueState, 
     durations_s = [duration_s for job in queue.running if (duration_s := _duration_s(job)) is not None]
     mean_s = sum(durations_s) / len(durations_s) if durations_s else None
     own_running_jobs = [job for job in queue.running if job.tenant == tenant]
-    by_slots = _wait_s(position - 1, queue.running, max(queue.slots, share.slots), mean_s)
-    by_share = _wait_s(jobs_ahead, own_running_jobs, share.limit(queue.slots), mean_s)
-    return None if by_slots is None or by_share is None else round(max(by_slots, by_share))
+    slot_wait_s = _wait_s(position - 1, queue.running, max(queue.slots, share.slots), mean_s)
+    share_wait_s = _wait_s(jobs_ahead, own_running_jobs, share.limit(queue.slots), mean_s)
+    return None if slot_wait_s is None or share_wait_s is None else round(max(slot_wait_s, share_wait_s))
 
 
 def _wait_s(jobs_ahead: int, running: Sequence[RunningJob], slots: int, mean_s: float | None) -> float | None:
@@ -249,7 +249,7 @@ def _wait_s(jobs_ahead: int, running: Sequence[RunningJob], slots: int, mean_s: 
         return None
     free_in_s = [max(0.0, (_duration_s(job) or mean_s) - job.elapsed_s) for job in running]
     free_in_s += [mean_s] * max(0, free_slots)  # the jobs before this one take the free slots at once
-    full_rounds, slot_index = divmod(jobs_ahead - max(0, free_slots), len(free_in_s))
+    full_rounds, slot_index = divmod(jobs_ahead - max(0, free_slots), len(free_in_s))  # a round takes the mean time
     return full_rounds * mean_s + sorted(free_in_s)[slot_index]
 
 

@@ -62,7 +62,7 @@ def announce_expiring(c: Connection, expiring_ratings: Sequence[Summary]) -> Non
 def announce_letter_change(c: Connection, rating: StoredRating, experiment: object) -> RatingDifference | None:
     """Announce that a new rating has another letter than its predecessor, if the difference is significant.
 
-    Call it in the transaction that stores the rating. `experiment` is the experiment of its job; only a rating
+    Call it in the transaction that stores the rating. `experiment` is that of the rating's job; only a rating
     with an equal experiment is its predecessor. Return the difference; ``None`` if there is no predecessor, if one
     of the two is not declared, or if the letters are equal or may differ by chance.
     """

@@ -216,7 +216,7 @@ def _visible_to(tenant: str | None) -> list[ColumnElement[bool]]:
 
 # ---------------------------------------------------------------------------- similar names
 MOST_NAMES = 2_000
-"""Maximum number of ratings whose names are compared; with more, only names that contain most of the text are."""
+"""Maximum number of ratings whose names are compared; with more, only names with most of the text are compared."""
 
 MAX_COMPARED_CHARACTERS = 60
 """Length of the longest text that is compared: the time grows with its square."""

@@ -55,7 +55,7 @@ class Standing:
     for_address: bool
     """Whether the rating can be the result of a look-up by address."""
     changed_since: str | None = None
-    """Time (ISO 8601) since when the service answers otherwise, if a watch of the rating noticed that."""
+    """Time (ISO 8601) since which the service answers differently, if a watch of the rating noticed that."""
 
 
 @dataclass(frozen=True, kw_only=True)

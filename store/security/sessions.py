@@ -46,9 +46,9 @@ class SignedIn:
 def begin(
     c: Connection, *, previous: str = "", key_id: str | None = None, rule: str | None = None, subject: str | None = None
 ) -> str:
-    """Begin a session with the rights of a key, or of a rule, given by its HMAC (`Vault.mark`); return its token.
+    """Begin a session with the rights of a key, or of a rule (its HMAC, `Vault.mark`); return the session's token.
 
-    `previous` is the token of the session that it replaces, if any.
+    `previous` is the token of a session that it replaces, `subject` the person's identifier at the provider, if any.
     """
     end(c, previous)
     has_ended = or_(sessions.c.expires_at <= now_ms(), sessions.c.seen_at <= now_ms() - IDLE_MS)

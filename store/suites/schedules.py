@@ -58,7 +58,7 @@ class Recurrence:
         if self.interval_s is not None:
             return self.interval_s
         cron = _parse_cron(str(self.cron), EPOCH)
-        # in minutes since midnight
+        # times of day in minutes since midnight
         times_of_day = sorted(hour * 60 + minute for hour in cron.hours for minute in cron.minutes)
         gaps = [later - earlier for earlier, later in pairwise(times_of_day)]
         return 60 * min([*gaps, times_of_day[0] + MINUTES_A_DAY - times_of_day[-1]])
@@ -292,7 +292,7 @@ def _refuse_second_watch(c: Connection, tenant: str, orders: Orders, own_id: str
     rating_id = orders.request["rating"]
     names_rating = type_coerce(schedules.c.request, Text).contains(f'"{rating_id}"', autoescape=True)
     for other in ROWS.page(c, tenant, names_rating, schedules.c.id != own_id, limit=100):
-        if other.orders.kind == "watch" and other.orders.request["rating"] == rating_id:
+        if other.orders.kind == "watch" and other.orders.request["rating"] == rating_id:  # not elsewhere in the JSON
             raise WatchUnfit(f"the schedule {other.id} watches {rating_id} already; change it, or remove it first")
 
 

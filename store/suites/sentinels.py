@@ -126,7 +126,7 @@ def _failure_of(rerating: Job | None) -> str | None:
 def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job:
     """Add the job of one run: of the watch or, if the last re-rating ended without a rating, of another re-rating.
 
-    The mark of the change stays; a further notice names the new job and why the one before failed. Raises as
+    The mark of the change stays; a further notice names the new job and why the previous job failed. Raises as
     `watch_job`.
     """
     rating, change = _latest_rating(c, watch.rating, tenant)

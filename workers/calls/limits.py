@@ -81,10 +81,10 @@ class LocalTraffic:
         return None
 
     async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take one of a lane's `limit` slots for `keep_s` seconds, or extend the slot of `token`; return the success."""
+        """Take one of a lane's `limit` slots for `keep_s` seconds, or extend `token`'s slot; return the success."""
         with self._lock:
             now = self._clock()
-            slots = {slot: expiry for slot, expiry in self._slots.get(lane, {}).items() if expiry > now}
+            slots = {holder: expiry for holder, expiry in self._slots.get(lane, {}).items() if expiry > now}
             may_take = token in slots or len(slots) < limit
             if may_take:
                 slots[token] = now + keep_s

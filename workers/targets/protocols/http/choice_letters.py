@@ -261,7 +261,7 @@ def _mentioned_options(text: str, options: Sequence[str]) -> set[int]:
     indices = {index for letter in letters if letter != "I" and (index := _index_of_letter(letter, count)) is not None}
     indices |= {int(match[1]) - 1 for match in _OPTION_NUMBER.finditer(text_outside) if int(match[1]) <= count}
     if count > 1:
-        ordinals = enumerate(_ORDINALS[2:] if count == 2 else _ORDINALS[:2])
+        ordinals = enumerate(_ORDINALS[2:] if count == 2 else _ORDINALS[:2])  # "former" is the first of two only
         indices |= {index for index, words in ordinals if re.search(rf"(?i:{_EDGE}(?:{words}){_END})", text_outside)}
     return indices | set(_quoted_options(text, options))
 

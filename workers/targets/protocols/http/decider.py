@@ -99,7 +99,7 @@ class Decider(Adapter):
         """Ask with every system prompt; with several prompts, the names of the scores contain the prompt's number."""
         scores: dict[str, float] = {}
         for index, model in enumerate(self._models):
-            system = "" if self._sends_system else self.decision.systems[index]
+            system = "" if self._sends_system else self.decision.systems[index]  # not repeated in the prompt
             prompt = "\n\n".join(filter(None, (system, question, self.decision.instruction(reading))))
             reply = await self._ask_model(model, prompt, reading, None if key is None else f"{key}-{index}")
             if reply.failure is not None or self.decision.range is not None:  # a number has one system prompt
