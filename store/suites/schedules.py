@@ -207,7 +207,7 @@ class ScheduledRun:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits set by the operator: unfinished jobs per tenant; pause in s after a job on a target, and a watch's run."""
+    """Limits set by the operator: unfinished jobs per tenant; pauses in s after a job on a target and a watch's run."""
 
     max_active: int
     cooldown_s: float

@@ -168,7 +168,7 @@ def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> N
 def repeat_job(c: Connection, rating: StoredRating, key_id: str | None) -> NewJob:
     """Return a new job for the request of a rating, with a new seed and without held-back material.
 
-    Raise `WatchUnfit` if the rating's job had a second service or a secret, or the target is described otherwise now;
+    Raise `WatchUnfit` if that rating's job had a second service or its own secret, or the target has changed since;
     other errors as `describe_now`.
     """
     job = jobs.find(c, rating.job_id, rating.tenant)

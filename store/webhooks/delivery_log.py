@@ -80,7 +80,7 @@ def page(
 
 
 def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | None = None) -> Delivery | None:
-    """Queue a delivery again, due at once, with the same webhook-id, to `url` if given; ``None`` if there is none.
+    """Queue a delivery again, due at once, with the same webhook-id, to `url` if given; ``None`` if it is unknown.
 
     The remaining attempts of its schedule are made, at least one. If an attempt is running, the next one
     follows after it.

@@ -150,7 +150,7 @@ def _check_count(c: Connection, tenant: str, url: str, except_id: str | None = N
 
 
 def confirm(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
-    """Record that an endpoint has answered its challenge, so that it gets notices; ``None`` if there is none."""
+    """Record that an endpoint has answered its challenge, so that it gets notices; ``None`` if it was removed."""
     return ROWS.change(c, webhook_id, tenant, {"confirmed_at": now_ms()})
 
 
