@@ -153,7 +153,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
 
 def _called_addresses(job: Job, rated_target: Target, second_target: Target | None) -> dict[str, bool]:
     """Return the addresses that a job calls; a value is true if the host needs a cool-down between ratings."""
-    # an author or a judge is not rated; a link overwrites its entry if it has the same address
+    # an author or a judge is not rated; a rated link at the same address overwrites this entry
     cools_down_by_url = {} if second_target is None else {second_target.base_url: False}
     for link in _links(job.target):
         has_secret = rated_target.secret is not None or link.get("id") in rated_target.link_secrets
@@ -195,12 +195,12 @@ async def examine(
     questions rates recorded choices, so that nothing is examined.
     """
     author_questions = [ask for ask in first_questions if isinstance(ask, AUTHORED)]
-    is_own_author = second_service is None or second_service.is_judge
+    rated_is_author = second_service is None or second_service.is_judge
     adapter = rated_service.adapter
-    if is_own_author and author_questions and resumed:
-        adapter = one_question_per_call(adapter)  # not examined: a call with several could mix up their answers
+    if rated_is_author and author_questions and resumed:
+        adapter = one_question_per_call(adapter)  # not examined: it might mix up the answers of several questions
     elif first_questions:
-        asks = [ask for ask in first_questions if is_own_author or not isinstance(ask, AUTHORED)]
+        asks = [ask for ask in first_questions if rated_is_author or not isinstance(ask, AUTHORED)]
         adapter = (await rated_service.examine(pairs, asks)).adapter
     if second_service is None:
         return adapter
@@ -225,7 +225,7 @@ def with_circumstances(finding: Finding, service: JobService, method: AnyMethod)
 
 
 def describe(target: Json) -> ServiceDocument:
-    """Return the description of a target that its rating shows, with its digest."""
+    """Return the description of a target as its rating shows it, with the digest of the description."""
     document = ServiceDocument(
         target["name"], target["kind"], target["protocol"], target.get("base_url"), target.get("settings") or {}
     )
@@ -289,7 +289,7 @@ def _rated_target(context: WorkerContext, job: Job) -> Target:
     if job.sealed_secret is None:
         secret = _saved_secret(context, job, job.target_id, job.target)
     else:
-        # such a secret was sealed for the job's id, because its target need not be saved
+        # a secret sent with a job is sealed for the job's id, because its target need not be saved
         secret = context.vault.open_for_target(
             job.sealed_secret, tenant=job.tenant, target=job.id, description=job.target
         )
@@ -297,14 +297,14 @@ def _rated_target(context: WorkerContext, job: Job) -> Target:
 
 
 def _second_target(context: WorkerContext, job: Job) -> Target | None:
-    """Build the author or the judge from the job's description; its secret is that of its saved target."""
+    """Build the author or the judge, with the secret of its saved target; return ``None`` if the job has neither."""
     if job.author is None:
         return None
     return Target.of(job.author, _saved_secret(context, job, job.author.get("id"), job.author))
 
 
 def _saved_secret(context: WorkerContext, job: Job, target_id: str | None, description: Json) -> str | None:
-    """Open the secret of a saved target, if the target still exists and has a secret.
+    """Open the secret of a saved target; return ``None`` if the target does not exist any more, or has no secret.
 
     Raises `TargetMoved` if the target has another address now: its secret may not be meant for the job's address.
     """

@@ -146,7 +146,7 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
         audit="announced" if await asyncio.to_thread(announced, context, job) else "unannounced",
         commitment=commitment_document(job.commitment, experiment, job.seed, job.nonce),
     )
-    document = replace(document, judge=second_document if is_judge else NO_SERVICE)  # which is no argument above
+    document = replace(document, judge=second_document if is_judge else NO_SERVICE)  # `rating_document` takes no judge
     await asyncio.to_thread(_store_rating, context, claim, method, document)
 
 

@@ -102,7 +102,7 @@ class Library:
         return facts
 
     def _fetch_copy(self, upload: StoredUpload, folder: Path) -> None:
-        """Copy an upload from the database to a temporary folder, renamed when complete: no other worker reads half."""
+        """Copy an upload to a temporary folder, and rename this when complete, so that no other worker reads a part."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=".making-") as temporary_folder:
             with tempfile.TemporaryFile(dir=temporary_folder) as file:

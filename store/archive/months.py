@@ -1,8 +1,9 @@
 """Moving the observations of old jobs into archive files, and back.
 
-A tar file has each job's signed export (``RATING.export.jsonl.gz``) and rows (``JOB.ledger.jsonl.gz``), and a manifest
-with their digests; its name has its own. It is read back and compared before a row is deleted, in the transaction that
-stores where the rows are. A run that was interrupted has lost nothing; repeated, it writes equal files.
+A tar file holds each job's signed export (``RATING.export.jsonl.gz``) and rows (``JOB.ledger.jsonl.gz``), and a
+manifest with their digests; the name of the file holds the digest of the file. The file is read back and compared
+before rows are deleted, and the deletion is one transaction with the insertion of the job's position in the file. So
+an interrupted run loses nothing; repeated, it writes equal files.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Export = Callable[[StoredRating], bytes]
 
 
 def archive(database: Database, before_ms: int, location: str, export: Export) -> Iterator[list[places.Archived]]:
-    """Move the observations of jobs that finished before a time; yield the jobs of each file when they are gone."""
+    """Move the observations of jobs that finished before a time; yield each file's jobs once their rows are deleted."""
     last_id = ""
     while True:
         with database.read() as c:
@@ -52,7 +53,7 @@ def archive(database: Database, before_ms: int, location: str, export: Export) -
 
 
 def restore(database: Database, month: str) -> int:
-    """Put the observations of a month back, up to a job that cannot be read (`EvidenceArchived`); count them."""
+    """Put the observations of a month back and count them; raise `EvidenceArchived` at a job that cannot be read."""
     query = select(archived).where(archived.c.month == month).order_by(archived.c.job_id).limit(1)
     restored_count = 0
     while True:
@@ -78,17 +79,17 @@ def database_size(c: Connection, *, compact: bool = False) -> int:
 
 
 def _next_month_and_job_ids(c: Connection, last_id: str, before_ms: int) -> tuple[str, list[str]]:
-    """Return the ids after `last_id` of finished jobs of one month, at most `JOBS_A_FILE`, and this month."""
+    """Return a month, and ids after `last_id` of its finished jobs, at most `JOBS_A_FILE`; no ids if none are left."""
     has_rows = exists().where(observations.c.job_id == jobs.c.id)  # false if they are archived already
     query = select(jobs.c.id, jobs.c.created_at).where(jobs.c.id > last_id, jobs.c.finished_at < before_ms, has_rows)
     rows = c.execute(query.order_by(jobs.c.id).limit(JOBS_A_FILE)).all()
-    # a file has jobs of one month: here those before the first job of another month
+    # a file has jobs of one month, so only those before the first job of another month are taken
     month, rows_of_month = next(groupby(rows, lambda row: iso(row.created_at)[:7]), ("", ()))
     return month, [row.id for row in rows_of_month]
 
 
 def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, export: Export) -> list[places.Archived]:
-    """Write a file with the first of these jobs, until it has `BYTES_A_FILE`; return the position of each job."""
+    """Write a file with the first jobs of `ids`, up to about `BYTES_A_FILE`; return each job's position in the file."""
     entries = list[JsonObject]()
     with tempfile.TemporaryFile() as file:
         for job_id in ids:
@@ -124,7 +125,7 @@ def _tar_members_of_job(c: Connection, job_id: str, export: Export) -> bytes:
 
 
 def _tar_member(name: str, content: bytes) -> bytes:
-    """Return a header, the content, compressed for a ``.gz`` name, and zeros up to the end of the last block."""
+    """Return a tar member: header, content (compressed for a name in ``.gz``), and zeros that fill the last block."""
     stored = gzip.compress(content, compresslevel=6, mtime=0) if name.endswith(".gz") else content
     header = tarfile.TarInfo(name)
     header.size = len(stored)
@@ -137,7 +138,7 @@ def _rows_as_json(c: Connection, job_id: str) -> list[str]:
 
 
 def _verified_row_count(c: Connection, job: places.Archived) -> int:
-    """Count the rows of a job; raise `CertificateError` if those in its archive file differ."""
+    """Count the rows of a job; raise `CertificateError` if the rows in its archive file differ."""
     rows = _rows_as_json(c, job.job_id)
     if [json.dumps(row) for row in job.rows()] != rows:
         raise CertificateError(f"{job.file} does not have the observations of {job.job_id}; nothing was deleted")

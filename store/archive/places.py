@@ -1,4 +1,4 @@
-"""Archives of observations in a folder or an S3-compatible store, and where a job is in one of their files."""
+"""Archives of observations in a folder or an S3-compatible store, and the position of a job in a file of them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _open_bucket(location: str) -> Iterator[tuple[ModuleType, object]]:
 
 
 def put(location: str, name: str, content: BinaryIO) -> None:
-    """Store a file: it is whole and on the disk before it has its name. Raise `OSError` if that fails."""
+    """Store a file; it gets its name only when it is complete and on the disk. Raise `OSError` if that fails."""
     if location.startswith("s3://"):
         with _open_bucket(location) as (obstore, bucket):
             obstore.put(bucket, name, content)
@@ -90,7 +90,7 @@ class Archived:
         problem = ", which was altered"
         try:
             tar_members = read(self.location, self.file, self.start, self.size)
-        except (OSError, AssayError) as error:  # the digest of nothing differs, so this is raised below
+        except (OSError, AssayError) as error:  # the digest of no bytes differs: raised below
             tar_members, problem = b"", f", which cannot be read ({type(error).__name__})"
         if sha256(tar_members).hexdigest() != self.digest:
             raise EvidenceArchived(self.job_id, self.month, self.file, problem)

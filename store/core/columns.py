@@ -205,7 +205,7 @@ def sealed_columns(sealed: SealedSecret | None) -> dict[str, Any]:
 
 
 def take_sealed(row: dict[str, Any], prefix: str = "secret") -> SealedSecret | None:
-    """Remove the columns of an encrypted secret from a row, and build the secret."""
+    """Remove the columns of an encrypted secret from a row, and build the secret; ``None`` if they are NULL."""
     ciphertext, nonce, key_id = (row.pop(f"{prefix}_{name}") for name in ("ciphertext", "nonce", "key_id"))
     last4 = row.pop(f"{prefix}_last4", "")
     return None if ciphertext is None else SealedSecret(ciphertext, nonce, key_id, last4)

@@ -38,7 +38,7 @@ def open_data_folder(folder: Path) -> None:
 
 
 def create_private(file: Path) -> None:
-    """Create an empty file, if it is missing, that only its owner may read, and its folder."""
+    """Create an empty file that only its owner may read, and the folder of the file, unless they exist."""
     file.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     with suppress(OSError):  # the database reports in its own words that it cannot be created
         file.touch(mode=FILE_MODE, exist_ok=False)

@@ -106,7 +106,7 @@ class Database:
 class AsyncDatabase:
     """Asynchronous database access for the service; parameters as for `Database`.
 
-    A Postgres server refuses each write of a `read_only` one.
+    With `read_only`, a Postgres server refuses every write.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class AsyncDatabase:
                 if error.reason != "conflict":
                     raise
             await asyncio.sleep(pause_s)
-        return await self._backend.write(call)
+        return await self._backend.write(call)  # the last attempt
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``work(connection, *args, **kwargs)`` without a transaction, on committed data.
@@ -161,7 +161,7 @@ class AsyncDatabase:
         return await self._backend.read(lambda connection: work(connection, *args, **kwargs))
 
     async def close(self) -> None:
-        """Close every pooled connection, when the functions that run in threads have ended."""
+        """Wait until the functions that run in threads have ended, then close every pooled connection."""
         await self._backend.close()
 
 
@@ -219,7 +219,7 @@ class _SqliteBackend:
                 return work(connection)
 
         await slots.take()
-        # with a copy of the context, as `asyncio.to_thread` does; the slot is released only when the thread is free
+        # runs in a copy of the context, as in `asyncio.to_thread`; the slot is released only when the thread is free
         future = asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, call)
         future.add_done_callback(slots.release)
         return await asyncio.shield(future)

@@ -185,7 +185,7 @@ def replacing_insert(c: Connection, table: Table, replaced_columns: Iterable[str
 
 
 def upsert(c: Connection, table: Table, row: Mapping[str, Any], *replaced_columns: str) -> None:
-    """Insert a row; if one has its primary key, replace its `replaced_columns` (default: all others)."""
+    """Insert a row; if there is a row with this primary key, replace its `replaced_columns` (default: all others)."""
     c.execute(replacing_insert(c, table, replaced_columns or row.keys() - table.primary_key.columns.keys()).values(row))
 
 

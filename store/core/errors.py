@@ -108,7 +108,7 @@ class SigningUnavailable(StoreError):
 
 
 class OtherHead(StoreError):
-    """A request extends a log from another size than `size`, the latest that the witness has cosigned: HTTP 409."""
+    """A request extends a log from a size other than `size`, the latest that the witness has cosigned: HTTP 409."""
 
     code = "other-head"
 
@@ -127,7 +127,7 @@ class NotAnExtension(StoreError):
 
 
 class EvidenceArchived(StoreError, RecordError):
-    """A job's observations are in an archive: HTTP 409. The name of `file` has its digest."""
+    """A job's observations are in an archive: HTTP 409. The name of `file` contains the file's digest."""
 
     code = "evidence-archived"
 

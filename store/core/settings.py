@@ -245,7 +245,7 @@ class Settings(BaseSettings):
 
     @cached_property
     def redis_url(self) -> str | None:
-        """The Redis of the counts that several processes share: `limits_url`, or the broker if that is Redis."""
+        """The Redis with the counts of all processes: `limits_url`, or the broker if that is Redis; else ``None``."""
         if self.limits_url is not None:
             return self.limits_url
         broker_is_redis = self.broker_url is not None and self.broker_url.startswith(("redis://", "rediss://"))

@@ -97,7 +97,7 @@ def add(c: Connection, new_corpus: NewCorpus) -> StoredCorpus:
 
 
 def find(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
-    """Read a corpus of the tenant or a shared one."""
+    """Read a corpus of the tenant or a shared one; return ``None`` if the tenant may read no such corpus."""
     return one_row(c, select(corpora).where(corpora.c.id == corpus_id, readable(tenant)), _corpus_from_row)
 
 
@@ -165,6 +165,6 @@ def _follows_specification(specification: str) -> ColumnElement[bool]:
     name, separator, digits = specification.partition("@")
     if not separator:
         return corpora.c.specification == name
-    # nine digits fit the column; no corpus has the version -1
+    # a number of at most nine digits fits the column; other texts become -1, which is the version of no corpus
     version = int(digits) if digits.isdecimal() and len(digits) < 10 else -1
     return and_(corpora.c.specification == name, corpora.c.specification_version == version)

@@ -1,6 +1,6 @@
 """Image files, addressed by content: each file is stored once per tenant.
 
-A tenant can read its own images, and images of other tenants that these have put into a shared corpus.
+A tenant can read its own images, and images that their owner, another tenant, has put into a shared corpus.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
 
 
 def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
-    """Read an image that a tenant may see: its own or one in a shared corpus."""
+    """Read an image that a tenant may see: its own or one in a shared corpus; return ``None`` for any other digest."""
     query: Select[Any] = select(images.c.digest, images.c.media_type, images.c.content).where(images.c.digest == digest)
     own_image = one_row(c, query.where(images.c.tenant == tenant), StoredImage)
     # several owners may share the same image
@@ -47,7 +47,7 @@ def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
 
 
 def missing(c: Connection, digests: Sequence[str], tenant: str) -> list[str]:
-    """Filter image digests to those that a tenant may not see, in the same order."""
+    """Return the digests of images that do not exist or that a tenant may not see, in the given order."""
     visible_digests: set[str] = set()
     for batch in chunks(digests):
         query_any_owner: Select[Any] = select(images.c.digest).where(images.c.digest.in_(batch))

@@ -107,7 +107,7 @@ def add(c: Connection, corpus_id: str, tenant: str, items: Sequence[NewItem]) ->
 
 
 def find(c: Connection, corpus_id: str, item_id: str) -> StoredItem | None:
-    """Read an item of a corpus that the caller may read."""
+    """Read an item of a corpus that the caller may read; return ``None`` if the corpus has no such item."""
     query = select(corpus_items).where(corpus_items.c.id == item_id, *_present_conditions(corpus_id))
     return one_row(c, query, StoredItem)
 
@@ -193,7 +193,7 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new_item: New
     statement = update(corpus_items).where(corpus_items.c.id == item_id)
     statement = statement.values(_item_columns(new_item) | _columns_of_edit(old_item, new_item, read_clock(c)))
     corpora.change(c, corpus_id, tenant, {})  # without changes: increments the version
-    quota.subtract_size(c, corpus_items, tenant, corpus_items.c.id == item_id)  # the old size; the new one is added
+    quota.subtract_size(c, corpus_items, tenant, corpus_items.c.id == item_id)  # the old size; the new is added below
     edited_item = one_row(c, statement.returning(corpus_items), StoredItem)
     quota.add_size(c, corpus_items, tenant, corpus_items.c.id == item_id)
     return edited_item
@@ -213,7 +213,7 @@ def remove(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str]) -> in
 
 
 def _columns_of_edit(item: StoredItem, new_item: NewItem, edited_at: int) -> JsonObject:
-    """Return the columns that record a changed text: its source, and the former texts in the provenance."""
+    """Return columns that record a changed text: its source, and its former texts; none if the text is the same."""
     if item.text is None or item.text == new_item.text:
         return {}
     former_text = {"text": item.text, "source": item.source, "at": iso(edited_at)}

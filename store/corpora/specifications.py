@@ -55,7 +55,7 @@ class StoredSpecification:
 
 
 def find(c: Connection, tenant: str, name: str, version: int | None = None) -> StoredSpecification | None:
-    """Read a version of a specification, by default the newest.
+    """Read a version of a specification, by default the newest; return ``None`` if there is none.
 
     A tenant's specification takes precedence over one that a later release ships under the same name.
     """
@@ -70,11 +70,11 @@ def find(c: Connection, tenant: str, name: str, version: int | None = None) -> S
 
 
 def find_named(c: Connection, tenant: str, reference: str) -> StoredSpecification | None:
-    """Read a specification by a reference such as ``name`` or ``name@2``."""
+    """Read a specification by a reference such as ``name`` or ``name@2``; return ``None`` if there is none."""
     name, separator, digits = reference.partition("@")
     if not separator:
         return find(c, tenant, name)
-    # a number of 9 digits fits the column
+    # a number of at most 9 digits fits the column; no version has a longer one
     return find(c, tenant, name, int(digits)) if digits.isdecimal() and len(digits) < 10 else None
 
 
@@ -103,7 +103,7 @@ def add(c: Connection, tenant: str, specification: Specification) -> StoredSpeci
     if name in shipped() or find(c, tenant, name) is not None:
         raise NameTaken(name)
     query = select(func.max(specifications.c.version)).where(*equal(specifications, tenant=tenant, name=name))
-    last_version = c.execute(query).scalar_one() or 0  # also of a removed specification
+    last_version = c.execute(query).scalar_one() or 0  # removed specifications count too
     stored_specification = _insert(c, tenant, specification, last_version + 1)
     if stored_specification is None:  # another request has just added one
         raise NameTaken(name)
@@ -162,7 +162,7 @@ def _digest(specification: Specification) -> str:
 
 def _described_columns(specification: Specification) -> dict[str, Any]:
     fields = {name: getattr(specification, name) for name in ("name", "title", "kind", "language", "citation")}
-    # the words have a name of their own, which must not differ
+    # the words hold a name too; it is set to the specification's, so that it cannot change the digest
     return fields | {"words": dump_words(replace(specification.words, name=specification.name))}
 
 
@@ -192,7 +192,7 @@ def _latest_version(tenant: str) -> Any:
 
 
 def _shipped_after(kind: str | None, name: str | None) -> Iterator[StoredSpecification]:
-    """Yield the shipped specifications of a kind that follow the one with this name, or all of them."""
+    """Yield the shipped specifications of a kind (``None``: any) after `name`, or all if none has this name."""
     names = list(shipped())
     start = names.index(name) + 1 if name in names else 0
     for specification in list(shipped().values())[start:]:

@@ -33,8 +33,8 @@ PREFIX = "upl"
 class NewUpload:
     """Description of a new upload.
 
-    `purpose` is ``table``, ``embedding`` or ``trials``. `digest` is ``sha256:`` and the hexadecimal digest of its
-    bytes, `bytes` is the size of the file. `summary` is the result of `store.formats.inspect`.
+    `purpose` is ``table``, ``embedding`` or ``trials``. `digest` is ``sha256:`` and the hexadecimal digest of the
+    file's bytes, `bytes` is the size of the file. `summary` is the result of `store.formats.inspect`.
     """
 
     tenant: str
@@ -65,7 +65,7 @@ def add(
 
     Return the upload, and whether it is new; an existing upload keeps its name and id, and gets the new summary.
     Raise `UploadsFull` if the tenant's uploads would take more than `quota_bytes` bytes, and `QuotaExceeded` if
-    everything that it stores would take more than its quota.
+    everything that the tenant stores would take more than the tenant's quota.
     """
     quota.lock(c, new_upload.tenant)  # held until the end, so that concurrent uploads are added up
     statement = insert_into(c, uploads).values(created_at=now_ms(), **vars(new_upload))
@@ -88,7 +88,7 @@ def add(
 
 
 def find(c: Connection, reference: str, tenant: str, purpose: str | None = None) -> StoredUpload | None:
-    """Read a tenant's upload by its id or its content's digest: of several the newest, or that for `purpose`."""
+    """Read a tenant's upload by its id or its content's digest, for `purpose` if given: the newest, or ``None``."""
     has_reference = or_(uploads.c.id == reference, uploads.c.digest == reference)
     query = select(uploads).where(uploads.c.tenant == tenant, has_reference, *equal(uploads, purpose=purpose))
     return one_row(c, query.order_by(uploads.c.created_at.desc(), uploads.c.id.desc()).limit(1), StoredUpload)

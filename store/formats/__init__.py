@@ -30,8 +30,8 @@ def inspect(file: BinaryIO, purpose: str, media_type: str, **options: str | None
     """Validate a whole file, from its start, and summarise it as JSON.
 
     `purpose` is one of `PURPOSES`, `media_type` one of its media types; `options` are those of `table.inspect`. See
-    `table.inspect`, `embedding.inspect` and `choice_rows.inspect` for the results. Raise `Unreadable` if it is not a
-    valid file of this type, or no job could use its content, and `NotInstalled` if a package for reading it is missing.
+    `table.inspect`, `embedding.inspect` and `choice_rows.inspect` for the results. Raise `Unreadable` if the file is
+    not valid for its type, or no job could use its content, and `NotInstalled` if a package for reading it is missing.
     """
     file.seek(0)
     _, inspect_purpose = PURPOSES[purpose]

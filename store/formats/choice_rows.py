@@ -99,7 +99,7 @@ def _parse_rows(table: TableFile) -> Iterator[tuple[Group, Count]]:
 def _parse_level(cell: str, line: int) -> float:
     """Parse the cell of the column ``level``; raise `Unreadable` beyond ±`FARTHEST_LEVEL`."""
     level = float(cell) if NUMBER.fullmatch(cell) else math.nan
-    if not abs(level) <= FARTHEST_LEVEL:  # nor is NaN
+    if not abs(level) <= FARTHEST_LEVEL:  # `not … <=` refuses NaN too
         message = f"{shown(cell)} is not a number from {-FARTHEST_LEVEL:g} to {FARTHEST_LEVEL:g}"
         raise Unreadable(message, line=line, column="level")
     return level
@@ -128,7 +128,7 @@ def _parse_counts(row: Mapping[str, str], line: int) -> Count:
 
 
 def _parse_count(cell: str, line: int, column: str) -> int:
-    if not (cell.isascii() and cell.isdigit() and len(cell) <= 7) or int(cell) > MOST_TRIALS:  # which has 7 digits
+    if not (cell.isascii() and cell.isdigit() and len(cell) <= 7) or int(cell) > MOST_TRIALS:  # a number of 7 digits
         raise Unreadable(f"{shown(cell)} is not an integer from 0 to {MOST_TRIALS:,}", line=line, column=column)
     return int(cell)
 

@@ -220,7 +220,7 @@ class ColumnTally:
 
 
 def settle_decimals(tallies: Sequence[ColumnTally], decimal: DecimalSign | None, *, european: bool = False) -> None:
-    """Choose the decimal sign of each column: `decimal` if it is given and all cells are numbers with it.
+    """Choose the decimal sign of each column: `decimal` if it fits all cells, else the first sign that fits them.
 
     `european` is true if semicolons separate the cells, as in countries where the comma is the decimal sign.
 

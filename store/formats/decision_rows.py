@@ -172,7 +172,7 @@ def _parse_numbers(
 def _numbers_of_texts(texts: Sequence[str], tally: ColumnTally, missing_texts: set[str]) -> Iterator[float]:
     """Yield the number of each text: NaN for a missing one, infinity for a text that is no number."""
     column = tally.column().as_json()
-    # of a column of text too, so that `read_cell` refuses what is no number
+    # a column of text is read as numbers, so that `read_cell` refuses each text that is no number
     number_column = column if column["type"] in {"integer", "number"} else {**column, "type": "number"}
     for text in texts:
         try:

@@ -64,7 +64,7 @@ def _translate_zip_errors() -> Iterator[None]:
 
 
 def _check_end_record(file: BinaryIO) -> None:
-    """Raise `Unreadable` for a too large table of contents, before reading it."""
+    """Raise `Unreadable` for a too large table of contents, before it is read; `BadZipFile` if the file has none."""
     size = file.seek(0, 2)  # 2: from the end
     if size < _END_RECORD.size:
         raise BadZipFile
@@ -117,7 +117,7 @@ def _read_words(member: IO[bytes], size: int) -> Sequence[str]:
         problem = f"words is an array of {dtype} with {len(shape)} axes"
         raise Unreadable(f"{problem}; an array of text with one axis is needed")
     array = np.frombuffer(member.read(), dtype).reshape(shape)
-    if shape:
+    if shape:  # one axis: an array of words
         words: list[str] = array.tolist()
         return words
     try:
@@ -151,7 +151,7 @@ def _read_vectors(member: IO[bytes], size: int, words: Sequence[str]) -> Iterato
         batch = words[start : start + block_words]
         content = member.read(len(batch) * row_bytes)
         if len(content) < len(batch) * row_bytes:
-            raise EOFError  # which `_translate_zip_errors` reports
+            raise EOFError  # reported by `_translate_zip_errors`
         yield batch, np.frombuffer(content, dtype).reshape(len(batch), dims).astype(precision)
 
 
@@ -251,7 +251,7 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
 def _read_header(file: BinaryIO) -> tuple[int | None, int]:
     """Read the header ``words dims``; if there is none, go back to the start and return ``(None, 0)``."""
     start = file.tell()
-    numbers = file.readline(64).split()  # a header is shorter
+    numbers = file.readline(64).split()  # a header is shorter than 64 bytes
     if len(numbers) == 2 and all(number.isdigit() and len(number) < 10 for number in numbers):
         count, dims = map(int, numbers)
         if dims == 0:
@@ -262,7 +262,7 @@ def _read_header(file: BinaryIO) -> tuple[int | None, int]:
 
 
 def _numbered_lines(file: BinaryIO, *, has_header: bool) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not blank, each with its number from 1."""
+    """Yield the lines after the header, if any, that are not blank, each with its number in the file, from 1."""
     line_number = int(has_header)  # the header was read already
     while line := file.readline(LONGEST_LINE_BYTES + 1):
         line_number += 1
@@ -271,7 +271,7 @@ def _numbered_lines(file: BinaryIO, *, has_header: bool) -> Iterator[tuple[int, 
 
 
 def _parse_line(text: str, line_number: int, dims: int) -> tuple[str, list[float]]:
-    """Split a line into its word and its numbers; ``dims=0`` means that their number is unknown."""
+    """Split a line into its word and its numbers; ``dims=0`` means that the length of vectors is not known yet."""
     parts = text.replace("\t", " ").rsplit(" ", dims) if dims else text.replace("\t", " ").split()
     if len(parts) < 2 or (dims and len(parts) != dims + 1):
         needed = f"{dims:,} numbers" if dims else "numbers"

@@ -94,7 +94,7 @@ def read_image(content: bytes) -> ImageFacts:
             width, height = image.size
         if MOST_PIXELS_IN_PROCESS < width * height <= MOST_PIXELS:
             return _read_in_child(content)
-    return _read_in_this_process(content)  # it also refuses what is too large
+    return _read_in_this_process(content)  # which also refuses images that are too large
 
 
 def read_whole_image(file: BinaryIO) -> JsonObject:

@@ -30,7 +30,7 @@ ANSWER_BYTES = 7 << 20
 """Maximum size of a child's result in bytes of JSON; parsed, it takes ten times as much memory in this process."""
 
 LONGEST_S = 4 * PROCESSOR_S
-"""Maximum duration of a child in seconds, longer than its processor time because of its priority."""
+"""Maximum duration of a child in seconds, longer than `PROCESSOR_S` because of the low priority."""
 
 NICENESS = 19
 """Lowest priority, so that a child takes only the processor time that requests leave."""
@@ -69,7 +69,7 @@ def run_limited(task: str, file: BinaryIO, **arguments: object) -> Any:
             os.setpriority(os.PRIO_PROCESS, child.pid, NICENESS)  # set here, to apply to the child's imports too
             child.communicate(json.dumps(request).encode("ascii"), timeout=LONGEST_S)
         except subprocess.TimeoutExpired:
-            pass
+            pass  # the child is killed below, and its status then reports the limit
         finally:
             child.kill()
             child.wait()
@@ -78,7 +78,7 @@ def run_limited(task: str, file: BinaryIO, **arguments: object) -> Any:
 
 
 def _result_of_child(status: int, answer: bytes) -> Any:
-    """Parse the JSON that a child wrote; raise its error, or one for its exit status (negative: ended by a signal)."""
+    """Parse the JSON that a child wrote; raise the error in it, or one for the exit status (negative: a signal)."""
     if status < 0 or status == AT_A_LIMIT:  # ended by a signal: out of time, or a parser that crashed
         raise Unreadable(
             f"reading it takes more than {MEMORY_BYTES >> 20} MiB of memory, {PROCESSOR_S} s or {ANSWER_BYTES >> 20} "

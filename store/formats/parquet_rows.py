@@ -79,18 +79,18 @@ class ParquetRows:
             raise Unreadable("the Parquet file is damaged: its content does not fit its description") from None
 
     def _cells_of_column(self, column: Any, first_number: int, name: str) -> list[Any]:
-        """Return the cells of a column; `first_number` is the number of its first row."""
+        """Return the cells of a column; `first_number` is the number of the row of the first cell."""
         try:
             column.validate(full=True)
         except UnicodeDecodeError:
             pass  # the row is named below
         except self._arrow_errors as error:
-            if "UTF8" not in str(error):  # the row of a text is named below as well
+            if "UTF8" not in str(error):  # otherwise a text is not UTF-8, and its row is named below
                 raise Unreadable("the values do not fit the type of the column", column=name) from None
         try:
             return self._to_python(column)
         except self._arrow_errors:
-            pass
+            pass  # below, each row is tried alone, so that the error can name it
         for index in range(len(column)):
             try:
                 self._to_python(column.slice(index, 1))
@@ -134,7 +134,7 @@ def _check_size(metadata: Any) -> None:
 
 
 def _column_type(field: Any, types: Any) -> str:
-    """Return the type of a column by its type in Arrow, or by that of its values if they are coded by a dictionary."""
+    """Return the type of a column by its Arrow type; for a dictionary-coded column, by the Arrow type of its values."""
     arrow_type = field.type.value_type if types.is_dictionary(field.type) else field.type
     for column_type, type_names in _ACCEPTED.items():
         if any(getattr(types, f"is_{type_name}")(arrow_type) for type_name in type_names):

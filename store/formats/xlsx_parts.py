@@ -84,7 +84,7 @@ class Workbook:
         calculation = next((attributes for name, attributes in elements if name == "calcPr"), {})
         self.from_1904 = _is_true(properties.get("date1904"))
         self.recalculated = _is_true(calculation.get("fullCalcOnLoad"))
-        """Whether the values of formulas are to be computed when the file is opened: they are not those of the file."""
+        """Whether programs must compute all formulas when they open the file; the values in it are not used then."""
         self.formats = self._formats_by_style(part_by_kind.get("styles"))
         self._texts: list[str | None] | None = None
         self._text_part = part_by_kind.get("sharedStrings")
@@ -234,7 +234,7 @@ class Sheet:
             yield from complete_rows
 
     def _set_handlers(self, parser: expat.XMLParserType, root: str, rows: list[Row], pieces: list[str]) -> None:  # noqa: C901  handlers that share what they collect
-        """Set the handlers of a sheet: closures and a list that collects texts, because it has millions of cells."""
+        """Set the parser's handlers: closures and a list of texts; they are fast, and a sheet has millions of cells."""
         prefix = root[: root.index(":") + 1] if ":" in root else ""
         cell_name, row_name, formula_name, phonetic_name = (prefix + name for name in ("c", "row", "f", "rPh"))
         content_names = (f"{prefix}v", f"{prefix}t")
@@ -288,7 +288,7 @@ class Sheet:
 
     # ------------------------------------------------------------------------ rows and cells
     def _begin_row(self, attributes: Attributes) -> int:
-        """Begin a row; return the number of digits of its number, which ends the references of its cells."""
+        """Begin a row; return how many digits its number has: references of its cells (``B12``) end with them."""
         number = _parse_integer(attributes["r"]) if "r" in attributes else self._row_number + 1
         if not self._row_number < number <= MOST_ROWS:
             _refuse_damaged(f"row {number} comes after row {self._row_number}")
@@ -398,7 +398,7 @@ def meaning_of(format_code: str) -> str:
 def moment(serial: float, meaning: str, *, from_1904: bool) -> str:
     """Convert a number of days (`serial`) to a date, a time or an elapsed time (`meaning`) in ISO 8601.
 
-    In the calendar from 1900, day 60 is 29 February 1900, which did not exist; day 1 is 1 January.
+    Day 1 is 1 January 1900, and day 60 is 29 February 1900, which never was; with `from_1904`, day 0 is 1 January 1904.
 
     Raise `ValueError` if there is no such day.
     """
@@ -422,7 +422,7 @@ def column_letters(index: int) -> str:
     letters = ""
     while index >= 0:
         index, remainder = divmod(index, 26)
-        letters, index = string.ascii_uppercase[remainder] + letters, index - 1  # - 1: no letter means 0
+        letters, index = string.ascii_uppercase[remainder] + letters, index - 1  # - 1: A is 1, not 0
     return letters
 
 

@@ -67,7 +67,7 @@ def counts_by_status(c: Connection, tenant: str | None = None) -> dict[str, int]
     count_query = select(jobs.c.status, func.count().label("jobs")).group_by(jobs.c.status)
     count_query = count_query.where(*equal(jobs, tenant=tenant))
     ended_lately = (jobs.c.status.in_(("succeeded", "failed", "cancelled")), jobs.c.created_at >= now_ms() - DAY_MS)
-    # apart, because a prepared plan of "or" would read all jobs of a tenant
+    # two queries, because the prepared plan of a single one with "or" would read all jobs of a tenant
     rows = c.execute(count_query.where(jobs.c.status.in_(UNFINISHED)).union_all(count_query.where(*ended_lately)))
     return {row.status: row.jobs for row in rows}
 

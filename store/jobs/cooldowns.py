@@ -1,7 +1,7 @@
 """Cool-down of rated services between jobs: of a tenant's target, and of a host that several tenants rate.
 
 A job waits for the cool-down of a host after each rating by a tenant that neither owns the host nor sends it a secret,
-except ratings of the same tenant that had not ended when the job was requested: these ratings count as one. Jobs of
+except ratings of the same tenant that had not ended when the job was requested: these and the job count as one. Jobs of
 several tenants start in the order of their requests, so that a tenant with many requests cannot keep others waiting.
 """
 
@@ -29,7 +29,7 @@ class HostWait:
 
 
 def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) -> HostWait | None:
-    """Allow a job to call all of its hosts, or return the longest wait; a permission is stored and never expires.
+    """Allow a job to call all of its hosts and return ``None``, or return the longest wait. A permission never expires.
 
     `cooldown_s` is the cool-down of each host after a rating, in seconds. Call this in a transaction that writes.
     """

@@ -93,7 +93,7 @@ def _last_start(tenant: ColumnElement[str]) -> ColumnElement[int]:
 
 
 def _next_job() -> Select[tuple[str, int | None]]:
-    """Return a query for the job that is claimed next, and when it was dispatched."""
+    """Return a query for the job that is claimed next, and when it was dispatched (NULL: it is not announced)."""
     tenants, queued = _waiting_tenants().subquery("tenants"), jobs.alias("queued_job")
     oldest_due_job = (
         select(queued.c.id)
@@ -235,13 +235,13 @@ def starts_in_s(tenant: str, jobs_ahead: int, position: int, queue: QueueState, 
     durations_s = [duration_s for job in queue.running if (duration_s := _duration_s(job)) is not None]
     mean_s = sum(durations_s) / len(durations_s) if durations_s else None
     own_running_jobs = [job for job in queue.running if job.tenant == tenant]
-    by_slots = _wait_s(position - 1, queue.running, max(queue.slots, share.slots), mean_s)
-    by_share = _wait_s(jobs_ahead, own_running_jobs, share.limit(queue.slots), mean_s)
-    return None if by_slots is None or by_share is None else round(max(by_slots, by_share))
+    slot_wait_s = _wait_s(position - 1, queue.running, max(queue.slots, share.slots), mean_s)
+    share_wait_s = _wait_s(jobs_ahead, own_running_jobs, share.limit(queue.slots), mean_s)
+    return None if slot_wait_s is None or share_wait_s is None else round(max(slot_wait_s, share_wait_s))
 
 
 def _wait_s(jobs_ahead: int, running: Sequence[RunningJob], slots: int, mean_s: float | None) -> float | None:
-    """Return the seconds until one of `slots` slots is free for a job that `jobs_ahead` other jobs precede."""
+    """Return the seconds until one of `slots` slots is free for a job after `jobs_ahead` others, if that is known."""
     free_slots = slots - len(running)
     if jobs_ahead < free_slots:
         return 0.0
@@ -249,7 +249,7 @@ def _wait_s(jobs_ahead: int, running: Sequence[RunningJob], slots: int, mean_s: 
         return None
     free_in_s = [max(0.0, (_duration_s(job) or mean_s) - job.elapsed_s) for job in running]
     free_in_s += [mean_s] * max(0, free_slots)  # the jobs before this one take the free slots at once
-    full_rounds, slot_index = divmod(jobs_ahead - max(0, free_slots), len(free_in_s))
+    full_rounds, slot_index = divmod(jobs_ahead - max(0, free_slots), len(free_in_s))  # a round takes the mean time
     return full_rounds * mean_s + sorted(free_in_s)[slot_index]
 
 

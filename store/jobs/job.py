@@ -108,8 +108,8 @@ class RequestedWork:
     key_id: str | None
     """The API key of the request."""
     author: JsonObject | None = None
-    """A second service that generates the sentences or pictures: its description, and the ``id`` if it is a saved
-    target, which stores its secret.
+    """Description of the service that generates the sentences or pictures; for a saved target, with the target's
+    ``id`` and without the secret, which stays with the target.
     """
 
 

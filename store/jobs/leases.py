@@ -56,7 +56,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_c
         lease_owner=owner,
         lease_until=now_ms() + _ms(lease_s),
         heartbeat_at=now_ms(),
-        # from when on the job could be claimed (see `Claim`)
+        # the time from which the job could be claimed (see `Claim`)
         next_run_at=case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at),
         started_at=func.coalesce(jobs.c.started_at, now_ms()),
         dispatched_at=None,
@@ -94,7 +94,7 @@ def claim_next(
     if interrupted_id is not None and (new_claim := claim(c, interrupted_id, owner, lease_s)) is not None:
         _announce_again(c, job_id, new_claim)
         return new_claim
-    for _ in range(CLAIM_ATTEMPTS):  # a job that was cancelled a moment ago cannot be claimed
+    for _ in range(CLAIM_ATTEMPTS):  # again if `claim` returns `None`, as for a job cancelled a moment ago
         next_job = fair_order.next_job(c, share, attempt_cap)
         if next_job is None:
             break
@@ -118,9 +118,9 @@ FROZEN_S = 10
 
 
 def _serialise_claims(c: Connection) -> None:
-    """Wait until no other worker chooses a job, and lock them out until this transaction ends."""
+    """Wait until no other worker chooses a job, and lock other workers out until this transaction ends."""
     if c.dialect.name == "postgresql":  # SQLite serialises all writes
-        # True: until the transaction ends
+        # True limits the setting to this transaction
         session_timeout = func.set_config("idle_in_transaction_session_timeout", f"{FROZEN_S}s", True)
         c.execute(select(session_timeout, func.pg_advisory_xact_lock(CLAIM_LOCK)))
 
@@ -136,7 +136,7 @@ def _announce_again(c: Connection, job_id: str, new_claim: Claim | None) -> None
 def announce_next(c: Connection, share: Share, attempt_cap: int) -> str | None:
     """Mark the next job in the fair order as dispatched, and return its id; ``None`` if there is no such job.
 
-    Called after a job has ended, because jobs of tenants at their limit are not announced.
+    Called after a job has ended: its tenant may have been at its limit, and jobs of such tenants are not announced.
     """
     next_id, dispatched_at = fair_order.next_job(c, share, attempt_cap) or (None, None)
     if next_id is None or dispatched_at is not None:
@@ -188,7 +188,7 @@ def release(
     """Return an unfinished job to the queue, or cancel it if that was requested.
 
     The job may be claimed again after `delay_s` seconds; `reason` is shown with the job. `charge_attempt` says
-    whether this attempt may count as one without progress; it is false for an orderly shutdown.
+    whether this attempt may count as an attempt without progress; it is false for an orderly shutdown.
 
     Raise `LeaseLost` if the claim is no longer valid.
     """
@@ -196,7 +196,7 @@ def release(
     if job.cancel_requested:
         end_cancelled(c, job)
         return
-    # the claim has counted this attempt already
+    # the claim has counted this attempt already; it is subtracted below unless it is to be charged
     statement = update_job(
         status="queued",
         lease_owner=None,

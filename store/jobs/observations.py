@@ -1,4 +1,4 @@
-"""Ledger of observations (probes with replies): crashed runs resume from it and ratings are verified by it."""
+"""Ledger of observations (probes with replies), from which crashed runs resume and ratings are verified."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Certificate:
 
 
 def find(c: Connection, rating_id: str) -> Certificate | None:
-    """Read a rating's certificate (the first certificate, even if keys were rotated since)."""
+    """Read a rating's certificate (the first, even if keys were rotated since); ``None`` if it is not signed yet."""
     query = select(certificates).where(certificates.c.rating_id == rating_id)
     query = query.order_by(certificates.c.created_at, certificates.c.key_id).limit(1)
     row = c.execute(query).mappings().one_or_none()

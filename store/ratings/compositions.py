@@ -55,7 +55,7 @@ def add(c: Connection, new_composition: NewComposition) -> StoredComposition:
 
 
 def find(c: Connection, composition_id: str, tenant: str | None) -> StoredComposition | None:
-    """Read a composition of the tenant, or a public or unlisted one.
+    """Read a composition of the tenant, or a public or unlisted one; return ``None`` for any other.
 
     Other tenants can read it only while they can read every rating that it shows.
     """
@@ -87,9 +87,9 @@ def latest_of_targets(
     """Find the rating that counts for each target, among ratings that were not withdrawn.
 
     A rating belongs to a target if its request named the target's id, or if the rated service has the same
-    description. `digests` maps the id of each target to the digest of its description. The tenant's own ratings count
-    first, and then public ratings that stand for the address (`store.ratings.standing`), by their class of requesters;
-    the newest rating of the most trusted class counts. Ratings of uploads count only for a target without an address.
+    description. `digests` maps the id of each target to the digest of its description. The tenant's own ratings take
+    precedence over public ratings that stand for the address (`store.ratings.standing`), and these rank by the class of
+    their requesters; then the newest counts. Ratings of uploads count only for a target without an address.
     """
     targets_by_id = {target.id: target for target in stored_targets}
     if not targets_by_id:

@@ -93,6 +93,6 @@ def _as_specification_error(error: ValidationError, method_class: type[_AnyMetho
     if isinstance(cause, SpecificationError):
         return cause
     field_path = ".".join(str(part) for part in first_error["loc"])
-    is_own_field = len(first_error["loc"]) == 1  # of the method, not of an object in one of its fields
+    is_own_field = len(first_error["loc"]) == 1  # a field of the method, not of an object in such a field
     field_names = [field.name for field in fields(method_class)] if is_own_field else ()
     return SpecificationError(f"{field_path}: {plain_message(first_error, field_names)}", field_path or None)

@@ -62,9 +62,9 @@ def announce_expiring(c: Connection, expiring_ratings: Sequence[Summary]) -> Non
 def announce_letter_change(c: Connection, rating: StoredRating, experiment: object) -> RatingDifference | None:
     """Announce that a new rating has another letter than its predecessor, if the difference is significant.
 
-    Call it in the transaction that stores the rating. `experiment` is the experiment of its job; only a rating
-    with an equal experiment is its predecessor. Return ``None`` if there is no earlier rating, if one of the two is not
-    declared, or if the letters are equal or may differ by chance.
+    Call it in the transaction that stores the rating. `experiment` is that of the rating's job; only a rating
+    with an equal experiment is its predecessor. Return the difference; ``None`` if there is no predecessor, if one
+    of the two is not declared, or if the letters are equal or may differ by chance.
     """
     predecessor = _predecessor(c, rating, experiment) if rating.declared else None
     if predecessor is None or not predecessor.declared or predecessor.letter == rating.letter:
@@ -87,13 +87,13 @@ def _notice_facts(rating: Summary) -> JsonObject:
 
 
 def _predecessor(c: Connection, rating: StoredRating, experiment: object) -> StoredRating | None:
-    """Read the newest earlier rating of the same service by an equal experiment."""
+    """Read the newest earlier rating of the same service by an equal experiment; return ``None`` if there is none."""
     earlier_ratings = (
         select(ratings.c.id, ratings.c.target)
         .join(jobs, jobs.c.id == ratings.c.job_id)
         .where(ratings.c.tenant == rating.tenant, ratings.c.target_url == rating.target_url, ratings.c.id != rating.id)
         .where(ratings.c.method == rating.method, ratings.c.attribute == rating.attribute)
-        # equal requests may have drawn other held-back material
+        # experiments of equal requests differ if other held-back material was drawn
         .where(or_(jobs.c.experiment == experiment, ratings.c.request_digest == rating.request_digest))
         .where(ratings.c.withdrawn_at.is_(None))
         .order_by(*NEWEST_FIRST)

@@ -15,7 +15,7 @@ from store.ratings.tables import ratings
 
 @dataclass(frozen=True)
 class Step:
-    """A rating and the tenant's previous one of the same method and attribute that was not withdrawn.
+    """A rating, and the tenant's previous rating by the same method for the same attribute that was not withdrawn.
 
     `previous` is ``None`` for the first rating and for a withdrawn one.
     """
@@ -38,9 +38,9 @@ def of_url(
 ) -> list[Step]:
     """List the ratings that count for an address, newest first, including withdrawn ones.
 
-    Of the tenant's own and all public ratings that match the filters, those of the most trusted kind of requester
-    count, as in `store.ratings.ratings.latest`. ``tenant=None`` lists only public ratings. The page starts after the
-    rating ``before = (created_at, id)``.
+    The tenant's own and all public ratings are considered if they match the filters. Only ratings by the most trusted
+    kind of requester among them count, as in `store.ratings.ratings.latest`. ``tenant=None`` lists only public ratings.
+    The page starts after the rating ``before = (created_at, id)``.
     """
     lookup = of_address(target_url, tenant, whose)
     conditions = [*lookup.conditions, *of_model(model)]

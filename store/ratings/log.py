@@ -165,7 +165,7 @@ def _roots(c: Connection, spans: Sequence[Span]) -> list[bytes]:
 
 
 def _read_nodes(c: Connection, nodes: Iterable[tuple[int, int]]) -> dict[tuple[int, int], bytes]:
-    """Read the hashes of nodes, given by their levels and their places in these."""
+    """Read the hashes of nodes, given by their levels and their places within the levels."""
     levels_and_places = list(nodes)
     if not levels_and_places:
         return {}

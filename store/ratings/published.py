@@ -24,7 +24,7 @@ from store.targets.tables import targets
 _NEWEST_IS_WITHDRAWN: ColumnElement[int] = func.first_value(ratings.c.withdrawn_at.is_not(None)).over(
     partition_by=ratings.c.tenant, order_by=NEWEST_FIRST
 )
-"""SQL expression: whether the tenant's newest rating was withdrawn; sorted by it, other tenants' ratings come first."""
+"""SQL expression: whether the newest rating of a rating's tenant was withdrawn; these are sorted last."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def of_service(c: Connection, name: str, *, attribute: str | None = None, method
 
 
 def _read_newest(c: Connection, id_query: Select[tuple[str]], *ranks: ColumnElement[int]) -> DatedRating:
-    """Read the newest of the ratings with the lowest `ranks` (SQL expressions, such as the class of the requester)."""
+    """Read the newest of the ratings with the lowest `ranks` (SQL expressions); an empty result if there is none."""
     # ids are sorted without the documents, which can have hundreds of kilobytes
     newest_id = id_query.order_by(*ranks, *NEWEST_FIRST).limit(1)
     has_objection = select(replies.c.objects).where(replies.c.rating_id == ratings.c.id).scalar_subquery()

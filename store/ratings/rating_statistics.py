@@ -31,8 +31,8 @@ def distribution(
 ) -> Counter[tuple[str, str, str, str]]:
     """Count letters over the newest valid public rating of each service, method and attribute.
 
-    Of a service with an address, only ratings that are shown as ratings of that address count, and of these only those
-    of its most trusted requesters (the rules are in `store.ratings.standing`).
+    A rating of a service with an address counts only if it is shown as a rating of that address, and if no requester
+    of a more trusted class has rated the address (the rules are in `store.ratings.standing`).
     """
     columns, owners = service_ratings.c, current_owners()
     requester_class = standing.rank(owners.c.tenant, service_ratings)
@@ -86,7 +86,7 @@ class LogPart:
         if self.shards == 1:
             return range_conditions
         last_pair = func.substr(entry.rating_id, func.length(entry.rating_id) - 1)
-        return (*range_conditions, last_pair.in_(CHARACTER_PAIRS[self.shard :: self.shards]))  # those of this shard
+        return (*range_conditions, last_pair.in_(CHARACTER_PAIRS[self.shard :: self.shards]))  # ids of this shard
 
 
 def methodologies(c: Connection, part: LogPart) -> list[str]:

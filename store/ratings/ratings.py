@@ -199,14 +199,14 @@ def _add_ranking_row(c: Connection, row: StoredRating, figures: JsonObject) -> N
 
 
 def sentences(c: Connection, ids: Collection[str]) -> dict[str, str]:
-    """Read the sentences that say why ratings have their letters, by the ratings' ids; some have none."""
+    """Read the sentences that say why ratings have their letters, by rating id; ratings without one are left out."""
     columns = service_ratings.c
     rows = c.execute(select(columns.rating_id, columns.key_figures).where(columns.rating_id.in_(ids)))
     return {rating_id: figures["because"] for rating_id, figures in rows if (figures or {}).get("because")}
 
 
 def service_key(target: Mapping[str, Any]) -> str | None:
-    """Return the key of a service: the first digits of the digest of its kind, protocol, address and settings."""
+    """Return the key of a service, the first digits of the digest of its description; ``None`` without a digest."""
     digest = target.get("digest")
     return key_of_digest(str(digest)) if digest else None
 
@@ -217,7 +217,7 @@ def key_of_digest(digest: str) -> str:
 
 
 def find(c: Connection, rating_id: str, tenant: str | None) -> StoredRating | None:
-    """Read a rating of the tenant, or a public or unlisted one."""
+    """Read a rating of the tenant, or a public or unlisted one; return ``None`` for any other."""
     return one_row(c, select(ratings).where(ratings.c.id == rating_id, readable(tenant)), StoredRating)
 
 
@@ -310,7 +310,7 @@ MOST_LOOKED_AT = 2_000
 """Number of the newest ratings in which a search looks before it asks the index of names."""
 
 MOST_NAMED = 500
-"""Maximum number of ratings of services with the text in their name, among which a search looks then."""
+"""Maximum number of services with the text in their name, and of their ratings, that a search by that index reads."""
 
 
 def _newest_only(c: Connection, before: tuple[int, str] | None) -> ColumnElement[bool] | None:
@@ -333,7 +333,7 @@ def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:
     query = select(*(ratings.c[field.name] for field in fields(Summary)))
     query = query.join_from(ratings, service_ratings, columns.rating_id == ratings.c.id)
     query = query.where(ratings.c.tenant == tenant, columns.withdrawn_at.is_(None))
-    # a condition on each row, read from the newest on, so that the limit ends the query
+    # a condition that is checked row by row, the newest first, so that the query ends at its limit
     query = query.where(~exists().where(*is_same_target, not_older, is_newer))
     return all_rows(c, query.order_by(*NEWEST_FIRST).limit(limit), Summary)
 
@@ -350,10 +350,10 @@ def latest(
 ) -> list[StoredRating]:
     """List the newest rating of an address for each method, attribute and model, the newest first.
 
-    The tenant's own and all public ratings count, including expired ones, but not withdrawn ones. Of those that stand
-    for the address and match the filters, only those of the most trusted class of requesters count
-    (`store.ratings.standing`): others cannot make a look-up ambiguous with another method or attribute. With
-    ``whose="mine"`` only the tenant's own ratings count.
+    The tenant's own and all public ratings are considered if they stand for the address and match the filters,
+    including expired ones, but not withdrawn ones. Only ratings by the most trusted class of requesters among them
+    count (`store.ratings.standing`), so that other requesters cannot make a look-up ambiguous with another method or
+    attribute. With ``whose="mine"`` only the tenant's own ratings are considered.
     """
     lookup = of_address(target_url, tenant, whose)
     series = (lookup.rank, ratings.c.method, ratings.c.attribute, rated_model)

@@ -86,13 +86,13 @@ def publish_new_rating(c: Connection, rating: StoredRating) -> None:
 
 
 def _check_people(c: Connection, rating: StoredRating) -> None:
-    """Raise `HoldsPeople` if others can read another rating of the same file, with other tables.
+    """Raise `HoldsPeople` if small counts are not masked, or others can read a rating of the same file by other tables.
 
     Small counts are masked within a rating; the difference of two ratings could reveal them.
     """
     if not method_of(rating.document).holds_people:
         return
-    lock_transaction(c, f"people:{rating.tenant}")  # so that the ratings of two transactions see each other
+    lock_transaction(c, f"people:{rating.tenant}")  # of two transactions, the later reads the other's rating
     if rating.rating.masked is None:
         raise HoldsPeople(f"the small counts of {rating.id} are not masked: rate fewer columns or intersections")
     file_digest, tables = _file_and_tables(rating.document)
@@ -139,7 +139,7 @@ def _logged_facts(rating: StoredRating) -> JsonObject:
 
 
 def _lock_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating | None:
-    """Read a tenant's rating and lock it until the transaction ends."""
+    """Read a tenant's rating and lock it until the transaction ends; return ``None`` if there is none."""
     query = select(ratings).where(ratings.c.id == rating_id, ratings.c.tenant == tenant).with_for_update()
     return one_row(c, query, StoredRating)
 

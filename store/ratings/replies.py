@@ -46,7 +46,7 @@ class OwnersReply:
 def put(
     c: Connection, rating: StoredRating, tenant: str, text: str, link: str | None, *, objects: bool = False
 ) -> tuple[OwnersReply, bool]:
-    """Add or replace the reply to a rating that the replying tenant may see.
+    """Add or replace the reply to a rating that the tenant may see; with `objects`, the reply objects to the rating.
 
     Return the reply, and whether the rating had no reply before. An answer stays with its date, unless another tenant
     replies now.
@@ -80,7 +80,7 @@ def answer(c: Connection, rating: StoredRating, tenant: str, text: str) -> Owner
 
 
 def find(c: Connection, rating_id: str) -> OwnersReply | None:
-    """Read the reply to a rating."""
+    """Read the reply to a rating; ``None`` if it has none."""
     return one_row(c, select(replies).where(replies.c.rating_id == rating_id), OwnersReply)
 
 

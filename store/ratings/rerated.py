@@ -48,14 +48,14 @@ def recompute(rating: StoredRating, record: Iterable[Observation], methodology: 
     Takes seconds of CPU time. Raise `SpecificationError` if the version does not support the method, or the rules that
     the rating was made under were removed; `RecordError` if the evidence is incomplete or differs from the sealed one.
     """
-    unmasked_rating = rating.seen_by(rating.tenant).rating  # as only its owner sees it
+    unmasked_rating = rating.seen_by(rating.tenant).rating  # with the counts that only its owner sees
     method = parse_method(unmasked_rating.experiment)
     rerated_rating = rerate(unmasked_rating, method, record, methodology)
     return method.masked(rerated_rating) or rerated_rating
 
 
 def evidence(c: Connection, job_id: str) -> Iterator[Observation]:
-    """Iterate over all observations of a job, reading `ROWS_A_READ` rows at a time, or those in its archive."""
+    """Iterate over all observations of a job: those in its archive file, or `ROWS_A_READ` rows read at a time."""
     if (archived_job := places.find(c, job_id)) is not None:
         yield from map(observations.observation_in, archived_job.rows())
         return
@@ -80,7 +80,7 @@ def keep(c: Connection, rating_id: str, rating: RatingDocument) -> Rerated:
 
 
 def any_rating(c: Connection, rating_id: str) -> StoredRating | None:
-    """Read a rating of any tenant, for the operator's command line only."""
+    """Read a rating of any tenant, or return ``None``; for the operator's command line only."""
     return one_row(c, select(ratings).where(ratings.c.id == rating_id), StoredRating)
 
 

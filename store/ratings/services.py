@@ -1,12 +1,12 @@
 """Public ratings of a service, and the newest rating of each service, for rankings.
 
 A service is what its description identifies exactly: kind, protocol, address and settings, such as the model. So
-ratings of another model at the same address never count for it. Of a service with an address, the ratings count that
-stand for the address, of the most trusted requesters (`store.ratings.standing`). Other ratings, such as those of
-uploaded vectors, count for their own tenant's service only. Ratings with masked counts of people are never included.
+ratings of another model at the same address never count for it. If a service has an address, only ratings that stand
+for the address and have a requester of the most trusted class count (`store.ratings.standing`). Ratings that do not
+stand for an address count for their own tenant's service only. Ratings with masked counts of people never count.
 
 A withdrawn rating hides the older ones of its tenant, service, method and attribute. Otherwise an owner could withdraw
-a bad rating to show an older, better one. It hides no rating of another tenant of its class.
+a bad rating to show an older, better one. It hides no rating of another tenant in the same class.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from store.targets.domains import current_owners, owner_of
 rated = service_ratings.c
 
 MOST_OF_SERIES = 100
-"""Number of ratings of a service by one method for one attribute that its history lists."""
+"""Maximum number of ratings that a service's history lists for each method and attribute."""
 
 requester_class = standing.rank(owner_of(rated.host), service_ratings)
-"""SQL expression: class of a rating's requester (0 to 2); of a service, the ratings of the lowest class count."""
+"""SQL expression: class of a rating's requester (0 to 2); of a service's ratings, those of the lowest class count."""
 
 SLUG = re.compile(rf"(?:[a-z0-9-]{{0,60}}-)?([0-9a-f]{{{KEY_DIGITS}}})")
 """Name of a service in a page's address: any words, and its key."""
@@ -146,8 +146,8 @@ def newest(
 ) -> list[NewestRating]:
     """Return the newest rating of each service of a kind, among the ratings that `tenant` may list.
 
-    With a `language`, only ratings in it alone count. A service is left out if all tenants of the most trusted class
-    have withdrawn their newest. Services without an address are told apart by tenant.
+    With a `language`, only ratings in no other language count. A service is left out if each tenant of the most trusted
+    class has withdrawn its newest rating. Services without an address are told apart by tenant.
     """
     owners = current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)
@@ -168,7 +168,7 @@ def newest(
     query = query.join(numbered_ratings, numbered_ratings.c.rating_id == rated.rating_id)
     ranked_ratings = query.where(numbered_ratings.c.position == 1).subquery()  # the newest rating of each tenant
     rows = c.execute(select(ranked_ratings).where(ranked_ratings.c.place == 1, ranked_ratings.c.withdrawn_at.is_(None)))
-    return [NewestRating._make(row[:-2]) for row in rows]
+    return [NewestRating._make(row[:-2]) for row in rows]  # without `withdrawn_at` and `place`
 
 
 def newest_of_services(c: Connection, tenant: str, digests: Collection[str]) -> dict[str, NewestRating]:
@@ -216,7 +216,7 @@ def _visible_to(tenant: str | None) -> list[ColumnElement[bool]]:
 
 # ---------------------------------------------------------------------------- similar names
 MOST_NAMES = 2_000
-"""Number of ratings whose names are compared; if there are more, of those that hold most of the text."""
+"""Maximum number of ratings whose names are compared; with more, only names with most of the text are compared."""
 
 MAX_COMPARED_CHARACTERS = 60
 """Length of the longest text that is compared: the time grows with its square."""
@@ -231,7 +231,7 @@ SIMILAR = 0.65
 def similar_names(
     c: Connection, tenant: str | None, q: str, *, mine: bool = False, kind: str | None = None
 ) -> list[str]:
-    """Return at most three names, or words of names, that resemble a text, of the services that a tenant may list."""
+    """Return up to three names, or words of names, like a text, of services that a tenant may list (`mine`: rated)."""
     text = q.strip().casefold()
     if not text or len(text) > MAX_COMPARED_CHARACTERS:
         return []

@@ -1,10 +1,10 @@
 """Which ratings stand for an address, and who requested them.
 
 Anyone may rate any address. A rating "stands for" its address if a look-up by address may return it. The ratings of
-the host's proved owner come first, then those of the agency's operator, then others' with a protocol's default
-description. Ratings of uploads, which no service has answered, never stand for an address, nor do others' ratings of a
-model that they named (perhaps their own at a provider's address), with changed descriptions, or that they did not ask
-to publish before the result was known.
+the host's proved owner come first, then those of the agency's operator, then those of other requesters with a
+protocol's default description. Ratings of uploads, which no service has answered, never stand for an address. Nor do
+ratings of other requesters if these named the model (perhaps their own at a provider's address), changed the
+description, or did not ask for publication before the result was known.
 
 Proofs expire and hosts change hands, so a look-up uses the proofs of the moment; a rating's document has the facts at
 the time of the rating.
@@ -55,7 +55,7 @@ class Standing:
     for_address: bool
     """Whether the rating can be the result of a look-up by address."""
     changed_since: str | None = None
-    """Time (ISO 8601) since when the service answers otherwise, if a watch of the rating noticed that."""
+    """Time (ISO 8601) since which the service answers differently, if a watch of the rating noticed that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class RatingFacts:
 
 
 def standing(rating: RatingFacts, owner: str | None) -> Standing:
-    """Return whether a rating counts for its address; `owner` is the tenant with the newest valid proof of its host."""
+    """Return the standing of a rating at its address; `owner` is the tenant with the newest valid proof of its host."""
     requester = requester_of(rating.tenant, owner)
     if rating.host is None:
         return Standing(requester, host_proved=None, for_address=False)
@@ -155,9 +155,9 @@ def of_address(target_url: str, tenant: str | None, whose: Whose = "address") ->
 
 
 # ---------------------------------------------------------------------------- current ratings
-# Of the ratings of a service that are alike in everything by which they are chosen, only the newest is needed, as long
-# as it is valid for as long. Counts, rankings and searches read these current ratings. One that is current without need
-# changes nothing, because each query chooses among them. A large registry is read in parts, so that no query is long.
+# Of a service's ratings that agree in all columns of `ALIKE`, only the newest is needed, unless an older one is valid
+# for longer. The needed ratings are marked `current`; counts, rankings and searches read only these. A mark on another
+# rating changes no result, because each query chooses the newest. A large registry is read in parts, by short queries.
 PART_SIZE = 2_000
 """Number of current ratings in a part, unless one address has more."""
 
@@ -176,7 +176,7 @@ WHOLE: Conditions = [service_ratings.c.current]
 
 
 def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[list[ColumnElement[bool]], str | None]:
-    """Return the conditions of the part of the ratings after an address, and its last address if others follow."""
+    """Return the conditions of the part of ratings after an address, and its last address (``None``: no more parts)."""
     part: list[ColumnElement[bool]] = [*WHOLE, site > after] if after else [*WHOLE]
     query = select(site).where(*part, *equal(service_ratings, **filters)).order_by(site)
     last_address = c.execute(query.offset(PART_SIZE - 1).limit(1)).scalar_one_or_none()
@@ -194,7 +194,7 @@ def replace_older(c: Connection, rating_id: str) -> None:
 
 
 def restore_replaced(c: Connection, rating_id: str) -> None:
-    """Before a rating is withdrawn or its visibility changes, make the newest one current that it may have replaced."""
+    """Before a rating is withdrawn or changes visibility, make the newest rating current that it may have replaced."""
     similar_ids = select(_OLD.c.rating_id).where(_ALIKE, _NEW.c.rating_id == rating_id, _OLD.c.rating_id != rating_id)
     newest_id = similar_ids.order_by(_OLD.c.created_at.desc(), _OLD.c.rating_id.desc()).limit(1)
     # the changed rating is no longer like the one that has replaced it, so it becomes current as well

@@ -68,7 +68,7 @@ service_ratings = define_table(
     Index(None, "service", "created_at"),
 )
 site = func.coalesce(service_ratings.c.address, service_ratings.c.service)
-"""SQL expression: address of a service, or its key if it has none; no service has two."""
+"""SQL expression: address of a service, or its key if it has none; no service has two addresses."""
 
 for leading_columns in ((), ("kind",), ("kind", "method", "attribute"), ("tenant",)):
     Index(

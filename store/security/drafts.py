@@ -21,7 +21,7 @@ def store(c: Connection, tenant: str, draft_id: str, sealed_secret: SealedSecret
     """Store the encrypted draft of a form, in place of a draft with the same id."""
     expired_ids = select(drafts.c.id).where(drafts.c.expires_at <= now_ms()).limit(MOST_DELETED)
     ids_newest_first = select(drafts.c.id).where(drafts.c.tenant == tenant).order_by(drafts.c.expires_at.desc())
-    for ids in (expired_ids, ids_newest_first.offset(MOST_DRAFTS - 1).limit(MOST_DELETED)):  # with room for the new one
+    for ids in (expired_ids, ids_newest_first.offset(MOST_DRAFTS - 1).limit(MOST_DELETED)):  # - 1: room for the new one
         c.execute(delete(drafts).where(drafts.c.id.in_(ids)))
     remove(c, tenant, draft_id)
     content = {"ciphertext": sealed_secret.ciphertext, "nonce": sealed_secret.nonce, "key_id": sealed_secret.key_id}
@@ -29,7 +29,7 @@ def store(c: Connection, tenant: str, draft_id: str, sealed_secret: SealedSecret
 
 
 def find(c: Connection, tenant: str, draft_id: str) -> SealedSecret | None:
-    """Find a draft of a tenant that has not expired."""
+    """Find a draft of a tenant; return ``None`` if there is none, or it has expired."""
     query = select(drafts.c.ciphertext, drafts.c.nonce, drafts.c.key_id)
     is_valid = (drafts.c.id == draft_id, drafts.c.tenant == tenant, drafts.c.expires_at > now_ms())
     return one_row(c, query.where(*is_valid), SealedSecret)

@@ -159,7 +159,7 @@ def _read_key_file(directory: Path) -> str:
         try:
             os.link(new_file, path)  # atomic: only the first of several processes creates the file
         except FileExistsError:
-            pass
+            pass  # another process was first; its key is read below
         finally:
             new_file.unlink()
     return path.read_text().strip()

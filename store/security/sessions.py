@@ -46,15 +46,15 @@ class SignedIn:
 def begin(
     c: Connection, *, previous: str = "", key_id: str | None = None, rule: str | None = None, subject: str | None = None
 ) -> str:
-    """Begin a session with the rights of a key, or of a rule, given by its HMAC (`Vault.mark`); return its token.
+    """Begin a session with the rights of a key, or of a rule (its HMAC, `Vault.mark`); return the session's token.
 
-    `previous` is the token of the session that it replaces, if any.
+    `previous` is the token of a session that it replaces, `subject` the person's identifier at the provider, if any.
     """
     end(c, previous)
     has_ended = or_(sessions.c.expires_at <= now_ms(), sessions.c.seen_at <= now_ms() - IDLE_MS)
     _delete_sessions(c, select(sessions.c.digest).where(has_ended).limit(MOST_DELETED))
     is_own = [sessions.c.key_id == key_id] if key_id else [sessions.c.subject == subject, sessions.c.rule == rule]
-    # all but the newest, so that there is room for the new one
+    # all but the newest `MOST_SESSIONS` - 1, so that there is room for the new session
     own_digests = select(sessions.c.digest).where(*is_own).order_by(sessions.c.expires_at.desc())
     _delete_sessions(c, own_digests.offset(MOST_SESSIONS - 1).limit(MOST_DELETED))
     token = token_urlsafe(TOKEN_BYTES)
@@ -65,9 +65,9 @@ def begin(
 
 
 def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | None:
-    """Find the rights of a session that has not ended; the use is recorded at most once a minute.
+    """Find the rights of a session; return ``None`` if it has ended, or its key or rule is no longer valid.
 
-    `rules` are the current rules by their HMACs (`Vault.mark`).
+    The use is recorded at most once a minute. `rules` are the current rules by their HMACs (`Vault.mark`).
     """
     now = now_ms()
     key_is_valid = and_(

@@ -65,8 +65,8 @@ def current(c: Connection, vault: Vault) -> SigningKey:
 
     A key outside the database becomes the current key at its first use; the previous key is retired.
 
-    Raise `SecretLost` if its encryption key is not configured, `SecretMoved` if its row was altered, and
-    `SigningUnavailable` if the key is outside the database and not configured, or was retired.
+    Raise `SecretLost` if the current key's encryption key is not configured, `SecretMoved` if its row was altered, and
+    `SigningUnavailable` if the current key is outside the database and not configured, or was retired.
     """
     if vault.outside is not None:
         return _register_outside(c, vault.outside)

@@ -58,7 +58,7 @@ class Recurrence:
         if self.interval_s is not None:
             return self.interval_s
         cron = _parse_cron(str(self.cron), EPOCH)
-        # in minutes since midnight
+        # times of day in minutes since midnight
         times_of_day = sorted(hour * 60 + minute for hour in cron.hours for minute in cron.minutes)
         gaps = [later - earlier for earlier, later in pairwise(times_of_day)]
         return 60 * min([*gaps, times_of_day[0] + MINUTES_A_DAY - times_of_day[-1]])
@@ -207,7 +207,7 @@ class ScheduledRun:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits set by the operator: unfinished jobs per tenant; seconds after a job on a target, and a run of a watch."""
+    """Limits set by the operator: unfinished jobs per tenant; pauses in s after a job on a target and a watch's run."""
 
     max_active: int
     cooldown_s: float
@@ -256,7 +256,7 @@ remove = ROWS.remove
 def add(
     c: Connection, tenant: str, name: str, orders: Orders, recurrence: Recurrence, *, paused: bool, key_id: str | None
 ) -> StoredSchedule:
-    """Add a schedule, to run first at the next time of its recurrence; raise `WatchUnfit` for a second watch."""
+    """Add a schedule, `paused` or to run at the next time of its recurrence; raise `WatchUnfit` for a second watch."""
     _refuse_second_watch(c, tenant, orders)
     now = read_clock(c)
     values = {"id": new_id("sch"), "tenant": tenant, "key_id": key_id, "version": 1}
@@ -267,7 +267,7 @@ def add(
 def replace(
     c: Connection, schedule_id: str, tenant: str, name: str, orders: Orders, recurrence: Recurrence, *, paused: bool
 ) -> StoredSchedule | None:
-    """Change a schedule; return ``None`` if the tenant has no such schedule.
+    """Change a schedule, and pause it if `paused`; return ``None`` if the tenant has no such schedule.
 
     If the recurrence changes or a pause ends, the next run is computed from now, without missed runs. Raises as `add`.
     """
@@ -292,7 +292,7 @@ def _refuse_second_watch(c: Connection, tenant: str, orders: Orders, own_id: str
     rating_id = orders.request["rating"]
     names_rating = type_coerce(schedules.c.request, Text).contains(f'"{rating_id}"', autoescape=True)
     for other in ROWS.page(c, tenant, names_rating, schedules.c.id != own_id, limit=100):
-        if other.orders.kind == "watch" and other.orders.request["rating"] == rating_id:
+        if other.orders.kind == "watch" and other.orders.request["rating"] == rating_id:  # not elsewhere in the JSON
             raise WatchUnfit(f"the schedule {other.id} watches {rating_id} already; change it, or remove it first")
 
 
@@ -393,7 +393,7 @@ def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
 
 
 def _author_now(c: Connection, tenant: str, requested_author: Json | None) -> JsonObject | None:
-    """Return the author's saved description, or its description in the request if it is not saved."""
+    """Return the author's saved description, or that in the request if it is not saved; ``None`` without an author."""
     if requested_author is None:
         return None
     if "id" not in requested_author:
@@ -409,7 +409,7 @@ def _new_job(
     if author is not None:  # adds the items that the author generated in earlier runs
         method = with_stored_material(c, schedule.tenant, parse_method(template["experiment"]))
         fields["experiment"] = dump_method(method)
-    # of the experiment as requested, without the added items
+    # the digest is of the experiment as requested, without the items added above
     digest = request_digest(schedule.tenant, template["target_id"], target, template["experiment"], seed, author)
     return NewJob(
         tenant=schedule.tenant,

@@ -97,7 +97,7 @@ def watched_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating:
 
 
 def _latest_rating(c: Connection, rating_id: str, tenant: str) -> tuple[StoredRating, Change | None]:
-    """Return the newest re-rating of a rating, and the change that waits for the next one; raise `WatchUnfit`."""
+    """Return a rating's newest re-rating (or itself), and the change without re-rating, if any; raise `WatchUnfit`."""
     rating = ratings.find(c, rating_id, tenant)
     if rating is None or rating.tenant != tenant:
         raise WatchUnfit(f"you have no rating {rating_id}")
@@ -126,7 +126,7 @@ def _failure_of(rerating: Job | None) -> str | None:
 def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job:
     """Add the job of one run: of the watch or, if the last re-rating ended without a rating, of another re-rating.
 
-    The mark of the change stays; a further notice names the new job and why the one before failed. Raises as
+    The mark of the change stays; a further notice names the new job and why the previous job failed. Raises as
     `watch_job`.
     """
     rating, change = _latest_rating(c, watch.rating, tenant)
@@ -168,7 +168,7 @@ def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> N
 def repeat_job(c: Connection, rating: StoredRating, key_id: str | None) -> NewJob:
     """Return a new job for the request of a rating, with a new seed and without held-back material.
 
-    Raise `WatchUnfit` if its job had a second service or its own secret, or the target is described otherwise now;
+    Raise `WatchUnfit` if that rating's job had a second service or its own secret, or the target has changed since;
     other errors as `describe_now`.
     """
     job = jobs.find(c, rating.job_id, rating.tenant)
@@ -230,7 +230,7 @@ def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
 
 
 def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int, now: int) -> str | None:
-    """Mark the rating, announce the change, add the job of the new rating and return its id, unless that is done."""
+    """Mark the rating, write the notice and add the job of the new rating, unless done; return the job's id, if any."""
     query = select(service_changes.c.rating_id).where(service_changes.c.rating_id == watch.rating)
     rating = ratings.find(c, watch.rating, job.tenant)
     if c.execute(query).first() is not None or rating is None:

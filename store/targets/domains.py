@@ -69,7 +69,7 @@ class Domain:
 
     @property
     def proven_until(self) -> int | None:
-        """Time at which the proof expires."""
+        """Time at which the proof expires; ``None`` without a proof."""
         return None if self.verified_at is None else self.verified_at + PROOF_DAYS * DAY_MS
 
 
@@ -253,10 +253,10 @@ def keep_failure(c: Connection, url: str) -> None:
     """Store that the file at `url` could not be read: its last content counts until the next attempt."""
     query = select(refusal_files.c.failures).where(refusal_files.c.url == url)
     failure_count = c.execute(query.with_for_update()).scalar_one_or_none() or 0
-    # the inner limit keeps the power small; the maximum is reached long before
+    # the exponent is limited too, so that the power stays small; the maximum delay is reached long before
     retry_at = now_ms() + min(LONGEST_RETRY_S, RETRY_S * 2 ** min(failure_count, 10)) * 1000
     values = {"retry_at": retry_at, "failures": failure_count + 1}
-    # of an existing row only `values` are replaced, so that its last content stays
+    # if the row exists, only `values` are replaced, so that its last content stays
     upsert(c, refusal_files, {"url": url, "refuses": None, "read_at": 0, **values}, *values)
 
 

@@ -60,7 +60,7 @@ _SHOWN_COLUMNS = tuple(deliveries.c[name] for name in Delivery.__dataclass_field
 
 
 def find(c: Connection, delivery_id: str, receiver: Receiver) -> Delivery | None:
-    """Read a delivery to a receiver."""
+    """Read a delivery to a receiver; return ``None`` if the receiver has no such delivery."""
     return one_row(c, select(*_SHOWN_COLUMNS).where(deliveries.c.id == delivery_id, *receiver), Delivery)
 
 
@@ -80,7 +80,7 @@ def page(
 
 
 def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | None = None) -> Delivery | None:
-    """Queue a delivery again, due at once, with the same webhook-id; to `url` if it is given.
+    """Queue a delivery again, due at once, with the same webhook-id, to `url` if given; ``None`` if it is unknown.
 
     The remaining attempts of its schedule are made, at least one. If an attempt is running, the next one
     follows after it.

@@ -138,7 +138,7 @@ def add(c: Connection, new_webhook: NewWebhook, *, confirmed: bool = True) -> We
 
 
 def _check_count(c: Connection, tenant: str, url: str, except_id: str | None = None) -> None:
-    """Raise `TooManyWebhooks` if a tenant can have no further endpoint with this URL; `except_id` is ignored."""
+    """Raise `TooManyWebhooks` if a tenant can have no further endpoint with this URL; `except_id` is not counted."""
     quota.lock(c, tenant)  # held until the transaction ends, so that concurrent requests are added up
     query = select(webhooks.c.url).where(webhooks.c.tenant == tenant, webhooks.c.removed_at.is_(None))
     urls = list(c.execute(query if except_id is None else query.where(webhooks.c.id != except_id)).scalars())
@@ -150,7 +150,7 @@ def _check_count(c: Connection, tenant: str, url: str, except_id: str | None = N
 
 
 def confirm(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
-    """Record that an endpoint has answered its challenge, so that it gets notices."""
+    """Record that an endpoint has answered its challenge, so that it gets notices; ``None`` if it was removed."""
     return ROWS.change(c, webhook_id, tenant, {"confirmed_at": now_ms()})
 
 
@@ -159,7 +159,7 @@ def replace(
 ) -> Webhook | None:
     """Change an endpoint; waiting deliveries are sent to its new URL, which must answer a challenge first.
 
-    Raises `TooManyWebhooks` as `add`.
+    Return ``None`` if the tenant has no such endpoint. Raises `TooManyWebhooks` as `add`.
     """
     _check_count(c, tenant, url, except_id=webhook_id)
     columns = _described_columns(url, description, events, envelope)
@@ -176,7 +176,7 @@ def unconfirm_if_moved(c: Connection, webhook_id: str, tenant: str, url: str) ->
 
 
 def rotate(c: Connection, webhook_id: str, tenant: str, new_sealed_secret: SealedSecret) -> Webhook | None:
-    """Replace the secret; the old one also signs for another `OVERLAP_S` seconds.
+    """Replace the secret; the old one also signs for another `OVERLAP_S` seconds. ``None`` if there is no endpoint.
 
     A secret that was replaced earlier stops signing at once, so that at most two secrets sign.
     """
@@ -186,12 +186,12 @@ def rotate(c: Connection, webhook_id: str, tenant: str, new_sealed_secret: Seale
 
 
 def enable(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
-    """Enable an endpoint again. Deliveries that were given up are not resent."""
+    """Enable an endpoint again; ``None`` if there is none. Deliveries that were given up are not resent."""
     return ROWS.change(c, webhook_id, tenant, {"state": "enabled", "disabled_why": None, "failing_since": None})
 
 
 def disable(c: Connection, webhook_id: str, tenant: str, reason: str) -> Webhook | None:
-    """Disable an endpoint and give up its waiting deliveries."""
+    """Disable an endpoint and give up its waiting deliveries; return ``None`` if there is no such endpoint."""
     webhook = ROWS.change(c, webhook_id, tenant, {"state": "disabled", "disabled_why": reason})
     if webhook is not None:
         _update_waiting(c, webhook_id, state="given-up", ended_at=now_ms())

@@ -176,7 +176,7 @@ class Driver:
         async with self._rated_service.lane.slot() as rated_slot, self._second_service.lane.slot() as second_slot:
             for probes in probe_groups:
                 start = time.monotonic()
-                if isinstance(probes[0].ask, self.second_ask_types):  # those of a call are all for one service
+                if isinstance(probes[0].ask, self.second_ask_types):  # a call is for one service
                     service, slot, other_slot = self._second_service, second_slot, rated_slot
                 else:
                     service, slot, other_slot = self._rated_service, rated_slot, second_slot
@@ -195,7 +195,7 @@ class Driver:
 
     @contextlib.asynccontextmanager
     async def _without_other_versions_in_flight(self, probes: Sequence[Probe], slot: Slot) -> AsyncIterator[None]:
-        """Wait until no other version of these items is in flight: a service with both could compare them first."""
+        """Wait until no other version of these items is in flight: a service could compare them before it answers."""
         item_names = {item_name for probe in probes for item_name in probe.versions_of}
         if not item_names:
             yield

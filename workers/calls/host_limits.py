@@ -111,7 +111,7 @@ class HostLimits:
     async def limited_slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
         """Wait until the limits of a URL's host, shared by all jobs, allow a call; hold slots while the block runs."""
         settings = self.settings
-        longest_wait_s = settings.host_concurrency / settings.host_rate  # if each slot's call waits its turn
+        longest_wait_s = settings.host_concurrency / settings.host_rate  # of the last call if all slots are taken
         slot_timeout_s = min(LONGEST_TIMEOUT_S, timeout_s + longest_wait_s)
         limits = Limits(settings.host_concurrency, settings.host_rate, slot_timeout_s)
         holder = f"{self.holder}:{next(self._slot_numbers)}"

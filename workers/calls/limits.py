@@ -68,7 +68,7 @@ class LocalTraffic:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        # by lane; the slots are the times of their expiry by token
+        # all by lane; `_slots` has the time at which each token's slot expires
         self._slots: dict[str, dict[str, float]] = {}
         self._waiting_until: dict[str, float] = {}
         self._next_starts: dict[str, float] = {}
@@ -81,10 +81,10 @@ class LocalTraffic:
         return None
 
     async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take one of a lane's `limit` slots for `keep_s` seconds, or extend that of `token`; return the success."""
+        """Take one of a lane's `limit` slots for `keep_s` seconds, or extend `token`'s slot; return the success."""
         with self._lock:
             now = self._clock()
-            slots = {slot: expiry for slot, expiry in self._slots.get(lane, {}).items() if expiry > now}
+            slots = {holder: expiry for holder, expiry in self._slots.get(lane, {}).items() if expiry > now}
             may_take = token in slots or len(slots) < limit
             if may_take:
                 slots[token] = now + keep_s
@@ -156,7 +156,7 @@ class TrafficOnRedis:
             await self._redis.aclose()
 
     async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take or extend a slot as in `LocalTraffic.take_slot`."""
+        """Take or extend a slot, and return the success, as `LocalTraffic.take_slot` does."""
         keys = [f"{KEY_PREFIX}{lane}:places", f"{KEY_PREFIX}{lane}:waited"]
         return await self._ask_redis_or_local(
             lambda _: self._take_slot_script(keys, [token, limit, round(keep_s * 1000)]),
@@ -204,7 +204,7 @@ class TrafficOnRedis:
     async def _ask_redis_or_local(
         self, remote: Callable[[Redis], Awaitable[Any]], parse: Callable[[Any], T], local: Callable[[], Awaitable[T]]
     ) -> T:
-        """Return the parsed answer of Redis (`remote`); after a failure, for a while that of this process (`local`)."""
+        """Return the parsed answer of Redis (`remote`); after a failure, for a while the answer of `local`."""
         from redis.exceptions import RedisError
 
         if self._redis is not None and time.monotonic() >= self._paused_until:

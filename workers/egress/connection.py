@@ -86,7 +86,7 @@ class Listener(ResponseHandler):
         self._received_count += len(data)
         # heads are parsed separately, because an error after a complete response would discard the response
         while data and self._body is None and self._parser is not None:
-            head, blank_line, data = data.partition(b"\r\n\r\n")  # all is `head` if that goes on after the data
+            head, blank_line, data = data.partition(b"\r\n\r\n")  # all is `head` without a blank line
             self._read_head(head + blank_line)
         # the last byte is parsed separately: if the response ends before it, the service sent more than the response
         for piece in (data[:-1], data[-1:]):
@@ -127,7 +127,7 @@ class Listener(ResponseHandler):
         if self._exception is not None:
             return
         failure = exc if isinstance(exc, CallFailed) else self._failure_for(exc, exc_cause)
-        # taken from aiohttp, which would parse on, and replace the failure at the end of the connection
+        # taken away from aiohttp, which would parse on, and replace the failure when the connection ends
         body, self._payload, self._parser = self._payload, None, None
         super().set_exception(failure)
         if body is not None and not body.is_eof():

@@ -131,7 +131,7 @@ def _letters_and_digits(text: str) -> str:
 
 
 def _printable_line(text: str, *, keep_spaces: bool = False) -> str:
-    """Return a text on one line, without control, format, unassigned and undecodable characters."""
+    """Return a text on one line, without unprintable characters; several spaces become one unless `keep_spaces`."""
     printable_text = _TERMINAL.sub("", text)
     line = re.sub(r"\s", " ", printable_text) if keep_spaces else re.sub(r"\s+", " ", printable_text)
     characters = (char for char in line if char != "\ufffd" and not unicodedata.category(char).startswith("C"))

@@ -255,7 +255,7 @@ class GuardedTransport:
                 try:
                     return await self._exchange(origin, new_session, request)
                 except ClosedWithoutResponse:
-                    pass
+                    pass  # reported below
         raise CallFailed("truncated", f"{origin} closed the connection without an answer")
 
     async def aclose(self) -> None:
@@ -288,7 +288,7 @@ class GuardedTransport:
         except aiohttp.ClientPayloadError:
             failure = CallFailed("truncated", f"{origin} closed the connection in the middle of its answer")
         except aiohttp.ClientConnectionError:
-            # closed while the request was written: repeated once, although it is not known whether it was reused
+            # closed while the request was written: sent once more, although the connection may be a new one
             failure = ClosedWithoutResponse(reused=True)
         raise failure  # outside the `except` blocks, so that it has no `__context__`
 

@@ -135,10 +135,7 @@ class JobNotifier:
         self._app, self._queue = app, str(app.conf.task_default_queue)
 
     def __call__(self, job_id: str) -> None:
-        """Announce a job to one worker.
-
-        May block until the broker's timeout; raises any exception of the broker's client.
-        """
+        """Announce a job to one worker; may block until the broker's timeout, and raise any exception of its client."""
         message = self._app.amqp.as_task_v2(
             uuid(), RUN_JOB, args=[job_id], ignore_result=True, argsrepr=f"({job_id!r},)", kwargsrepr="{}"
         )

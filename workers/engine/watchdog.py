@@ -114,7 +114,7 @@ def broker_answers(app: Celery) -> bool:
     with app.connection_for_read(connect_timeout=BROKER_PATIENCE_S) as connection:
         try:
             connection.ensure_connection(max_retries=1, timeout=BROKER_PATIENCE_S)
-            # asked something, because the client connects to Redis only when it is first used
+            # makes a request, because the client connects to Redis only when it is first used
             waiting_messages(app, connection)
         except (OperationalError, *connection.connection_errors):
             return False

@@ -64,7 +64,7 @@ async def why_unproven(egress: Egress, domain: Domain) -> str | None:
         try:
             answer = await egress.send("GET", url, timeout_s=TIMEOUT_S)
         except CallFailed as failed:
-            failure = failure or _failure_reason(url, failed)  # that of the first scheme
+            failure = failure or _failure_reason(url, failed)  # the first one counts
             if failed.code not in TRY_HTTPS_AFTER:
                 break
         else:

@@ -83,8 +83,8 @@ class Target:
 class Adapter(Protocol):
     """Client that sends questions to one target in its protocol; `workers.targets.registry.connect` builds it.
 
-    The class variables are facts about a protocol. Only the adapters that the registry lists need them, and not those
-    for one kind of service of a protocol or for several targets.
+    The class variables are facts about a protocol. Only the adapters that the registry lists need them; adapters
+    for one kind of service of a protocol, or for several targets, do not.
     """
 
     protocol: ClassVar[str] = ""
@@ -158,7 +158,7 @@ def group_of(ask: Ask) -> Hashable:
 
 
 def questions_for(question_types: tuple[type[A], ...], asks: Sequence[Ask]) -> Sequence[A]:
-    """Return `asks` unchanged; raise `CallFailed` ``unsupported`` if one of them has none of the `question_types`."""
+    """Return `asks` unchanged; raise `CallFailed` ``unsupported`` if any is of none of the `question_types`."""
     for ask in asks:
         if not isinstance(ask, question_types):
             supported_kinds = ", ".join(question_type.asks for question_type in question_types)

@@ -276,7 +276,7 @@ def read_target(document: Json, secret: str | None = None) -> Target:
     """Build a target from a request's fields, and validate all of them except the address of the URL.
 
     The fields are ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``; `secret` is
-    the key if it is not among them. Without both, secrets are not validated: the caller stores them elsewhere.
+    the key if the fields have none. Without both, secrets are not validated: the caller stores them elsewhere.
 
     Raise `SpecificationError` if a field is invalid; the error names the field. The message never repeats a secret.
     """
@@ -336,7 +336,7 @@ def check_target(target_fields: Json, allow: Sequence[Network], *, scraping: boo
 
 def _check_link(link: Link, field_path: str, allow: Sequence[Network]) -> None:
     """Validate a link of a chain; the secret of a saved link is stored with its target."""
-    target_fields = link.fields() if link.id is not None else {**link.fields(), "secret": None}  # it has none
+    target_fields = link.fields() if link.id is not None else {**link.fields(), "secret": None}  # other links have none
     try:
         if link.protocol in {Chain.protocol, Uploaded.protocol} or not find_protocol(link.protocol).reproducible:
             message = f"{link.protocol} cannot be a link of a chain; name services that are called themselves"

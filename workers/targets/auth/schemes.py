@@ -129,7 +129,7 @@ _NAMED, _PLACED = "a name alone", "header, query, body"
 
 
 def _type(auth: object) -> str | None:
-    """Return the tag of the scheme that parses a value of ``auth``; messages about it show this function's name."""
+    """Return the tag of the scheme of a value of ``auth``, or ``None``; messages about it show this function's name."""
     scheme_type = auth.get("type") if isinstance(auth, Mapping) else getattr(auth, "type", _NAMED)
     return _PLACED if scheme_type in {"header", "query", "body"} else scheme_type
 
@@ -245,6 +245,6 @@ def _certificate_and_key(secret: str) -> tuple[list[x509.Certificate], PrivateKe
     except UnusableKey as unusable:
         cause = f": {unusable}"
     except (ValueError, TypeError, InternalError, UnsupportedAlgorithm):
-        pass
+        pass  # the exceptions may quote the secret, so none is shown
     expected_form = "a client certificate with its chain and its key, unencrypted, both as PEM"
     raise SpecificationError(f"the secret of auth mtls is {expected_form}{cause}", "secret")

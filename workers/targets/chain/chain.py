@@ -180,7 +180,7 @@ class Chain(Adapter):
             raise CallFailed("timeout", f"the chain did not answer within {seconds:g} s (limits.timeout_s)") from None
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Return the pairs of the chain, from the lists of all its translators."""
+        """Return the language pairs of the chain, from its links' lists; ``None`` if the last link has no list."""
         paths, listed_pairs = self.settings.paths, [await adapter.languages() for adapter in self._links]
         for hop in hops_on_way_out(paths):  # without the last link, which translates into the requested language
             if REQUESTED_LANGUAGE not in {hop.source, hop.target} and not _is_listed(hop, listed_pairs[hop.link]):
@@ -212,8 +212,8 @@ class Chain(Adapter):
             await self._translate_hop(hop, replies, key and opaque_key(key, str(index)))
         if not isinstance(first_question, Translate):
             texts = {index: str(reply.value) for index, reply in enumerate(replies) if reply.ok}
-            predictions = cast("Sequence[Classify | Regress]", asks)
-            questions = {index: replace(predictions[index], given=text) for index, text in texts.items()}
+            typed_asks = cast("Sequence[Classify | Regress]", asks)
+            questions = {index: replace(typed_asks[index], given=text) for index, text in texts.items()}
             await self._call_link(len(self._links) - 1, questions, replies, key)
         return replies
 
@@ -228,7 +228,7 @@ class Chain(Adapter):
                 replies[index] = Reply(failure=Failure("wrong-shape", message))
 
     async def _call_link(self, link: int, questions: Mapping[int, Ask], replies: list[Reply], key: str | None) -> None:
-        """Replace the replies with the indices of the questions; messages of failures begin with the link's name."""
+        """Send questions to a link, and put its answers into `replies`; messages of failures begin with its name."""
         if not questions:
             return
         name = self._link_name(link)
@@ -255,7 +255,7 @@ def _text_reply(ask: Ask) -> Reply:
 
 
 def _is_listed(hop: Hop, allowed_pairs: frozenset[tuple[str, str]] | None) -> bool:
-    """Return whether a link may translate a hop; ``None`` for a link that has no list of language pairs."""
+    """Return whether a link lists the language pair of a hop; true for a link without a list (``None``)."""
     return allowed_pairs is None or (hop.source, hop.target) in allowed_pairs
 
 
@@ -267,7 +267,7 @@ class Roles(Adapter):
         self._rated_adapter, self._second_adapter = rated_adapter, second_adapter
         self._second_question_types = asks_of_second(second_kind)
         self._role = "judge" if second_kind in JUDGES else "author"
-        # that of the service that makes no texts, because each call makes one text or image anyway
+        # the limit of the service that makes no texts or images, because a call makes only one of these anyway
         self.batch_limit = second_adapter.batch_limit if second_kind in JUDGES else rated_adapter.batch_limit
 
     def group_key(self, ask: Ask) -> Hashable:
@@ -287,5 +287,5 @@ class Roles(Adapter):
             raise failed.renamed(self._role) from failed
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Return the language pairs of the rated service."""
+        """Return the language pairs that the rated service lists; ``None`` if it has no list."""
         return await self._rated_adapter.languages()

@@ -85,8 +85,8 @@ def answer_paths(body: bytes, kind: Kind, other_bodies: Sequence[bytes] = ()) ->
     """Yield JMESPath expressions for values that may be the answer, the likeliest first, at most `MOST_PATHS`.
 
     A translation is recognised by the number in the sentence that was sent; otherwise the type and the name decide.
-    Values that are the same in all `other_bodies`, the answers to other questions, come last; of a classifier, whose
-    answers may be alike, only if they have no usual name.
+    Values that are the same in all `other_bodies`, the answers to other questions, come last; for a classifier, whose
+    answers may be alike, only those without a usual name do.
     """
     values = list(values_in(json_in(body)))
     steps = {path: _PATH_STEP.findall(path) for path, _ in values}

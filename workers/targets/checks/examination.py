@@ -179,7 +179,7 @@ class Examination(ABC):
     async def _ask_alone(self, ask: Ask, tries: int = TRIES) -> Reply:
         """Ask one question alone; return a failure as a reply unless it is fatal.
 
-        The call has an idempotency key like every other call, so that a service cannot tell it from them.
+        The call has an idempotency key, as all calls have, so that a service cannot recognise a test by a missing key.
         """
         key = str(uuid4())
         try:

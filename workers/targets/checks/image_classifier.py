@@ -87,7 +87,7 @@ class ImageExamination(Examination):
         failures = {ask: reply.failure for ask, reply in replies.items() if reply.failure is not None}
         experiment_looks = {ask for ask in replies if ask.image not in sample_images()}
         fatal_failures = [failure for failure in failures.values() if failure.code == "unknown-label"]
-        if len(failures) == len(replies) or (experiment_looks and failures.keys() >= experiment_looks):
+        if len(failures) == len(replies) or (experiment_looks and failures.keys() >= experiment_looks):  # all of them
             fatal_failures += failures.values()
         if fatal_failures:
             first_failure, labels = fatal_failures[0], self._looks[0].labels  # all questions have the same labels

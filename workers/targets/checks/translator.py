@@ -152,7 +152,7 @@ class TranslatorExamination(Examination):
         """Translate a text of many sentences; return its length if it is refused, else ``None``.
 
         Raise `TargetUnfit` if the end of its translation is missing. `translation` is that of the first sentence. The
-        long text begins with another, so that a service that cuts both differs from one that answers every text alike.
+        long text begins with another sentence, so that `translation` comes back only if all texts get the same answer.
         """
         sentences = [*self._sentences[1:], self._sentences[0]]
         text = " ".join(sentence_text for _, sentence_text in sentences)
@@ -183,7 +183,7 @@ class TranslatorExamination(Examination):
         return None
 
     def _length_limit_of_failure(self, failure: Failure, length: int) -> int | None:
-        """Return the length of a text if its length may be the cause of its failure; add a note."""
+        """Return the length of a text if that may be the cause of its failure, else ``None``; add a note."""
         if failure.code in {"http-400", "http-413", "http-414", "http-422", "unsupported", "cut-short"}:
             self._notes.append(f"a text of {length:,} characters was refused ({failure.code})")
             return length

@@ -131,7 +131,7 @@ def finite_number(answer: object, noun: str) -> float:
     if isinstance(answer, bool) or not isinstance(answer, int | float):
         raise Misread(f"returned {summary_of(answer)}; expected a {noun}")
     number = float_or_infinity(answer)
-    if not abs(number) <= LARGEST_NUMBER:  # NaN is not either
+    if not abs(number) <= LARGEST_NUMBER:  # `not … <=` refuses NaN too
         raise Misread(f"returned a {noun} that is not finite or beyond ±{LARGEST_NUMBER:g}")
     return number
 
@@ -171,7 +171,7 @@ def parse_classes(answer: object, labels: Sequence[str] = ()) -> Classification:
     label, scores = _class_of(answer, labels)
     if scores is not None and labels:
         scores = {_declared_spelling(name, labels): score for name, score in scores.items()}
-    if scores is not None and (len(scores), len(labels)) == (1, 2):  # only the top label, or only one of both
+    if scores is not None and (len(scores), len(labels)) == (1, 2):  # a single score for two labels
         ((name, score),) = scores.items()
         _check_label(name, labels)  # before the complement, which is only that of a declared label
         given_probability = probability(score)
@@ -186,7 +186,7 @@ def parse_classes(answer: object, labels: Sequence[str] = ()) -> Classification:
 
 
 def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObject | None]:
-    """Return the label and the scores of an answer; each may be ``None``."""
+    """Return the label and the scores of an answer; ``None`` for each that it does not have."""
     answer = unwrap(answer)
     match answer:
         case {"labels": list(names), "scores": list(scores)} if len(names) == len(scores):

@@ -61,8 +61,8 @@ def _label_without_scores(name: str) -> Classification:
 
 def _parse_label(answer: Any, labels: Sequence[str]) -> Classification:
     """Parse a label or the labels' probabilities; a number is a label only if declared labels are numbers."""
-    names_value = any(plain_number(label) is not None or label_key(label) in {"true", "false"} for label in labels)
-    if isinstance(answer, bool | int | float) and not names_value:
+    has_value_label = any(plain_number(label) is not None or label_key(label) in {"true", "false"} for label in labels)
+    if isinstance(answer, bool | int | float) and not has_value_label:
         type_name, example = ("boolean", '["true", "false"]') if isinstance(answer, bool) else ("number", '["1", "2"]')
         reason = f"returned the {type_name} {summary_of(answer)}, but no declared label is a {type_name}"
         raise Misread(f"{reason}; if it means a label, set labels = {example} (labels in their order)")

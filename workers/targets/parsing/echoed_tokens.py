@@ -39,7 +39,7 @@ class Echo:
     tokens: Any
     """Expected to be a list."""
     log_probabilities: Any
-    """Expected to be a list of equal length."""
+    """Expected to be a list as long as `tokens`."""
     offsets: Any = None
     """Start of each token in `text`; ``None`` if the protocol has no such field."""
     text: Any = None

@@ -97,10 +97,10 @@ class Preset:
 
 
 def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
-    """Replace the parameters in a setting; escape braces in values, and percent-encode values in a path."""
+    """Replace the parameters in a setting; escape braces in values, or percent-encode the values if it is `in_path`."""
     if isinstance(template, Mapping):
         filled_members = {name: _fill(value, values, in_path=in_path) for name, value in template.items()}
-        return {name: value for name, value in filled_members.items() if value is not None}
+        return {name: value for name, value in filled_members.items() if value is not None}  # null leaves it out
     if isinstance(template, list):
         return [_fill(member, values, in_path=in_path) for member in template]
     if not isinstance(template, str):

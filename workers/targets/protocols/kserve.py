@@ -88,7 +88,7 @@ class Kserve(HttpPredictor[KserveSettings]):
         return (super().group_key(ask), tuple(type(cell) for _, cell in content))
 
     def _refusal(self, ask: Prediction) -> Failure | None:
-        """Return a failure for a cell that no tensor can hold."""
+        """Return a failure for a question with a cell that no tensor can hold, else ``None``."""
         content = content_of(ask)
         for name, cell in () if isinstance(content, str) else content:
             if cell is None:
@@ -162,7 +162,7 @@ def read_tensor(output: object, question_count: int) -> Tensor:
     """
     dig(output, "name")  # raises if it is missing
     datatype = dig(output, "datatype")
-    shape = as_list(dig(output, "shape"))  # of few axes: `flatten` takes a pass for each
+    shape = as_list(dig(output, "shape"))  # at most 8 axes, because `flatten` takes a pass for each
     if not shape or not all(type(axis) is int and axis > 0 for axis in shape) or len(shape) > 8:
         raise Misread("returned an output whose shape is not a list of lengths")
     if shape[0] != question_count:

@@ -158,7 +158,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return f"{base_url.rstrip('/')}{path}" if path[:1] == "/" else f"{base_url}{path}"
 
     def _refusal(self, ask: Ask) -> Failure | None:
-        """Return a failure for a question that the templates of the settings cannot express."""
+        """Return a failure for a question that the templates of the settings cannot express, else ``None``."""
         if isinstance(ask, Look):
             if "question" in self._placeholders and not ask.question.strip():
                 return Failure("unsupported", "there is no question about the image, and settings.body sends one")
@@ -289,7 +289,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return in_question_order(texts, indices, len(asks), origin)
 
     def _unfinished_failure(self, bodies: Sequence[Any], asks: Sequence[Ask], origin: str) -> Reply | None:
-        """Return a failure if a model did not finish its text; a cut choice may still contain the option's letter."""
+        """Return a failure if a model did not finish its text, else ``None``; a cut choice may have its letter."""
         reasons = self._end_reasons(bodies, origin)
         if not reasons and self.settings.response == "events":
             raise Misread("ended its stream before its text", "truncated")

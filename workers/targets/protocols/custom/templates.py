@@ -86,7 +86,7 @@ def remove_text(template: object, text: str) -> Any:
 
 def fill_text(template: str, values: Mapping[str, Any]) -> str:
     """Replace the placeholders in a string once; inserted values are not searched for placeholders."""
-    return _PART.sub(lambda match: str(values[match[1]]) if match[1] else match[0][0], template)  # one of two braces
+    return _PART.sub(lambda match: str(values[match[1]]) if match[1] else match[0][0], template)  # ``{{``: one brace
 
 
 def _placeholder_names(template: object) -> Iterator[str]:

@@ -156,7 +156,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         answers, origin = await self._answers_in(response, valid_asks), response.origin
         if len(answers) != len(valid_asks):
             raise CallFailed("wrong-count", f"{origin} gave {len(answers)} answers for {len(valid_asks)} questions")
-        remaining_answers = iter(answers)  # of the questions that were sent, in their order
+        remaining_answers = iter(answers)  # to the questions that were sent, in order
         replies = [
             refused_replies.get(index) or self._reply_without_keys(next(remaining_answers), ask, origin)
             for index, ask in enumerate(questions)

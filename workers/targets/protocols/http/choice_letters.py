@@ -149,7 +149,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     unknown_options = {index for index, option in enumerate(options) if _UNKNOWN.fullmatch(_words_to_match(option))}
     first_sentence = _without_options(re.split(r"(?<=[.!?])\s|\n", text)[0], options)
     sounds_unsure = "?" in first_sentence or _DOUBT.search(first_sentence)
-    is_guess = unknown_options and indices.isdisjoint(unknown_options) and sounds_unsure  # "unknown" was an option
+    is_guess = unknown_options and indices.isdisjoint(unknown_options) and sounds_unsure  # one option means "unknown"
     # the words of a negating option contradict the letter of another option
     return indices.pop() if len(indices) == 1 and negating_options <= indices and not is_guess else None
 
@@ -159,7 +159,7 @@ def _letters_on_own_line(text: str, count: int) -> set[int] | None:
 
     The set is empty if the answer withdraws something.
     """
-    text = re.sub(r"(?<=[\w:])[ \t]*\n\s*(?=[a-zà-ÿ]|[A-Z]\W*\Z)|(?<=:)[ \t]*\n\s*", " ", text)  # one sentence
+    text = re.sub(r"(?<=[\w:])[ \t]*\n\s*(?=[a-zà-ÿ]|[A-Z]\W*\Z)|(?<=:)[ \t]*\n\s*", " ", text)  # joins split sentences
     lines = [line for line in text.splitlines() if line.strip()]
     letter_indices = [_letter_of_line(line, count) for line in lines]
     if len(lines) < 2 or letter_indices[0] is letter_indices[-1] is None:
@@ -172,7 +172,7 @@ def _letters_on_own_line(text: str, count: int) -> set[int] | None:
 
 
 def _letter_of_line(line: str, count: int) -> int | None:
-    """Return the index of a letter that is alone on a line, or follows only words such as "Answer:"."""
+    """Return the index of a letter that is alone on a line, or after words such as "Answer:"; else ``None``."""
     *words_before, letter = _words_of(line).split() or [""]
     if _ODD_SIGNS.search(line) or len(words_before) > MAX_LEAD_WORDS or letter not in set(LETTERS):
         return None
@@ -193,13 +193,13 @@ def _is_affirmed(text: str, text_outside: str, options: Sequence[str], index: in
     """Return whether a text chooses the only option that it names, and does not reject it or say something about it."""
     if negates(options[index]) and re.match(rf"\W*{re.escape(options[index])}\s*[,.;:!]", text, re.IGNORECASE):
         return True  # "No, she lacks experience."
-    ordinals = "|".join(_ORDINALS[index::2]) if index < 2 else "(?!)"
+    ordinals = "|".join(_ORDINALS[index::2]) if index < 2 else "(?!)"  # matches nothing
     positions = (
         rf"(?-i:{_EDGE}{LETTERS[index]}{_END}(?!-\w|{_NOUN_AFTER.pattern}))|(?:{ordinals})(?:\s+{_NOUNS})?"
         rf"|{_EDGE}{LETTERS[index]}(?=[\W_]{{0,9}}(?:\Z|[.),:]))|{_NOUNS}\s+(?:no\.?\s*|number\s+)?{index + 1}{_END}"
     )
     outside = _without_options(text_outside, options[index : index + 1], re.IGNORECASE)
-    outside = re.sub(positions, "①", outside.replace(" … ", "…"), flags=re.IGNORECASE)
+    outside = re.sub(positions, "①", outside.replace(" … ", "…"), flags=re.IGNORECASE)  # ①: this option
     outside = re.sub(r"([\W_])\1{3,}", r"\1\1\1", outside)  # long runs of a sign, which would be slow to match
     return _REJECTION.search(outside) is None and _AFFIRMED.fullmatch(outside) is not None
 
@@ -207,7 +207,7 @@ def _is_affirmed(text: str, text_outside: str, options: Sequence[str], index: in
 def _repeated_option(text: str, options: Sequence[str]) -> int | None:
     """Return the index of the option that an answer repeats, with at most a lead or a tail: "I choose: no.".
 
-    An option that means "unknown" also matches other words for it, such as "I don't know.".
+    ``None`` if it repeats none or several. An option that means "unknown" also matches other words for it.
     """
     phrases = set()
     for answer_text in (text, _TAIL_WORDS.sub("", text)):
@@ -225,10 +225,10 @@ def _repeated_option(text: str, options: Sequence[str]) -> int | None:
 
 
 def _without_negating_options(text: str, options: Sequence[str]) -> tuple[str, set[int]]:
-    """Replace the words of negating options, such as "Can't answer"; return the text and the indices of those in it.
+    """Replace the words of negating options, such as "Can't answer"; return the text and the replaced options' indices.
 
     Case and the forms of "cannot" are ignored. Such words alone are no choice: "I can't answer that" is a refusal. But
-    they do not contradict the letter of their option.
+    they agree with the letter of their option.
     """
     indices = set()
     for index, option in enumerate(options):
@@ -261,7 +261,7 @@ def _mentioned_options(text: str, options: Sequence[str]) -> set[int]:
     indices = {index for letter in letters if letter != "I" and (index := _index_of_letter(letter, count)) is not None}
     indices |= {int(match[1]) - 1 for match in _OPTION_NUMBER.finditer(text_outside) if int(match[1]) <= count}
     if count > 1:
-        ordinals = enumerate(_ORDINALS[2:] if count == 2 else _ORDINALS[:2])
+        ordinals = enumerate(_ORDINALS[2:] if count == 2 else _ORDINALS[:2])  # "former" is the first of two only
         indices |= {index for index, words in ordinals if re.search(rf"(?i:{_EDGE}(?:{words}){_END})", text_outside)}
     return indices | set(_quoted_options(text, options))
 

@@ -60,12 +60,12 @@ class Decider(Adapter):
     def __init__(self, target: Target, decision: Decision, model_adapter: HttpAdapter[Any, Any]) -> None:
         self.target, self.decision, self.batch_limit = target, decision, 1
         self._sends_system = model_adapter.sends_system
-        systems = decision.systems if self._sends_system else ("",) * len(decision.systems)  # else in the prompt
+        systems = decision.systems if self._sends_system else ("",) * len(decision.systems)  # else put in the prompt
         self._models = [_with_system(model_adapter, decision, system) for system in systems]
         number_setting = getattr(model_adapter.settings, "number", None)  # a form of numbers, or "label", which is none
         self._number_form = number_setting if number_setting in FORMS else None
         self.calls: list[DecisionCall] | None = None  # a probe sets a list, in which calls are then recorded
-        # at most one (`_decide_case` settles on it); a list, because examinations copy the adapter, and copies share it
+        # at most one, set by `_decide_case`; a list, because examinations copy the adapter, and the copies share it
         self._settled_reading: list[Reading] = list(decision.readings) if len(decision.readings) == 1 else []
 
     def group_key(self, ask: Ask) -> Hashable:
@@ -99,10 +99,10 @@ class Decider(Adapter):
         """Ask with every system prompt; with several prompts, the names of the scores contain the prompt's number."""
         scores: dict[str, float] = {}
         for index, model in enumerate(self._models):
-            system = "" if self._sends_system else self.decision.systems[index]
+            system = "" if self._sends_system else self.decision.systems[index]  # not repeated in the prompt
             prompt = "\n\n".join(filter(None, (system, question, self.decision.instruction(reading))))
             reply = await self._ask_model(model, prompt, reading, None if key is None else f"{key}-{index}")
-            if reply.failure is not None or self.decision.range is not None:
+            if reply.failure is not None or self.decision.range is not None:  # a number has one system prompt
                 return reply
             names = self.decision.output_names(index)
             scores |= {names[label]: score for label, score in reply.value.items()}
@@ -151,7 +151,7 @@ class Decider(Adapter):
         Raise `Misread` without probabilities: scores of 0 and 1 would not be comparable with probabilities.
         """
         if label_in(output.text, self.decision.labels) is None:
-            return self._read_label(output)  # which raises: the text is no label
+            return self._read_label(output)  # raises `Misread`, because the text is no label
         probabilities = label_probabilities(output.likely_tokens, self.decision.labels)
         if probabilities is None:
             raise Misread("returned no probabilities of the labels' first tokens", "no-choice")

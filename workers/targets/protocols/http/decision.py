@@ -56,14 +56,14 @@ class Decision(Strict):
         if self.name is not None:
             decision = shipped_decision(self.name, "decision.name", self.language)
             has_own_answers = bool(self.labels) or self.range is not None  # then neither has a default
-            defaults = {
+            filled_fields = {
                 "system": self.system or decision.system,
                 "prompt": self.prompt or decision.prompt,
                 "labels": self.labels if has_own_answers else decision.labels,
                 "range": self.range if has_own_answers else decision.range,
             }
-            for name, default in defaults.items():
-                object.__setattr__(self, name, default)  # since the dataclass is frozen
+            for name, value in filled_fields.items():
+                object.__setattr__(self, name, value)  # since the dataclass is frozen
         self._check_language()
         if not _SLOT.search(self.prompt):
             raise SpecificationError("prompt must hold {text} or the {column}s of the record", "decision.prompt")
@@ -141,7 +141,7 @@ class Decision(Strict):
         return f"Answer with exactly one of these, and nothing else: {', '.join(self.labels)}."
 
     def output_names(self, system_index: int) -> Mapping[str, str]:
-        """Return the name of each label in the scores; with several system prompts, it tells the prompt."""
+        """Return the name of each label in the scores; with several system prompts, it contains the prompt's number."""
         if self.compares:
             return dict(zip(self.labels, COMPARED, strict=False))  # the last one, a tie, may have no label
         suffix = PROMPT_SUFFIX.format(number=system_index + 1) if len(self.systems) > 1 else ""

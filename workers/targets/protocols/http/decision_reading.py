@@ -187,7 +187,7 @@ def _unwrap_decision(text: str) -> str:
 
 
 def option_in(answer: str, options: Sequence[str]) -> str | None:
-    """Return the option whose letter or text an answer gives; ``None`` if it gives none, or both and they differ.
+    """Return the option whose letter or text an answer gives; ``None`` without either, or if letter and text differ.
 
     Words of options are parsed by `label_in`, because "no" within a sentence is seldom the option "no".
     """
@@ -239,7 +239,7 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
         return None  # 1 % is not 1
     if (scale := _NUMBER_ON_SCALE.fullmatch(text)) and high >= LEAST_SCALE and float(scale[2]) == high:
         text = scale[1]  # the 75 of "75/100"
-    text_without_exponent = re.sub(r"\d[eE](?=[+-]?\d)", "", text)  # whose "e" is no unit
+    text_without_exponent = re.sub(r"\d[eE](?=[+-]?\d)", "", text)  # the "e" is no unit
     units = re.findall(r"[^\W\d_]+", text_without_exponent.casefold())
     usual_units = alternatives("decision", "units")
     if not all(re.fullmatch(usual_units, unit) or re.search(rf"\b{unit}\b", prompt, re.IGNORECASE) for unit in units):
@@ -256,8 +256,8 @@ def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str,
     """Return the probabilities of labels, from the probabilities of their first tokens, scaled to a sum of 1.
 
     A token counts for a label that it begins, if it begins no other label. ``None`` if all labels together are less
-    probable than `LEAST_SHARE`: the model then begins something else. ``None`` as well if a single character that may
-    begin a label is more probable than `MOST_UNCLEAR`: without it, the other labels would seem too probable.
+    probable than `LEAST_SHARE`: the model then begins something else. ``None`` as well if ambiguous tokens together
+    are more probable than `MOST_UNCLEAR`: without them, some labels would seem too probable.
     """
     keys = {label: _token_key(label) for label in labels}
     probabilities = dict.fromkeys(labels, 0.0)

@@ -67,7 +67,7 @@ def parse_look(answer: object, labels: Sequence[str]) -> JsonObject:
 
     A text is an answer or a caption. Probabilities may be written as ``[{"label": …, "score": …}, …]``, by
     label, as ``{"labels": […], "scores": […]}``, or as a row in the order of `labels`. A single label counts as a text,
-    also with a confidence above one half.
+    one with a confidence only if this is above one half.
 
     Raise `Misread` if the probabilities are not those of exactly these labels (`UNKNOWN_LABEL`), if the form is unknown
     or a probability is outside [0, 1].

@@ -237,7 +237,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
     """Adapter for ``/models/{model}``, with one image per call."""
 
     def _refusal(self, ask: Look) -> Failure | None:
-        """Return a failure for a question that lacks what the task needs: labels or a question."""
+        """Return a failure for a question without the labels or the text that the task needs, else ``None``."""
         match self.settings.task:
             case "zero-shot-image-classification":
                 return images.refuse_labels(ask)
@@ -286,7 +286,7 @@ def parse_answers(answer: object, labels: Sequence[str]) -> JsonObject:
     if len(answers) == 1 and answers[0].get("score") is None:
         return {"scores": None, "text": images.parse_words(answers[0].get("answer"))}
     scores = parse_classes([{"label": entry.get("answer"), "score": entry.get("score")} for entry in answers])["scores"]
-    # also without case; of answers that differ in case only, the first counts
+    # each score also by its name in lower case; of answers that differ in case only, the first counts
     scores_by_label = {**{name.casefold().strip(): score for name, score in reversed(scores.items())}, **scores}
     spellings = {label: label if label in scores else label.casefold().strip() for label in labels}
     complete = bool(labels) and all(spelling in scores_by_label for spelling in spellings.values())

@@ -198,7 +198,7 @@ def unwrap_translation(answer: str, question: str) -> str:
     closing = _QUOTES.get(answer[:1])
     if closing is None or len(answer) < 2 or not answer.endswith(closing) or question.strip()[:1] in _QUOTES:
         return answer
-    translation = answer[1:-1]
+    translation = answer[1:-1]  # unless it holds further marks of this kind
     return answer if answer[0] in translation or closing in translation else translation.strip()
 
 
@@ -257,7 +257,7 @@ def question_of(ask: Look) -> Choose | Write:
 
 
 def scores_in(tokens: Likelihoods, labels: Sequence[str]) -> dict[str, float] | None:
-    """Return the probabilities of labels, those of their letters scaled to a sum of 1.
+    """Return the probabilities of labels: the probabilities of their letters, scaled to a sum of 1.
 
     ``None`` if a letter is missing, or if their total probability is below `LEAST_SHARE`.
     """
