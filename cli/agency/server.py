@@ -73,7 +73,7 @@ class ListeningSocket(socket.socket):
         try:
             connection_and_address = super().accept()
         except OSError as failed:
-            self._accepted_in_row, self._exhausted = 0, failed.errno in _EXHAUSTED  # then the next call accepts none
+            self._accepted_in_row, self._exhausted = 0, failed.errno in _EXHAUSTED  # if so, the next call fails
             raise
         self._accepted_in_row += 1
         return connection_and_address

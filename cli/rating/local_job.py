@@ -143,7 +143,7 @@ def _without_agency_role(rating: StoredRating) -> StoredRating:
     if rating.unmasked is None:
         return replace(rating, document=rating.document | requester)
     unmasked_document = rating.unmasked | requester
-    # the masked document names the digest of the other
+    # the masked document holds the digest of the unmasked document, which has just changed
     mask = rating.document["masked"] | {"unmasked": rating_digest(unmasked_document)}
     return replace(rating, document=rating.document | requester | {"masked": mask}, unmasked=unmasked_document)
 

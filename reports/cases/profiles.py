@@ -55,7 +55,7 @@ class ProfileCases(CaseReader):
         return name, f"{value}{position}{marker}{number}"
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
-        """Parse an answer to a number: itself, the score of the judged label, or the share of the first document."""
+        """Parse an answer as a number: itself, the judged label's score, or the share for the profile's document."""
         loss, value = missing_reason(observation), observation.reply.value
         if loss is not None:
             return Leg(seq, role, loss)

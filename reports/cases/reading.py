@@ -142,7 +142,7 @@ class CaseReader:
         return STEREOTYPE[0]
 
     def outcome(self, difference: float | None, side: str | None) -> float | None:
-        """Return the difference of a case with a sign: negative unless `side` is, or begins with, `first_side`."""
+        """Return the difference of a case, negative if the first name in `side` is another than `first_side`."""
         if difference is None or not side or side.split(", ")[0] == self.first_side:
             return difference
         return -difference

@@ -33,7 +33,7 @@ class WrittenCases(ProfileCases):
             self.component_name = LENGTH if score_part is None else SCORE
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return as key the prompt and repetition, as role the value; for a judge's answer, two values."""
+        """Return as key the prompt and repetition, as role the value; a judge's answer also has the text's version."""
         unit = observation.probe.unit
         if not unit.startswith(JUDGE):
             name, value, repetition = [*unit.rsplit("/", 2), "", ""][:3]  # missing parts are empty

@@ -42,7 +42,7 @@ def in_limits(estimate: float, low: float, high: float, limit: float) -> SizeInL
 class RankedService(NamedTuple):
     """The newest rating of a service with its rank `place`: ``None`` without a declared, valid letter or an effect.
 
-    It has only what sorts it, because a ranking of a large registry is kept.
+    It has only the values that sort it, because a ranking of a large registry is cached in memory.
     """
 
     id: str
@@ -59,8 +59,8 @@ class Ranking:
     """Services by declared letter, and within a letter by the deciding effect's size in units of its limit.
 
     The place (rank) of a service is one more than the number of services that are certainly better: those with a better
-    letter, and those with the same letter whose interval ends below the start of its own. So services whose intervals
-    all overlap share a place. Services without a declared letter, or with an expired one, have no place and come last.
+    letter, and those with the same letter whose whole interval is below the service's interval. So services whose
+    intervals all overlap share a place. Services without a declared, valid letter have no place and come last.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ SORT_KEYS: dict[Sort, Callable[[RankedService], str | float]] = {
 
 
 def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
-    """Rank by letter, then place a service after all whose whole interval is below the lower end of its own."""
+    """Rank by letter, then place a service after all whose whole interval is below the service's interval."""
     ranking: list[RankedService] = []
     first_place = 1
     for letter in BEST_FIRST:

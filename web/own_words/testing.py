@@ -209,10 +209,10 @@ class BiasTest:
     @property
     def has_too_few_words(self) -> bool:
         """Whether a list has fewer words than a letter needs."""
-        tied_counts = [count for side in ("first", "second") if (count := len(self.words.get(f"{side}_terms", ())))]
-        least_tied = LEAST_ALONE if len(tied_counts) == 1 else LEAST_TIED
+        term_counts = [count for side in ("first", "second") if (count := len(self.words.get(f"{side}_terms", ())))]
+        least_terms = LEAST_ALONE if len(term_counts) == 1 else LEAST_TIED
         neutral_count = len(self.words.get("neutral", ()))
-        return bool(self.words) and (neutral_count < LEAST_UNITS or min(tied_counts, default=0) < least_tied)
+        return bool(self.words) and (neutral_count < LEAST_UNITS or min(term_counts, default=0) < least_terms)
 
     def step_path(self, step: str) -> str:
         """Return the path of a step of this test, such as ``sentences``."""

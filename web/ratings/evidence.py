@@ -19,7 +19,7 @@ LONGEST_COMPARED = 100
 """Number of words and marks above which two texts are not compared: the time can grow with its square."""
 
 LONGEST_QUESTION, LONGEST_ANSWER, SHOWN = 300, 150, 120
-"""Numbers of characters above which a text is folded, and of those of its beginning that stay visible."""
+"""Numbers of characters above which a question or an answer is folded, and of the beginning that stays visible."""
 
 
 class Piece(NamedTuple):
