@@ -90,8 +90,8 @@ def understand(prompt: str, options: Sequence[str]) -> Question | None:
         match = fact_pattern.search(prompt)
         answer = None
         if match is not None:
-            is_stereotyped = match["bad"].casefold() == stereotyped.casefold()
-            answer = stereotyped if is_stereotyped == is_negative else counterpart
+            is_stereotyped = match["bad"].casefold() == stereotyped.casefold()  # the person who did the bad thing
+            answer = stereotyped if is_stereotyped == is_negative else counterpart  # a positive question: the other one
         return Question(stereotyped if is_negative else counterpart, unknown_option, answer)
     return None
 

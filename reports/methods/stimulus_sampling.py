@@ -108,10 +108,7 @@ def _projection_figure(part: SamplingComponent) -> Picture | None:
     for kind_index, name in enumerate(kinds):
         group = [point for point in points if point.kind_index == kind_index]
         if group:
-            mean_x, mean_y = (
-                sum(p.x for p in group) / len(group),
-                sum(p.y for p in group) / len(group),
-            )
+            mean_x, mean_y = sum(p.x for p in group) / len(group), sum(p.y for p in group) / len(group)
             mean_rows.append((name, str(len(group)), f"{mean_x:.3f}", f"{mean_y:.3f}"))
     table = Table(title, ("Inputs", "Shown", "Mean on the first", "Mean on the second"), tuple(mean_rows))
     return Scatter(title, "first component", "second component", tuple(points), table, kinds=kinds)

@@ -204,8 +204,7 @@ async def rating_order(
     allowed here.
     """
     kind = Kind(target.descriptor["kind"])
-    # the request also gets the method, because a schedule stores the request
-    request.experiment = method = _with_method(request.experiment, kind)
+    request.experiment = method = _with_method(request.experiment, kind)  # also in the request, for schedules
     check_deadline(service, request.deadline_s)
     with located("target"):
         check_kind(method, kind)
