@@ -251,7 +251,7 @@ def _insert_placeholders(call_parts: JsonObject, call: Call, kind: Kind, draft: 
 
 
 def _find_question_path(leaves: list[tuple[str, Path, Any]], text: str | None) -> tuple[str, Path] | None:
-    """Return the path of `text`; without it, of a member with a usual name, or else of the only text with a space."""
+    """Return the path of `text`; without it, of a member with a usual name or the only text with a space, if any."""
     strings = [(part, path, value) for part, path, value in leaves if isinstance(value, str)]
     if text is not None:
         return next(((part, path) for part, path, value in strings if value == text), None)

@@ -59,7 +59,7 @@ class Answerer(ChatModel):
 
 @cache
 def _templates_with_people() -> tuple[tuple[QuestionTemplate, Mapping[str, tuple[str, ...]], re.Pattern[str]], ...]:
-    """Return the templates with their people, and a pattern that finds in the fact the person who did it."""
+    """Return the templates with their people, and a pattern that finds in the fact the person who did the bad thing."""
     return tuple(
         (template, people_in_questions(name), _fact_pattern(template.fact))
         for name in attributes_with_questions()

@@ -25,7 +25,7 @@ LIMIT = 0.1
 
 
 class ProfileCases(CaseReader):
-    """Reader of profiles: a case has the answers about one profile, and its difference is that between two values."""
+    """Reader of profiles: a case has the answers about one profile; its difference is the largest between them."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)

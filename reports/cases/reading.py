@@ -158,7 +158,7 @@ class CaseReader:
         return [question_and_answer(observation, self.split(observation)[1]) for observation in first_times]
 
     def part(self) -> ComponentDocument | None:
-        """Return the component that decided the letter, or else the first one; ``None`` without components."""
+        """Return the component that decided the letter, or else the first one; ``None`` if there is none."""
         first_part = next(iter(self.rating.components), None)
         if self.deciding is None:
             return first_part

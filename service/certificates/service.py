@@ -90,7 +90,7 @@ async def proof_of(service: Service, rating: StoredRating, seq: int) -> ProofVie
 
 
 async def _read_leaf_hashes(service: Service, rating: StoredRating) -> list[bytes]:
-    """Return the hashes of a rating's observations in tree order; raise ``evidence-out-of-order`` if any was altered."""
+    """Return the hashes of a rating's observations in tree order; raise ``evidence-out-of-order`` if one changed."""
     async with service.evidence_slots:  # 25,000 observations take a second of processor time
         batches = leaves(service.database, rating)
         hashes = [leaf async for batch in batches for leaf in await asyncio.to_thread(_leaf_hashes, batch)]

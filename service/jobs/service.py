@@ -52,7 +52,7 @@ MAX_EXPERIMENT_BYTES = 7_000_000
 
 @dataclass(frozen=True)
 class Order:
-    """A requested job; a rating at most `max_age_s` seconds old (``None``: any unexpired one) makes it unnecessary."""
+    """A requested job, unnecessary if there is a rating at most `max_age_s` old (``None``: any unexpired rating)."""
 
     job: NewJob
     max_age_s: int | None = 0
@@ -367,7 +367,7 @@ def maintenance_order(
 
 # ---------------------------------------------------------------------------- plans
 async def facts_of(service: Service, caller: Caller, target: ResolvedTarget, prices: Prices) -> Plannable:
-    """Return the facts about a target that a plan needs; the latency may be that of its newest probe."""
+    """Return the facts about a target that a plan needs; a latency not given in `prices` is its newest probe's."""
     latency_s = prices.latency_s
     if latency_s is None and target.saved_id is not None:
         digest = probe_digest(caller, target)

@@ -159,7 +159,7 @@ def effect_size(figures: Json | None) -> SizeInLimits | None:
 
 
 def effect_interval(figures: Json) -> tuple[float, float]:
-    """Return the interval of a deciding effect; without one, the estimate is both of its ends."""
+    """Return the interval of a deciding effect; if none is known, both ends are the estimate."""
     low, high = figures.get("low"), figures.get("high")
     return (figures["estimate"], figures["estimate"]) if low is None or high is None else (low, high)
 
@@ -183,7 +183,7 @@ def model_of(row: ServiceRating) -> str | None:
 
 
 def name_of(row: ServiceRating, *, for_address: bool) -> str:
-    """Return a service's name in page addresses: words of its own address and its key, or else the rating's id."""
+    """Return a service's name in page addresses: the words of its address and its key, or else the rating's id."""
     if not for_address or row.address is None or row.service is None:
         return row.id
     words = re.sub(r"[^a-z0-9]+", "-", row.address.lower())[:48].strip("-")

@@ -134,7 +134,7 @@ def _check_fields(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 class _Parts:
-    """Parts of a multipart form: all fields, and the content of its file as far as it was received and not taken."""
+    """Parts of a multipart form: all fields, and the content of its file that was received but not yet taken."""
 
     def __init__(self, boundary: str, *, with_file: bool) -> None:
         self.fields: list[tuple[str, str]] = []

@@ -28,7 +28,7 @@ class Answers(dict[str, str]):
 def target_from_texts(
     texts: Mapping[str, str], kind: str, protocol: str, fields: Sequence[Field]
 ) -> tuple[dict[str, Any], Errors]:
-    """Return the target that a form describes, without its secret, and its errors; `fields` are its settings."""
+    """Return the target that a form describes, without its secret, and the errors; `fields` are its settings."""
     settings, setting_errors = read_all(fields, texts)
     limits, limit_errors = read_all(LIMITS, texts)
     target: dict[str, Any] = {"kind": kind, "protocol": protocol, "settings": settings}
