@@ -142,7 +142,7 @@ class _ExpandedSize:
 
     def count_event(self, event: Any) -> None:
         """Count a parser event; refuse tags, deep nesting, a value that contains itself by an alias, and large size."""
-        if getattr(event, "tag", None) not in {None, "!", "tag:yaml.org,2002:str"}:  # these leave a text a text
+        if getattr(event, "tag", None) not in {None, "!", "tag:yaml.org,2002:str"}:  # these tags change no type
             raise SpecificationError(f"{self.name} contains the tag {event.tag[:50]}; remove all tags")
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, values_before, characters_before = self.open_collections.pop()

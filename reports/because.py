@@ -110,10 +110,10 @@ def unit_of(
 def _evidence_sentences(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect, report: MethodReport
 ) -> list[str]:
-    """Return sentences with the counts from which the effect follows, or else two of the method on the answers."""
+    """Return sentences with the counts from which the effect follows, or else the report's first two on the answers."""
     if count_sentences := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
         return count_sentences
-    sentences = report.in_words(rating, replace(part, hidden=()))  # averages only
+    sentences = report.in_words(rating, replace(part, hidden=()))  # without hidden effects: only about averages
     lines = [visible(sentence) for sentence in sentences if sentence and not sentence.startswith(TESTED)][:2]
     mean, limit = part.effect(f"step_{deciding.step}"), part.tolerances.get(f"step_{deciding.step}")
     # values that follow occupations ("content") can balance out, so that the average hides them too
@@ -152,7 +152,7 @@ def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple
     for example in part.examples:
         sent, returned = example.asked or "", example.returned or ""
         is_about = any(re.search(rf"\b{re.escape(name)}\b", sent) for name in names)
-        is_round_trip = bool(sent and example.middle and returned)  # only then is there a text on its way
+        is_round_trip = bool(sent and example.middle and returned)  # `middle` is the translation, sent back
         if is_about and is_round_trip and sent != returned:
             return sent, returned
     return None

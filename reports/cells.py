@@ -103,6 +103,6 @@ def _interval(effect: EffectDocument, write: Callable[[float], str]) -> str:
 
 
 def interval(effect: EffectDocument) -> str | None:
-    """Format one estimate with its interval; return ``None`` if it is absent without a reason."""
+    """Format one estimate with its interval; ``None`` if it has neither numbers nor a reason why they are absent."""
     text = intervals([effect])[0]
     return None if text == ABSENT else text

@@ -54,7 +54,7 @@ def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
         return Coverage(name, reason=attribute.without.get(name, reason))
     except TypeError:  # a method of a plug-in that needs more fields
         return Coverage(name, reason="Its requests need more than an attribute.")
-    field_names = {entry.name for entry in fields(method)}  # they distinguish the methods
+    field_names = {entry.name for entry in fields(method)}  # the methods are distinguished by their fields
     if method.specification_kind in WORDS:
         return Coverage(name, {"en": _list_sizes(attribute, WORDS[str(method.specification_kind)])})
     if "turns" in field_names:  # questions about two people
@@ -125,7 +125,7 @@ def _list_sizes(attribute: Attribute, words_type: type) -> Counts:
     )
     lists = {entry.name.replace("_", " "): getattr(words, entry.name) for entry in fields(words)}
     sizes = {}
-    for name, entries in lists.items():  # of words by group, or of words; other fields have no size
+    for name, entries in lists.items():  # a list has words, or words by group; other fields are left out
         if isinstance(entries, Mapping) and all(isinstance(group, tuple) for group in entries.values()):
             sizes[name] = sum(map(len, entries.values()))
         elif isinstance(entries, Sized) and not isinstance(entries, str) and len(entries):

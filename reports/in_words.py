@@ -57,8 +57,8 @@ def hidden_in_words(
 ) -> Iterator[str]:
     """Write the largest hidden effects: on a typical single case, of strata and losses, and of content.
 
-    The templates are sentences with ``{name}`` and ``{size}``; `own_templates` has those of strata with a sentence
-    of their own, by name, and those of contents by ``content: {name}``. `individual_unit` is the unit of the effect on
+    The templates are sentences with ``{name}`` and ``{size}``; `own_templates` has the templates of single strata, by
+    name, and of single contents, by ``content: {name}``. `individual_unit` is the unit of the effect on
     a single case if it differs from `unit`. The largest effect is the largest relative to its limit.
     """
     largest: dict[str, HiddenDocument] = {}
@@ -97,11 +97,11 @@ CHANCE = "What was seen may be chance: the answers vary too much for so few ques
 
 
 def settle_in_words(document: RatingDocument, part: ComponentDocument, report: MethodReport) -> str | None:
-    """Return a sentence on the number of further questions that would settle a letter, or on words to add instead."""
+    """Return a sentence on the further questions or words that would settle a letter; ``None`` without an estimate."""
     if part.settle is None:
         return None
     probes = part.settle.more_probes
-    # unless some effect is probably beyond its limit, and too few answers show which ("unlocated")
+    # "unlocated": some effect is beyond its limit, but too few answers show which; then more questions help
     if probes is None and part.probabilities.get("unlocated", 0.0) <= 0.5:
         return AT_TOLERANCE
     estimate = CHANCE if probes is None else f"About {probes:,} more questions would probably settle it"
@@ -138,7 +138,7 @@ def _share_of_limit(part: ComponentDocument, hidden: HiddenDocument) -> float:
 
 
 def deciding_component(rating: RatingDocument) -> ComponentDocument | None:
-    """Return the component that decided the letter, or else the first one that was measured."""
+    """Return the component that decided the letter, or else the first that was measured; ``None`` if none was."""
     if (part_and_effect := deciding_part(rating)) is not None:
         part, _ = part_and_effect
         return part

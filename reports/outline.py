@@ -135,7 +135,7 @@ def other_rules(rating: RatingView) -> list[ReasonView]:
 
 
 def _unique_reasons(rating: RatingView) -> list[ReasonView]:
-    """Return the reasons of the whole rating, and of each other code those of the first component that has it."""
+    """Return the reasons of the whole rating and, for each code, those of the first component with this code."""
     first_component_of_code: dict[str, str | None] = {}
     for reason in rating.reasons:
         first_component_of_code.setdefault(reason.code, reason.component)

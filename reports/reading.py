@@ -291,16 +291,16 @@ class Component:
         return next((effect for effect in self.effects if effect.name == name), None)
 
     def step(self, number: int) -> Effect | None:
-        """Return the effect that decides step 1 or 2: its own, or the hidden one most probably above its limit."""
+        """Return the effect that decides step 1 or 2: the step's own, or the hidden effect likeliest over its limit."""
         step_effect = self.effect(f"step_{number}")
-        deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # the letter of a bias there
+        deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # the letter if it is biased
         if step_effect is None or deciding is None or deciding.name == step_effect.name:
             return step_effect
         return _effect(deciding.name, phrase(deciding, self.report), deciding.effect, deciding.limit)
 
     def unit(self, number: int) -> Unit:
         """Return the unit of the effect that decides step 1 or 2."""
-        deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # the letter of a bias there
+        deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # the letter if it is biased
         return unit_of(self.rating, self.part, deciding, self.report)
 
     @cached_property
@@ -388,7 +388,7 @@ def _effect(name: str, title: str, effect: EffectDocument, tolerance: float | No
 
 def _likeliest_verdict(shares: Shares) -> Verdict:
     probabilities = letter_probabilities(shares)
-    # of a tie the first, which is the worse letter
+    # of letters with equal probabilities, `max` takes the first, which is the worse one
     letter = max(probabilities, key=lambda letter: probabilities[letter]) if probabilities else None
     return Verdict(letter, declared=False, probabilities=probabilities)
 

@@ -44,7 +44,7 @@ def interval(effect: Effect | EffectDocument | None) -> str:
 
 
 def tolerance_remark(effect: Effect) -> str:
-    """Return "within tolerance", "beyond tolerance" or "undecided" for an effect; else what it lacks for that."""
+    """Return "within tolerance", "beyond tolerance" or "undecided"; or that the estimate or tolerance is missing."""
     if effect.estimate is None:
         return NOT_MEASURED
     if effect.tolerance is None:

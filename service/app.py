@@ -191,7 +191,7 @@ def _lifespan(
 
 
 async def _warm_caches(service: Service) -> None:
-    """Cache the first pages of a large registry for callers without a key, so that the first does not wait seconds."""
+    """Cache the first pages of a large registry for callers without a key, so that the first caller need not wait."""
     database = service.replica or service.database
     try:
         _, last_address = await database.read(part_after, after="")
@@ -199,7 +199,7 @@ async def _warm_caches(service: Service) -> None:
             await registry.count_letters(service, database, DistributionQuery())
             tenant_without_key = NO_TENANT if service.settings.keys_required else OPERATOR_TENANT
             await services.warm_ranking_cache(service, database, tenant_without_key)
-    except StoreError as error:  # a request reads it again
+    except StoreError as error:  # the first request reads the registry instead
         logger.warning("the registry was not read ahead", error=str(error))
 
 
@@ -263,7 +263,7 @@ def _build_service(
         can_write=SwrCache(keep_s=1.0, stale_s=0.0),
         merged_reads=SwrCache(keep_s=300.0, stale_s=86_400.0, capacity=24),  # rankings and counts of a large registry
         leaf_hashes=SwrCache(keep_s=600.0, stale_s=600.0, capacity=4),  # 2 MB for 25,000 observations
-        evidence_slots=asyncio.Semaphore(2),  # evidence files of which a piece is being made
+        evidence_slots=asyncio.Semaphore(2),  # at most two costly steps with evidence run at once
         clock=clock,
         methodologies=methodologies or shipped(),
         held_back=read_held_back(settings.held_back),

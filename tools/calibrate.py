@@ -95,7 +95,7 @@ def delta_of(service: str) -> float:
 
 
 def _covers_truth(component: Component, path: str, truth: float) -> bool | None:
-    """Whether the interval at `path` contains the true value; ``None`` if no interval is stated."""
+    """Return whether the interval at `path` contains the true value; ``None`` if no interval is stated."""
     effects = {
         name: None if effect is None else vars(EffectDocument.of(effect)) for name, effect in component.effects.items()
     }
@@ -219,18 +219,18 @@ def coverage(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
         case_runs = [row for row in service_runs if row.case]
         prior_runs = [row for row in service_runs if row.case is None]
         for path in dict.fromkeys(path for row in case_runs for path in row.held):
-            with_interval = [row for row in case_runs if path in row.held]
+            interval_runs = [row for row in case_runs if path in row.held]
             step = next((step for step in (0, 1) if path == f"effects.step_{step + 1}"), None)
             shares_by_size = [
                 _held_share(
-                    [row for row in with_interval if step is not None and row.case and row.case[step] == size], path
+                    [row for row in interval_runs if step is not None and row.case and row.case[step] == size], path
                 )
                 for size in SIZES
             ]
             prior_share = _held_share([row for row in prior_runs if path in row.held], path)
-            interval = share_interval(sum(row.held[path] for row in with_interval), len(with_interval))
-            overall = f"{_held_share(with_interval, path)} ({interval})"
-            yield service, f"`{path}`", overall, *shares_by_size, prior_share, str(len(with_interval))
+            interval = share_interval(sum(row.held[path] for row in interval_runs), len(interval_runs))
+            overall = f"{_held_share(interval_runs, path)} ({interval})"
+            yield service, f"`{path}`", overall, *shares_by_size, prior_share, str(len(interval_runs))
 
 
 def _held_share(runs: Sequence[Run], path: str) -> str:

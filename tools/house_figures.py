@@ -106,7 +106,7 @@ class SourceTree:
                         yield node.module
 
     def folder(self, name: str) -> Path:
-        """Folder of a module."""
+        """Return the folder of a module."""
         return self.files[name].parent
 
     def sole_use_elsewhere(self) -> list[str]:

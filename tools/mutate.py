@@ -266,7 +266,7 @@ def check_unmutated(lines: Mapping[str, Mapping[int, set[str]]], seconds: Mappin
 
 def _run_tests_and_exit(mutant: Mutant, source: str, tests: Sequence[str]) -> None:
     """Run the tests with the mutant in this (forked) process, and exit."""
-    code = 3  # that of an internal error of pytest
+    code = 3  # pytest's exit code for an internal error
     try:
         import pytest
 

@@ -44,7 +44,7 @@ def archive(settings: Settings, before: datetime, to: str, *, compact: bool) -> 
             size_mb = sum(job.size for job in jobs) / 1e6
             console.print(f"{jobs[0].file}: {len(jobs):,} jobs, {size_mb:,.1f} MB", soft_wrap=True)
         with database.read() as c:
-            bytes_after = months.database_size(c, compact=compact)  # shrinks it first, if `compact`
+            bytes_after = months.database_size(c, compact=compact)  # if `compact`, after shrinking the database
         console.print(f"database: {bytes_before / 1e6:,.1f} MB before, {bytes_after / 1e6:,.1f} MB after")
 
 

@@ -106,7 +106,7 @@ def _freeze_garbage_collection() -> None:
     Garbage from the imports is less than a megabyte; collecting it first would delay the start by 0.15 s.
     """
     gc.freeze()
-    gc.set_threshold(GARBAGE_THRESHOLD, *gc.get_threshold()[1:])  # older generations keep theirs
+    gc.set_threshold(GARBAGE_THRESHOLD, *gc.get_threshold()[1:])  # older generations keep their thresholds
 
 
 def _create_first_key(settings: Settings) -> None:

@@ -59,7 +59,7 @@ class ListeningSocket(socket.socket):
     """Socket whose connections are accepted in small numbers, and not at all while file descriptors are exhausted.
 
     asyncio accepts as many connections in a row as may wait. If no descriptor is free, it logs a traceback and plans
-    a pause of one second for *each* of them. Therefore `accept` reports after the first that no other one is waiting.
+    a pause of one second for *each* of them. Therefore `accept` reports after one failure that no other is waiting.
     """
 
     _accepted_in_row = 0
@@ -73,7 +73,7 @@ class ListeningSocket(socket.socket):
         try:
             connection_and_address = super().accept()
         except OSError as failed:
-            self._accepted_in_row, self._exhausted = 0, failed.errno in _EXHAUSTED  # then the next call accepts none
+            self._accepted_in_row, self._exhausted = 0, failed.errno in _EXHAUSTED  # if so, the next call fails
             raise
         self._accepted_in_row += 1
         return connection_and_address
@@ -91,7 +91,7 @@ def on_loop_error(loop: Any, context: dict[str, Any]) -> None:
 def listening(settings: Settings) -> ListeningSocket:
     """Open the service's socket.
 
-    It names its protocol (TCP), because asyncio disables Nagle's algorithm only for such sockets. With
+    The socket names its protocol (TCP), because asyncio disables Nagle's algorithm only for such sockets. With
     `socket.create_server`, every answer would take 40 ms longer.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET

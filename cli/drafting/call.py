@@ -251,7 +251,7 @@ def _insert_placeholders(call_parts: JsonObject, call: Call, kind: Kind, draft: 
 
 
 def _find_question_path(leaves: list[tuple[str, Path, Any]], text: str | None) -> tuple[str, Path] | None:
-    """Return the path of `text`; without it, of a member with a usual name, or else of the only text with a space."""
+    """Return the path of `text`; without it, of a member with a usual name or the only text with a space, if any."""
     strings = [(part, path, value) for part, path, value in leaves if isinstance(value, str)]
     if text is not None:
         return next(((part, path) for part, path, value in strings if value == text), None)
@@ -259,7 +259,7 @@ def _find_question_path(leaves: list[tuple[str, Path, Any]], text: str | None) -
         # the member itself or, for a text in a list, the list
         usual_paths = [(part, path) for part, path, _ in strings if name in [str(step).lower() for step in path[-2:]]]
         if usual_paths:
-            return usual_paths[-1]  # of the messages of a chat, the last is the user's
+            return usual_paths[-1]  # in a chat, the last message is the user's
     sentence_paths = [(part, path) for part, path, value in strings if " " in value]
     return sentence_paths[0] if len(sentence_paths) == 1 else None
 

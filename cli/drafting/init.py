@@ -163,7 +163,7 @@ def _other_questions(target: Target) -> Sequence[Ask]:
         return [Translate(sentences_in(source, count=2)[1][1], source, target_language)]
     if target.kind is Kind.LANGUAGE_MODEL:
         return [SAMPLE_PROMPT]  # the first question is answered with a letter
-    # of a model that decides, different answers to a few cases are not expected
+    # a model that decides may well give the same answer to a few cases
     return () if target.settings.get("decision") else samples_for(target).questions[1:]
 
 

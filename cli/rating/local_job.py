@@ -138,12 +138,12 @@ def run_here(
 
 
 def _without_agency_role(rating: StoredRating) -> StoredRating:
-    """Set the requester's role to ``local``: the agency, at which it would be operator, existed for one rating only."""
+    """Set the requester's role to ``local``: "operator" would name an agency that existed for one rating only."""
     requester = {"requester": {"role": "local", "host_proved": None, "description": rating.description}}
     if rating.unmasked is None:
         return replace(rating, document=rating.document | requester)
     unmasked_document = rating.unmasked | requester
-    # the masked document names the digest of the other
+    # the masked document holds the digest of the unmasked document, which has just changed
     mask = rating.document["masked"] | {"unmasked": rating_digest(unmasked_document)}
     return replace(rating, document=rating.document | requester | {"masked": mask}, unmasked=unmasked_document)
 

@@ -134,7 +134,7 @@ def _check_growth(rules: LogRules, file: Path, checkpoint: Checkpoint, keys: Map
         fault = f"the log has {smaller_size}: entries were removed, or this one is older"
     elif earlier.size == checkpoint.size and earlier.root != checkpoint.root:
         fault = f"the log was forked: its root is another than that of {earlier_title}"
-    # an empty log is the beginning of any
+    # every log extends an empty log
     elif 0 < earlier.size < checkpoint.size and not _is_consistent(rules.proof, earlier, checkpoint):
         fault = f"the log was forked: the proof does not lead from {earlier_title} to the size {checkpoint.size}"
     yield Check("growth", wrong=fault, found=f"extends {earlier_title}")
@@ -194,7 +194,7 @@ class RecordedFile:
         rating = rating_of(document)
         method = parse_method(experiment_without_counts(rating))
         columns = method.references().decisions
-        assert columns is not None  # noqa: S101  the method is without its table
+        assert columns is not None  # noqa: S101  a method without its table names its columns
         counts = read_and_count(self.path, columns, encoding=self.encoding, decimal=self.decimal, sheet=self.sheet)
         yield from check_recount(rating, method, counts, self.path.name)
 

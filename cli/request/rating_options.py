@@ -80,7 +80,7 @@ def with_options(options_type: type[Any]) -> Callable[[Callable[..., None]], Cal
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(options_type, include_extras=True)
         parameters = inspect.signature(command, eval_str=True).parameters.values()
-        keyword_only = inspect.Parameter.KEYWORD_ONLY  # of these, required ones may follow those with defaults
+        keyword_only = inspect.Parameter.KEYWORD_ONLY  # so that required parameters may follow optional ones
         typer_parameters = [
             inspect.Parameter(
                 field.name,

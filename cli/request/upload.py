@@ -57,7 +57,7 @@ def take_upload(file: Path, request: dict[str, Any], **format_options: str | Non
     if (name := request["experiment"]["method"]) not in names:
         raise SpecificationError(f"{name} takes no records; use {', '.join(names)}", "upload")
     try:
-        applicable_options = {} if media_type == PARQUET else format_options  # they are of CSV and xlsx
+        applicable_options = {} if media_type == PARQUET else format_options  # the options are for CSV and xlsx
         request["experiment"]["records"] = _records(file, media_type, request, applicable_options)
     except SpecificationError as error:
         raise SpecificationError(f"{file.name}: {error}", "upload") from None

@@ -59,7 +59,7 @@ class Answerer(ChatModel):
 
 @cache
 def _templates_with_people() -> tuple[tuple[QuestionTemplate, Mapping[str, tuple[str, ...]], re.Pattern[str]], ...]:
-    """Return the templates with their people, and a pattern that finds in the fact the person who did it."""
+    """Return the templates with their people, and a pattern that finds in the fact the person who did the bad thing."""
     return tuple(
         (template, people_in_questions(name), _fact_pattern(template.fact))
         for name in attributes_with_questions()
@@ -90,8 +90,8 @@ def understand(prompt: str, options: Sequence[str]) -> Question | None:
         match = fact_pattern.search(prompt)
         answer = None
         if match is not None:
-            is_stereotyped = match["bad"].casefold() == stereotyped.casefold()
-            answer = stereotyped if is_stereotyped == is_negative else counterpart
+            is_stereotyped = match["bad"].casefold() == stereotyped.casefold()  # the person who did the bad thing
+            answer = stereotyped if is_stereotyped == is_negative else counterpart  # a positive question: the other one
         return Question(stereotyped if is_negative else counterpart, unknown_option, answer)
     return None
 

@@ -241,7 +241,7 @@ def tokens(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> 
 
 
 def fill(before: str, word: str, after: str, *, lean: float, stereotype: float) -> float | None:
-    """Return a word's log-probability in a gap: the word's own, plus a share of the sentence's `planted_nats` one."""
+    """Return a word's log-probability in a gap: a base plus a share of `planted_nats`; ``None`` if not one token."""
     if len(word) > LONGEST_KNOWN or not word.isalpha():
         return None
     base = -2 * PER_WORD - chance("gap", word.lower())

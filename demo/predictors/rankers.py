@@ -43,7 +43,7 @@ def by_facts(first: str, second: str) -> str:
 
 
 def by_facts_and_group(first: str, second: str) -> str:
-    """Return the position of the better application; of two equally good ones, that of the man's; or ``tie``."""
+    """Return the position of the better application, or of the man's if both are equally good; else ``tie``."""
     first_is_man, second_is_man = (women().isdisjoint(words_of(application)) for application in (first, second))
     return _prefer_higher((is_good(first), first_is_man), (is_good(second), second_is_man))
 

@@ -9,8 +9,8 @@ sentences about women and men and a tolerance of 0.1 standard deviations:
   two cannot affect its scores: UCS. A gap of 0 is hard to prove: its standard error is 1.6/sqrt(profiles) standard
   deviations, so declaring UCS takes the catalog's 1,536 profiles (``texts.most``), not 600.
 - ``group-sentiment-P`` subtracts P/100 from the feeling's score if a sentence is about a woman: BS above the tolerance.
-- ``age-sentiment-P`` and the like, for every attribute with words for people, subtract it from those about people with
-  the attribute's last value: BS by `alternation` for that attribute.
+- ``age-sentiment-P`` and the like, for every attribute with words for people, subtract P/100 if a sentence is about
+  people with the attribute's last value: BS by `alternation` for that attribute.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Apertium:
 
     @staticmethod
     def available() -> bool:
-        """Whether the server and at least one language pair are installed."""
+        """Return whether the server and at least one language pair are installed."""
         return PYTHON.exists() and PROGRAM.exists() and any(MODES.glob("*.mode"))
 
     def __enter__(self) -> Self:

@@ -94,7 +94,7 @@ class CaseIndexBuilder:
             Case(legs[0].seq, key, tuple(leg.seq for leg in legs), *readings[key], self._weight(readings[key], counts))
             for key, legs in self._legs.items()
         ]
-        # unjudged cases last; else the most telling first
+        # unjudged cases last; otherwise by descending weight, then by descending difference
         cases.sort(key=lambda case: (case.kind in UNJUDGED_KINDS, -case.weight, -abs(case.difference or 0.0), case.id))
         by_question = {question: self._legs[key][0].seq for question, key in self._key_of_question.items()}
         return CaseIndex(tuple(cases), self._observation_count, self._copied_count, by_question)

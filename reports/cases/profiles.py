@@ -25,7 +25,7 @@ LIMIT = 0.1
 
 
 class ProfileCases(CaseReader):
-    """Reader of profiles: a case has the answers about one profile, and its difference is that between two values."""
+    """Reader of profiles: a case has the answers about one profile; its difference is the largest between them."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
@@ -55,7 +55,7 @@ class ProfileCases(CaseReader):
         return name, f"{value}{position}{marker}{number}"
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
-        """Parse an answer to a number: itself, the score of the judged label, or the share of the first document."""
+        """Parse an answer as a number: itself, the judged label's score, or the share for the profile's document."""
         loss, value = missing_reason(observation), observation.reply.value
         if loss is not None:
             return Leg(seq, role, loss)

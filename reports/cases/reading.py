@@ -142,7 +142,7 @@ class CaseReader:
         return STEREOTYPE[0]
 
     def outcome(self, difference: float | None, side: str | None) -> float | None:
-        """Return the difference of a case with a sign: negative unless `side` is, or begins with, `first_side`."""
+        """Return the difference of a case, negative if the first name in `side` is another than `first_side`."""
         if difference is None or not side or side.split(", ")[0] == self.first_side:
             return difference
         return -difference
@@ -158,7 +158,7 @@ class CaseReader:
         return [question_and_answer(observation, self.split(observation)[1]) for observation in first_times]
 
     def part(self) -> ComponentDocument | None:
-        """Return the component that decided the letter, or else the first one; ``None`` without components."""
+        """Return the component that decided the letter, or else the first one; ``None`` if there is none."""
         first_part = next(iter(self.rating.components), None)
         if self.deciding is None:
             return first_part

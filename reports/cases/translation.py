@@ -37,7 +37,7 @@ class RoundTripCases(CaseReader):
             for block in part.blocks
         }
         self._sent: dict[str, Sequence[str]] = {}  # the sentences, by the key of the case
-        self._not_returned: dict[str, Observation] = {}  # ways out without a way back, by the key of the case
+        self._not_returned: dict[str, Observation] = {}  # translations that were not sent back, by the key of the case
         self._occurrences: Counter[tuple[str, str]] = Counter()  # of a returned text in a component
 
     @property
@@ -46,7 +46,7 @@ class RoundTripCases(CaseReader):
         return self.attribute.value_names[0]
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Parse the values of a text's sentences: from the text sent (way out), or from the text returned (way back).
+        """Store the sentences of a text that was sent (way out), or parse the values of a returned text (way back).
 
         A translation that was sent back was usable, so only other translations are checked.
         """
@@ -57,7 +57,7 @@ class RoundTripCases(CaseReader):
             return Leg(seq, role, lost=missing_reason(observation) if observation.reply.failure else None)
         self._not_returned.pop(key, None)
         returned = observation.reply
-        # `read_hop` returns the reason why a reply is unusable, if it is
+        # `read_hop` returns a reading (with the reason) only if the reply is unusable
         reading = read_hop(text, returned) or self._read_returned_text(key, str(returned.value))
         return _leg(seq, role, observation, reading)
 
@@ -104,7 +104,7 @@ class RoundTripCases(CaseReader):
 
     def _reason_unusable(self, texts: Sequence[CaseText], ask: Translate, reply: Reply) -> str | None:
         """Return the code of the reason why a translation is unusable, or ``None``; the first of `texts` was sent."""
-        reading = read_hop(ask.text, reply)  # only of an unusable translation
+        reading = read_hop(ask.text, reply)  # ``None`` if the translation is usable
         if reading is None and ask.target == texts[0].lang:  # the way back
             reading = self._read_values(str(reply.value), split_sentences(texts[0].text))
         if reading is None:

@@ -63,7 +63,7 @@ class WordCases(CaseReader):
         return leg
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Return the reading of a case, which is one word; it is lost only if all observations of the word are lost."""
+        """Return the reading of a word; the word is lost only if all its observations are lost."""
         loss = lost_kind(legs) if all(leg.lost for leg in legs) else None
         if loss is not None:
             return CaseReading(loss)
@@ -87,7 +87,7 @@ class WordCases(CaseReader):
         question, vector = question_and_answer(observation, role), observation.reply.value
         if not isinstance(observation.probe.ask, Embed) or not isinstance(vector, list):
             return question
-        distances_by_group = self._distances_of_word.get(question.text, {})  # a word is asked about as it is
+        distances_by_group = self._distances_of_word.get(question.text, {})  # the question is the word itself
         distances = [f"{distance:.2f} from words for “{group}”" for group, distance in distances_by_group.items()]
         return replace(question, answer=", ".join(distances) or f"{len(vector):,} numbers")
 

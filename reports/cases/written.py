@@ -33,7 +33,7 @@ class WrittenCases(ProfileCases):
             self.component_name = LENGTH if score_part is None else SCORE
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return as key the prompt and repetition, as role the value; for a judge's answer, two values."""
+        """Return as key the prompt and repetition, as role the value; a judge's answer also has the text's version."""
         unit = observation.probe.unit
         if not unit.startswith(JUDGE):
             name, value, repetition = [*unit.rsplit("/", 2), "", ""][:3]  # missing parts are empty
@@ -72,7 +72,7 @@ class WrittenCases(ProfileCases):
         return super().in_words(reading)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
-        """Compare refusals, lengths or scores (of texts in their own version), as the deciding component does."""
+        """Compare, as the deciding component, refusals, lengths or scores of texts in their own value's version."""
         text_legs = [leg for leg in legs if not leg.role.startswith(JUDGE)]
         loss = lost_kind(text_legs)
         if self.component_name == REFUSALS and loss in {None, "refused"}:
@@ -82,7 +82,7 @@ class WrittenCases(ProfileCases):
             return CaseReading(loss, self.component_name)
         if self.component_name != SCORE:
             return self.compare({leg.role: leg.value for leg in text_legs})
-        # the role of a judge's answer is judge/VALUE/VERSION; both are equal if the text is in its own version
+        # the role of a judge's answer is judge/VALUE/VERSION; both are equal in the version for its own value
         own_legs = [leg for leg in legs if leg.role.startswith(JUDGE) and len(set(leg.role.split("/")[1:])) == 1]
         scores = {leg.role.rpartition("/")[2]: leg.value for leg in own_legs if leg.value is not None}
         return self.compare(scores if len(scores) == len(text_legs) else {})  # only if no score is missing

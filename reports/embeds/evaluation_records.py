@@ -146,8 +146,8 @@ def every_eval_ever(view: PublicView) -> str:
 def ai_verify(view: PublicView) -> str:
     """Write a test result of AI Verify (schema ``aiverify.algorithm.testresult``).
 
-    AI Verify knows classification and regression only: every service that gives no numbers is the former, and
-    ``algorithmArgs`` names its kind. A rating does not record how long its calls took: ``timeTaken`` is 0.
+    AI Verify knows classification and regression only: every service that gives no numbers counts as classification,
+    and ``algorithmArgs`` names its kind. A rating does not record how long its calls took, so ``timeTaken`` is 0.
     """
     return json_text(
         {

@@ -32,7 +32,7 @@ class Axis:
         self.start_position, self.end_position = start_position, end_position
 
     def __call__(self, value: float) -> float:
-        """Return the position of a number; that of a number beyond an end is the end."""
+        """Return the position of a number; a number beyond an end of the axis gets the position of that end."""
         first_tick, last_tick = self.ticks[0], self.ticks[-1]
         share = min(1.0, max(0.0, (value - first_tick) / (last_tick - first_tick)))
         return self.start_position + share * (self.end_position - self.start_position)

@@ -37,7 +37,7 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[Case], 
     if not rows:
         return None
     total = sum(len(cases) for _, cases in rows)
-    # for each name, in whole lines of squares
+    # maximum number of squares for each name; whole lines, if not all cases are drawn
     maximum = total if total <= MAX_SQUARES else max(ACROSS, MAX_SQUARES // len(rows) // ACROSS * ACROSS)
     figure_width = ACROSS * STEP
     shapes: list[Markup] = []

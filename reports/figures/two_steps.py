@@ -94,7 +94,7 @@ def _draw_wide(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping
     top, mid = 62.0, 62.0 + BOX_HEIGHT / 2
     band_top = mid - BAND / 2
     bs_width, dsbs_width, ucs_width = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
-    onward_width = dsbs_width + ucs_width  # of the band that goes on to step 2
+    onward_width = dsbs_width + ucs_width  # width of the band that goes on to step 2
     shapes = [
         _draw_flow_right((0, mid), (44, mid), BAND, None),
         _draw_flow_right((290, band_top + bs_width / 2), (410, 24), bs_width, Letter.BS),
@@ -191,7 +191,7 @@ def _draw_interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> 
     """Draw an effect as a diamond with its interval, over the zone that still counts as unbiased."""
     estimate = effect.estimate or 0.0
     extremes = (estimate, effect.low or estimate, effect.high or estimate, 1.6 * (effect.tolerance or 0.0))
-    low_end, high_end = min(0.0, *extremes), max(1e-9, *extremes) * 1.05  # not of width 0; 1.6 and 1.05: room beyond
+    low_end, high_end = min(0.0, *extremes), max(1e-9, *extremes) * 1.05  # 1e-9: a width above 0; 1.6 and 1.05: room
 
     def position(value: float) -> float:
         return x + (value - low_end) / (high_end - low_end) * w

@@ -191,7 +191,7 @@ def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
         return
     low_rate, high_rate, ratio = rates.get(lowest.of), rates.get(lowest.to), lowest.ratio
     if low_rate is None or high_rate is None or ratio.low is None or ratio.high is None:
-        return  # of records, whose ratios are in the table: they have no share for the same cases
+        return  # records have no rates for the same cases; their ratios are in the table
     verb = "flags" if (ratio.estimate or 0.0) < FOUR_FIFTHS else "does not flag"
     yield (
         f"Of the same cases, {hundredths(low_rate)} of 100 get “{part.name}” with “{lowest.of}”, and "
@@ -203,7 +203,7 @@ def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
 def _changes_by_comparison(part: AlternationComponent, *, labels_only: bool) -> dict[str | None, ChangeDocument]:
     """Return changed answers by comparison (`changes.SWAPPED` …).
 
-    Records have no `changes`: with `labels_only`, the label that changed most often stands for them.
+    Records have no `changes`: with `labels_only`, the label that changed most often replaces them; else return none.
     """
     if part.changes:
         return {change.what: change for change in part.changes}

@@ -97,8 +97,8 @@ def _choice_measures(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
             p_text = cells.p_value(correlation.p)
             equals_sign = "" if p_text.startswith("<") else "= "
             yield title, f"r = {correlation.r:.2f}{ends}, {correlation.n:.0f} words, p {equals_sign}{p_text}"
-    if (line := cells.interval(part.slope)) is not None:
-        yield "Slope of PSE on declared share", line
+    if (slope_text := cells.interval(part.slope)) is not None:
+        yield "Slope of PSE on declared share", slope_text
 
 
 # ---------------------------------------------------------------------------- figures

@@ -82,7 +82,7 @@ def looks_table(aggregation: ProfilesComponent) -> Table | None:
 
 
 def profiles_room(document: RatingDocument, part: ProfilesComponent, field: str) -> Room | None:
-    """Return the number of further questions with the same words or rows that a larger value of `field` allows."""
+    """Return the room for further questions about the same words or rows, if `field` is larger; ``None`` if unknown."""
     experiment, profiles_asked = read_json(ProfilesExperiment, document.experiment), part.profiles.asked
     texts, records = experiment.texts, experiment.records
     if profiles_asked is None or (texts is None and records is None):

@@ -64,7 +64,7 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
 
 
 def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding: DecidingEffect) -> Iterator[str]:
-    """Yield a sentence with the counts of favourable outcomes of the two most different groups, if step 1 decided."""
+    """If step 1 decided, yield a sentence on the two most different groups: their counts, or else the stored reason."""
     if deciding.step != 1 or document.letter is not Letter.BS:
         return
     reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
@@ -72,7 +72,7 @@ def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding:
     rows = {row.group: row for row in part.groups}
     groups = [rows[name] for name in (reason.facts.get("low"), reason.facts.get("high")) if name in rows]
     counts = [row.matrix.get(cell) for row in groups for cell in (favourable_cell, other_cell)]
-    if len(groups) < 2 or None in counts:  # other strata than the truth, or masked counts
+    if len(groups) < 2 or None in counts:  # no counts (strata other than the recorded truth), or masked ones
         yield from filter(None, (reason.text,))
         return
     clauses = []

@@ -106,10 +106,10 @@ def _projection_figure(part: SamplingComponent) -> Picture | None:
     title = "Inputs on their two principal components"
     mean_rows = []
     for kind_index, name in enumerate(kinds):
-        of_kind = [point for point in points if point.kind_index == kind_index]
-        if of_kind:
-            mean_x, mean_y = sum(p.x for p in of_kind) / len(of_kind), sum(p.y for p in of_kind) / len(of_kind)
-            mean_rows.append((name, str(len(of_kind)), f"{mean_x:.3f}", f"{mean_y:.3f}"))
+        group = [point for point in points if point.kind_index == kind_index]
+        if group:
+            mean_x, mean_y = sum(p.x for p in group) / len(group), sum(p.y for p in group) / len(group)
+            mean_rows.append((name, str(len(group)), f"{mean_x:.3f}", f"{mean_y:.3f}"))
     table = Table(title, ("Inputs", "Shown", "Mean on the first", "Mean on the second"), tuple(mean_rows))
     return Scatter(title, "first component", "second component", tuple(points), table, kinds=kinds)
 

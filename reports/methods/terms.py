@@ -85,7 +85,7 @@ def lists_figure(part: TermsComponent, *, head: str, verb: str, axis: str) -> Pi
 
 
 def terms_figure(part: TermsComponent, title: str, axis: str, *, neutral: bool) -> Picture | None:
-    """Return a figure of the terms whose scores are farthest from 1/2, neutral ones or the others."""
+    """Return a figure of the terms whose scores are farthest from 1/2: neutral terms if `neutral`, else the others."""
     terms = [row for row in _farthest_terms(part) if (row.list == "neutral") is neutral]
     shown_terms = terms[: charts.MOST_MARKS]
     rows = [(row.term or "term", charts.span(row.posterior)) for row in shown_terms]

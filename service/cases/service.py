@@ -50,7 +50,7 @@ def cases_of(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Ca
 
 
 def total_of(index: CaseIndex, query: CaseQuery) -> int | None:
-    """Return the number of cases of a list; ``None`` for a search, which counts no cases that it has not read."""
+    """Return the number of cases of a list; ``None`` for a search or a question, because not all cases are read."""
     if query.q is not None or query.question is not None:
         return None
     return len(cases_of(index, query))
@@ -59,7 +59,7 @@ def total_of(index: CaseIndex, query: CaseQuery) -> int | None:
 async def page_of(
     service: Service, rating: StoredRating, index: CaseIndex, query: CaseQuery, start: int
 ) -> tuple[list[tuple[Case, list[StoredObservation]]], int | None]:
-    """Return the matching cases from position `start`, each with its first observations, and the next page's start."""
+    """Return the matching cases from `start`, each with its first observations, and the next page's start if any."""
     cases = cases_of(index, query)
     if query.question is not None:
         case_id = index.by_question.get(hash(query.question))  # the index has hashes instead of texts

@@ -67,7 +67,7 @@ async def proof_of(service: Service, rating: StoredRating, seq: int) -> ProofVie
     fit the experiment.
     """
     rows = await service.database.read(observations.page, rating.job_id, after=seq - 1, limit=1)
-    if not rows or rows[0].seq != seq:  # a later observation, if there is none with this number
+    if not rows or rows[0].seq != seq:  # without this number, the first row is a later observation
         raise not_found("observation", str(seq))
     observation = rows[0].observation
     hashes = await service.leaf_hashes.get(rating.id, partial(_read_leaf_hashes, service, rating))
@@ -90,8 +90,8 @@ async def proof_of(service: Service, rating: StoredRating, seq: int) -> ProofVie
 
 
 async def _read_leaf_hashes(service: Service, rating: StoredRating) -> list[bytes]:
-    """Hash all observations of a rating, and check them; takes a second of processor time for 25,000 observations."""
-    async with service.evidence_slots:
+    """Return the hashes of a rating's observations in tree order; raise ``evidence-out-of-order`` if one changed."""
+    async with service.evidence_slots:  # 25,000 observations take a second of processor time
         batches = leaves(service.database, rating)
         hashes = [leaf async for batch in batches for leaf in await asyncio.to_thread(_leaf_hashes, batch)]
         if f"sha256:{(await asyncio.to_thread(tree_head, hashes)).hex()}" != rating.rating.evidence_digest:

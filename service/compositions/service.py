@@ -249,7 +249,7 @@ def _link_settings(
 
 
 def _link_of_chain(link: Json, *, is_owner: bool) -> JsonObject:
-    """Return a link of a rated chain: its saved target's id if the caller owns the rating, otherwise a description."""
+    """Return a link of a rated chain: its saved target's id if the rating is the caller's, or else its description."""
     path = list(link.get("path") or ())
     if link.get("id") and is_owner:
         return _with_path({"id": link["id"]}, path)
@@ -277,7 +277,7 @@ def _middle_language(ratings: Sequence[StoredRating], link_index: int) -> str:
 
 
 def _common_experiment(ratings: Sequence[StoredRating]) -> JsonObject:
-    """Return the chain's experiment: that of the last service or, if all have one method, the first service's.
+    """Return the experiment for a chain: the last service's or, if all were rated by one method, the first service's.
 
     The questions enter the chain at the first service, and leave it in the languages of the last.
     """

@@ -224,7 +224,7 @@ async def get_corpus_picture(item_id: str, row: FoundCorpus, service: ServiceDep
     item = await service.database.read(corpus_items.find, row.id, item_id)
     image = None
     if item is not None and item.image is not None:
-        image = await service.database.read(images.find, item.image, row.tenant)  # as its owner, who may see it
+        image = await service.database.read(images.find, item.image, row.tenant)  # the owner may see it
     image = existing(image, "picture of this corpus", item_id)
     headers = {
         "ETag": f'"{image.digest}"',

@@ -105,7 +105,7 @@ async def new_corpus(service: Service, tenant: str, body: CorpusRequest) -> NewC
 
 
 async def _check_source_corpus(service: Service, tenant: str, body: CorpusRequest) -> None:
-    """Raise `SpecificationError` if the corpus to copy holds pictures, or the tenant may not read it."""
+    """Raise `SpecificationError` if the tenant may not read the corpus to copy, or if either corpus holds pictures."""
     source = await service.database.read(corpora.find, body.items_of or "", tenant)
     if source is None:
         raise SpecificationError("no corpus that you may read has this id", "items_of")
@@ -124,7 +124,7 @@ def _specified_value(body: CorpusRequest, field: str, value: str, specification:
 
 # ---------------------------------------------------------------------------- sentences
 def checked_sentences(corpus: StoredCorpus, sentences: Sequence[SentenceItem | PictureItem]) -> list[NewItem]:
-    """Validate new sentences of a corpus; name each refused one, up to `MAX_ERRORS`, in one problem."""
+    """Return the new items for sentences; raise one problem that names the refused ones, up to `MAX_ERRORS`."""
     words = None if corpus.rules is None else words_of(corpus.rules)
     new_items: list[NewItem] = []
     errors: list[Json] = []
@@ -149,7 +149,7 @@ def _new_sentence(words: StereotypeWords | None, item: SentenceItem | PictureIte
 
 
 def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
-    """Validate a sentence by the rules of its specification; fill in its two terms and its counterpart."""
+    """Return a sentence with its two terms and counterpart; raise `SpecificationError` if it breaks the rules."""
     sentence = Sentence(item.text or "", item.group_term or "", item.attribute_term or "", item.source)
     item_or_reason = as_item(sentence, words, item.provenance)
     if isinstance(item_or_reason, str):
@@ -259,7 +259,7 @@ def framed_items(corpus: NewCorpus, per_term: int) -> list[NewItem]:
 
 
 def edited_item(corpus: StoredCorpus, old_item: StoredItem, change: ItemChange) -> NewItem:
-    """Return the item with the changed fields; raise `SpecificationError` if it has no such field or breaks rules."""
+    """Return the changed item; raise `SpecificationError` if it lacks a changed field or breaks the corpus's rules."""
     is_picture = old_item.text is None
     for name in ("text", "group_term", "attribute_term") if is_picture else ("term",):
         if getattr(change, name) is not None:

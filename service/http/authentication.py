@@ -87,7 +87,7 @@ class Caller:
     key_id: str | None = None
 
     def may(self, scope: str) -> bool:
-        """Return whether the caller has `scope`; only the operator may read metrics, which are of all tenants."""
+        """Return whether the caller has `scope` or ``admin``; only the operator may read metrics (of all tenants)."""
         return bool({scope, "admin"} & self.scopes) and (scope != "metrics:read" or self.tenant == OPERATOR_TENANT)
 
 

@@ -34,7 +34,7 @@ _WAIT = re.compile(r'^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$', re.IGNORECASE)
 
 
 class OpenStreams:
-    """Counts the open event streams and waits; a tenant may have `limit`, and each of its keys half of them."""
+    """Counts the open event streams and waits; a tenant may have `limit` of both together, each of its keys half."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -179,7 +179,7 @@ class RateLimiter:
     async def take(self, tenant: str, count: int = 1, work: str = JOBS) -> Allowance:
         """Take `count` requests from the tenant's limit of a kind of work, or take nothing if fewer are left.
 
-        They are counted in Redis or, without it and while it rests after a failure, in this process.
+        The requests are counted in Redis or, without Redis or while it rests after a failure, in this process.
         """
         if self._shared_limiter is not None and time.monotonic() >= self._redis_rests_until:
             try:

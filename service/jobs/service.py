@@ -52,7 +52,7 @@ MAX_EXPERIMENT_BYTES = 7_000_000
 
 @dataclass(frozen=True)
 class Order:
-    """A requested job; a rating at most `max_age_s` seconds old (``None``: any unexpired one) makes it unnecessary."""
+    """A requested job, unnecessary if there is a rating at most `max_age_s` old (``None``: any unexpired rating)."""
 
     job: NewJob
     max_age_s: int | None = 0
@@ -168,10 +168,10 @@ def _place_order(
 
 
 def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
-    """Return the rating that answers an order, or the unfinished job to join, and the tenant's queued jobs before it.
+    """Return the rating that answers an order, the unfinished job to join, and the tenant's queued jobs before the job.
 
-    If neither exists and the tenant has the maximum number of unfinished jobs, raise ``too-many-jobs``; if a host of
-    the targets is known to refuse ratings, raise `RatingsRefused`.
+    Rating and job are ``None`` if the order needs a new job. Then raise ``too-many-jobs`` if the tenant has the maximum
+    number of unfinished jobs, and `RatingsRefused` if a host of the targets is known to refuse ratings.
     """
     job = order.job
     known_work = jobs.existing_work(c, job.tenant, job.request_digest, order.age_s, max_active)
@@ -204,7 +204,7 @@ async def rating_order(
     allowed here.
     """
     kind = Kind(target.descriptor["kind"])
-    request.experiment = method = _with_method(request.experiment, kind)  # a schedule stores the request with it
+    request.experiment = method = _with_method(request.experiment, kind)  # also in the request, for schedules
     check_deadline(service, request.deadline_s)
     with located("target"):
         check_kind(method, kind)
@@ -220,9 +220,9 @@ async def rating_order(
             check_author(method, author)
     if request.callback_url is not None:
         service.target_validator.check_callback(request.callback_url)
-    if request.seed is None:  # what an earlier rating revealed is not asked again by copying its experiment
+    if request.seed is None:  # an experiment copied from an earlier rating can hold questions that the rating revealed
         method = method.with_held_back(HeldBack())
-    # before rows, held-back material and an author's earlier items are added, so that equal requests have equal digests
+    # the digest covers neither rows nor held-back material nor earlier items, so that equal requests have equal digests
     rows = method.references().rows
     request_fields = dump_method(method) | ({} if rows is None else await reading_of(service, caller.tenant, rows))
     digest = request_digest(caller.tenant, target.saved_id, target.descriptor, request_fields, request.seed, author)
@@ -367,7 +367,7 @@ def maintenance_order(
 
 # ---------------------------------------------------------------------------- plans
 async def facts_of(service: Service, caller: Caller, target: ResolvedTarget, prices: Prices) -> Plannable:
-    """Return the facts about a target that a plan needs; the latency may be that of its newest probe."""
+    """Return the facts about a target that a plan needs; a latency not given in `prices` is its newest probe's."""
     latency_s = prices.latency_s
     if latency_s is None and target.saved_id is not None:
         digest = probe_digest(caller, target)

@@ -93,7 +93,7 @@ async def rerate_rating(
         raise not_found("rating", rating.id)
     methodology = service.methodologies.named(body.version)
     check_knows(methodology, rating.method)
-    rules_of(rating.rating)  # refused here and not by the job
+    rules_of(rating.rating)  # raises its error here and not in the job
     concerns = {"rating": rating.id, "version": methodology.version}
     target = {**rating.target, "base_url": rating.target_url}
     return await placing.answer(maintenance_order(service, caller, "rerate", concerns, target, RERATING_DEADLINE_S))

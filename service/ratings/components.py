@@ -38,7 +38,7 @@ def model_of(dataclass: Any) -> type[ClosedModel]:
             # null stands for an unknown value; truth values are always known, and a type with the default None has null
             needs_null = field.default is not None and not isinstance(field.default, bool)
             schema_fields[field.name] = (annotation | None if needs_null else annotation, ...)
-        elif field.name != "json":  # the document as stored, which is not a field of it
+        elif field.name != "json":  # `json` is the whole stored document, not a field of the document
             schema_fields[field.name.removesuffix("_")] = (annotation, None)  # ``from_`` is the key ``from``
     return create_model(dataclass.__name__, __base__=ClosedModel, __doc__=dataclass.__doc__, **schema_fields)
 

@@ -319,9 +319,9 @@ async def _compare(
 
 
 async def _rating_response(request: Request, service: Service, rating: StoredRating) -> Response:
-    notes = await _read_annotations(request, service, rating)
-    headers = _rating_headers(rating, notes) | {"Content-Location": f"{router.prefix}/{rating.id}"}
-    return json_response(notes.added_to(rating.shown), headers=headers)
+    annotations = await _read_annotations(request, service, rating)
+    headers = _rating_headers(rating, annotations) | {"Content-Location": f"{router.prefix}/{rating.id}"}
+    return json_response(annotations.added_to(rating.shown), headers=headers)
 
 
 async def _report_response(
@@ -331,12 +331,12 @@ async def _report_response(
     report_format: str,
     thumbnails: Mapping[str, str] | None = None,
 ) -> Response:
-    notes = await _read_annotations(request, service, rating)
+    annotations = await _read_annotations(request, service, rating)
     is_expired = service.clock() * 1000 >= rating.expires_at
     # the page of a private rating is /ratings/…, the public page of any other /r/…
     address = f"{base_url(request)}/{'ratings' if rating.visibility == 'private' else 'r'}/{rating.id}"
-    headers = _rating_headers(rating, notes, expired=is_expired)
-    document = notes.added_to(rating.shown) | {"expired": is_expired, "address": address}
+    headers = _rating_headers(rating, annotations, expired=is_expired)
+    document = annotations.added_to(rating.shown) | {"expired": is_expired, "address": address}
     if thumbnails:  # not for shared caches: pictures of a private corpus are shown only to the owner of the corpus
         document |= {"thumbnails": thumbnails}
         suffix = digest_of(sorted(thumbnails))[-12:]

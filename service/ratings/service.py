@@ -184,7 +184,7 @@ async def recount_file(service: Service, rating: RatingDocument, tenant: str, up
     """Count the people of an uploaded table again, and compare the counts with those of a rating; store nothing."""
     method = parse_method(experiment_without_counts(rating))
     columns = method.references().decisions
-    assert columns is not None  # noqa: S101  the method is without its table
+    assert columns is not None  # noqa: S101  a method without its table names its columns
     table = await find_upload(service, tenant, upload, "table")
     table_counts = await decisions_of(service, table, columns)
     return await asyncio.to_thread(lambda: [*check_recount(rating, method, table_counts, table.name)])

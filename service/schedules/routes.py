@@ -31,7 +31,7 @@ SCHEDULE_LINKS = leads_to("schedule_id", "getSchedule", "changeSchedule", "runSc
 
 
 def _etag(row: StoredSchedule) -> str:
-    """Return the entity tag: the version and, for a watch, the job of its new rating, which changes without it."""
+    """Return the entity tag: the version and, for a watch, the re-rating job, which changes without a new version."""
     rerating = () if row.change is None else (row.change.rerating_job_id, row.change.rerating_status)
     return entity_tag(row.id, row.version, *rerating)
 

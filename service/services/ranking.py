@@ -42,7 +42,7 @@ def in_limits(estimate: float, low: float, high: float, limit: float) -> SizeInL
 class RankedService(NamedTuple):
     """The newest rating of a service with its rank `place`: ``None`` without a declared, valid letter or an effect.
 
-    It has only what sorts it, because a ranking of a large registry is kept.
+    It has only the values that sort it, because a ranking of a large registry is cached in memory.
     """
 
     id: str
@@ -59,8 +59,8 @@ class Ranking:
     """Services by declared letter, and within a letter by the deciding effect's size in units of its limit.
 
     The place (rank) of a service is one more than the number of services that are certainly better: those with a better
-    letter, and those with the same letter whose interval ends below the start of its own. So services whose intervals
-    all overlap share a place. Services without a declared letter, or with an expired one, have no place and come last.
+    letter, and those with the same letter whose whole interval is below the service's interval. So services whose
+    intervals all overlap share a place. Services without a declared, valid letter have no place and come last.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ SORT_KEYS: dict[Sort, Callable[[RankedService], str | float]] = {
 
 
 def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
-    """Rank by letter, then place a service after all whose whole interval is below the lower end of its own."""
+    """Rank by letter, then place a service after all whose whole interval is below the service's interval."""
     ranking: list[RankedService] = []
     first_place = 1
     for letter in BEST_FIRST:
@@ -159,7 +159,7 @@ def effect_size(figures: Json | None) -> SizeInLimits | None:
 
 
 def effect_interval(figures: Json) -> tuple[float, float]:
-    """Return the interval of a deciding effect; without one, the estimate is both of its ends."""
+    """Return the interval of a deciding effect; if none is known, both ends are the estimate."""
     low, high = figures.get("low"), figures.get("high")
     return (figures["estimate"], figures["estimate"]) if low is None or high is None else (low, high)
 
@@ -183,7 +183,7 @@ def model_of(row: ServiceRating) -> str | None:
 
 
 def name_of(row: ServiceRating, *, for_address: bool) -> str:
-    """Return a service's name in page addresses: words of its own address and its key, or else the rating's id."""
+    """Return a service's name in page addresses: the words of its address and its key, or else the rating's id."""
     if not for_address or row.address is None or row.service is None:
         return row.id
     words = re.sub(r"[^a-z0-9]+", "-", row.address.lower())[:48].strip("-")

@@ -135,7 +135,7 @@ async def _read_ranking(
 async def _rank(
     service: Service, database: PublicDatabase, tenant: str, query: RankingQuery
 ) -> tuple[RankingQuery, list[RankedQuestionView], Ranking]:
-    """Return a query that names its question, if there is one; all questions of its kind; the ranking."""
+    """Return the query completed with its question (method and attribute), all questions of its kind, the ranking."""
     now = await database.read(read_clock)
     kind = query.kind
     count_questions = partial(services.questions, tenant=tenant, kind=kind)

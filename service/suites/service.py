@@ -65,7 +65,7 @@ def suite_view(suite_state: SuiteState, now_s: float) -> SuiteView:
     services = None
     if suite.request.get("services") is not None:
         services = _profiles(suite, cells, ratings, now_s)
-        profile |= {"columns": [], "rows": []}  # each service has its own
+        profile |= {"columns": [], "rows": []}  # each service has its own matrix in `services`
     fields = _suite_fields(suite, tally(cells)) | profile
     return SuiteView.from_row(suite, request=suite.request["asked"], services=services, **fields)
 

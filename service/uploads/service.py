@@ -123,7 +123,7 @@ async def keep(
 
 
 async def rows_of(service: Service, tenant: str, reference: str, *, rng: np.random.Generator) -> list[JsonObject]:
-    """Read the rows of an uploaded table, by its id or digest; a random sample of more than `MAX_ROWS_OF_A_JOB`.
+    """Read the rows of an uploaded table, by its id or digest; a random sample if it has over `MAX_ROWS_OF_A_JOB`.
 
     `rng` has the job's seed, so that the sample is repeatable. The error for an unknown table names ``upload``.
     """

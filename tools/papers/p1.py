@@ -155,7 +155,7 @@ def sentiment(shared: Shared, *, positive: bool = True) -> Sentiment:
     )
     answers = np.r_[np.ones(len(pleasant)), np.zeros(len(unpleasant))]
     classifier = fit_surrogate(np.concatenate([pleasant, unpleasant]), answers if positive else 1 - answers, ridge=0.5)
-    # the paper has no seed
+    # a seed of our own, because the paper names none
     draws = sample_posterior(classifier, prior, DRAWS, np.random.default_rng(1))
     return Sentiment(words, prior, classifier, draws)
 
@@ -222,11 +222,11 @@ def _jnd(shared: Shared) -> Exhibit:
     component = forced_choice(shared)
     agreement = rank_agreement(component, printed.JND_ORDER, "jnd")
     smaller = smaller_jnd(component, *printed.SIDES)
-    positive = "grows with it" if (detail_of(component).jnd_correlation.r or 0.0) > 0 else "falls with it"
+    relation = "grows with it" if (detail_of(component).jnd_correlation.r or 0.0) > 0 else "falls with it"
     lines = (
         _rank_line("rank correlation with the printed axis of JND", agreement, ONE_MODEL),
         Line("smaller JND of lawyer and hairdresser", printed.SMALLER_JND, smaller, ONE_MODEL),
-        Line("JND and the share's own standard deviation", printed.JND_OF_LABOUR, positive, ONE_MODEL),
+        Line("JND and the share's own standard deviation", printed.JND_OF_LABOUR, relation, ONE_MODEL),
     )
     _, _, spread, _ = figures(detail_of(component))
     return Exhibit(

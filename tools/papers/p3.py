@@ -68,7 +68,7 @@ class Predictions:
     fold: NDArray[np.int64]
 
     def swapped(self, group: int, value: int) -> tuple[Floats, Floats]:
-        """Return the predictions of a group with its own value and with another."""
+        """Return the predictions for the records of `group` with their own value and with `value`."""
         rows = self.own == group
         return self.table[rows, group], self.table[rows, value]
 

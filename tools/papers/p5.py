@@ -162,8 +162,8 @@ def _figure_4() -> Exhibit:
 
 def _design() -> Exhibit:
     services, directions = 2, 2
-    ours = printed.TEXTS_A_BLOCK * (len(SPECIFIED_UNBIASED) + len(SPECIFIED_BIASED)) * directions
-    line = Line("translations", printed.TRANSLATIONS, float(ours * len(printed.TABLE_1) * services), digits=0)
+    per_rating = printed.TEXTS_A_BLOCK * (len(SPECIFIED_UNBIASED) + len(SPECIFIED_BIASED)) * directions
+    line = Line("translations", printed.TRANSLATIONS, float(per_rating * len(printed.TABLE_1) * services), digits=0)
     return Exhibit(
         "Section 4.3: size of the experiment", "Texts there and back, eight languages, two services.", (line,)
     )

@@ -165,7 +165,7 @@ NO_CHANGES: dict[str, Any] = {"difference": None, "refused": None, "joined": [],
 
 
 async def _changes(api: Api, before: RatingDocument, after: RatingDocument) -> dict[str, Any]:
-    """Return the `NO_CHANGES` that differ for two ratings: either words or questions are compared, or neither."""
+    """Return new values of `NO_CHANGES` for two ratings: the compared words, the joined questions, or the refusal."""
     changes: dict[str, Any] = {}
     try:
         changes["difference"] = await api.get(f"/v1/ratings/{before.id}/difference", **{"with": after.id})

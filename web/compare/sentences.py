@@ -112,11 +112,11 @@ async def _read_replies(api: Api, rating_id: str | None) -> tuple[dict[Question,
 
 
 def _answered_questions(observations: list[JsonObject]) -> Iterator[tuple[Question, Reply]]:
-    """Yield questions with replies; a text that is translated there and back has two, the last is the text returned."""
+    """Yield questions with replies; a text translated there and back comes twice, last with the text returned."""
     questions: dict[str, Question] = {}
     for observation in observations:
-        text_unit, _, leg = observation["unit"].rpartition("/")
-        unit = text_unit if leg in LEGS else observation["unit"]  # both translations of a text share their unit
+        text_unit, _, direction = observation["unit"].rpartition("/")
+        unit = text_unit if direction in LEGS else observation["unit"]  # both translations of a text share their unit
         question = observation["ask"].get("text") or observation["ask"].get("given")
         reply = _format_reply(observation["value"])
         if isinstance(question, str):  # the first translation of a text has the question

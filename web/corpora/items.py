@@ -29,7 +29,7 @@ async def item(visit: Visit) -> Response:
     back = _return_page(visit)
     if visit.query("row"):
         return visit.page("corpora/row_alone.html", corpus=corpus, item=document, return_page=back, focus=True)
-    was_edited = visit.refused is not None and visit.refused.status == 412  # its entity tag is another one by now
+    was_edited = visit.refused is not None and visit.refused.status == 412  # another edit changed the entity tag
     typed = {**document, **visit.typed}
     return visit.page("corpora/item.html", corpus=corpus, item=document, typed=typed, back=back, choice=was_edited)
 

@@ -11,7 +11,7 @@ WORTH_COMPRESSING = 2_000
 
 
 def compressed_content(content: bytes, encodings: str) -> tuple[bytes, str]:
-    """Return the content and its ``Content-Encoding``, empty if it is sent as it is, for an ``Accept-Encoding``."""
+    """Return the content in an encoding that the client accepts, and its ``Content-Encoding`` (empty: unchanged)."""
     if len(content) <= WORTH_COMPRESSING:
         return content, ""
     if "br" in encodings:

@@ -28,7 +28,7 @@ MAX_DRAFT_CHARACTERS = 250_000
 
 
 async def store_draft(visit: Visit, content: Mapping[str, Any], draft_id: str = "") -> str:
-    """Store a draft, a new one or in place of another; return its id."""
+    """Store a draft, in place of the draft `draft_id` if it is given; return its id."""
     text = json.dumps(content)
     if len(text) > MAX_DRAFT_CHARACTERS:
         raise too_large(MAX_DRAFT_CHARACTERS)

@@ -134,7 +134,7 @@ def _check_fields(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 class _Parts:
-    """Parts of a multipart form: all fields, and the content of its file as far as it was received and not taken."""
+    """Parts of a multipart form: all fields, and the content of its file that was received but not yet taken."""
 
     def __init__(self, boundary: str, *, with_file: bool) -> None:
         self.fields: list[tuple[str, str]] = []
@@ -143,7 +143,7 @@ class _Parts:
         self._with_file = with_file
         self._most_fields = MOST_FIELDS_BESIDE_A_FILE if with_file else MOST_FIELDS
         self._fields_size = 0  # bytes of all fields together
-        # of the present part; the parser passes names, values and contents in several pieces
+        # state of the present part; the parser passes names, values and contents in several pieces
         self._name, self._headers = "", dict[str, str]()
         self._header_name, self._header_value = bytearray(), bytearray()
         self._field_content, self._file_content = bytearray(), bytearray()

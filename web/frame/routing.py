@@ -103,7 +103,7 @@ class Pages:
         form_page: Page | None = None,
     ) -> Page:
         """Add the route of a page; refusals and problems are answered with a page as well."""
-        # browsers put empty fields of a form into its address; what a provider of accounts sends is taken as it is
+        # browsers put empty fields of a form into its address; parameters from an account provider stay unchanged
         drops_empty_fields = method == "GET" and not path.startswith("/sign-in")
 
         async def answer(request: Request) -> Response:

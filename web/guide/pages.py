@@ -43,7 +43,7 @@ def _render_guide(name: str) -> tuple[Markup, list[tuple[str, str]]]:
 
 def _rewrite_links(tokens: Sequence[Token]) -> None:
     """Point links to other documents at their pages; a document without a page becomes plain text."""
-    href = None  # of the link that is open, so that its end also becomes plain text
+    href = None  # address of the open link; if it is empty, the end of the link also becomes plain text
     for token in tokens:
         if token.type == "link_open":
             href = str(token.attrGet("href"))

@@ -125,7 +125,7 @@ def _complete_fields(specification_kind: str, texts: Mapping[str, str]) -> dict[
 async def _next_version(visit: Visit, kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
     """Store the words as the next version of a specification, or as a new one if the caller cannot change it."""
     newest: JsonObject | None = await visit.api.find(f"/v1/specifications/{name}")
-    # it was removed, belongs to another tenant or, if it is shipped, to nobody who could change it
+    # the specification was removed, belongs to another tenant, or is shipped, so that no caller can change it
     if newest is None or newest["shipped"]:
         return await store_new(visit, kind, texts)
     return await store_version(visit, kind, texts, name)

@@ -139,7 +139,7 @@ async def _service_context(visit: Visit, kind: str) -> JsonObject:
 
 
 async def _protocols(visit: Visit, kind: str, name: str) -> tuple[list[JsonObject], JsonObject, list[Field]]:
-    """Return the protocols of a kind of service, the one with a name or else the first, and its settings."""
+    """Return the protocols for a kind of service, that with `name` (or else the first), and the latter's settings."""
     all_protocols = await visit.api.items("/v1/protocols")
     protocols = [entry for entry in all_protocols if kind in entry["kinds"] and entry["name"] not in DRAWING]
     protocol = next((entry for entry in protocols if entry["name"] == name), protocols[0])
@@ -209,10 +209,10 @@ class BiasTest:
     @property
     def has_too_few_words(self) -> bool:
         """Whether a list has fewer words than a letter needs."""
-        tied_counts = [count for side in ("first", "second") if (count := len(self.words.get(f"{side}_terms", ())))]
-        least_tied = LEAST_ALONE if len(tied_counts) == 1 else LEAST_TIED
+        term_counts = [count for side in ("first", "second") if (count := len(self.words.get(f"{side}_terms", ())))]
+        least_terms = LEAST_ALONE if len(term_counts) == 1 else LEAST_TIED
         neutral_count = len(self.words.get("neutral", ()))
-        return bool(self.words) and (neutral_count < LEAST_UNITS or min(tied_counts, default=0) < least_tied)
+        return bool(self.words) and (neutral_count < LEAST_UNITS or min(term_counts, default=0) < least_terms)
 
     def step_path(self, step: str) -> str:
         """Return the path of a step of this test, such as ``sentences``."""

@@ -19,7 +19,7 @@ LONGEST_COMPARED = 100
 """Number of words and marks above which two texts are not compared: the time can grow with its square."""
 
 LONGEST_QUESTION, LONGEST_ANSWER, SHOWN = 300, 150, 120
-"""Numbers of characters above which a text is folded, and of those of its beginning that stay visible."""
+"""Numbers of characters above which a question or an answer is folded, and of the beginning that stays visible."""
 
 
 class Piece(NamedTuple):
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 class Line:
     """A text of a case, or a recorded question, with its reply if it has one.
 
-    `unit` is the name of a recorded question; `beginning` and `answer_beginning` are those of texts that are folded.
+    `unit` names a recorded question; `beginning` and `answer_beginning` are what is shown of a folded text or reply.
     """
 
     name: str
@@ -69,7 +69,7 @@ def row_of(case: Mapping[str, Any], search_text: str, vocabulary: Vocabulary) ->
 
 
 def _counterpart(texts: Sequence[Json], index: int) -> str:
-    """Return the text that a text is compared with: the first other one in its language."""
+    """Return the first other text in a text's language, with which it is compared; empty if there is none."""
     others = [text["text"] for i, text in enumerate(texts) if i != index and text["lang"] == texts[index]["lang"]]
     return str(others[0]) if others else ""
 

@@ -88,7 +88,7 @@ def _figure(
 ) -> PageFigure | None:
     """Return the figure with one drawing, or a narrow and a wide one; ``None`` if nothing was drawn.
 
-    One with two drawings is folded if it is tall and `folds`.
+    A figure with two drawings is folded if it is tall and `folds`.
     """
     narrow, wide = drawings[0], drawings[-1]
     if narrow is None or wide is None:
@@ -114,7 +114,7 @@ def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
 
 
 def _square_sets(rating: Rating, component: Component, shown_index: int | None) -> Iterator[SquareSet]:
-    """Yield every set of squares; only that with `shown_index` is drawn, or else that of the deciding step."""
+    """Yield every set of squares; only that at `shown_index` is drawn, by default that of the deciding step."""
     pictures = [picture for picture in component.pictures if isinstance(picture, Squares)]
     if shown_index is None:
         step = 1 if rating.view.verdict.letter is Letter.BS else 2  # step 1 decides BS, step 2 the other letters

@@ -72,7 +72,7 @@ change_schedule(f"{SCHEDULE}/remove", method="DELETE", resource=f"/v1{SCHEDULE}"
 async def _request_of_form(api: Api, texts: dict[str, str]) -> JsonObject:
     """Return the request for each run: a rating's own request, or a new request for a service."""
     if texts.get("rating"):
-        if texts.get("every") == "watch":  # it repeats a few cases of the rating
+        if texts.get("every") == "watch":  # a watch asks a few cases of the rating again
             return {"rating": texts["rating"]}
         rating = await api.get(f"/v1/ratings/{segment(texts['rating'])}")
         experiment = {name: value for name, value in rating["experiment"].items() if value is not None}

@@ -94,7 +94,7 @@ async def domain_of(visit: Visit, rated_service: Service) -> JsonObject:
 
 
 def _concerns_service(schedule: Json, rated_service: Service) -> bool:
-    """Whether a schedule rates or watches a service."""
+    """Return whether a schedule rates or watches a service."""
     if (watch := schedule["watch"]) is None:
         request = schedule["request"]
         targets = [request.get("target"), *(request.get("targets") or ())]

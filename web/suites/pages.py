@@ -131,7 +131,7 @@ async def choices(api: Api, text: str, selected_ids: Sequence[str]) -> tuple[lis
         if value in services_by_id:
             selected_services.append(services_by_id.pop(value))
             continue
-        with suppress(Refused):  # an unknown one is left out
+        with suppress(Refused):  # a service that the caller cannot read is left out
             resource = "ratings" if value.startswith("rat_") else "targets"
             document = await api.get(f"/v1/{resource}/{segment(value)}")
             # a rating contains its target, which has a `url`; a saved target is the document itself

@@ -28,7 +28,7 @@ class Answers(dict[str, str]):
 def target_from_texts(
     texts: Mapping[str, str], kind: str, protocol: str, fields: Sequence[Field]
 ) -> tuple[dict[str, Any], Errors]:
-    """Return the target that a form describes, without its secret, and its errors; `fields` are its settings."""
+    """Return the target that a form describes, without its secret, and the errors; `fields` are its settings."""
     settings, setting_errors = read_all(fields, texts)
     limits, limit_errors = read_all(LIMITS, texts)
     target: dict[str, Any] = {"kind": kind, "protocol": protocol, "settings": settings}
@@ -77,7 +77,7 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
 
 
 async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], target_id: str) -> Answers:
-    """Return the answers that would make an earlier request: a rating or a job, of the saved target `target_id`."""
+    """Return the answers that repeat the request of a rating or job; `target_id` is its saved target, or empty."""
     target, experiment = request["target"], request["experiment"] or {}
     method = str(experiment.get("method", ""))
     texts = {
@@ -88,7 +88,7 @@ async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], targ
         "name": target.get("name") or "",
         "base_url": target.get("base_url") or "",
         "method": method,
-        "fields_of": method,  # and the fields of another method
+        "fields_of": method,  # `settle` forgets the fields of another method
         "decision_of": ((target.get("settings") or {}).get("decision") or {}).get("name") or "",
         "earlier": source_id,
         **{name: (request.get(name) or {}).get("id") or "" for name in ("author", "judge")},

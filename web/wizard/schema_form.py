@@ -81,7 +81,7 @@ DECIDING = frozenset({"classifier", "regressor"})
 
 
 _NULL = re.compile(r"\bNull\b(?=:| leaves)")
-"""The value without which the API describes a field; a form is then empty."""
+"""Word for no value at a description's beginning, such as "Null: …"; forms replace it by "Empty"."""
 
 
 def _field(name: str, schema: Schema, defs: Schema, *, required: bool, as_json: bool) -> Field | None:

@@ -220,7 +220,7 @@ def component_section(component: Component, rating: RatingView, *, opened: bool)
 
 def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup:
     key = f"c{component.number}"
-    # a single component has the bar of the rating, which is above
+    # for a single component, the bar of the rating above is enough
     bar = {} if alone else {"probabilities": probabilities_bar(component.verdict, rating.document.confidence, key)}
     method_figures = {chart.title: picture(chart, f"{key}-p{index}") for index, chart in enumerate(component.pictures)}
     block_figures = {
@@ -234,7 +234,7 @@ def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup
 
 
 def _tables(component: Component, *, alone: bool) -> Markup:
-    omit = outline.DRAWN | {"published"} if alone else outline.DRAWN  # a single component has the rules of the rating
+    omit = outline.DRAWN | {"published"} if alone else outline.DRAWN  # alone: its rules are in the rating's section
     return join(
         paragraphs(outline.pairs_sentence(component), component.settle),
         tag("div", *map(folding_table, outline.component_tables(component, omit)), class_="tables"),

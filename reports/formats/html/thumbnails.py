@@ -67,9 +67,9 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
 
 def _draw_case(case: Case, thumbnail_urls: Mapping[str, str]) -> Markup:
     """Draw the thumbnail of a case with its square, which is filled from below."""
-    height = 12 * case.share  # of the square, whose side is 12
+    filled = 12 * case.share  # height of the filled part; the side of the square is 12
     square = tag(
-        "svg", box(1, 1, 12, 12, "hollow"), box(1, 13 - height, 12, height, "bar"), class_="fig", viewBox="0 0 14 14"
+        "svg", box(1, 1, 12, 12, "hollow"), box(1, 13 - filled, 12, filled, "bar"), class_="fig", viewBox="0 0 14 14"
     )
     description = ", ".join(case.lines)
     return tag("span", square, tag("img", src=thumbnail_urls[case.image], alt=description, title=description))
