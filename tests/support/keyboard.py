@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Error, Locator, Page, expect
 
 MOST_TABS = 120
 MOST_TRIES = 5
@@ -39,7 +39,7 @@ class Keys:
     def skip(self) -> None:
         """Follow the first link of a page, which skips the navigation."""
         # A page that is being left still has the focus on the link that was pressed; a fresh page has it nowhere.
-        self.page.wait_for_function("document.activeElement === document.body")
+        expect(self.page.locator("body *:focus")).to_have_count(0)
         for _ in range(MOST_TRIES):  # a page that is being laid out can lose a key
             self.page.keyboard.press("Tab")
             if self.page.evaluate("document.activeElement !== document.body"):
@@ -67,4 +67,11 @@ class Keys:
 
     def keep(self) -> None:
         """Assert that no swap has lost the focus."""
-        self.page.wait_for_function("window.lost === 0")  # waits, because a key may have opened another page
+        for _ in range(MOST_TRIES):  # `Page.wait_for_function` evaluates in the page, whose policy forbids that
+            try:
+                assert self.page.evaluate("window.lost") == 0
+            except Error:  # a key has opened another page
+                self.page.wait_for_load_state()
+            else:
+                return
+        assert self.page.evaluate("window.lost") == 0
