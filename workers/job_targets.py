@@ -243,14 +243,14 @@ def public_form(method: AnyMethod, document: RatingDocument) -> RatingDocument |
 def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
     """Return how a rated service was described: by defaults, by the requester's choices, or not called at all.
 
-    Words, texts or limits of the requester, an author, and a seed, which decides the texts, are a description of the
-    requester's own as much as a prompt is. A requester who publishes only after the result is known can repeat ratings
+    Words, texts, limits, an author or a seed (which decides the texts) that the requester chose can change a result as
+    much as a prompt can (``changed``). A requester who publishes only after the result is known can repeat ratings
     until a result suits (``unpublished``); this is not recorded for the agency's operator.
     """
     if calls == 0:
         return "uploaded"
     seed_is_random = bool(job.nonce)  # a seed of the request has no nonce
-    method = method.with_held_back(HeldBack())  # with a random seed, only the agency adds held-back material
+    method = method.with_held_back(HeldBack())  # compared without held-back material, which only the agency adds
     if not is_default(method, Kind(job.target["kind"])) or job.author is not None or not seed_is_random:
         return "changed"
     settings_choice = settings_chosen(job.target)

@@ -156,8 +156,8 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
 def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[int, int]:
     """Count the calls and the batches up to the first look, with questions grouped into calls as the driver does.
 
-    The experiment runs on invented replies until `method.expected_probes` questions were asked. Invented translations
-    differ from their texts, so that they are translated back; other questions fail, which changes no first look.
+    The experiment runs on invented replies until `method.expected_probes` questions were asked. A translation gets a
+    text, so that the translation back is asked as well; all other replies are failures, without effect before a look.
     """
     expected = method.expected_probes()
     if most_per_call == 1 or expected > MOST_GROUPED:

@@ -24,7 +24,7 @@ CURVES = 6
 
 
 def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[str]:
-    """Yield sentences on the position of words between the two sides, and on the tested material."""
+    """Yield sentences on the position (point of subjective equality) of words between two sides, and on material."""
     side, other_side = sides(part)
     concepts = (row for row in part.words if row.role == "concept")
     pses_and_words = sorted((pse, row.word) for row in concepts if (pse := row.pse_value) is not None and row.word)
@@ -34,8 +34,8 @@ def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[
             f"“{other_side}”: neutral words have {_mixture(controls)} on average."
         )
     if pses_and_words:
-        (low, nearest), (high, farthest) = pses_and_words[0], pses_and_words[-1]
-        yield f"Of tested words “{nearest}” has the least ({_mixture(low)}), “{farthest}” the most ({_mixture(high)})."
+        (low, least), (high, most) = pses_and_words[0], pses_and_words[-1]
+        yield f"Of tested words “{least}” has the least ({_mixture(low)}), “{most}” the most ({_mixture(high)})."
     if (effect := part.effect("step_2")) is not None:
         yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(effect))} beyond what neutral ones do."
     stratum_template = "{name} have in common that they lean to one side, by {size}."

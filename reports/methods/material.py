@@ -36,7 +36,7 @@ class RecordsGiven:
 
 @dataclass(frozen=True)
 class ProfilesExperiment:
-    """Fields of a rating's experiment with its material: ``texts`` or ``records``."""
+    """The fields of an experiment that hold its material: ``texts`` or ``records``."""
 
     texts: TextsGiven | None = None
     records: RecordsGiven | None = None

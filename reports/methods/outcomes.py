@@ -91,7 +91,7 @@ ALIKE: Mapping[str, tuple[str, str, str]] = {
 
 
 def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
-    """Yield sentences on the step at which the group that passes least often falls behind, and on disordered steps."""
+    """Yield sentences on the step with the smallest ratio of the group that passes least, and on steps out of order."""
     gaps = [gap for gap in funnel.gaps if gap.overall.estimate is not None]
     lowest = min(gaps, key=lambda gap: gap.overall.estimate or 0.0, default=GapDocument())
     names = "”, “".join(str(step.step) for step in funnel.steps)

@@ -106,6 +106,7 @@ def find(c: Connection, name: str) -> Service | None:
     row = c.execute(query.where(rated.rating_id == name, *_publicly_listed())).one_or_none()
     if row is None:
         return None
+    # a rating that does not stand for the address shows only what its own tenant rated there
     return Service(row.service, None if row.stands else row.tenant)
 
 

@@ -55,7 +55,7 @@ pages.file("/corpora/{corpus_id}/items/{item_id}/image", "/v1/corpora/{corpus_id
 
 @pages.post("/corpora/{corpus_id}/selected", "jobs:write")
 async def change_selected(visit: Visit) -> Response:
-    """Remove the ticked items of a page, or all items that are not ticked."""
+    """Remove the ticked items that a page shows, or the others that it shows."""
     form = visit.form
     ids = ticked_ids = form.getlist("item")
     if form.get("act") != "remove":

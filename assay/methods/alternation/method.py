@@ -336,7 +336,10 @@ class Alternation(Bounded, Method):
         yield from ask_in_batches(questions, lambda key, replies: answers.take(*key, *replies))
 
     def _build_probes(self, case: Case, value: int) -> list[Probe]:
-        """Return the question about a case with a value (index), or one for each order of two different documents."""
+        """Return the question about a case with a value (index), or one for each order of two different documents.
+
+        All questions about a case are versions of it, which the driver keeps apart in time.
+        """
         name, document, versions_of = f"{case.name}/{self.values[value]}", case.versions[value], (case.name,)
         if case.opponent is None:
             question = Regress if self.answers == "numbers" else Classify

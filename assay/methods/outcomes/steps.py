@@ -86,10 +86,11 @@ def _count_out_of_order(table: DecisionTable, grouping: Grouping, cells: NDArray
 def _add_gaps(
     document: FunnelDocument, table: DecisionTable, grouping: Grouping, steps: Sequence[Step], rng: np.random.Generator
 ) -> FunnelDocument:
-    """Add, by step, each group's pass rate divided by the reference's, the group that passes all steps most often.
+    """Add, for each step, the ratio of a group's pass rate to that of the reference group.
 
-    The ratio over all steps is the product of the ratios by step. Intervals use draws of separate and of jointly fitted
-    rates, as in `outcome_table`. Add nothing if fewer than two groups reach every step, or none passes them all.
+    The reference passes all steps most often. The ratio over all steps is the product of the ratios by step. Intervals
+    combine draws of rates fitted by group and jointly (`outcome_table`). Add nothing if fewer than two groups reach
+    every step, or none passes them all.
     """
     samples = []
     for step in reached_steps(steps, grouping):

@@ -51,7 +51,10 @@ class Texts:
     """Shares of the texts in the posterior, which sum to 1; shape (n,)."""
 
     def describe(self, detail: SamplingComponent, rng: np.random.Generator) -> SamplingComponent:
-        """Add nearest and most distant words and inputs, distances of groups, and a projection to the details."""
+        """Add nearest and most distant words and inputs, distances of groups, and a projection to the details.
+
+        Nearest are words with the highest ratio of posterior to prior, and inputs with the highest probability.
+        """
         word_rows = [row for slot in self._slot_codes if slot != VALUE for row in self._word_rows(slot)]
         word_rows.sort(key=lambda row: (-(row.ratio or 0.0), row.distance, row.word))
         # by probability, the highest first, then by distance, then in the order of the texts

@@ -331,7 +331,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return replace(detail, score=score, lists=lists, terms=tuple(terms))
 
     def summary(self, *roles: Role) -> Scores:
-        """Return the document of a score: mean over images (Jiang et al.) and over terms, pooled share of labels."""
+        """Return scores of the pictures in some roles: means over images and over terms, and the share of labels."""
         summary = over_images(score_images(*self.picture_scores(*roles)))
         if self.scale == "probabilities":
             return summary

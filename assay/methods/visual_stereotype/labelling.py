@@ -186,7 +186,9 @@ class Reader:
 
     def _read_named_label(self, text: str) -> PictureReading:
         """Read the label that a text names; a longer text that names none is a caption, which counts for neither."""
-        plain_text = normalise_answer(text).strip("\n '").removeprefix("json").strip()  # within a fence or not
+        plain_text = (
+            normalise_answer(text).strip("\n '").removeprefix("json").strip()
+        )  # a code fence may begin with "json"
         answer = unwrap_json(compiled("picture", "confidence").sub("", plain_text))
         words = folded(_COMPOUND.sub(self._drop_compound, answer))
         is_denied = _REJECTION.search(answer) is not None

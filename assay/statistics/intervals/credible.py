@@ -150,11 +150,11 @@ def absolute_value_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
 def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     """Summarise a quantity that cannot be negative from draws that can, such as a difference of two variances.
 
-    As `absolute_value_interval`, but an observation below 0 is evidence for 0. Equal tails of
-    draws that are cut off at 0 cover a true 0 in all cases, and a true value of one standard error in nearly all.
+    As `absolute_value_interval`, but an observation below 0 is evidence for 0. The draws must not be cut off at 0:
+    equal tails of such draws cover a true 0 in all cases, and a true value of one standard error in nearly all.
 
-    The arguments and the errors are those of `equal_tailed`; the draws are not cut off at 0. The estimate is the mean
-    of the draws, or 0 if the mean is negative.
+    The arguments and the errors are those of `equal_tailed`. The estimate is the mean of the draws, or 0 if the mean is
+    negative.
     """
     limits = equal_tailed(draws, level)
     estimate = max(0.0, float(np.mean(np.asarray(draws, dtype=float))))

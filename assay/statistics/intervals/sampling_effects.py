@@ -85,7 +85,7 @@ class Deviations:
 
 @dataclass(frozen=True)
 class SamplingEffects:
-    """Distributions of the attribute in the positive class, under the unbiased prior and each tied prior."""
+    """Draws of the attribute's distribution in the positive class under several priors, with both effects."""
 
     unbiased: Deviations
     """Deviations under the unbiased prior."""

@@ -102,17 +102,17 @@ def outcome_table(
     return OutcomeTable(tuple(rows), unknown_row, reference=rows[reference].group, even_flagged=even_flagged)
 
 
-def _adjusted_level(means: Floats) -> float:
+def _adjusted_level(rate_draws: Floats) -> float:
     """Return the level of the interval of each comparison with the reference group, so that coverage is .95.
 
     The reference was chosen for its high rate among groups that may have the highest. The effective number of these
     groups (inverse Simpson index of their probabilities) adjusts the level as Bonferroni's number of tests does. With
-    two groups, no adjustment is needed.
+    two groups, no adjustment is needed. `rate_draws` have the shape (draws, groups).
     """
-    if means.shape[1] < 3:
+    if rate_draws.shape[1] < 3:
         return CI_LEVEL
-    shares = np.bincount(means.argmax(axis=1), minlength=means.shape[1]) / len(means)
-    return 1 - (1 - CI_LEVEL) * float((shares**2).sum())
+    p_highest = np.bincount(rate_draws.argmax(axis=1), minlength=rate_draws.shape[1]) / len(rate_draws)
+    return 1 - (1 - CI_LEVEL) * float((p_highest**2).sum())
 
 
 def _compare_row(

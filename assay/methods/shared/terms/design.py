@@ -116,7 +116,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
     # ------------------------------------------------------------------------ members of subclasses
     @abstractmethod
     def refuse_useless(self, words: Sequence[W]) -> None:
-        """Raise an error if no item of the request is usable; single unusable items are counted and left out."""
+        """Raise an error if all items of the request are unusable; some unusable ones are only counted, elsewhere."""
 
     @abstractmethod
     def questions_about(self, items: int) -> int:

@@ -88,11 +88,11 @@ def _distance_interval(score: Floats) -> Interval:
 def stereotype_effects(
     neutral: Score, stereotype_scores: Sequence[Score], rng: np.random.Generator, draws: int = DRAWS
 ) -> StereotypeEffects:
-    """Draw both effects from the score of `neutral` terms and the scores of terms that stereotypes tie to a group.
+    """Draw the effects of step 1 (`neutral` terms) and step 2 (terms that stereotypes tie to a group).
 
-    A single score of `stereotype_scores` is that of Jiang et al., in which all terms have the same weight. If there is
-    one for each list of terms, their unweighted mean is used: a model that always prefers the same group scores 1 on
-    one list and 0 on the other. It follows no stereotype, but the single score over 10 and 6 terms would be .625. Raise
+    A single score of `stereotype_scores` is that of Jiang et al., in which all terms have the same weight. Of one score
+    for each list, the unweighted mean is used, so that a long list does not outweigh a short one: a model that always
+    prefers one group follows no stereotype, but over lists of 10 and 6 terms its single score would be .625. Raise
     `TooFewObservations` if there is no stereotype score.
     """
     if not stereotype_scores:

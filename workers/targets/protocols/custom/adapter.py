@@ -337,7 +337,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
 
 
 def _values_of_questions(values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the values of the placeholders that differ between the questions of a call."""
+    """Return, for each question of a call, its own values of placeholders; `values` has those of the call."""
     if "texts" in values:
         return [{"text": text, "index": index} for index, text in enumerate(values["texts"])]
     return [{"row": row, **row, "index": index} for index, row in enumerate(values["rows"])]  # columns are names too

@@ -109,7 +109,7 @@ class Decider(Adapter):
         return Reply({"label": None, "scores": scores})
 
     async def _ask_model(self, model: HttpAdapter[Any, Any], prompt: str, reading: Reading, key: str | None) -> Reply:
-        """Ask the model with one system prompt; return a number, or the score of each label."""
+        """Ask the model with one system prompt (idempotency `key`); return a number, or the score of each label."""
         labels = self.decision.labels
         if self.decision.range is not None:
             return await self._call_model(model, Decide(prompt, options=(), read=self._read_number), reading, key)
