@@ -43,7 +43,7 @@ def known():
 
 
 # ---------------------------------------------------------------------------- women and men
-@pytest.mark.parametrize("lengths", p1.LENGTHS)
+@pytest.mark.parametrize("lengths", ["length 1", "as trained"])
 def test_pse_correlates_with_the_share_of_women_in_an_occupation(lengths):
     """The paper: "PSE correlates well with the percent" of men."""
     correlation = as_json(found(lengths).detail)["correlation"]
@@ -54,14 +54,14 @@ def test_pse_correlates_with_the_share_of_women_in_an_occupation(lengths):
     assert [slope["estimate"], slope["low"]] == pytest.approx([0.34, 0.28], abs=0.02)
 
 
-@pytest.mark.parametrize("lengths", p1.LENGTHS)
+@pytest.mark.parametrize("lengths", ["length 1", "as trained"])
 def test_control_words_have_a_pse_near_one_half(lengths):
     assert as_json(found(lengths).detail)["controls_mean"] == pytest.approx(0.486, abs=0.005)
     spread = as_json(found(lengths).detail)["spread"]
     assert [spread["concepts"], spread["controls"]] == pytest.approx([0.114, 0.043], abs=0.002)
 
 
-@pytest.mark.parametrize("lengths", p1.LENGTHS)
+@pytest.mark.parametrize("lengths", ["length 1", "as trained"])
 def test_the_embedding_is_rated_dsbs(lengths):
     component = found(lengths)
     assert (component.letter, component.declared) == (Letter.DSBS, True)
@@ -101,7 +101,7 @@ def test_jnd_of_lawyer_is_larger_than_that_of_hairdresser_although_the_paper_pri
     assert row("lawyer")["pse"]["low"] < 0.5 < row("lawyer")["pse"]["high"]
 
 
-@pytest.mark.parametrize("lengths", p1.LENGTHS)
+@pytest.mark.parametrize("lengths", ["length 1", "as trained"])
 def test_jnd_correlates_negatively_with_the_standard_deviation_of_the_share_of_women(lengths):
     """The paper says that JND "correlates well" with the standard deviation of the share; here r is negative.
 
@@ -137,7 +137,7 @@ def test_jnd_correlates_weakly_with_the_printed_order_of_occupations():
 
 
 # ---------------------------------------------------------------------------- love and hate
-@pytest.mark.parametrize("lengths", p1.LENGTHS)
+@pytest.mark.parametrize("lengths", ["length 1", "as trained"])
 def test_pse_of_teacher_is_nearer_to_love_than_to_hate(lengths):
     assert row("teacher", lengths=lengths, specification="love-hate")["pse"]["estimate"] > 0.5
 
