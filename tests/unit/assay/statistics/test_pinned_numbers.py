@@ -1243,7 +1243,7 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "kinds: ties": (OutOfBounds, "the same shape", lambda: fit_shares([1, 2], [1, 2], [1, 2, 3])),
     "kinds: half": (OutOfBounds, "whole", lambda: fit_shares([1.5, 2], [1, 2])),
     "kinds: negative": (OutOfBounds, "whole", lambda: fit_shares([-1, 2], [1, 2])),
-    "kinds: no trial": (OutOfBounds, "number 1", lambda: fit_shares([1, 0], [1, 0])),
+    "kinds: no trial": (OutOfBounds, r"trials\[1\] is 0", lambda: fit_shares([1, 0], [1, 0])),
     "kinds: all ties": (TooFewObservations, "all 4", lambda: fit_shares([0, 0], [0, 0], 2)),
     "weights: none": (TooFewObservations, "each input", lambda: weigh([])),
     "weights: a table": (TooFewObservations, "each input", lambda: weigh([[0.1]])),

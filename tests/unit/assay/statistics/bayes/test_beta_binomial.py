@@ -204,7 +204,7 @@ def test_trials_that_all_tie_are_refused():
         ([1.5, 2], [1, 2], 0, "whole numbers"),
         ([np.nan, 2], [1, 2], 0, "whole numbers"),
         ([1, 2], [1, 2], [0, -1], "whole numbers"),
-        ([1, 0], [1, 0], 0, "number 1 has none"),
+        ([1, 0], [1, 0], 0, r"trials\[1\] is 0"),
     ],
 )
 def test_invalid_counts_are_refused(won, lost, ties, message):
