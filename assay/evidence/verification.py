@@ -37,7 +37,7 @@ class Check:
     wrong: str | None
     """Sentence that says what differs; ``None`` if the check passed."""
     found: str
-    """What was checked, for people: a digest, a key or a value."""
+    """The digest, key or value that was checked, as users see it; empty if the check failed."""
 
     @property
     def ok(self) -> bool:

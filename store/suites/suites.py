@@ -115,7 +115,11 @@ class ReusableWork:
     twin_callback_url: str | None = None
 
 
-ROWS = TenantRows(suites, lambda *, target_url, ended_at, **row: StoredSuite(**row))  # noqa: ARG005, PLW0108  both are left out
+def _suite_from_row(**row: Any) -> StoredSuite:
+    return StoredSuite(**{name: value for name, value in row.items() if name not in {"target_url", "ended_at"}})
+
+
+ROWS = TenantRows(suites, _suite_from_row)
 find, page = ROWS.find, ROWS.page
 
 

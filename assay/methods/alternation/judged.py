@@ -58,7 +58,7 @@ class Rules:
 
     @property
     def judges_strata(self) -> bool:
-        """Whether strata are judged separately, and the differences of more than two values are fitted together."""
+        """Whether each stratum is judged separately. If so, differences of more than two values are fitted jointly."""
         return self.max_draw_weights is not None
 
 

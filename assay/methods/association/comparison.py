@@ -49,19 +49,8 @@ class Comparison:
 def compare(before: Posterior, after: Posterior, *, mass: float = MASS_89) -> Comparison:
     """Compare one list of words in two embeddings by differences of draws.
 
-    Parameters
-    ----------
-    before, after : Posterior
-        Posteriors of the two embeddings. If their words differ, the changes are partly due to the words.
-
-    Raises
-    ------
-    TooFewObservations
-        If the posteriors have no connection in common.
-
-    Notes
-    -----
-    If the posteriors have unequal numbers of draws, the surplus draws are not used.
+    If the words of the two embeddings' posteriors differ, the changes are partly due to the words. If the posteriors
+    have unequal numbers of draws, surplus draws are not used. Raise `TooFewObservations` if they share no connection.
 
     The draws of `after` are shifted by half their number before they are paired. Draws within a posterior
     are independent, so no pairing is better than another; but two fits with the same seed use the same

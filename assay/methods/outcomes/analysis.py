@@ -65,7 +65,7 @@ class _Family:
     """Mean outcomes by group among comparable people: all, those with one true outcome, or within strata."""
 
     alike: str
-    """What the compared people have in common; empty for all people."""
+    """Property that all compared people share, such as a true outcome; empty if all people are compared."""
     means: Floats
     """Draws of each group's mean outcome; within strata, of the group's effect on it; shape (draws, groups)."""
     rates: Floats | None = None

@@ -184,7 +184,9 @@ def _no_people_message(attribute: str, language: str) -> str:
 def check_profiles(profiles: TextProfiles) -> None:
     """Raise an error that names the field to correct if no profiles can be written from the fields."""
     if not 2 <= len(profiles.people) <= MOST_VALUES:  # every pair is compared
-        raise SpecificationError(f"people of 2 to {MOST_VALUES} values can be compared", "texts.people")
+        raise SpecificationError(
+            f"people of 2 to {MOST_VALUES} values can be compared, not of {len(profiles.people)}", "texts.people"
+        )
     if len({len(words) for words in profiles.people.values()}) > 1:
         sizes = ", ".join(f"{name} {len(words)}" for name, words in profiles.people.items())
         raise SpecificationError(f"each value needs the same number of people, in pairs; got {sizes}", "texts.people")
@@ -196,8 +198,9 @@ def check_profiles(profiles: TextProfiles) -> None:
             _check_words(f"texts.{group}.{name}", name, words)
     person, content = (max(chain(*words.values()), key=len) for words in (profiles.people, profiles.contents))
     longest = max((len(write_profile(frame, person, content)) for frame in profiles.frames), default=0)
-    if profiles.expected() * len(profiles.people) * longest > MOST_CHARACTERS:
-        raise OutOfBounds(f"the texts may have {MOST_CHARACTERS:,} characters: lower texts.most", "texts.frames")
+    if (characters := profiles.expected() * len(profiles.people) * longest) > MOST_CHARACTERS:
+        reason = f"the texts would have {characters:,} of at most {MOST_CHARACTERS:,} characters: lower texts.most"
+        raise OutOfBounds(reason, "texts.frames")
 
 
 def check_frames(frames: Sequence[str], field_name: str) -> None:
