@@ -211,11 +211,6 @@ def _join_names(value: object) -> str | None:
     return listed([str(name) for name in value]) or None
 
 
-def _only_name(value: object) -> str | None:
-    """Return a text, or the only name of a list; ``None`` if the list has no name or several."""
-    return None if isinstance(value, list | tuple) and len(value) != 1 else _join_names(value)
-
-
 def _cause_writer(vocabulary: Vocabulary) -> Writer:
     """Return a formatter that explains a failure code; if it is given counts by code, the most frequent code."""
 
@@ -242,7 +237,7 @@ WRITERS: Mapping[str, Writer] = {
     "texts": _number_writer(lambda number: "1 text" if number == 1 else f"{number:,.0f} texts"),
     "parts": _number_writer(lambda number: "The one part" if number == 1 else f"Each of the {number:,.0f} parts"),
     "names": _join_names,
-    "only": _only_name,
+    "only": lambda value: None if isinstance(value, list | tuple) and len(value) != 1 else _join_names(value),
     "words": _text_writer(lambda name: name.replace("-", " ")),
     "value": _text_writer(lambda value: f"“{value}”"),
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -161,7 +161,7 @@ class AsyncDatabase:
         return await self._backend.read(lambda connection: work(connection, *args, **kwargs))
 
     async def close(self) -> None:
-        """Wait until the functions that run in threads have ended, then close every pooled connection."""
+        """Wait until the functions that still run have ended, then close every connection."""
         await self._backend.close()
 
 
@@ -171,6 +171,9 @@ class _PostgresBackend:
     def __init__(self, engine: AsyncEngine) -> None:
         self._writer = engine
         self._reader = engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._connections_in_use = 0
+        self._unused = asyncio.Event()
+        self._unused.set()
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         async with self._open_connection(self._writer) as connection, connection.begin():
@@ -182,15 +185,25 @@ class _PostgresBackend:
 
     @asynccontextmanager
     async def _open_connection(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-        with translate_errors():
-            with translate_connection_errors():
-                connection = await engine.connect().start()
-            try:
-                yield connection
-            finally:
-                await connection.close()
+        self._connections_in_use += 1
+        self._unused.clear()
+        try:
+            with translate_errors():
+                with translate_connection_errors():
+                    connection = await engine.connect().start()
+                try:
+                    yield connection
+                finally:
+                    await connection.close()
+        finally:
+            self._connections_in_use -= 1
+            if not self._connections_in_use:
+                self._unused.set()
 
     async def close(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOCK_WAIT_S):
+                await self._unused.wait()  # a pool closes only the connections that have been returned to it
         await self._writer.dispose()
 
 

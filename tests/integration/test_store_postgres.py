@@ -144,6 +144,25 @@ def test_closed_idle_connections_cause_at_most_one_failed_request(postgres_serve
     assert asyncio.run(use()) <= 1
 
 
+def test_closing_waits_for_the_functions_that_still_run(postgres_url):
+    """Otherwise their connections stay open until the garbage collector warns about them."""
+
+    async def use():
+        service = AsyncDatabase(postgres_url, pool_size=3)
+        waiting = asyncio.create_task(
+            service.read(lambda c: c.execute(text("SELECT 7 FROM pg_sleep(0.3)")).scalar_one())
+        )
+        await asyncio.sleep(0)  # it connects
+        await service.close()
+        assert waiting.done()
+        return waiting.result()
+
+    assert asyncio.run(use()) == 7
+    with closing(Database(postgres_url)) as others, others.read() as c:
+        sessions = c.execute(text("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT 7%'")).scalar_one()
+    assert sessions == 0
+
+
 def test_a_missing_postgres_server_is_reported_as_unreachable(short_dir):
     url = f"postgresql://postgres@/assay?host={short_dir}"
     with closing(Database(url)) as database, unavailable("unreachable"), database.read():

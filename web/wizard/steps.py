@@ -70,10 +70,6 @@ async def _where_context(state: WizardState) -> dict[str, Any]:
     return {"saved": target, "probe": await last_test_job(state)}
 
 
-def _what_inputs(state: WizardState) -> Sequence[str]:
-    return ["method", "author", "judge", *_names_in(state.material.fields)]
-
-
 async def _what_context(state: WizardState) -> dict[str, Any]:
     """Read the possible authors and judges, and choose the first attribute where an experiment needs one."""
     answers = state.answers
@@ -112,7 +108,7 @@ STEP_BY_NAME: Mapping[str, Step] = {
     step.name: step
     for step in (
         Step("where", _where_inputs, _where_context),
-        Step("what", _what_inputs, _what_context),
+        Step("what", lambda state: ["method", "author", "judge", *_names_in(state.material.fields)], _what_context),
         Step("sure", lambda _: SIZE_INPUTS, partial(_plan_context, all_sizes=True)),
         Step("confirm", lambda _: [field.name for field in MORE], partial(_plan_context, all_sizes=False)),
     )

@@ -27,7 +27,7 @@ from assay.statistics.embeddings.embedding_bias import (
     relational_inner_product,
     relative_norm_distance,
 )
-from assay.statistics.embeddings.weat import Weat, cosines, null_check, weat
+from assay.statistics.embeddings.weat import cosines, null_check, weat
 
 OF_PAIRS = frozenset({"ripa", "direct_bias"})
 """Measures that need as many words of one group as of the other, because they compare words pair by pair."""
@@ -78,9 +78,11 @@ def _compare_groups(
     rng: np.random.Generator,
 ) -> WeatDocument:
     """Return WEAT for two groups and the other measures of the pair, each with its result or a reason (`why`)."""
-    document = result_or_why(
-        WeatDocument, lambda: _weat_document(weat(first, second, stereotypes, other_stereotypes, rng=rng))
-    )
+
+    def measure_weat() -> WeatDocument:
+        test = weat(first, second, stereotypes, other_stereotypes, rng=rng)
+        return read_json(MeasuredWeat, asdict(test) | asdict(test.p))
+
     measures: dict[str, Callable[[], EmbeddingMeasure]] = {
         "rnd": lambda: relative_norm_distance(first, second, stereotypes),
         "ect": lambda: embedding_coherence(first, second, stereotypes),
@@ -93,11 +95,7 @@ def _compare_groups(
         name: unpaired_document if name in OF_PAIRS and len(first) != len(second) else _measure_document(measure)
         for name, measure in measures.items()
     }
-    return replace(document, beside=other_measures)
-
-
-def _weat_document(test: Weat) -> WeatDocument:
-    return read_json(MeasuredWeat, asdict(test) | asdict(test.p))
+    return replace(result_or_why(WeatDocument, measure_weat), beside=other_measures)
 
 
 def _mean_average_cosine(words: AssociationWords, vectors: Vectors) -> EmbeddingMeasure:

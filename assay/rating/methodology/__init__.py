@@ -117,11 +117,10 @@ def shipped() -> Methodologies:
                     "Skewed amounts are compared as ratios; a letter that depends on the scale is withheld.",
                 ),
                 methods=METHODS,
-                text=_read_text(METHODOLOGY_VERSION),
+                text=files("assay.rating.methodology")
+                .joinpath(f"{METHODOLOGY_VERSION}.md")
+                .read_bytes()
+                .decode("utf-8"),
             ),
         )
     )
-
-
-def _read_text(version: str) -> str:
-    return files("assay.rating.methodology").joinpath(f"{version}.md").read_bytes().decode("utf-8")
