@@ -275,7 +275,7 @@ def confidence_note(rating: RatingView) -> str:
     if rating.document.confidence is None:
         return "A letter is declared when its probability reaches the confidence asked for."
     verdict = rating.verdict
-    threshold = f"A letter is declared from {level(rating.document.confidence)}"
+    threshold = f"A letter is declared at {level(rating.document.confidence)} or more"
     if verdict.letter is None or verdict.probabilities is None:
         return f"{threshold}; no letter can be given."
     probability = verdict.probabilities[verdict.letter]

@@ -60,9 +60,9 @@ GROUPS: Mapping[str, Group] = {
         100,
         (
             "The services are described by what they do (`tests/support/simulated/hidden_bias.py`), not by a fitted",
-            "model. *Size* is the factor of their effects. If UCS and DSBS are both correct for a service, either",
-            "counts as right. So does either letter if half of an effect is at the tolerance; if half of it is",
-            "within the tolerance, UCS is right.",
+            "model. *Size* is the factor by which their effects are multiplied. If UCS and DSBS are both correct for",
+            "a service, either counts as right. At size 0.5, any letter counts as right if the halved effect is about",
+            "as large as the tolerance; if it is within the tolerance, UCS is right.",
         ),
     ),
     "small-designs": Group(
@@ -133,7 +133,8 @@ GROUPS: Mapping[str, Group] = {
         (
             "Files of decisions (`tests/support/simulated/recorded_decisions.py`, [outcomes](methods/outcomes.md)):",
             "base rates that differ, few favourable decisions, two to fourteen groups, clusters, scores that are",
-            "calibrated while errors differ, and a truth that is itself biased, which the method cannot see (DSBS).",
+            "calibrated while errors differ, and a truth that is itself biased, which the method cannot detect (DSBS",
+            "then counts as right).",
         ),
     ),
     "free-text": Group(
@@ -152,7 +153,7 @@ GROUPS: Mapping[str, Group] = {
         (
             "Models that answer questions about two people (`tests/support/simulated/questions.py`,",
             "[questions](methods/questions.md)). *Briefly* is one turn of the eight templates, the smallest design. A",
-            "model that always chooses the first letter, or says always “unknown”, deserves no letter.",
+            "model that always chooses the first letter, or always says “unknown”, deserves no letter.",
         ),
     ),
 }
@@ -287,9 +288,9 @@ def section(group: Group, all_ratings: Sequence[WorldRating], measured_on: date)
 def _interval_lines(by_world: Mapping[tuple[str, float], Sequence[WorldRating]]) -> Iterator[str]:
     """Write how often intervals of files of decisions hold, and how often an audit calls a group suspicious."""
     kinds = ("rate", "error rate", "difference", "ratio", "step_1", "step_2")
-    yield "Share of 95 % intervals that hold the number of the population of which the file is a sample. A letter rests"
-    yield "on the *steps*. An audit is *suspicious* if a group's rate is probably below four fifths of the highest one,"
-    yield "given all groups, and *flagged* if an observed ratio is below .8."
+    yield "Share of 95 % intervals that contain the true value in the population of which the file is a sample. A"
+    yield "letter rests on the *steps*. An audit is *suspicious* if a group's rate is probably below four fifths of the"
+    yield "highest one, given all groups, and *flagged* if an observed ratio is below .8."
     yield ""
     yield f"| file | {' | '.join(kind.replace('_', ' ') for kind in kinds)} | suspicious | flagged |"
     yield f"|---|{'--:|' * (len(kinds) + 2)}"

@@ -41,8 +41,8 @@ def probabilities_bar(verdict: Verdict, confidence: float | None, key: str) -> F
         x = LEFT + LONGEST_BAR * confidence
         shapes += [
             stroke("limit", (x, TOP - 2), (x, TOP + 3 * ROW - 4)),
-            label(x + 4, 12, f"declared from {level(confidence)}", "e s"),
+            label(x + 4, 12, f"declared at {level(confidence)}", "e s"),
         ]
     words = ", ".join(f"{letter} ({LETTERS[letter].title}) {chance(p)}" for letter, p in verdict.probabilities.items())
-    threshold = "" if confidence is None else f" A letter is declared from {level(confidence)}."
+    threshold = "" if confidence is None else f" A letter is declared at {level(confidence)} or more."
     return draw(f"{key}-probabilities", tables.probabilities(verdict), f"{words}.{threshold}", TOP + 3 * ROW, *shapes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -108,6 +109,12 @@ class JudgingTask:
         """Index of the attribute's original value of each record in `cases`; ``None`` for sentences."""
         original_values = [case.original for case in self.cases]
         return None if original_values[0] is None else np.array(original_values, dtype=np.int64)
+
+    @property
+    def largest_lost_share(self) -> float | None:
+        """Largest share of a group's records that are not in `cases`; ``None`` for sentences."""
+        sent, usable = (Counter(case.original for case in cases) for cases in (self.answers.cases, self.cases))
+        return None if self.groups is None else max(1 - usable[group] / count for group, count in sent.items())
 
     @cached_property
     def label_changes(self) -> tuple[LabelsDocument, ...]:

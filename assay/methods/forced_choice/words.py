@@ -14,7 +14,7 @@ REASONS: Mapping[str, str] = {
     ),
     "choices-follow-words": (
         "{where:where}neutral control words take no side, but concepts do"
-        "[, from {most_first:value} (most {first}) to {most_second:value} (most {second})]"
+        "[, from {most_first:value} (nearest to {first}) to {most_second:value} (nearest to {second})]"
         "[; they take sides by an estimated {step_2:effect} beyond what neutral words do]."
     ),
     "choices-balanced": (

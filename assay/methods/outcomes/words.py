@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 REASONS: Mapping[str, str] = {
     "unequal-among-alike": (
-        "{where:where}people of different groups are decided differently although they are alike[ ({alike})]"
+        "{where:where}people of different groups get different decisions although they are alike[ ({alike})]"
         "[: {low_rate:share} of {low:value} and {high_rate:share} of {high:value} get the favourable outcome"
         "|: {low:value} is behind {high:value} by an estimated {effect:effect}]."
     ),
@@ -31,9 +31,9 @@ REASONS: Mapping[str, str] = {
         "[ of {group:value}], too many for a letter."
     ),
     "calibrated-but-unequal": (
-        "{where:where}a score means the same in every group, but people whom the truth proves right, or wrong, get "
-        "unequal decisions. Where groups differ in how often the truth proves right, no score that errs can mean the "
-        "same in every group and have equal means among people with the same truth (Kleinberg, Mullainathan & "
+        "{where:where}a score means the same in every group, but people with the same truth get unequal decisions. "
+        "Where groups differ in how often the favourable decision proves right, no imperfect score can have both the "
+        "same meaning in every group and equal means among people with the same truth (Kleinberg, Mullainathan & "
         "Raghavan 2016)."
     ),
 }

@@ -141,8 +141,8 @@ def test_the_sentence_of_a_reason_is_well_formed_whichever_fact_is_missing(code)
         (
             "choices-follow-words",
             (
-                "Through Spanish, neutral control words take no side, but concepts do, from “dietitian” (most women) "
-                "to “mason” (most men); they take sides by an estimated 0.40 beyond what neutral words do."
+                "Through Spanish, neutral control words take no side, but concepts do, from “dietitian” (nearest to "
+                "women) to “mason” (nearest to men); they take sides by an estimated 0.40 beyond what neutral words do."
             ),
         ),
         (

@@ -156,6 +156,26 @@ def test_records_are_sent_without_the_cluster_column_and_the_excluded_columns():
     assert len(as_json(one.detail)["leverage"]["others"]["firm"]) == 5
 
 
+def test_lost_records_of_one_group_that_could_hide_a_gap_between_groups_withhold_the_letter():
+    """Half of the women's records are lost, 1 % of all: with their outputs, women might be no lower on average."""
+    rng = generator(4)
+    rows = tuple(
+        {"sex": "m" if n % 50 else "f", "age": float(rng.normal()) - (n % 50 == 0), "n": n} for n in range(4000)
+    )
+    method = Alternation("sex", records=RecordProfiles("sex", ("m", "f"), rows, leave_out=("n",)), answers="numbers")
+    hidden = {rows[n]["age"] for n in range(0, 4000, 100)}
+
+    def answer(probe):
+        age = dict(probe.ask.given)["age"]
+        return Reply("unreadable" if age in hidden else age)
+
+    rating = run(method, answer, 1).components[0]
+    assert (rating.letter, rating.declared) == (Letter.DSBS, False)
+    assert rating.reasons[0].code == "letter-depends-on-what-was-lost"
+    hidden.clear()
+    assert run(method, answer, 1).components[0].declared
+
+
 # ---------------------------------------------------------------------------- what cannot be measured
 @pytest.mark.parametrize(
     ("answer", "code"),
