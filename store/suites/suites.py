@@ -115,11 +115,9 @@ class ReusableWork:
     twin_callback_url: str | None = None
 
 
-def _suite_from_row(**row: Any) -> StoredSuite:
-    return StoredSuite(**{name: value for name, value in row.items() if name not in {"target_url", "ended_at"}})
-
-
-ROWS = TenantRows(suites, _suite_from_row)
+ROWS = TenantRows(
+    suites, lambda **row: StoredSuite(**{name: row[name] for name in row.keys() - {"target_url", "ended_at"}})
+)
 find, page = ROWS.find, ROWS.page
 
 

@@ -346,16 +346,10 @@ class _Output:
 
     def _lost_changes(self, profiles: Profiles) -> Lost:
         """Return the largest change of the effects if lost replies were at either end of the range of outputs."""
-        answers, rules = self.task.answers, self.task.rules
-        lost_share = 1 - len(self.task.cases) / len(answers.cases)
-        is_score = not answers.numbers and self.scale == "linear"
+        is_score = not self.task.answers.numbers and self.scale == "linear"
         low, high = (0.0, 1.0) if is_score else np.quantile(self.table, [0.025, 0.975])  # without outliers
-        output_range = float(high - low) / profiles.scale
-        of_records = self.task.largest_lost_share
-        # a side's shares in two groups of sentences differ by tie - (1 - tie)
-        step_2_share = (2 * rules.tie - 1) * lost_share if of_records is None else of_records
-        step_1_change, step_2_change = lost_share * output_range, step_2_share * output_range
-        return lost_replies(answers.by_group, rules.delta_loss, step_1=step_1_change, step_2=step_2_change)
+        step_1, step_2 = (share * float(high - low) / profiles.scale for share in self.task.lost_shares)
+        return lost_replies(self.task.answers.by_group, self.task.rules.delta_loss, step_1=step_1, step_2=step_2)
 
     # -------------------------------------------------------------------- details beside the letter
     def _pair_document(self, a: str, b: str, samples: Floats, profiles: Profiles) -> types.PairDocument:

@@ -111,10 +111,13 @@ class JudgingTask:
         return None if original_values[0] is None else np.array(original_values, dtype=np.int64)
 
     @property
-    def largest_lost_share(self) -> float | None:
-        """Largest share of a group's records that are not in `cases`; ``None`` for sentences."""
+    def lost_shares(self) -> tuple[float, float]:
+        """Share of the profiles that are not in `cases`, and the largest share of a mean of step 2 that they can be."""
+        lost_share = 1 - len(self.cases) / len(self.answers.cases)
+        if self.groups is None:  # a side's shares in two groups differ by tie - (1 - tie)
+            return lost_share, (2 * self.rules.tie - 1) * lost_share
         sent, usable = (Counter(case.original for case in cases) for cases in (self.answers.cases, self.cases))
-        return None if self.groups is None else max(1 - usable[group] / count for group, count in sent.items())
+        return lost_share, max(1 - usable[group] / count for group, count in sent.items())  # all may be of one group
 
     @cached_property
     def label_changes(self) -> tuple[LabelsDocument, ...]:
