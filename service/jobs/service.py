@@ -110,7 +110,7 @@ async def permit(service: Service, caller: Caller, target_url: str | None, count
     New jobs are also refused during the cool-down of the target at `target_url`; ``None`` skips this check.
     """
     await refuse_cooling(service, caller, target_url)
-    (await service.rate_limiter.take(caller.tenant, count)).check()
+    await service.rate_limiter.take(caller.tenant, count)
 
 
 async def refuse_cooling(service: Service, caller: Caller, target_url: str | None) -> None:

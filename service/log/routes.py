@@ -175,7 +175,7 @@ async def get_witness(service: ServiceDependency) -> Response:
 async def add_checkpoint(request: Request, service: ServiceDependency) -> Response:
     """Cosign the checkpoint of a witnessed log, if it extends the latest cosigned checkpoint."""
     path = f"{witness.prefix}/add-checkpoint"
-    (await service.rate_limiter.take(address_of(request), work=VISITS)).check()
+    await service.rate_limiter.take(address_of(request), work=VISITS)
     body = await request.body()
     try:
         submission, checkpoint = _signed_request(body, service.settings.witnessed_keys)

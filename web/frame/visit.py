@@ -160,7 +160,7 @@ class Visit:
 
     async def admit_sign_in(self) -> None:
         """Count an attempt to sign in; raise ``rate-limited`` after too many from one address."""
-        (await service_of(self.request).rate_limiter.take(address_of(self.request), work=SIGN_INS)).check()
+        await service_of(self.request).rate_limiter.take(address_of(self.request), work=SIGN_INS)
 
     def page(self, template: str, status: int | None = None, **values: Any) -> Response:
         """Return a page that is rendered while it is sent; the template gets `values`, the form and its refusal."""
@@ -238,7 +238,7 @@ async def visit_of(request: Request, *, public: bool, open_to_visitors: bool = F
 
 
 async def _admit_visitor(request: Request) -> None:
-    (await service_of(request).rate_limiter.take(address_of(request), work=VISITS)).check()
+    await service_of(request).rate_limiter.take(address_of(request), work=VISITS)
 
 
 def at_most(count: int, values: Sequence[str], noun: str) -> Sequence[str]:

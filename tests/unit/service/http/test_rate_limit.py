@@ -7,6 +7,7 @@ import pytest
 from starlette.requests import Request
 
 from service.http.metrics import Meter
+from service.http.problems import Problem
 from service.http.rate_limit import JOBS, UPLOADS, RateLimiter, address_of
 
 
@@ -24,16 +25,21 @@ async def counting(rate, storage):
         await rates.close()
 
 
-def told(allowances):
-    return [(one.allowed, one.remaining) for one in allowances]
+async def take(rates, tenant, count=1, work=JOBS):
+    """Return whether the requests were taken, and how many are left after them."""
+    try:
+        await rates.take(tenant, count, work)
+    except Problem:
+        return False, (await rates.remainder(tenant, work)).remaining
+    return True, (await rates.remainder(tenant, work)).remaining
 
 
 def test_sequential_requests_are_refused_when_the_limit_is_used_up(storage):
     async def check():
         async with counting("3/hour", storage) as rates:
-            taken = [await rates.take("anna") for _ in range(5)]
-            assert told(taken) == [(True, 2), (True, 1), (True, 0), (False, 0), (False, 0)]
-            assert (await rates.take("bert")).remaining == 2
+            taken = [await take(rates, "anna") for _ in range(5)]
+            assert taken == [(True, 2), (True, 1), (True, 0), (False, 0), (False, 0)]
+            assert await take(rates, "bert") == (True, 2)
 
     asyncio.run(check())
 
@@ -41,10 +47,10 @@ def test_sequential_requests_are_refused_when_the_limit_is_used_up(storage):
 def test_concurrent_requests_are_all_counted(storage):
     async def check():
         async with counting("10/hour", storage) as rates:
-            taken = await asyncio.gather(*(rates.take("anna") for _ in range(4)))
-            assert all(one.allowed for one in taken)
-            assert {one.remaining for one in taken} <= {6, 7, 8, 9}
-            assert told([await rates.take("anna")]) == [(True, 5)]
+            taken = await asyncio.gather(*(take(rates, "anna") for _ in range(4)))
+            assert all(was_taken for was_taken, _ in taken)
+            assert {remaining for _, remaining in taken} <= {6, 7, 8, 9}
+            assert await take(rates, "anna") == (True, 5)
             assert (await rates.remainder("anna")).remaining == 5
 
     asyncio.run(check())
@@ -53,10 +59,10 @@ def test_concurrent_requests_are_all_counted(storage):
 def test_concurrent_requests_cannot_exceed_the_limit(storage):
     async def check():
         async with counting("5/hour", storage) as rates:
-            await asyncio.gather(*(rates.take("anna") for _ in range(3)))
-            taken = await asyncio.gather(*(rates.take("anna") for _ in range(4)))
-            assert sum(one.allowed for one in taken) == 2
-            assert not (await rates.remainder("anna")).allowed
+            await asyncio.gather(*(take(rates, "anna") for _ in range(3)))
+            taken = await asyncio.gather(*(take(rates, "anna") for _ in range(4)))
+            assert sum(was_taken for was_taken, _ in taken) == 2
+            assert (await rates.remainder("anna")).remaining == 0
 
     asyncio.run(check())
 
@@ -64,13 +70,9 @@ def test_concurrent_requests_cannot_exceed_the_limit(storage):
 def test_jobs_requested_together_count_towards_the_rate_limit_together_or_not_at_all(storage):
     async def check():
         async with counting("5/hour", storage) as rates:
-            assert told([await rates.take("anna", 3), await rates.take("anna", 3), await rates.take("anna", 2)]) == [
-                (True, 2),
-                (False, 2),
-                (True, 0),
-            ]
-            assert not (await rates.take("bert", 6)).allowed
-            assert (await rates.remainder("bert")).remaining == 5
+            taken = [await take(rates, "anna", count) for count in (3, 3, 2)]
+            assert taken == [(True, 2), (False, 2), (True, 0)]
+            assert await take(rates, "bert", 6) == (False, 5)
 
     asyncio.run(check())
 
@@ -78,9 +80,21 @@ def test_jobs_requested_together_count_towards_the_rate_limit_together_or_not_at
 def test_each_kind_of_work_has_its_own_rate_limit(storage):
     async def check():
         async with counting("1/hour", storage) as rates:
-            assert (await rates.take("anna", work=UPLOADS)).allowed
-            assert not (await rates.take("anna", work=UPLOADS)).allowed
-            assert (await rates.take("anna", work=JOBS)).allowed
+            assert await take(rates, "anna", work=UPLOADS) == (True, 0)
+            assert await take(rates, "anna", work=UPLOADS) == (False, 0)
+            assert await take(rates, "anna", work=JOBS) == (True, 0)
+
+    asyncio.run(check())
+
+
+def test_a_refusal_names_the_limit_and_when_it_is_full_again(storage):
+    async def check():
+        async with counting("2/minute", storage) as rates:
+            with pytest.raises(Problem, match="2 new jobs are allowed in 60 s") as refused:
+                await rates.take("anna", 3)
+            assert refused.value.headers["RateLimit-Policy"] == '"jobs";q=2;w=60'
+            assert refused.value.headers["RateLimit"].startswith('"jobs";r=2;t=')
+            assert 1 <= int(refused.value.headers["Retry-After"]) <= 60
 
     asyncio.run(check())
 
