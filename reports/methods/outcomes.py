@@ -77,10 +77,11 @@ def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding:
         return
     clauses = []
     for row in groups:
-        count, other_count = row.matrix[favourable_cell], row.matrix[other_cell]
-        if total := count + other_count:
+        count = row.matrix[favourable_cell]
+        if total := count + row.matrix[other_cell]:
             clauses.append(f"{count:,.0f} of {total:,.0f} ({100 * count / total:.0f} %) in “{row.group}”")
-    yield f"Of people who {truth_phrase}, {listed(clauses)} have the favourable outcome ({part.outcome})."
+    people = f"people for whom the favourable outcome {truth_phrase}"
+    yield f"Of {people}, {listed(clauses)} have it ({part.outcome})."
 
 
 ALIKE: Mapping[str, tuple[str, str, str]] = {
