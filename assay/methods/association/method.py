@@ -308,7 +308,7 @@ def chances_of_short_lists(
             in_list = np.isin(rows.attribute, [*covered_terms])
             word_means = []
             for group_words in words.protected.values():
-                protected_words = {*rows.protected[in_list & np.isin(rows.protected, group_words)]}
+                protected_words = np.unique(rows.protected[in_list & np.isin(rows.protected, group_words)])
                 means = [rows.distance[in_list & (rows.protected == word)].mean() for word in protected_words]
                 word_means.append(np.array(means))
             all_gaps[name] = short_list_gaps[name] = _draw_mean_gaps(word_means, len(list_gaps[name]), rng)
