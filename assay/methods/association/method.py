@@ -203,7 +203,7 @@ def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
 def effects_of(
     words: AssociationWords, posterior: Posterior, rows: Distances, delta: float, rng: np.random.Generator | None = None
 ) -> tuple[Evidence, dict[str, Interval]]:
-    """Draw both effects from the posterior and summarise them (docs/methods/association.md).
+    """Draw both effects from the posterior; return the draws and both intervals (docs/methods/association.md).
 
     Step 1: the largest difference between groups' mean distances to all control words, human and neutral. Each mean
     uses a word's own rows only, because the hierarchy would shrink the groups towards each other.
@@ -332,7 +332,7 @@ def _draw_mean_gaps(word_means: Sequence[Floats], draws: int, rng: np.random.Gen
 
 
 def _count_units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]:
-    """Count the independent units: control words, and in the shortest list of stereotypes pairs with a group's word."""
+    """Count the independent units: control words, and pairs of words of the smallest group and stereotype lists."""
     group_sizes, list_sizes = (
         [len(vectors.among(terms)) for terms in lists.values()] for lists in (words.protected, words.attributes)
     )
@@ -341,7 +341,7 @@ def _count_units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]
 
 
 def _draw_control_mean(posterior: Posterior, words: Sequence[str], row_counts: Mapping[str, float]) -> Floats | None:
-    """Draw a group's mean distance to control words, each kind weighted by its rows; ``None`` if it has none."""
+    """Draw a group's mean distance to control words, each kind weighted by its rows; ``None`` without distances."""
     total, total_count = np.zeros(1), 0.0
     for name, count in row_counts.items():
         samples = [posterior.cell_by_itself(name, word) for word in words if count and posterior.has(name, word)]

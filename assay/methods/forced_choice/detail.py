@@ -11,7 +11,7 @@ from assay.methods.shared.detail import WordsComponent
 
 @dataclass(frozen=True)
 class WordDocument:
-    """Point of subjective equality of a word; `curve` or `trials` are the choices behind it."""
+    """A word's point of subjective equality (`pse`) and just noticeable difference (`jnd`), and its `curve` or `trials`."""
 
     word: str | None = None
     role: str | None = None
@@ -61,7 +61,7 @@ class MeasuredCorrelation(Correlation):
 
 @dataclass(frozen=True)
 class ReplicatesDocument:
-    """Numbers of models, cue pairs and templates, and of halves of the dimensions."""
+    """Numbers of models, cue pairs and templates, and of random halves of the dimensions (`half_samples`)."""
 
     models: int | None = None
     cues: int | None = None

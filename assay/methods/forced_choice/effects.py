@@ -18,7 +18,7 @@ from assay.statistics.intervals.credible import absolute_value_interval, bounded
 DRAWS = 4000
 
 LEAST_WORDS = 8
-"""Minimum number of words of a side for draws of other words like them; with fewer, words are not resampled."""
+"""Minimum number of words of a side for draws of other words like these; fewer words are not resampled."""
 
 LEAST_FREEDOM = 4
 """Minimum degrees of freedom of Student's t in the draws: with one degree (two values), it has no finite mean."""
@@ -41,7 +41,7 @@ class ChoiceEffects:
     common_shift: Floats | None = None
     """Shift of the PSE that the concepts of both sides share (`shared_preference`), if known; shape (draws,)."""
     apart: Floats | None = None
-    """Half the mean PSE of the first side's concepts minus the second's: positive if choices follow the stereotype."""
+    """Half of (mean PSE of the first side's concepts - that of the second's); above 0 if choices follow stereotypes."""
     overall_shift: Floats | None = None
     """``mean PSE of all concepts - 1/2``, if their sides are not known; shape (draws,)."""
 
@@ -62,7 +62,7 @@ class ChoiceEffects:
 
     @property
     def hidden(self) -> tuple[HiddenEffect, ...]:
-        """Hidden effects: the shift that concepts of both sides share, or the shift of all if sides are not known."""
+        """Effects that means hide: the shift that concepts of both sides share, or of all if sides are not known."""
         hidden: tuple[HiddenEffect, ...] = ()
         if self.common_shift is not None:
             chance = may_be_chance(self.common_shift)
@@ -149,7 +149,7 @@ def choice_effects(
 
 
 def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None:
-    """Raise `TooFewObservations` if fewer than `least` concepts or controls have the `material` for a point."""
+    """Raise `TooFewObservations` if fewer than `least` concepts or controls have `material`, such as vectors."""
     for kind, count in (("concepts", concepts), ("controls", controls)):
         if count < least:
             raise TooFewObservations(f"{count} {kind} have {material}; a spread over words needs {least}")
@@ -158,7 +158,7 @@ def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None
 def _build_effects(
     control_shift: Floats, excess_variance: Floats, points: Floats, concepts: int, side_shifts: Sequence[Floats]
 ) -> ChoiceEffects:
-    """Build the result; `points`: mean PSEs by word; `side_shifts`: draws of two sides, of all concepts, or none."""
+    """Build the result; `points`: mean PSEs by word; `side_shifts`: draws of two sides, of all concepts, or empty."""
     has_sides = len(side_shifts) == 2
     return ChoiceEffects(
         control_shift=control_shift,
@@ -198,7 +198,7 @@ def _widen_weights(weights: Floats, rng: np.random.Generator) -> Floats:
     if count == 1:
         return weights
     freedom = max(count - 1, LEAST_FREEDOM)
-    tails = np.sqrt(freedom / rng.chisquare(freedom, (draws, 1)))
+    tails = np.sqrt(freedom / rng.chisquare(freedom, (draws, 1)))  # turn normal draws into Student's t
     return np.asarray(1 / count + (weights - 1 / count) * math.sqrt((count + 1) / (count - 1)) * tails)
 
 

@@ -26,7 +26,7 @@ LAPSES_PRIOR = 20
 """The prior of the lapse rate is Beta(1, 20): mostly below .14."""
 
 MOST_LAPSES = 0.5
-"""Largest lapse rate on the grid."""
+"""Largest lapse rate (share of answers that ignore the stimulus) on the grid."""
 
 LEVELS_AT_ONCE = 64
 """Number of levels whose likelihood is computed for all grid cells at once, which limits the memory."""

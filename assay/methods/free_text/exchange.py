@@ -18,7 +18,7 @@ POSSESSIVE, OBJECT = "possessive", "object"
 """Slots of pronouns: "his work", and "for him"; for women, both are "her"."""
 
 LEAST_LETTERS = 2
-"""Minimum number of letters of each word of a person that is exchanged by itself."""
+"""Minimum number of letters of a word within a person's name or description that is exchanged by itself."""
 
 
 @cache
@@ -38,9 +38,9 @@ class Exchange:
     """Rewrites a text about a person with one value of the attribute as a text about another value."""
 
     words: Mapping[str, Sequence[tuple[str, str]]]
-    """For each value, slots and words, paired by position with those of the other values."""
+    """For each value, pairs (slot, word), such as ("possessive", "his"), in the same order for all values."""
     persons: Mapping[str, str]
-    """For each value, the person of the prompt."""
+    """For each value, the name or description of the person in the prompt."""
     turn: int | None = None
     """Position in the lists of names of the first name that replaces an invented one. ``None``: invented names stay."""
 
@@ -77,7 +77,7 @@ class Exchange:
 
     @staticmethod
     def _replacement_word(match: re.Match[str], targets: Mapping[str, Mapping[str, str]]) -> str:
-        """Return the word that replaces a match, in the same case; for "her", the next word decides (him or his)."""
+        """Return the word that replaces a match, with equal capitals; for "her", the next word decides (him or his)."""
         mention = match.group()
         # as the word is listed, or in lower case, or with a small first letter
         by_slot = targets.get(mention) or targets.get(mention.lower()) or targets[mention[:1].lower() + mention[1:]]
