@@ -67,8 +67,8 @@ class Rules:
 class JudgingTask:
     """Answers to judge, answers to repeated questions (`repeated_answers`), and families of strata of the profiles.
 
-    A family is a column of records, or the frames or content sides of sentences. `not_within` names columns that could
-    have strata and were left out. If `letter_only`, the details beside the letter, which take longer, are left out.
+    A family is a column of records, or the frames or lists of contents of sentences. `not_within` names columns whose
+    strata are not judged. If `letter_only`, the details beside the letter, which take longer, are left out.
     """
 
     answers: Answers

@@ -81,7 +81,7 @@ class Alternation(Bounded, Method):
         Number of folds into which profiles are split; the divergence of each is reported, as in the figures of Alelyani
         (2021).
     strata : tuple of str, optional
-        Columns of records in whose strata the difference is judged too; empty: the first with at most 12 strata in all.
+        Columns of records in whose strata the difference is judged too; empty: the first, up to 12 strata in all.
         The strata of sentences are the sides of their contents and their frames. ``None``: no strata.
     delta_individual : float, optional
         Largest systematic difference of a typical profile that still counts as none, in standard deviations of the

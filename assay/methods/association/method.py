@@ -66,7 +66,7 @@ class Association(OneSpecification[AssociationWords]):
     prior : str
         ``paper`` (Dobrzeniecka & Urbaniak, section 4.1) or ``weak`` (much wider).
     draws : int
-        Posterior draws.
+        Number of posterior draws.
     delta : float
         Largest difference of mean cosine distances that still counts as none.
     strata : bool
@@ -326,7 +326,7 @@ def _draw_mean_gaps(word_means: Sequence[Floats], draws: int, rng: np.random.Gen
     if freedom == 0:  # one word a group: their spread is unknown, so all draws are 0
         return np.zeros((draws, len(word_means) * (len(word_means) - 1) // 2))
     variance = sum(float(((values - values.mean()) ** 2).sum()) for values in word_means) / freedom
-    spread = np.sqrt(variance * freedom / rng.chisquare(freedom, draws))
+    spread = np.sqrt(variance * freedom / rng.chisquare(freedom, draws))  # draws of the pooled standard deviation
     means = [values.mean() + spread * rng.standard_normal(draws) / math.sqrt(len(values)) for values in word_means]
     return np.stack([second - first for first, second in combinations(means, 2)], axis=1)
 

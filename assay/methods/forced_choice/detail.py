@@ -11,7 +11,7 @@ from assay.methods.shared.detail import WordsComponent
 
 @dataclass(frozen=True)
 class WordDocument:
-    """A word's point of subjective equality (`pse`) and just noticeable difference (`jnd`), and its `curve` or `trials`."""
+    """A word's point of subjective equality (`pse`) and just noticeable difference (`jnd`), with its choices."""
 
     word: str | None = None
     role: str | None = None

@@ -74,7 +74,7 @@ class ChoiceEffects:
 
     def evidence(self) -> Evidence:
         """Return the draws of all effects; `chance_1` and `chance_2`: whether a step's effect may be due to chance."""
-        has_spread = float(np.quantile(self.excess_variance, (1 - CONFIDENCE_AGAINST_CHANCE) / 2)) > 0
+        has_spread = float(np.quantile(self.excess_variance, (1 - CONFIDENCE_AGAINST_CHANCE) / 2)) > 0  # lower end
         are_apart = self.apart is not None and not may_be_chance(self.apart)
         return Evidence(
             self.step_1,

@@ -121,7 +121,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         return Replicates(self.templates, self.half_samples, self.weight, self.normalise)
 
     def expected_probes(self) -> int:
-        """Count the questions, or the texts whose vectors are asked for."""
+        """Count the questions or the texts whose vectors are asked for; 0 with uploaded trials or without words."""
         if self.trials or self.words is None:
             return 0
         if self.questions is not None:

@@ -161,7 +161,7 @@ def _points_in_halves(
     """Compute points of subjective equality in random halves of dimensions, shape (pairs, templates, halves, words).
 
     Without half-samples, all dimensions count as one half. Halves replace the bootstrapped corpora of Liang & Acuna:
-    their spread is the JND. The points themselves use all dimensions: the mean of halves is biased (.540, not .527).
+    their spread is the just noticeable difference. Points use all dimensions: halves are biased (mean .540, not .527).
     """
     if not replicates.half_samples:
         return _compute_points(space, cues, words, replicates)[:, :, None]
