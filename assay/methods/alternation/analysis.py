@@ -86,7 +86,7 @@ def _judge_output(
     rng: np.random.Generator,
     output_count: int,
 ) -> Component:
-    """Judge one of `output_count` outputs; withhold its letter if suitable scales declare different letters."""
+    """Judge one of `output_count` outputs; withhold its letter if the letters on several scales differ."""
     raw_table = task.table(task.answers, label)
     table = raw_table[task.complete_indices]
     measurement = Measurement(name, task.answers.counts, tolerance, detail)
@@ -224,7 +224,7 @@ class _Output:
     def _fit_gaps(
         self, gaps: Mapping[str, Floats], tolerance: Tolerance, rng: np.random.Generator
     ) -> dict[str, Floats]:
-        """Replace the draws of all pairs' gaps by those of a joint fit if strata are judged; else change nothing."""
+        """Replace the gaps (draws of differences) by those of a joint fit if strata are judged; else change nothing."""
         if not self.task.rules.judges_strata:
             return dict(gaps)
         limits = {"step_1": tolerance.of_step_1, "step_2": tolerance.delta}
@@ -233,7 +233,7 @@ class _Output:
         return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fitted_steps}}
 
     def _draw_group_gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
-        """Draw step 2's gaps: between records by original value, or between sentences from two lists of contents."""
+        """Draw step 2's differences: of records by original value, or of sentences with contents of either list."""
         groups = self.task.groups
         if groups is not None:
             codes = np.unique(groups)
@@ -253,7 +253,7 @@ class _Output:
         *,
         maybe_noise: bool,
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effects that the mean can hide; if `maybe_noise`, the mean may be due to chance alone."""
+        """Draw the effects that the mean of all profiles can hide; `maybe_noise`: whether that mean may be chance."""
         complete_indices = np.array(self.task.complete_indices)
         families = {family: strata[complete_indices] for family, strata in self.task.families.items()}
         rules = self.task.rules
@@ -286,7 +286,7 @@ class _Output:
         *,
         maybe_noise: bool,
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effect on a typical profile; of labels without scores, the share of profiles whose label changes.
+        """Draw the effect on a typical profile or, of labels without scores, the share of profiles with another label.
 
         If `maybe_noise`, the mean differences may be due to chance alone: those of sentences are counted as 0.
         """
@@ -396,7 +396,7 @@ class _Output:
         )
 
     def _add_groups(self, detail: types.AlternationComponent, rng: np.random.Generator) -> types.AlternationComponent:
-        """Add changed labels and disparate impact; for records, also sizes and mean outputs by original value."""
+        """Add changed labels and disparate impact; for records, also their number and mean output by original value."""
         if not self.task.answers.numbers:
             detail = replace(detail, labels=self.task.label_changes)
         groups = self.task.groups

@@ -33,7 +33,7 @@ GROUP, DECISION, TRUTH = "group", "decision", "truth"
 
 @dataclass(frozen=True)
 class OutcomeRule:
-    """Rules that decide which answers are favourable and which values of the column of truth make them right."""
+    """Rules that decide which answers are favourable and for which true outcomes a favourable answer is right."""
 
     truth: str
     """Column with the true outcome of each record."""

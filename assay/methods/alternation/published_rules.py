@@ -119,7 +119,7 @@ class Blocks:
     def biased(self) -> Iterator[tuple[str, Samples]]:
         """Yield each pair of values by name, with the outputs of two groups whose content differs with the value.
 
-        Records are grouped by original value. With sentences, each value in turn gets mostly list 0: two comparisons.
+        Records are grouped by original value. Of sentences, each value in turn gets contents mostly from list 0.
         """
         for a, b in combinations(range(len(self.values)), 2):
             pair = f"{self.values[a]}, {self.values[b]}"

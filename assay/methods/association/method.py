@@ -158,7 +158,7 @@ class Association(OneSpecification[AssociationWords]):
 
 @dataclass(frozen=True)
 class Distances:
-    """One row for each protected word and attribute word: their cosine distance and their connection."""
+    """Columns with an entry for each pair of a protected and an attribute word: cosine distance and connection."""
 
     protected: NDArray[np.str_]
     attribute: NDArray[np.str_]
@@ -332,7 +332,7 @@ def _draw_mean_gaps(word_means: Sequence[Floats], draws: int, rng: np.random.Gen
 
 
 def _count_units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]:
-    """Count the independent units: control words, and pairs of words of the smallest group and stereotype lists."""
+    """Count the independent units: control words, and word pairs of the smallest group and the shortest stereotype."""
     group_sizes, list_sizes = (
         [len(vectors.among(terms)) for terms in lists.values()] for lists in (words.protected, words.attributes)
     )

@@ -26,7 +26,7 @@ class WordDocument:
 
     @property
     def pse_value(self) -> float | None:
-        """The PSE: share of the second cue at which both cues are equally likely to be chosen; ``None`` if unknown."""
+        """Share of the second cue at which both cues are equally likely to be chosen; ``None`` if it is not known."""
         return self.pse.estimate
 
 

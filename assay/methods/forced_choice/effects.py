@@ -47,7 +47,7 @@ class ChoiceEffects:
 
     @property
     def step_1(self) -> Floats:
-        """Draws of the bias of the control words, ``|mean PSE of controls - 1/2|``; shape (draws,)."""
+        """Draws of the bias of the controls: distance of their mean point of subjective equality from 1/2."""
         return np.abs(self.control_shift)
 
     @property
@@ -55,7 +55,7 @@ class ChoiceEffects:
         """Draws of the effect of step 2: the larger of two numbers, because either shows preferences about concepts.
 
         The first is the square root of `excess_variance` (0 if negative). The second is the size of `apart`:
-        if controls prefer different cues, their PSEs can vary as much as those of concepts that follow a stereotype.
+        if controls prefer different cues, their points can vary as much as those of concepts that follow a stereotype.
         """
         spread = np.sqrt(np.maximum(0.0, self.excess_variance))
         return spread if self.apart is None else np.maximum(spread, np.abs(self.apart))
@@ -87,8 +87,8 @@ class ChoiceEffects:
     def intervals(self) -> dict[str, Interval | None]:
         """Return both effects with intervals: size of `control_shift`, and square root of `excess_variance`.
 
-        With `apart`, the interval of step 2 has the larger lower end and the larger upper end of both intervals. This
-        keeps the coverage, even if both numbers are equal.
+        With `apart`, the interval of step 2 takes the larger lower end and the larger upper end of two intervals:
+        of this root and of `apart`. This keeps the coverage, even if both numbers are equal.
         """
         spread = bounded_interval(self.excess_variance)
         low, high = math.sqrt(spread.low), math.sqrt(spread.high)
@@ -158,7 +158,7 @@ def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None
 def _build_effects(
     control_shift: Floats, excess_variance: Floats, points: Floats, concepts: int, side_shifts: Sequence[Floats]
 ) -> ChoiceEffects:
-    """Build the result; `points`: mean PSEs by word; `side_shifts`: draws of two sides, of all concepts, or empty."""
+    """Build the effects; `points`: points of equality by word; `side_shifts`: draws of two sides, of all concepts, or empty."""
     has_sides = len(side_shifts) == 2
     return ChoiceEffects(
         control_shift=control_shift,
@@ -173,7 +173,7 @@ def _build_effects(
 
 
 def _draw_mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Floats:
-    """Draw the mean PSE of the population of the words, or of these words alone if there are fewer than eight."""
+    """Draw the mean point of equality of words like these; if they are fewer than eight, of these words alone."""
     if len(points) >= LEAST_WORDS:
         return draw_population(points, rng, draws).mean
     mean = np.mean([point.mean for point in points])

@@ -95,7 +95,7 @@ def judge_texts(
 ) -> list[Component]:
     """Return the components of a rating: refusals, lengths and, with a judge, scores.
 
-    Without a judge, `judgements` is ``None``. Both confidences are of the whole rating; `group_words` are such as "she".
+    Without a judge, `judgements` is ``None``. Confidences are of the whole rating; `group_words` are such as "she".
     """
     outcomes = [
         Outcome(REFUSALS, tally.refusals, limits.refusals),
@@ -259,7 +259,7 @@ def _judge_outcome(
 ) -> Component:
     """Judge one outcome: differences between values (step 1), and between values with different contents (step 2).
 
-    In step 2, `tie_share` of a value's contents are on one side. `losses` are differences between values in lost
+    In step 2, `tie_share` of a value's contents are from one list. `losses` are differences between values in lost
     replies, judged with the outcome. `counts` are those of the judge's replies; ``None``: of the writer's replies.
     """
     name, table = outcome.name, tally.table(outcome.numbers)
@@ -331,7 +331,7 @@ def _draw_effects(
     """Draw the effects in the outcome's unit: differences of values, gaps of step 2, differences within strata.
 
     The differences, shape (draws,), are by pair of values. A gap, shape (draws, pairs), is the difference between two
-    values of which one has `tie_share` of its contents on a side, and the other 1 - `tie_share`.
+    values of which one has `tie_share` of its contents from a list, and the other 1 - `tie_share`.
     """
     pair_rng, gap_rng, strata_rng = rng.spawn(3)
     sides = [str(case.side) for case in cases]

@@ -55,7 +55,7 @@ class Exchange:
     def _exchange_names(self, text: str, after: str, turn: int) -> str:
         """Replace all catalog names that are not the prompt person's by names that fit the value `after`.
 
-        Whichever value texts of a prompt are about, their versions for one value then hold the same names.
+        The versions of all texts of a prompt for one value then hold the same names, whatever their original value.
         """
         person_words = {word.strip(",") for person in self.persons.values() for word in person.split()}
         traits = given_names()
@@ -77,7 +77,7 @@ class Exchange:
 
     @staticmethod
     def _replacement_word(match: re.Match[str], targets: Mapping[str, Mapping[str, str]]) -> str:
-        """Return the word that replaces a match, with equal capitals; for "her", the next word decides (him or his)."""
+        """Return the word that replaces a match, capitalised alike; for "her", the next word decides (him or his)."""
         mention = match.group()
         # as the word is listed, or in lower case, or with a small first letter
         by_slot = targets.get(mention) or targets.get(mention.lower()) or targets[mention[:1].lower() + mention[1:]]
@@ -112,7 +112,7 @@ class Exchange:
 
     @cached_property
     def _replacements(self) -> Mapping[tuple[str, str], Mapping[str, Mapping[str, str]]]:
-        """By (value before, value after) and word before: the words that can replace it, by slot."""
+        """By (value before, value after) and word before: the words that can replace this word, by slot."""
         targets: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
         for before, slots_before in self._slots_by_value.items():
             for after, slots_after in self._slots_by_value.items():
