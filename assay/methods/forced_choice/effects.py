@@ -158,7 +158,7 @@ def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None
 def _build_effects(
     control_shift: Floats, excess_variance: Floats, points: Floats, concepts: int, side_shifts: Sequence[Floats]
 ) -> ChoiceEffects:
-    """Build the effects; `points`: points of equality by word; `side_shifts`: draws of two sides, of all concepts, or empty."""
+    """Build the effects from the words' points of equality and the shifts of both sides, of all concepts, or none."""
     has_sides = len(side_shifts) == 2
     return ChoiceEffects(
         control_shift=control_shift,
