@@ -48,11 +48,11 @@ NAMES: Mapping[Scale, str] = {"log": "logarithm", "logit": "logit", "rank": "ran
 """Name of each scale in the texts of reasons, which do not name the linear scale."""
 
 LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
-"""Share of labels without scores that may change with the attribute, if `delta_individual` has its default .25."""
+"""Share of labels without scores that may change with the attribute, at the default of `delta_individual` (.25)."""
 
 
 def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
-    """Return a component for each output: the number of a regressor, or the score of each label."""
+    """Return a component for each output, a number or a label's score; a single component if none can be judged."""
     answers = task.answers
     answers.complete_top_labels()
     task.repeated_answers.complete_top_labels()
@@ -86,7 +86,7 @@ def _judge_output(
     rng: np.random.Generator,
     output_count: int,
 ) -> Component:
-    """Judge one of `output_count` outputs; withhold its letter if suitable scales declare different ones."""
+    """Judge one of `output_count` outputs; withhold its letter if the letters on several scales differ."""
     raw_table = task.table(task.answers, label)
     table = raw_table[task.complete_indices]
     measurement = Measurement(name, task.answers.counts, tolerance, detail)
@@ -109,7 +109,7 @@ def _judge_output(
 
 
 def _add_scale_letters(component: Component, variants: Sequence[Component], scales: Sequence[Scale]) -> Component:
-    """Add the letters on the other scales to a component; if two declared letters differ, none is declared."""
+    """Add the letters on other scales (`variants`) to a component; if two declared letters differ, declare none."""
     documents = tuple(
         types.ScaleDocument(scale, variant.letter, variant.declared)
         for scale, variant in zip(scales, (component, *variants), strict=True)
@@ -143,7 +143,7 @@ class _Output:
     draws: int
 
     def judge(self, tolerance: Tolerance, detail: types.AlternationComponent, rng: np.random.Generator) -> Component:
-        """Return the component with its letter, and with the details beside the letter unless it is `letter_only`."""
+        """Return the component with its letter and, unless `letter_only`, the details that are shown beside it."""
         task = self.task
         measurement = Measurement(self.name, task.answers.counts, tolerance, detail)
         pair_rng, gap_rng, detail_rng = rng.spawn(3)
@@ -160,7 +160,7 @@ class _Output:
         published, tests = self._published_letter()
         measurement = replace(measurement, tolerance=tolerance, published=published, units=_count_units(task.cases))
         worst_pair = max(gaps_by_pair, key=lambda pair: abs(float(gaps_by_pair[pair].mean())))
-        leverage = Leverage(profiles, task.cases, worst_pair)
+        leverage = Leverage(profiles, task.cases, worst_pair)  # influence of single persons, frames and contents
         measurement.detail = replace(
             detail,
             analyses=tests,
@@ -180,13 +180,13 @@ class _Output:
                 by_group=losses_document(task.answers.by_group, task.rules.delta_loss),
                 changes=self.changes or NO_ITEMS,
             )
-        carrier = leverage.carrier()
+        carrier = leverage.carrier()  # the person, frame or content from which most of the effect comes, if any
         fitted_gaps = self._fit_gaps(gaps, tolerance, rng.spawn(1)[0])
         evidence = Evidence(
             step_1=np.abs(fitted_gaps["step_1"]).max(axis=1),  # the largest difference of two values in each draw
             step_2=np.abs(fitted_gaps["step_2"]).max(axis=1),
             hidden=hidden,
-            bound=maybe_noise,
+            bound=maybe_noise,  # step 1 is then only an upper bound
             chance_1=may_be_chance(gaps["step_1"]),
             chance_2=may_be_chance(gaps["step_2"]),
         )
@@ -212,7 +212,7 @@ class _Output:
         return replace(reason, facts={**reason.facts, **counts})
 
     def _published_letter(self) -> tuple[Mapping[str, str | None], Json]:
-        """Return the published rule's letter and tests, each by rule name; both empty if no `alpha` is given."""
+        """Return the published rule's letter and tests by rule name; both empty without `alpha` or if `letter_only`."""
         rules = self.task.rules
         if rules.alpha is None or self.letter_only:
             return {}, NO_ENTRIES
@@ -224,16 +224,16 @@ class _Output:
     def _fit_gaps(
         self, gaps: Mapping[str, Floats], tolerance: Tolerance, rng: np.random.Generator
     ) -> dict[str, Floats]:
-        """Replace the gaps of all pairs by estimates of a joint fit if strata are judged; else return them as given."""
+        """Replace the gaps (draws of differences) by those of a joint fit if strata are judged; else change nothing."""
         if not self.task.rules.judges_strata:
             return dict(gaps)
         limits = {"step_1": tolerance.of_step_1, "step_2": tolerance.delta}
-        # in step 2, sentences have no groups: a gap is between the two sides of the content
+        # in step 2, sentences have no groups: a gap is between the two lists (sides) of contents
         fitted_steps = ("step_1",) if self.task.groups is None else ("step_1", "step_2")
         return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fitted_steps}}
 
     def _draw_group_gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
-        """Draw step 2's gaps: of records by original value; of sentences, with shares `tie` and 1 - `tie` of a side."""
+        """Draw step 2's differences: of records by original value, or of sentences with contents of either list."""
         groups = self.task.groups
         if groups is not None:
             codes = np.unique(groups)
@@ -253,7 +253,7 @@ class _Output:
         *,
         maybe_noise: bool,
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effects that the mean can hide; if `maybe_noise`, the mean may be due to chance alone."""
+        """Draw the effects that the mean of all profiles can hide; `maybe_noise`: whether that mean may be chance."""
         complete_indices = np.array(self.task.complete_indices)
         families = {family: strata[complete_indices] for family, strata in self.task.families.items()}
         rules = self.task.rules
@@ -262,7 +262,7 @@ class _Output:
             *loss_effect(self.task.answers.by_group, rules.delta_loss, tolerance.confidence, rng, self.draws),
         )
         outputs = self.raw_table[complete_indices]  # original outputs: a change of amounts counts on every scale
-        amount_rows = amounts(outputs) if rules.scale == "auto" else None
+        amount_rows = amounts(outputs) if rules.scale == "auto" else None  # amounts are compared as ratios
         if amount_rows is not None:
             name, is_amount = amount_rows
             clusters = {kind: ids[is_amount] for kind, ids in profiles.clusters.items()}
@@ -286,9 +286,9 @@ class _Output:
         *,
         maybe_noise: bool,
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effect on a typical profile; of labels without scores, the share of profiles whose label changes.
+        """Draw the effect on a typical profile or, of labels without scores, the share of profiles with another label.
 
-        If `maybe_noise`, the mean differences may be due to chance alone and do not count.
+        If `maybe_noise`, the mean differences may be due to chance alone: those of sentences are counted as 0.
         """
         task = self.task
         if self.labels_without_scores and maybe_noise in task.label_effects_cache:  # drawn for an earlier label
@@ -302,7 +302,7 @@ class _Output:
         if task.groups is not None:  # records
             effects: tuple[HiddenEffect, ...] = (item_effect(cases, case_limit, rng, self.draws),)
         else:
-            if self.labels_without_scores:  # `gaps_by_pair` is of one label; here, all labels count
+            if self.labels_without_scores:  # `gaps_by_pair` is of one label, but all labels count
                 squared_means = cases.squared_means(rng, self.draws)
             else:
                 squared_means = np.stack([*gaps_by_pair.values()], axis=1) ** 2
@@ -335,7 +335,7 @@ class _Output:
         return not self.task.answers.numbers and bool(np.isin(self.table, (0.0, 1.0)).all())
 
     def _repeated_outputs(self) -> Floats | None:
-        """Return the outputs of profiles that were asked about several times, shape (profiles, values, times)."""
+        """Return outputs of repeated profiles, shape (profiles, values, times); ``None`` if none are comparable."""
         if self.scale == "rank" or not self.task.repeated_indices:  # ranks among fewer outputs are not comparable
             return None
         with np.errstate(all="ignore"):  # repeated answers may be outside the range of the scale: not compared
@@ -345,7 +345,7 @@ class _Output:
         return outputs if len(outputs) else None
 
     def _lost_changes(self, profiles: Profiles) -> Lost:
-        """Return the largest change of the effects if lost replies were at either end of the range of outputs."""
+        """Return the largest change of the effects if all lost replies were at one end of the range of outputs."""
         is_score = not self.task.answers.numbers and self.scale == "linear"
         low, high = (0.0, 1.0) if is_score else np.quantile(self.table, [0.025, 0.975])  # without outliers
         step_1, step_2 = (share * float(high - low) / profiles.scale for share in self.task.lost_shares)
@@ -368,7 +368,7 @@ class _Output:
     def _divergences(
         self, clusters: Mapping[str, Integers], rng: np.random.Generator
     ) -> tuple[types.DivergenceDocument, ...]:
-        """Return divergence and test for ordered pairs of values; of many pairs, only for the most distant means."""
+        """Compare ordered pairs of values by divergence and test; of many pairs, those with the most distant means."""
         pairs = list(combinations(range(len(self.task.answers.values)), 2))
         means = self.table.mean(axis=0)
         if self.task.rules.judges_strata:
@@ -383,7 +383,7 @@ class _Output:
     def _divergence(
         self, a: int, b: int, person_clusters: Integers | None, rng: np.random.Generator
     ) -> types.DivergenceDocument:
-        """Return divergence and test of the outputs under the values with the indices `a` and `b`."""
+        """Return the divergence of the outputs under the values `a` and `b` (indices); if `a` < `b`, also the test."""
         first, second = self.table[:, a], self.table[:, b]
         sign_flip_p = partial(sign_flip_test, second - first, rng, clusters=person_clusters)
         return types.DivergenceDocument(
@@ -396,7 +396,7 @@ class _Output:
         )
 
     def _add_groups(self, detail: types.AlternationComponent, rng: np.random.Generator) -> types.AlternationComponent:
-        """Add changed labels and disparate impact; for records, also sizes and mean outputs by original value."""
+        """Add changed labels and disparate impact; for records, also their number and mean output by original value."""
         if not self.task.answers.numbers:
             detail = replace(detail, labels=self.task.label_changes)
         groups = self.task.groups
@@ -455,7 +455,7 @@ def _count_units(cases: Sequence[Case]) -> tuple[Units, ...]:
 
 
 def _judged_labels(answers: Answers, requested_labels: Sequence[str]) -> tuple[str, ...]:
-    """Return the requested labels that occurred; if none is requested, all labels, or the second of two."""
+    """Return the requested labels that occurred; if none is requested, all labels or, of two, only the second."""
     labels = sorted({label for scores in answers.replies.values() for label in scores})
     if requested_labels:
         spelt_labels = dict.fromkeys(map(answers.spellings.first, requested_labels))
@@ -466,7 +466,7 @@ def _judged_labels(answers: Answers, requested_labels: Sequence[str]) -> tuple[s
 def _common_detail(
     answers: Answers, complete_indices: Sequence[int], not_within: Sequence[str]
 ) -> types.AlternationComponent:
-    """Return the details that all outputs share; `not_within` are columns that could have strata and were left out."""
+    """Return the details that all outputs share; `not_within` are columns whose strata are not judged."""
     return types.AlternationComponent(
         values=tuple(answers.values),
         profiles=ProfilesDocument(len(answers.cases), len(complete_indices)),

@@ -33,16 +33,16 @@ GROUP, DECISION, TRUTH = "group", "decision", "truth"
 
 @dataclass(frozen=True)
 class OutcomeRule:
-    """Rules that decide which answers are favourable and which values of the column of truth make them right."""
+    """Rules that decide which answers are favourable and for which true outcomes a favourable answer is right."""
 
     truth: str
-    """Column of the truth."""
+    """Column with the true outcome of each record."""
     favourable: str
     """The favourable label; empty for numbers."""
     threshold: float | None
     """Number, or score of the label, from which an answer is favourable. ``None``: the likeliest label decides."""
     right_value: str
-    """Value of the truth by which a favourable answer is right."""
+    """True outcome (value of that column) for which a favourable answer is right."""
 
     @property
     def words(self) -> str:
@@ -67,12 +67,12 @@ def outcome_rule_of(
 ) -> OutcomeRule | None:
     """Validate the column `truth` and return the rule of favourable answers; ``None`` while an upload has no rows yet.
 
+    `favourable_truth` is the true outcome for which a favourable answer is right; if empty, it equals `favourable`.
+
     Raises
     ------
-    UnknownName
-        If the records lack the column, or the column the value.
-    SpecificationError
-        If the column is that of the groups or of the clusters, or has more than two values.
+    UnknownName, SpecificationError
+        If the records lack the column or the value; if the column is that of groups or clusters, or has a third value.
     """
     if truth in {records.column, records.cluster}:
         raise SpecificationError(f"{truth} is the column of the groups or of the clusters; name another one", "truth")
@@ -94,8 +94,8 @@ def outcome_rule_of(
 def record_outcomes(answers: Answers, by: str, rule: OutcomeRule, rng: np.random.Generator) -> RecordOutcomes:
     """Compute rates, error rates and their gaps by group, from the answer to each record with its original value.
 
-    A missing or unreadable answer counts as undecided. A record with an empty cell in the column of truth is in no
-    error rate.
+    `by` names the column of the groups. A missing or unreadable answer counts as undecided; a record without a true
+    outcome is in no error rate. The result has only a reason (``why``) if no answer can be read or has the label.
     """
     favourable_label = answers.spellings.first(rule.favourable)
     document = RecordOutcomes(by=by, truth=rule.truth, outcome=rule.words)
@@ -141,7 +141,7 @@ def _is_unequal(*gaps: EffectDocument) -> bool | None:
 
 
 def _count_records(answers: Answers, rule: OutcomeRule, label: str) -> DecisionTable:
-    """Count the records by group, decision, and truth: whether a favourable answer is right for the record."""
+    """Count the records by group, decision, and truth: whether the favourable answer (`label`) is right for them."""
     cases = answers.cases
     # indices in `answers.values`; `original` is None only for sentences, and those have no outcomes
     original_indices = np.array([case.original or 0 for case in cases], dtype=np.int64)

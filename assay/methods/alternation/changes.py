@@ -1,4 +1,4 @@
-"""Counts of differing answers to a sentence: with another value, when repeated, with another person of one group."""
+"""Counts of differing answers to a sentence: with another value, when repeated, or with another person of a group."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def _paired_differences(answers: Answers) -> Floats:
 
 
 def _standard_error(answers: Answers, *, labels: bool) -> float:
-    """Return the standard error of the share that changed, or of the mean square, over questions (rows)."""
+    """Return the standard error, between questions (rows), of the share of changed labels or the mean square."""
     differences = _paired_differences(answers).reshape(len(answers), -1)
     question_means = ((differences != 0) if labels else differences**2).mean(axis=1)
     return float(question_means.std() / math.sqrt(len(answers)))
 
 
 def _change_document(comparison: str, differences: Sequence[Floats], *, labels: bool) -> ChangeDocument:
-    """Count the pairs of answers that differ, and return the root mean square of the `differences` of numbers."""
+    """Return the number of pairs of answers that differ and, of numbers, the root mean square of the `differences`."""
     pairs = np.concatenate(differences)  # one number for each pair of answers
     root_mean_square = math.sqrt(float((pairs**2).mean())) if len(pairs) else 0.0
     size = None if labels else root_mean_square
@@ -85,10 +85,10 @@ def _change_document(comparison: str, differences: Sequence[Floats], *, labels: 
 def names_reason(
     documents: Sequence[ChangeDocument], hidden: Sequence[HiddenEffect], unit: float, output: str
 ) -> tuple[Reason, ...]:
-    """Return the reason ``follows-names`` if persons of one group differ about as much as persons of two, else ``()``.
+    """Return the reason ``follows-names`` if answers differ by person about as much as by value, otherwise ``()``.
 
     Two more conditions: the differences between values, less the noise of repeated questions, exceed the limit for
-    single cases; the median of each effect on single cases does not. `unit`: standard deviation of numeric outputs.
+    single cases, and the medians of the effects on single cases do not. `unit`: standard deviation of numeric outputs.
     """
     row_by_comparison = {row.what: row for row in documents}
     single_case_effects = [effect for effect in hidden if effect.kind == "individual" and effect.limit is not None]

@@ -25,11 +25,11 @@ PREFERRED, OTHER = "preferred", "other"
 """Labels of the output: the share of comparisons that a document wins, and the remainder."""
 
 BY_POSITION = 0.1
-"""Distance from 1/2 of the share of choices of the first position, beyond which a reason states the preference."""
+"""If the share of choices of the first position is further from 1/2 than this, a reason states the preference."""
 
 
 def both_orders(document: str, opponent: str) -> Mapping[str, Record]:
-    """Return two questions: the document first and the opponent second, and the reverse; keys: document's position."""
+    """Return the questions with the document first and with the opponent first, by the position of the document."""
     return {FIRST: ((FIRST, document), (SECOND, opponent)), SECOND: ((FIRST, opponent), (SECOND, document))}
 
 
@@ -38,7 +38,7 @@ class ComparedAnswers(Answers):
     """Answers of a service that compares two documents; key: (index of case, index of value), answer: share of wins."""
 
     first_position: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
-    """By the same keys: share of the first position when the case's document is first, and when its opponent is."""
+    """By the same keys: share of the first position when it has the case's document, and when it has the opponent."""
 
     def take(self, profile: int, value: int, *replies: Reply) -> None:
         """Count the replies to both orders; if both are usable, store the mean share of the case's document.

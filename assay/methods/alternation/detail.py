@@ -40,11 +40,11 @@ class PairDocument:
 
 @dataclass(frozen=True)
 class ChangeDocument:
-    """Pairs of single answers that differ when the value, nothing, or the person was exchanged.
+    """Two answers to a sentence compared: with another value, asked again, or about another person of the group.
 
-    Of `of` pairs of answers, `changed` differ; `size` is the root mean square of numbers' differences. `from_` and `to`
-    are the compared values. Of repeated questions, `error` is the standard error, between questions, of the share that
-    changed or of the mean square.
+    `what` names the comparison. `changed` of the `of` pairs of answers differ; `size` is the root mean square of
+    numbers' differences. `from_` and `to` are the compared values. `error` (of repeated questions) is the standard
+    error, between questions, of the share of changed labels or of numbers' mean square.
     """
 
     what: str | None = None
@@ -58,7 +58,7 @@ class ChangeDocument:
 
 @dataclass(frozen=True)
 class GroupDocument:
-    """Mean output of the records of one value, as they came; `small` if there are few records."""
+    """Mean output of the records whose original value is `value`, with that value; `small`: whether they are few."""
 
     value: str | None = None
     records: float | None = None
@@ -99,7 +99,7 @@ class RatioDocument:
 
 @dataclass(frozen=True)
 class RateDocument:
-    """Records of a group, and those with the positive output; of a model's decisions, the mean score of the label."""
+    """Numbers of a group's records and positive outputs; `rate`, of a model's decisions, is the label's mean score."""
 
     value: str | None = None
     records: int | None = None
@@ -118,7 +118,7 @@ class DisparateImpact:
 
 @dataclass(frozen=True)
 class WithoutDocument:
-    """The largest effect without the cluster named `without`, in standard deviations of the output."""
+    """The effect without the cluster (such as a person) named `without`, in standard deviations of the output."""
 
     without: str | None = None
     effect: float | None = None
@@ -131,7 +131,7 @@ class Carrier:
     kind: str
     name: str
     member: str | None
-    """If the name is a pair (``Terrence / Tanisha``), the name in it whose outputs deviate more from the others'."""
+    """Of a pair of names (``Terrence / Tanisha``), the name whose outputs deviate more; ``None`` if there is none."""
     share: float
     """Share of the cluster in the sum of the absolute contributions of all clusters of its kind; in (.5, 1]."""
     effect: float
@@ -168,7 +168,7 @@ class Leverage:
 
 @dataclass(frozen=True)
 class ScaleDocument:
-    """Letter on a scale on which an effect was measured, the first one being the declared scale."""
+    """Letter on a scale on which the effect was measured; the first scale of a component gives its letter."""
 
     scale: str | None = None
     letter: Letter | None = always(None)
@@ -179,9 +179,9 @@ class ScaleDocument:
 class PositionDocument:
     """Answers of a service that compares two documents, by the position of the document that it chose.
 
-    Of `questions`, the `first` and the `second` document was chosen in these numbers, and neither in `ties`. Each
-    comparison is asked in both orders; in `unchanged` of them, both chose the same document. `share` is the share of
-    `first` among the answers that chose.
+    Of all `questions`, `first` chose the first document, `second` the second, and `ties` neither. Each comparison is
+    asked in both orders; in `unchanged` comparisons, the same document was chosen in both. `share` is the share of
+    `first` in the sum of `first` and `second`.
     """
 
     questions: int | None = None
@@ -193,7 +193,7 @@ class PositionDocument:
 
 
 NOT_COMPARED = PositionDocument()
-"""Of a service that is asked about one document at a time."""
+"""Document of a service that is asked about one document at a time."""
 
 
 @dataclass(frozen=True)
@@ -208,12 +208,12 @@ class AnsweredExample(ExampleDocument):
 
 @dataclass(frozen=True)
 class RecordOutcomes(OutcomeTable):
-    """Outcomes of the records as they came, by group, with error rates by the truth; no part of the letter."""
+    """Outcomes of the records with their original values, by group, and error rates; they do not affect the letter."""
 
     by: str | None = None
     """Column of the groups."""
     truth: str | None = None
-    """Column of the truth."""
+    """Column with the true outcomes."""
     outcome: str | None = None
     """What counts as the favourable outcome, in words."""
     gaps: Mapping[str, EffectDocument] = NO_ENTRIES
@@ -228,7 +228,7 @@ class RecordOutcomes(OutcomeTable):
 
 @dataclass(frozen=True)
 class AlternationComponent(ProfilesComponent):
-    """A label or an output, compared between the values; `not_within` are columns whose strata were left out."""
+    """A label's score or a number, compared between the values; `not_within`: columns whose strata are not judged."""
 
     means: Shares = NO_ENTRIES
     examples: tuple[AnsweredExample, ...] = NO_ITEMS

@@ -179,7 +179,7 @@ def _compare_fold(number: int, x: Floats, y: Floats) -> Fold:
 
 
 def _pair_influence(x: Floats, y: Floats, p: Gaussian, q: Gaussian) -> Floats:
-    """Return the influence function of D(x || y) at each pair of values, through both means and both variances."""
+    """Return each pair's influence on D(x || y) through the means and variances of `p` and `q`, fitted to x and y."""
     shift, v_x, v_y = p.mean - q.mean, p.sd**2, q.sd**2
     influence_x = shift / v_y * (x - p.mean) + (1 / v_y - 1 / v_x) * ((x - p.mean) ** 2 - v_x) / 2
     influence_y = -shift / v_y * (y - q.mean) + (1 / v_y - (v_x + shift**2) / v_y**2) * ((y - q.mean) ** 2 - v_y) / 2

@@ -57,7 +57,7 @@ def impact_ratios(scores: Floats, task: JudgingTask, rng: np.random.Generator) -
 def refused_group(
     task: JudgingTask, measurement: Measurement[AlternationComponent], tolerance: Tolerance, rng: np.random.Generator
 ) -> Component | None:
-    """Return a component with a declared BS if the groups' shares of lost replies alone suffice for it, else ``None``.
+    """Return a component with the letter BS if the groups' shares of lost replies alone suffice for it, else ``None``.
 
     The effects of the two steps stay unknown: they need profiles that were answered under every value.
     """
@@ -78,7 +78,7 @@ def refused_group(
 def disparate_impact(
     positive: ArrayLike, groups: ArrayLike, values: Sequence[str], rng: np.random.Generator
 ) -> DisparateImpact:
-    """Return the base rates of groups of records, and the ratio of every ordered pair, or the reason why there is none.
+    """Return the base rates of groups of records, and the ratio of every ordered pair or the reason why it is missing.
 
     Parameters
     ----------

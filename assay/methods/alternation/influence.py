@@ -20,7 +20,7 @@ from assay.model import Floats, Integers
 from assay.statistics.intervals.alternation_effects import Profiles, without_each
 
 CARRIED_BY_ONE = 0.5
-"""Share of all absolute contributions of a kind that one cluster must exceed to be named as the carrier."""
+"""Share of the sum of a kind's absolute contributions above which a cluster is named as the carrier of the effect."""
 
 MIN_CLUSTERS = 10
 """Minimum number of clusters of a kind to attribute the effect to one of them."""
@@ -51,14 +51,14 @@ class Leverage:
         return LeverageDocument(self.pair, self.effect, **usual_kinds, others=others or NO_ENTRIES, carrier=carrier)
 
     def _most_influential(self, kind: str) -> tuple[WithoutDocument, ...]:
-        """Return the `LISTED` clusters of a kind whose removal changes the effect most, and the effect without it."""
+        """Return the `LISTED` clusters of a kind whose removal changes the effect most, with the remaining effects."""
         effects_without, effect = without_each(self.profiles, kind, self.pair), self.effect
         clusters = sorted(effects_without, key=lambda cluster: -abs(effects_without[cluster] - effect))[:LISTED]
         names = self._cluster_names(kind)
         return tuple(WithoutDocument(names[cluster], effects_without[cluster]) for cluster in clusters)
 
     def carrier(self) -> Carrier | None:
-        """Return the cluster above `CARRIED_BY_ONE` of the first kind that has one; ``None`` if no kind has."""
+        """Return the cluster whose share exceeds `CARRIED_BY_ONE`, of the first kind with such a cluster, if any."""
         for kind, ids in self.profiles.clusters.items():  # the first kind is the person, if there are people
             cluster_sums = np.bincount(ids, weights=self._pair_differences)
             total = float(np.abs(cluster_sums).sum())
@@ -93,7 +93,7 @@ class Leverage:
         return sorted({case.clusters[kind] for case in self.cases})
 
     def _deviating_member(self, kind: str, in_cluster: NDArray[np.bool_]) -> str | None:
-        """Return the cluster's name for the value of `pair` that deviates more; ``None`` for one name or equality."""
+        """Return the name in a pair of names whose outputs deviate more; ``None`` for a single name or equality."""
         first, second = self._pair_columns
         members = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)  # equal in all its cases
         if len(members) != len(self.profiles.values):  # the cluster has one name for all values
@@ -104,7 +104,7 @@ class Leverage:
         return members[second if second_distance > first_distance else first]
 
     def _cluster_distance(self, kind: str, in_cluster: NDArray[np.bool_], value: int) -> float:
-        """Return the distance of a cluster's mean output from an additive model of other kinds, fitted to the rest."""
+        """Return how far a cluster's mean output is from its prediction by other kinds, fitted without the cluster."""
         outputs = self.profiles.outputs[:, value]
         residuals = outputs - outputs[~in_cluster].mean()
         for other_kind, ids in self.profiles.clusters.items():

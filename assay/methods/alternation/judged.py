@@ -39,8 +39,8 @@ V = TypeVar("V")
 class Rules:
     """Fields of `Alternation` that decide what is computed from the answers, and the limits.
 
-    `labels` are the labels to judge; empty: all, or the second of two. `tie` is the share of one side of the
-    contents that a group gets in a biased block. `folds` is the number of folds whose divergences are computed.
+    `labels` are the labels to judge (empty: all or, of two, the second). `tie` is the share of a list of contents that
+    goes to a group in step 2, where content differs by group. `folds` is the number of folds with a divergence each.
     `alpha` is the level of the published rule's tests (``None``: not computed), and `join` combines them.
     `max_draw_weights` limits the weights of `mean_draws`; ``None`` (without `strata`): no limit. `impact` adds impact
     ratios: for decisions of the catalog.
@@ -67,8 +67,8 @@ class Rules:
 class JudgingTask:
     """Answers to judge, answers to repeated questions (`repeated_answers`), and families of strata of the profiles.
 
-    A family is a column of records, or the frames or content sides of sentences. `not_within` names columns that could
-    have strata and were left out. If `letter_only`, the details beside the letter, which take longer, are left out.
+    A family is a column of records, or the frames or lists of contents of sentences. `not_within` names columns whose
+    strata are not judged. If `letter_only`, the details beside the letter, which take longer, are left out.
     """
 
     answers: Answers
@@ -112,12 +112,12 @@ class JudgingTask:
 
     @property
     def lost_shares(self) -> tuple[float, float]:
-        """Share of the profiles that are not in `cases`, and the largest share of a mean of step 2 that they can be."""
+        """Share of profiles that lack an answer, and the largest share in a mean of step 2 that these can have."""
         lost_share = 1 - len(self.cases) / len(self.answers.cases)
         if self.groups is None:  # a side's shares in two groups differ by tie - (1 - tie)
             return lost_share, (2 * self.rules.tie - 1) * lost_share
         sent, usable = (Counter(case.original for case in cases) for cases in (self.answers.cases, self.cases))
-        return lost_share, max(1 - usable[group] / count for group, count in sent.items())  # all may be of one group
+        return lost_share, max(1 - usable[group] / count for group, count in sent.items())  # the most affected group
 
     @cached_property
     def label_changes(self) -> tuple[LabelsDocument, ...]:
@@ -154,7 +154,7 @@ class JudgingTask:
 
     @cached_property
     def sentence_cells(self) -> tuple[Integers, int]:
-        """Number of each profile's combination of frame and content, and the count of all combinations of both."""
+        """Index of each profile's combination of frame and content, and the number of all possible combinations."""
         (frames, frame_index), (contents, content_index) = (
             np.unique([case.clusters[kind] for case in self.cases], return_inverse=True) for kind in TEXT_PARTS
         )
@@ -171,13 +171,13 @@ class JudgingTask:
 
     @cached_property
     def label_numbers(self) -> tuple[Integers, Integers | None]:
-        """Likeliest labels coded as numbers, of `cases` and of repeated profiles; labels that are not judged are 0."""
+        """Likeliest labels, coded as numbers, of `cases` and of repeated profiles; ``None`` if none were repeated."""
         labels = self.likeliest_labels(self.answers, self.complete_indices)
         repeats = self.stack_repeats(self.likeliest_labels) if self.repeated_indices else labels[:0, :, None]  # empty
         distinct_labels, numbers = np.unique(np.concatenate([labels.ravel(), repeats.ravel()]), return_inverse=True)
         if self.rules.labels:
             judged_labels = [self.answers.spellings.first(label) for label in self.rules.labels]
-            is_judged = np.isin(distinct_labels, judged_labels)  # these get the numbers from 1
+            is_judged = np.isin(distinct_labels, judged_labels)  # these get numbers from 1, others 0
             numbers = np.where(is_judged, np.arange(len(distinct_labels)) + 1, 0)[numbers]
         first_numbers, repeat_numbers = np.split(numbers, [labels.size])
         has_repeats = bool(self.repeated_indices)

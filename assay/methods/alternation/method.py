@@ -65,7 +65,7 @@ class Alternation(Bounded, Method):
     labels : tuple of str
         Labels whose scores are judged, each as a component. Empty: all labels; of two, only the last in the alphabet.
     tie : float
-        Share of one side of the contents that a group holds in a biased block; the other groups hold the rest.
+        Share of a list of contents that goes to a group in step 2 (a biased block); other groups get the remainder.
     delta : float
         Largest effect that still counts as none, in standard deviations of the output.
     confidence : float
@@ -73,15 +73,15 @@ class Alternation(Bounded, Method):
     aggregation : str
         How several components become one letter: ``worst`` or ``vote``.
     profiles : int
-        Profiles at the first interim analysis; each further one has twice as many, until the letters are clear or
-        none are left.
+        Number of profiles at the first interim analysis. Each further analysis has twice as many, until the letters
+        are clear or no profiles are left.
     stop_early : bool
         Whether to compute letters before all profiles have been asked about, and to stop when they are clear.
     folds : int
         Number of folds into which profiles are split; the divergence of each is reported, as in the figures of Alelyani
         (2021).
     strata : tuple of str, optional
-        Columns of records in whose strata the difference is judged too; empty: the first with at most 12 strata in all.
+        Columns of records in whose strata the difference is judged too; empty: the first, up to 12 strata in all.
         The strata of sentences are the sides of their contents and their frames. ``None``: no strata.
     delta_individual : float, optional
         Largest systematic difference of a typical profile that still counts as none, in standard deviations of the
@@ -94,14 +94,14 @@ class Alternation(Bounded, Method):
         Level of the tests of a published rule, Kolmogorov-Smirnov in two steps, whose letter is shown beside the
         headline. ``None``: not computed.
     join : str
-        How that rule combines a step's comparisons: ``worst`` (biased if any is) or ``vote`` (if at least half are).
+        How the published rule combines comparisons: ``worst`` (biased if any is) or ``vote`` (if at least half are).
     repeats : int
         Number of profiles that are asked about three times, to separate the service's noise from its differences.
     truth : str
         Column of records with what later proved right (repaid, stayed). It is not sent; the outcomes of the records as
         they came are shown beside the letter, with error rates by group. Empty: no such tables.
     favourable : str
-        Label that is favourable to the person; needed with `truth`, but for numbers.
+        Label that is favourable to the person; needed with `truth`, unless the answers are numbers.
     threshold : float, optional
         Number, or score of the favourable label, from which an answer is favourable; needed with `truth` for numbers.
         Left out: the likeliest label decides.
@@ -189,7 +189,7 @@ class Alternation(Bounded, Method):
         return profiles
 
     def for_kind(self, kind: Kind) -> Alternation:
-        """Return a copy that expects numbers of a regressor, or labels of a classifier; raise if others are named."""
+        """Return a copy that expects numbers of a regressor, or labels of a classifier; raise if `answers` differs."""
         answers: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
         if self.answers not in {None, answers}:
             raise SpecificationError(f"a {kind} returns {answers}, not {self.answers}", "answers")
@@ -233,9 +233,9 @@ class Alternation(Bounded, Method):
         return self._count_probes(self._profiles.expected())
 
     def _count_probes(self, profiles: int) -> int:
-        """Return the number of questions about `profiles` profiles, with the repeated ones about the first of them."""
+        """Return the number of questions about `profiles` profiles, including repetitions for the first of these."""
         repeated_profiles = min(self.repeats, profiles) * (TIMES - 1)
-        # half of the profiles equal their opponent under one value: two questions less, one on average
+        # under one value, half of the profiles equal their opponent: two questions fewer, so one on average
         questions = 2 * len(self.values) - 1 if self.compares else len(self.values)
         return (profiles + repeated_profiles) * questions
 
@@ -336,9 +336,9 @@ class Alternation(Bounded, Method):
         yield from ask_in_batches(questions, lambda key, replies: answers.take(*key, *replies))
 
     def _build_probes(self, case: Case, value: int) -> list[Probe]:
-        """Return the question about a case with a value (index), or one for each order of two different documents.
+        """Return the question about a case with a value (index); to compare documents, a question for each order.
 
-        All questions about a case are versions of it, which the driver keeps apart in time.
+        Equal documents get no question. All questions about a case are versions of it; the driver asks them far apart.
         """
         name, document, versions_of = f"{case.name}/{self.values[value]}", case.versions[value], (case.name,)
         if case.opponent is None:

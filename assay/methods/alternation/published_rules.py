@@ -94,7 +94,7 @@ Samples = tuple[Floats, Floats]
 
 @dataclass(frozen=True)
 class Blocks:
-    """Outputs to compare, shape (profiles, values), with the facts that form the two kinds of blocks of the rule.
+    """Outputs to compare, shape (profiles, values), with the facts that form the rule's unbiased and biased blocks.
 
     `original` is the index of each record's original value; it is ``None`` for sentences, whose content is from list
     0 or 1 (`side`). `tie` is the share of one list in the profiles of a group in a biased block.
@@ -119,7 +119,7 @@ class Blocks:
     def biased(self) -> Iterator[tuple[str, Samples]]:
         """Yield each pair of values by name, with the outputs of two groups whose content differs with the value.
 
-        Records are grouped by original value. With sentences, each value gets mostly one list in turn: two comparisons.
+        Records are grouped by original value. Of sentences, each value in turn gets contents mostly from list 0.
         """
         for a, b in combinations(range(len(self.values)), 2):
             pair = f"{self.values[a]}, {self.values[b]}"

@@ -39,8 +39,8 @@ PUBLISHED_EFFECT, PUBLISHED_WORDS = 1.27, 8
 def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random.Generator) -> Classical:
     """Compute every measure that the word lists allow; for the others, return the reason.
 
-    The result has ``mac``, ``null``, and under ``weat`` a row for every pair of groups: WEAT, and beside it RND, ECT,
-    RIPA, RNSB (the classifier between the two stereotype lists) and DirectBias of the control words.
+    The result has ``mac``, ``null`` (the null check of WEAT), and under ``weat`` a row for every pair of groups: WEAT,
+    and the measures RND, ECT, RIPA, RNSB (of a classifier between two stereotype lists) and DirectBias (of controls).
     """
     group_vectors = {group: _term_matrix(vectors, terms) for group, terms in words.protected.items()}
     stereotypes = {group: _term_matrix(vectors, terms) for group, terms in words.attributes.items()}
@@ -99,17 +99,17 @@ def _compare_groups(
 
 
 def _mean_average_cosine(words: AssociationWords, vectors: Vectors) -> EmbeddingMeasure:
-    """Compute MAC from the distances between each word for a group and each word of all stereotypes."""
+    """Compute MAC (mean average cosine) from the distances of all words for groups to all words of stereotypes."""
     distances: list[float] = []
     words_of_distances: list[str] = []
     sets_of_distances: list[str] = []
     for terms in words.protected.values():
         for word in vectors.among(terms):
             for name, attributes in words.attributes.items():
-                known_attributes = vectors.among(attributes)
-                if known_attributes:
-                    word_distances = 1 - cosines(vectors.matrix([word]), vectors.matrix(known_attributes))[0]
+                usable_attributes = vectors.among(attributes)
+                if usable_attributes:
+                    word_distances = 1 - cosines(vectors.matrix([word]), vectors.matrix(usable_attributes))[0]
                     distances += word_distances.tolist()
-                    words_of_distances += [word] * len(known_attributes)
-                    sets_of_distances += [name] * len(known_attributes)
+                    words_of_distances += [word] * len(usable_attributes)
+                    sets_of_distances += [name] * len(usable_attributes)
     return mean_average_cosine(np.array(distances), words_of_distances, sets_of_distances)

@@ -24,7 +24,7 @@ from assay.statistics.intervals.credible import IntervalEnds, hpdi
 
 @dataclass(frozen=True)
 class Difference:
-    """Change of one number from before to after, with its HPD interval and the probability of an increase."""
+    """Change of a number from before to after, with its highest-density interval and the probability of an increase."""
 
     name: str
     mean: float
@@ -38,7 +38,7 @@ class Comparison:
 
     mass: float
     connections: tuple[Difference, ...]
-    """Change of the mean distance, for each connection in both embeddings."""
+    """Change of the mean distance, for each connection (kind of attribute word) that both embeddings have."""
     effect: Difference | None
     """Change of the mean distance ``different - associated``: negative if stereotypes are followed less than before.
     ``None`` if an embedding lacks either connection."""
@@ -50,7 +50,7 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS_89) -> Co
     """Compare one list of words in two embeddings by differences of draws.
 
     If the words of the two embeddings' posteriors differ, the changes are partly due to the words. If the posteriors
-    have unequal numbers of draws, surplus draws are not used. Raise `TooFewObservations` if they share no connection.
+    have unequal numbers of draws, surplus draws are not used. Raise `TooFewObservations` if no connection is in both.
 
     The draws of `after` are shifted by half their number before they are paired. Draws within a posterior
     are independent, so no pairing is better than another; but two fits with the same seed use the same
@@ -65,7 +65,7 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS_89) -> Co
         )
 
     def change(name: str, before_draws: Floats, after_draws: Floats) -> Difference:
-        shifted_draws = np.roll(after_draws, after_draws.size // 2)  # see Notes
+        shifted_draws = np.roll(after_draws, after_draws.size // 2)  # see the docstring
         differences = shifted_draws[:draws] - before_draws[:draws]
         return Difference(name, float(differences.mean()), hpdi(differences, mass), float((differences > 0).mean()))
 
@@ -200,7 +200,7 @@ class _Experiment:
 
 @dataclass(frozen=True)
 class _MeasuredRating:
-    """Facts of one rating: `rows` has the connection and the cosine distance of each (protected, attribute) word."""
+    """Facts of a rating; `rows`: connection and cosine distance of each pair of a protected and an attribute word."""
 
     summary: Json
     lists: Mapping[str, frozenset[str]]

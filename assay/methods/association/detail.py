@@ -11,7 +11,7 @@ from assay.methods.shared.detail import WordsComponent
 
 @dataclass(frozen=True)
 class ConnectionDocument:
-    """Mean distance of a connection with its 89 % intervals; `sigma` is the spread of distances around it."""
+    """Mean distance to a kind of attribute word, with 89 % intervals; `sigma` is the spread around each word's mean."""
 
     connection: str | None = None
     mean: float | None = None
@@ -28,7 +28,7 @@ class ConnectionDocument:
 
 @dataclass(frozen=True)
 class ProtectedDocument:
-    """Mean distances of a protected word (of the group `group`) by connection."""
+    """Mean distances of a protected word (of the group `group`) by connection, which is a kind of attribute word."""
 
     word: str | None = None
     group: str | None = None
@@ -53,7 +53,7 @@ class DensityDocument:
 
 @dataclass(frozen=True)
 class Predictive:
-    """Posterior predictive check of the distances, with shares over all rows, or the reason why there is none."""
+    """Posterior predictive check with shares of all distances (see `DensityDocument`), or `why` there is no check."""
 
     share_50: float | None = None
     share_89: float | None = None
@@ -102,7 +102,7 @@ class WeatDocument:
 
 @dataclass(frozen=True)
 class MeasuredWeat(WeatDocument):
-    """A WEAT that was computed; if partitions are drawn, it has no strict p-value."""
+    """A WEAT that was computed; if partitions are drawn at random, it has no strict p-value (`p_strict`)."""
 
     p_strict: float | None = always(None)
 

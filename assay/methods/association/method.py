@@ -66,7 +66,7 @@ class Association(OneSpecification[AssociationWords]):
     prior : str
         ``paper`` (Dobrzeniecka & Urbaniak, section 4.1) or ``weak`` (much wider).
     draws : int
-        Posterior draws.
+        Number of posterior draws.
     delta : float
         Largest difference of mean cosine distances that still counts as none.
     strata : bool
@@ -158,7 +158,7 @@ class Association(OneSpecification[AssociationWords]):
 
 @dataclass(frozen=True)
 class Distances:
-    """One row for each protected word and attribute word: their cosine distance and their connection."""
+    """Columns with an entry for each pair of a protected and an attribute word: cosine distance and connection."""
 
     protected: NDArray[np.str_]
     attribute: NDArray[np.str_]
@@ -203,7 +203,7 @@ def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
 def effects_of(
     words: AssociationWords, posterior: Posterior, rows: Distances, delta: float, rng: np.random.Generator | None = None
 ) -> tuple[Evidence, dict[str, Interval]]:
-    """Draw both effects from the posterior and summarise them (docs/methods/association.md).
+    """Draw both effects from the posterior; return the draws and both intervals (docs/methods/association.md).
 
     Step 1: the largest difference between groups' mean distances to all control words, human and neutral. Each mean
     uses a word's own rows only, because the hierarchy would shrink the groups towards each other.
@@ -326,13 +326,13 @@ def _draw_mean_gaps(word_means: Sequence[Floats], draws: int, rng: np.random.Gen
     if freedom == 0:  # one word a group: their spread is unknown, so all draws are 0
         return np.zeros((draws, len(word_means) * (len(word_means) - 1) // 2))
     variance = sum(float(((values - values.mean()) ** 2).sum()) for values in word_means) / freedom
-    spread = np.sqrt(variance * freedom / rng.chisquare(freedom, draws))
+    spread = np.sqrt(variance * freedom / rng.chisquare(freedom, draws))  # draws of the pooled standard deviation
     means = [values.mean() + spread * rng.standard_normal(draws) / math.sqrt(len(values)) for values in word_means]
     return np.stack([second - first for first, second in combinations(means, 2)], axis=1)
 
 
 def _count_units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]:
-    """Count the independent units: control words, and in the shortest list of stereotypes pairs with a group's word."""
+    """Count the independent units: control words, and word pairs of the smallest group and the shortest stereotype."""
     group_sizes, list_sizes = (
         [len(vectors.among(terms)) for terms in lists.values()] for lists in (words.protected, words.attributes)
     )
@@ -341,7 +341,7 @@ def _count_units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]
 
 
 def _draw_control_mean(posterior: Posterior, words: Sequence[str], row_counts: Mapping[str, float]) -> Floats | None:
-    """Draw a group's mean distance to control words, each kind weighted by its rows; ``None`` if it has none."""
+    """Draw a group's mean distance to control words, each kind weighted by its rows; ``None`` without distances."""
     total, total_count = np.zeros(1), 0.0
     for name, count in row_counts.items():
         samples = [posterior.cell_by_itself(name, word) for word in words if count and posterior.has(name, word)]

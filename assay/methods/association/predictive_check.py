@@ -19,7 +19,7 @@ from assay.statistics.intervals.credible import IntervalEnds, hpdi
 from assay.statistics.special import special
 
 MASS_50, MASS_89 = 0.5, 0.89
-"""Masses of the intervals that Dobrzeniecka & Urbaniak print, and of predictive intervals in which data are counted."""
+"""Probability masses of the printed intervals of Dobrzeniecka & Urbaniak, and of predictive intervals for the check."""
 
 GRID_POINTS = 81
 """Number of points at which a density is computed: enough for a smooth line in a figure."""
@@ -39,7 +39,7 @@ def predictive_check(
     Parameters
     ----------
     posterior : Posterior
-        Fitted to these distances, or to others with the same words.
+        Fitted to these distances, or to other distances of the same words.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def predictive_check(
 
 
 def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> DensityDocument:
-    """Return shares inside the predictive intervals and both densities for one connection; `cells`: by word."""
+    """Return a connection's shares in the predictive intervals and both densities; `cells`: its distances by word."""
     connection_draws = posterior.draws_of(name)
     y = np.concatenate(list(cells.values()))
     samples = {word: posterior.cell(name, word) for word in cells}

@@ -62,7 +62,7 @@ class Questions(Bounded):
     text : str
         The question, with ``{cues}`` for the mixture of cue words and ``{word}`` for the concept.
     first_label, second_label : str
-        Labels that stand for the first and for the second cue. Empty: the names of the two sides in the words.
+        Labels that stand for the first and for the second cue. Empty: the names of the two sides in the word list.
     levels : tuple of float
         Shares of second cues in the mixtures.
     mixed : int
@@ -156,14 +156,14 @@ def ask_choices(
 
 @dataclass(frozen=True)
 class Judgements:
-    """Fitted curves by word, `reasons` by word why there is no curve, and the trials of each word."""
+    """Fitted curves by word, the reasons why words have no curve, and the trials of each word."""
 
     fits: Mapping[str, PsychometricFit]
     reasons: Mapping[str, str]
     trials: Mapping[str, tuple[Trials, ...]]
 
     def table(self, controls: Collection[str], shares: Mapping[str, float | None]) -> tuple[WordDocument, ...]:
-        """Return a row for every word, with its declared share, and ``why`` if no curve could be fitted."""
+        """Return a row for every word: share (of `shares`), trials, and results of its curve or ``why`` it has none."""
         documents = []
         for word, word_trials in self.trials.items():
             role = "control" if word in controls else "concept"
@@ -171,14 +171,14 @@ class Judgements:
             document = WordDocument(word, role, shares.get(word), trials=counts, why=self.reasons.get(word))
             fit = self.fits.get(word)
             if fit is not None:
-                pse, lapse = EffectDocument.of(fit.pse), EffectDocument.of(fit.lapse)
+                pse, lapse = EffectDocument.of(fit.pse), EffectDocument.of(fit.lapse)  # pse: level of equal choices
                 document = replace(document, pse=pse, jnd=fit.sigma.estimate, jnd_75=fit.jnd_75.estimate, lapse=lapse)
             documents.append(document)
         return tuple(documents)
 
 
 def judge_trials(trials: Iterable[Trials]) -> Judgements:
-    """Fit a psychometric curve to the trials of each word."""
+    """Fit a psychometric curve (probability of the second cue by level) to the trials of each word."""
     trials_by_word: dict[str, list[Trials]] = {}
     for level_trials in trials:
         trials_by_word.setdefault(level_trials.concept, []).append(level_trials)

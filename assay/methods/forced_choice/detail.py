@@ -11,7 +11,7 @@ from assay.methods.shared.detail import WordsComponent
 
 @dataclass(frozen=True)
 class WordDocument:
-    """Point of subjective equality of a word; `curve` or `trials` are the choices behind it."""
+    """A word's point of subjective equality (`pse`) and just noticeable difference (`jnd`), with its choices."""
 
     word: str | None = None
     role: str | None = None
@@ -26,7 +26,7 @@ class WordDocument:
 
     @property
     def pse_value(self) -> float | None:
-        """The PSE: share of the second cue at which both cues are equally likely to be chosen; ``None`` if unknown."""
+        """Share of the second cue at which both cues are equally likely to be chosen; ``None`` if it is not known."""
         return self.pse.estimate
 
 
@@ -61,7 +61,7 @@ class MeasuredCorrelation(Correlation):
 
 @dataclass(frozen=True)
 class ReplicatesDocument:
-    """Numbers of models, cue pairs and templates, and of halves of the dimensions."""
+    """Numbers of models, cue pairs and templates, and of random halves of the dimensions (`half_samples`)."""
 
     models: int | None = None
     cues: int | None = None

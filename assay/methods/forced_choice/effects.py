@@ -18,7 +18,7 @@ from assay.statistics.intervals.credible import absolute_value_interval, bounded
 DRAWS = 4000
 
 LEAST_WORDS = 8
-"""Minimum number of words of a side for draws of other words like them; with fewer, words are not resampled."""
+"""Minimum number of words of a side for draws of other words like these; fewer words are not resampled."""
 
 LEAST_FREEDOM = 4
 """Minimum degrees of freedom of Student's t in the draws: with one degree (two values), it has no finite mean."""
@@ -41,13 +41,13 @@ class ChoiceEffects:
     common_shift: Floats | None = None
     """Shift of the PSE that the concepts of both sides share (`shared_preference`), if known; shape (draws,)."""
     apart: Floats | None = None
-    """Half the mean PSE of the first side's concepts minus the second's: positive if choices follow the stereotype."""
+    """Half of (mean PSE of the first side's concepts - that of the second's); above 0 if choices follow stereotypes."""
     overall_shift: Floats | None = None
     """``mean PSE of all concepts - 1/2``, if their sides are not known; shape (draws,)."""
 
     @property
     def step_1(self) -> Floats:
-        """Draws of the bias of the control words, ``|mean PSE of controls - 1/2|``; shape (draws,)."""
+        """Draws of the bias of the controls: distance of their mean point of subjective equality from 1/2."""
         return np.abs(self.control_shift)
 
     @property
@@ -55,14 +55,14 @@ class ChoiceEffects:
         """Draws of the effect of step 2: the larger of two numbers, because either shows preferences about concepts.
 
         The first is the square root of `excess_variance` (0 if negative). The second is the size of `apart`:
-        if controls prefer different cues, their PSEs can vary as much as those of concepts that follow a stereotype.
+        if controls prefer different cues, their points can vary as much as those of concepts that follow a stereotype.
         """
         spread = np.sqrt(np.maximum(0.0, self.excess_variance))
         return spread if self.apart is None else np.maximum(spread, np.abs(self.apart))
 
     @property
     def hidden(self) -> tuple[HiddenEffect, ...]:
-        """Hidden effects: the shift that concepts of both sides share, or the shift of all if sides are not known."""
+        """Effects that means hide: the shift that concepts of both sides share, or of all if sides are not known."""
         hidden: tuple[HiddenEffect, ...] = ()
         if self.common_shift is not None:
             chance = may_be_chance(self.common_shift)
@@ -74,7 +74,7 @@ class ChoiceEffects:
 
     def evidence(self) -> Evidence:
         """Return the draws of all effects; `chance_1` and `chance_2`: whether a step's effect may be due to chance."""
-        has_spread = float(np.quantile(self.excess_variance, (1 - CONFIDENCE_AGAINST_CHANCE) / 2)) > 0
+        has_spread = float(np.quantile(self.excess_variance, (1 - CONFIDENCE_AGAINST_CHANCE) / 2)) > 0  # lower end
         are_apart = self.apart is not None and not may_be_chance(self.apart)
         return Evidence(
             self.step_1,
@@ -87,8 +87,8 @@ class ChoiceEffects:
     def intervals(self) -> dict[str, Interval | None]:
         """Return both effects with intervals: size of `control_shift`, and square root of `excess_variance`.
 
-        With `apart`, the interval of step 2 has the larger lower end and the larger upper end of both intervals. This
-        keeps the coverage, even if both numbers are equal.
+        With `apart`, the interval of step 2 takes the larger lower end and the larger upper end of two intervals:
+        of this root and of `apart`. This keeps the coverage, even if both numbers are equal.
         """
         spread = bounded_interval(self.excess_variance)
         low, high = math.sqrt(spread.low), math.sqrt(spread.high)
@@ -149,7 +149,7 @@ def choice_effects(
 
 
 def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None:
-    """Raise `TooFewObservations` if fewer than `least` concepts or controls have the `material` for a point."""
+    """Raise `TooFewObservations` if fewer than `least` concepts or controls have `material`, such as vectors."""
     for kind, count in (("concepts", concepts), ("controls", controls)):
         if count < least:
             raise TooFewObservations(f"{count} {kind} have {material}; a spread over words needs {least}")
@@ -158,7 +158,7 @@ def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None
 def _build_effects(
     control_shift: Floats, excess_variance: Floats, points: Floats, concepts: int, side_shifts: Sequence[Floats]
 ) -> ChoiceEffects:
-    """Build the result; `points`: mean PSEs by word; `side_shifts`: draws of two sides, of all concepts, or none."""
+    """Build the effects from the words' points of equality and the shifts of both sides, of all concepts, or none."""
     has_sides = len(side_shifts) == 2
     return ChoiceEffects(
         control_shift=control_shift,
@@ -173,7 +173,7 @@ def _build_effects(
 
 
 def _draw_mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Floats:
-    """Draw the mean PSE of the population of the words, or of these words alone if there are fewer than eight."""
+    """Draw the mean point of equality of words like these; if they are fewer than eight, of these words alone."""
     if len(points) >= LEAST_WORDS:
         return draw_population(points, rng, draws).mean
     mean = np.mean([point.mean for point in points])
@@ -198,7 +198,7 @@ def _widen_weights(weights: Floats, rng: np.random.Generator) -> Floats:
     if count == 1:
         return weights
     freedom = max(count - 1, LEAST_FREEDOM)
-    tails = np.sqrt(freedom / rng.chisquare(freedom, (draws, 1)))
+    tails = np.sqrt(freedom / rng.chisquare(freedom, (draws, 1)))  # turn normal draws into Student's t
     return np.asarray(1 / count + (weights - 1 / count) * math.sqrt((count + 1) / (count - 1)) * tails)
 
 

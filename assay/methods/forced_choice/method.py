@@ -43,7 +43,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     templates : tuple of str
         Phrases that concepts are put into, ``{word}`` for the word. Each is a replicate.
     half_samples : int
-        Number of random halves of the dimensions; each is a replicate without a call. 0: all dimensions, once.
+        Number of random halves of the dimensions; each is a replicate that needs no call. 0: all dimensions, once.
     weight : float
         Weight of the concept relative to the mixture of cues, which has weight 1.
     normalise : bool
@@ -121,7 +121,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         return Replicates(self.templates, self.half_samples, self.weight, self.normalise)
 
     def expected_probes(self) -> int:
-        """Count the questions, or the texts whose vectors are asked for."""
+        """Count the questions or the texts whose vectors are asked for; 0 with uploaded trials or without words."""
         if self.trials or self.words is None:
             return 0
         if self.questions is not None:
@@ -137,7 +137,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         return [cue for pair in words.cues for cue in pair] + phrases
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Ask for every vector or choice, then judge the points of the words."""
+        """Ask for all vectors or choices, then judge the words' points of subjective equality."""
         tolerance = Tolerance.around(self.delta, self.confidence)
         component: Component
         if self.trials or self.questions is not None:

@@ -26,7 +26,7 @@ LAPSES_PRIOR = 20
 """The prior of the lapse rate is Beta(1, 20): mostly below .14."""
 
 MOST_LAPSES = 0.5
-"""Largest lapse rate on the grid."""
+"""Largest lapse rate (share of answers that ignore the stimulus) on the grid."""
 
 LEVELS_AT_ONCE = 64
 """Number of levels whose likelihood is computed for all grid cells at once, which limits the memory."""
@@ -68,22 +68,22 @@ class PsychometricFit:
 def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> PsychometricFit:
     """Fit a psychometric curve to counts of choices.
 
-    Priors are flat in mu (up to one range of the levels beyond the levels on each side) and in log sigma (from 1/200 of
-    the range to five times the range), and Beta(1, 20) in the lapse rate.
+    Priors are flat in the point of equality (from one range of the levels below them to one above) and in log sigma
+    (sigma: from 1/200 of the range to five ranges), and Beta(1, 20) in the lapse rate.
 
     Parameters
     ----------
     level : array_like, shape (n,)
         Share of the second cue in the stimulus.
     chose_second, trials : array_like, shape (n,)
-        Trials at that level that chose the second cue; trials at that level.
+        Number of trials at that level that chose the second cue; number of all trials at that level.
 
     Raises
     ------
     TooFewObservations
         If fewer than two distinct levels were shown.
     NoTransition
-        If every answer chooses the same cue, so that no finite PSE exists.
+        If every answer chooses the same cue, so that no finite point of equality exists.
     OutOfBounds
         If counts are negative or above the number of trials, or if lengths differ.
 
@@ -109,7 +109,7 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
 
 
 def _count_levels(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Validate the columns; return distinct levels with choices of the second cue and trials, added up by level."""
+    """Validate the columns; return the distinct levels, and by level the choices of the second cue and the trials."""
     levels, choices, totals = (np.asarray(column, dtype=float) for column in (level, chose_second, trials))
     if not levels.shape == choices.shape == totals.shape or levels.ndim != 1:
         raise OutOfBounds("levels, choices and trials must be equally many", "trials")

@@ -161,7 +161,7 @@ def _points_in_halves(
     """Compute points of subjective equality in random halves of dimensions, shape (pairs, templates, halves, words).
 
     Without half-samples, all dimensions count as one half. Halves replace the bootstrapped corpora of Liang & Acuna:
-    they show how much a point varies (JND). The PSE uses all dimensions: the mean of halves is biased (.540, not .527).
+    their spread is the just noticeable difference. Points use all dimensions: halves are biased (mean .540, not .527).
     """
     if not replicates.half_samples:
         return _compute_points(space, cues, words, replicates)[:, :, None]
@@ -182,7 +182,7 @@ def _word_rows(
     words: ChoiceWords,
     rng: np.random.Generator,
 ) -> Table:
-    """Return a row of results (PSE, JND, curve) for each concept, then for each control."""
+    """Return a row of results (point, just noticeable difference, curve) for each concept, then for each control."""
     # all points of one model and cue pair form one cluster
     clusters = points.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
     half_clusters = points_in_halves.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
@@ -269,8 +269,8 @@ def _conclude(
     points: Floats,
     effects: ChoiceEffects,
 ) -> Component:
-    """Return the component with its letter; its units are control words, and concepts (of the smaller side, if any)."""
-    sides = _side_indices(words, concepts)
+    """Return the component with its letter; the units are control words, and concepts (with sides: of the smaller)."""
+    sides = _side_indices(words, concepts)  # a single array if the sides are not known
     unit = "concept" if len(sides) == 1 else "smaller-side concept"
     measurement.units = (Units("control word", len(controls)), Units(unit, min(map(len, sides))))
     return measurement.conclude(

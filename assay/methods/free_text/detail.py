@@ -14,7 +14,7 @@ REFUSALS, LENGTH, SCORE = "refusals", "length", "score"
 
 @dataclass(frozen=True)
 class DifferenceDocument:
-    """Mean difference (`shift`) of texts about one value and about another, and its draws' interval (`effect`)."""
+    """Mean difference (`shift`) between texts about two values, `to` less `from_`, with its interval (`effect`)."""
 
     from_: str | None = None
     to: str | None = None
@@ -32,7 +32,7 @@ class NoiseDocument:
 
 @dataclass(frozen=True)
 class JudgeDocument:
-    """The judge: the label that counts, its bias (`lean`), number of texts whose versions differ, and its answers.
+    """The judge: label that counts, its bias (`lean`), number of texts whose versions differ, counts of its answers.
 
     `lean` is the largest difference of its scores between versions of one text, in which nothing but group words and
     names differ; `limit` is the largest that still counts as none.
@@ -49,7 +49,7 @@ class JudgeDocument:
 
 @dataclass(frozen=True)
 class TypicalWordDocument:
-    """A word that comes with one value more often: prompts with it, log-odds in standard errors, adjusted p."""
+    """A word that is more frequent with a value: frequencies, log-odds in standard errors (`z`), adjusted p-value."""
 
     value: str | None = None
     word: str | None = None

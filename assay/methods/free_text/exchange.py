@@ -18,7 +18,7 @@ POSSESSIVE, OBJECT = "possessive", "object"
 """Slots of pronouns: "his work", and "for him"; for women, both are "her"."""
 
 LEAST_LETTERS = 2
-"""Minimum number of letters of each word of a person that is exchanged by itself."""
+"""Minimum number of letters of a word within a person's name or description that is exchanged by itself."""
 
 
 @cache
@@ -38,9 +38,9 @@ class Exchange:
     """Rewrites a text about a person with one value of the attribute as a text about another value."""
 
     words: Mapping[str, Sequence[tuple[str, str]]]
-    """For each value, slots and words, paired by position with those of the other values."""
+    """For each value, pairs (slot, word), such as ("possessive", "his"), in the same order for all values."""
     persons: Mapping[str, str]
-    """For each value, the person of the prompt."""
+    """For each value, the name or description of the person in the prompt."""
     turn: int | None = None
     """Position in the lists of names of the first name that replaces an invented one. ``None``: invented names stay."""
 
@@ -55,7 +55,7 @@ class Exchange:
     def _exchange_names(self, text: str, after: str, turn: int) -> str:
         """Replace all catalog names that are not the prompt person's by names that fit the value `after`.
 
-        Whichever value texts of a prompt are about, their versions for one value then hold the same names.
+        The versions of all texts of a prompt for one value then hold the same names, whatever their original value.
         """
         person_words = {word.strip(",") for person in self.persons.values() for word in person.split()}
         traits = given_names()
@@ -77,7 +77,7 @@ class Exchange:
 
     @staticmethod
     def _replacement_word(match: re.Match[str], targets: Mapping[str, Mapping[str, str]]) -> str:
-        """Return the word that replaces a match, in the same case; for "her", the next word decides (him or his)."""
+        """Return the word that replaces a match, capitalised alike; for "her", the next word decides (him or his)."""
         mention = match.group()
         # as the word is listed, or in lower case, or with a small first letter
         by_slot = targets.get(mention) or targets.get(mention.lower()) or targets[mention[:1].lower() + mention[1:]]
@@ -112,7 +112,7 @@ class Exchange:
 
     @cached_property
     def _replacements(self) -> Mapping[tuple[str, str], Mapping[str, Mapping[str, str]]]:
-        """By (value before, value after) and word before: the words that can replace it, by slot."""
+        """By (value before, value after) and word before: the words that can replace this word, by slot."""
         targets: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
         for before, slots_before in self._slots_by_value.items():
             for after, slots_after in self._slots_by_value.items():

@@ -46,12 +46,12 @@ class FreeText(Bounded, Method):
     texts : TextProfiles, optional
         Prompts (as frames), people and contents; parts that are left out come from the catalog.
     prompts : int
-        Prompts at the first interim analysis; each further one has twice as many, until the letters are clear or
-        none are left.
+        Number of prompts at the first interim analysis. Each further analysis has twice as many, until the letters
+        are clear or no prompts are left.
     most_prompts : int
         Maximum number of prompts; each is sent `repeats` times with each value.
     repeats : int
-        Texts for each prompt and value.
+        Number of texts for each prompt and value.
     stop_early : bool
         Whether to compute letters before all prompts have been sent, and to stop when they are clear.
     judge : str, optional
@@ -60,7 +60,7 @@ class FreeText(Bounded, Method):
     judge_label : str, optional
         Label of the judge whose score counts. Left out: of two labels, the last in the alphabet.
     tie : float
-        Share of one side of the contents that a group holds in a biased block; the other groups hold the rest.
+        Share of a list of contents that goes to a group in step 2 (a biased block); other groups get the remainder.
     delta : float
         Largest difference of the judge's scores that still counts as none, in their standard deviations.
     delta_refusals : float

@@ -117,7 +117,7 @@ class WrittenTexts(Tally):
             self.refused.add(key)
 
     def table(self, numbers: Mapping[TextKey, float]) -> Floats:
-        """Return the means of `numbers` over repetitions, shape (cases, values); NaN for a cell without a number."""
+        """Return the means of `numbers` over repetitions, shape (cases, values); NaN if all repetitions are missing."""
         sums, counts = (np.zeros((len(self.cases), len(self.values))) for _ in range(2))
         for (case, value, _), number in numbers.items():
             sums[case, value] += number
@@ -184,7 +184,7 @@ class Judgements:
 
     @property
     def counted_label(self) -> str | None:
-        """The label whose score counts: the named one, else the only one or the last of two; ``None`` if unknown."""
+        """The label whose score counts: the named label, or else the only or the last of two; ``None`` if unknown."""
         if self.label is not None:
             label = self.answers.spellings.first(self.label)
             return label if label in self.labels else None
