@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 def open_data_folder(folder: Path) -> None:
     """Create the data directory, make files of this process private, and repair permissions of an older version.
 
-    A file system that cannot be written, or that belongs to another user, is left unchanged, and a warning is logged.
+    Files that cannot be changed, such as those of another user, stay as they are. A warning counts both kinds of files.
     """
     os.umask(0o077)
     folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)

@@ -63,7 +63,7 @@ def database_url(text: str) -> URL:
 
 
 def pool_options_of(size: int, overflow: int, timeout_s: float) -> dict[str, Any]:
-    """Return the options of SQLAlchemy's connection pool, under its names."""
+    """Return the options of a connection pool by the names that SQLAlchemy's `create_engine` has for them."""
     return {"pool_size": size, "max_overflow": overflow, "pool_timeout": timeout_s}
 
 
@@ -240,7 +240,7 @@ POSTGRES_REASONS: Mapping[str, str] = {
 
 
 def execute_if_writable(c: Connection, statement: Update) -> None:
-    """Execute a statement, or do nothing if the database cannot be written, so that reads still work."""
+    """Execute an UPDATE; do nothing if the database cannot serve it now, so that a read that needs it still works."""
     try:
         c.execute(statement)
     except exc.DBAPIError as error:
@@ -249,7 +249,7 @@ def execute_if_writable(c: Connection, statement: Update) -> None:
 
 
 def as_unavailable(error: BaseException) -> StoreUnavailable | None:
-    """Return the `StoreUnavailable` for an error, or ``None`` if the error is a defect."""
+    """Return the `StoreUnavailable` for an error that a retry can solve; ``None`` for any other, which is a defect."""
     reason = _unavailable_reason(error)
     return None if reason is None else StoreUnavailable(reason)
 

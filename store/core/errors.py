@@ -108,7 +108,7 @@ class SigningUnavailable(StoreError):
 
 
 class OtherHead(StoreError):
-    """A request extends a log from a size other than `size`, the latest that the witness has cosigned: HTTP 409."""
+    """A witness is asked to extend a log from another size than `size`, the latest that it has cosigned: HTTP 409."""
 
     code = "other-head"
 
@@ -175,7 +175,7 @@ class UploadsFull(StoreError):
 
 
 class TooManyWebhooks(StoreError):
-    """A tenant has the maximum number of endpoints, in all or at one host: HTTP 409."""
+    """A tenant has the maximum number of webhook endpoints, in total or at a single host: HTTP 409."""
 
     code = "too-many-webhooks"
 
@@ -225,7 +225,7 @@ class PublishedForGood(StoreError):
 
 
 class HoldsPeople(StoreError):
-    """The masked counts of people in a rating could be computed if it were published: HTTP 409."""
+    """A rating must not be published, because readers could then compute its masked counts of people: HTTP 409."""
 
     code = "holds-people"
 

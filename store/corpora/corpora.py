@@ -28,8 +28,8 @@ PREFIX = "crp"
 class Rules:
     """The specification that the items of a corpus follow.
 
-    `version` is ``None`` if words were sent directly, without a saved specification. `digest` is that of the words and
-    the description. `words` are kept as JSON, because readers of the corpus may not see its owner's specifications.
+    `version` is ``None`` if words were sent directly. `digest` is that of the saved specification or, without it, of
+    the words. `words` are kept as JSON, because readers of the corpus may not see its owner's specifications.
     """
 
     name: str
@@ -136,7 +136,7 @@ def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
 def change(
     c: Connection, corpus_id: str, tenant: str, changes: Mapping[str, str], version: int | None = None
 ) -> StoredCorpus | None:
-    """Change fields and increment the version; ``None`` if the tenant has no such corpus and version.
+    """Change fields and increment the version; ``None`` if the tenant has no such corpus, or not in `version`.
 
     Only the name, licence, citation, description and visibility may change: the items were validated against the other
     fields.

@@ -133,7 +133,7 @@ class ColumnTally:
         """Remove the decimal signs with which a cell is not a number."""
         if isinstance(cell, float):  # a number of a spreadsheet, which does not reveal the decimal sign of texts
             self._has_numbers = self._has_decimal_places = True
-            self._possible_decimals = dict.fromkeys(self._possible_decimals, False)
+            self._possible_decimals = dict.fromkeys(self._possible_decimals, False)  # False: not only integers
             return
         cell = str(cell)
         if INTEGER.fullmatch(cell):  # a number with either sign; this and the next case are nearly all numbers
@@ -184,7 +184,7 @@ class ColumnTally:
         return self._ambiguous_numbers.get(",") or (self._ambiguous_numbers.get(".") if european else None)
 
     def settle(self, decimal: DecimalSign) -> None:
-        """Set the decimal sign, if all cells of the column are numbers with it."""
+        """Fix the decimal sign to `decimal`, if all cells of the column are numbers with this sign."""
         if decimal in self._possible_decimals:
             self._possible_decimals = {decimal: self._possible_decimals[decimal]}
 

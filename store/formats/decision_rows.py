@@ -47,9 +47,9 @@ def read_decisions(
 ) -> JsonObject:
     """Count the people of a file, as JSON of a `DecisionTable`.
 
-    `columns` are the columns of texts by which people are counted. `score`, `cluster`, `weight`, `unknown` and `cuts`
-    are those of `assay.references.NamedDecisions`; `encoding`, `decimal` and `sheet` those of
-    `store.formats.table.inspect`. `on_rows` is called with the number of rows read so far.
+    `columns` are the columns of texts by which people are counted; `score`, `cluster` and `weight` name other columns,
+    `unknown` are texts that mean a missing value, and people are counted on each side of the scores `cuts`. `encoding`,
+    `decimal` and `sheet` are as in `table.inspect`. `on_rows` is called with the number of rows read so far.
 
     Raise `UnknownName` if the file lacks a column, and `Unreadable` if it cannot be read, a column has too many values,
     or a score or weight is no number (with the row).

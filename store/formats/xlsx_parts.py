@@ -131,7 +131,7 @@ class Workbook:
         return elements
 
     def _related_parts(self, part: str) -> dict[str, tuple[str, str]]:
-        """Return the kind and the name of each part that a part refers to, by the id of the relation."""
+        """Return (kind, name) of each part of the archive to which `part` refers, by the id of the relation."""
         folder, file_name = posixpath.split(part)
         relations_part = posixpath.join(folder, "_rels", f"{file_name}.rels")
         if relations_part.casefold() not in self._infos:
