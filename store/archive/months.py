@@ -79,7 +79,7 @@ def database_size(c: Connection, *, compact: bool = False) -> int:
 
 
 def _next_month_and_job_ids(c: Connection, last_id: str, before_ms: int) -> tuple[str, list[str]]:
-    """Return a month (``2026-01``), and at most `JOBS_A_FILE` ids of its finished jobs after `last_id`; none at the end."""
+    """Return a month (``2026-01``) and ids of its finished jobs after `last_id`, 0 to `JOBS_A_FILE` of them."""
     has_rows = exists().where(observations.c.job_id == jobs.c.id)  # false if they are archived already
     query = select(jobs.c.id, jobs.c.created_at).where(jobs.c.id > last_id, jobs.c.finished_at < before_ms, has_rows)
     rows = c.execute(query.order_by(jobs.c.id).limit(JOBS_A_FILE)).all()

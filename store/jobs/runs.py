@@ -57,7 +57,7 @@ def stage(c: Connection, claim: Claim, stage: str) -> None:
 
 
 def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
-    """Store the rating, end the job and write its webhook notice; log and announce a rating that others can read.
+    """Store the rating, end the job and write its webhook notice; publish a rating whose visibility is not private.
 
     The rating's document gets ``id``, ``rated_at`` and ``expires_at`` here. Return the id of the rating.
     """
@@ -75,7 +75,7 @@ def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
 
 
 def finish_with(c: Connection, claim: Claim, stage: str, result: Json) -> None:
-    """End a job that yields no rating: a dry run, a re-rating or a domain check."""
+    """End a job that yields no rating, such as a dry run or a re-rating, with its last `stage` and its `result`."""
     job = hold(c, claim)
     end(c, job, "succeeded", {}, stage=stage, result=dict(result))
     add_notice(c, job.id, "job.succeeded", {"job_id": job.id, "kind": job.kind, "status": "succeeded"})

@@ -84,7 +84,7 @@ def latest_of_targets(
     attribute: str | None = None,
     method: str | None = None,
 ) -> dict[str, StoredRating]:
-    """Find the rating that counts for each target, among ratings that were not withdrawn.
+    """Read the rating that counts for each target, by the target's id, among ratings that were not withdrawn.
 
     A rating belongs to a target if its request named the target's id, or if the rated service has the same
     description. `digests` maps the id of each target to the digest of its description. The tenant's own ratings take

@@ -29,7 +29,7 @@ def distribution(
     model: str | None = None,
     part: Conditions = WHOLE,
 ) -> Counter[tuple[str, str, str, str]]:
-    """Count letters over the newest valid public rating of each service, method and attribute.
+    """Count, by (kind, attribute, method, letter), the newest valid public rating of each service, method and attribute.
 
     A rating of a service with an address counts only if it is shown as a rating of that address, and if no requester
     of a more trusted class has rated the address (the rules are in `store.ratings.standing`).

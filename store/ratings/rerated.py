@@ -91,14 +91,14 @@ def of_rating(c: Connection, rating_id: str) -> list[Rerated]:
 
 
 def letters(c: Connection, rating_ids: Collection[str], version: str) -> dict[str, str | None]:
-    """Read the letters of several ratings under a version in one query; ratings without a re-rating are left out."""
+    """Read letters of several ratings re-rated under a methodology version, by rating id; others are left out."""
     query = select(rerated.c.rating_id, rerated.c.letter).where(rerated.c.methodology_version == version)
     query = query.where(rerated.c.rating_id.in_(rating_ids))
     return {row.rating_id: row.letter for row in c.execute(query)}
 
 
 def lacking(c: Connection, version: str, methods: Collection[str], *, after: str = "", limit: int) -> list[str]:
-    """List ids of all tenants' ratings that have neither been rated nor re-rated under a version.
+    """List ids of all tenants' ratings that have neither been rated nor re-rated under a methodology version.
 
     Only ratings by `methods` are listed. `after` is the last id of the previous page; ids sort by age.
     """
