@@ -115,7 +115,7 @@ def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, ex
 
 
 def _tar_members_of_job(c: Connection, job_id: str, export: Export) -> bytes:
-    """Return the export of a job's rating, if there is one, and the job's rows, as members of a tar file."""
+    """Return the export of a job's rating, if it can be exported, and the job's rows, as members of a tar file."""
     ledger = _tar_member(f"{job_id}.ledger.jsonl.gz", "\n".join(_rows_as_json(c, job_id)).encode())
     rating = one_row(c, select(ratings).where(ratings.c.job_id == job_id), StoredRating)
     try:

@@ -45,7 +45,7 @@ def create_private(file: Path) -> None:
 
 
 def write_private(file: Path, content: str) -> None:
-    """Write a file that only its owner may read, in place of an older one."""
+    """Write a file that only its owner may read; replace an older file of this name."""
     file.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     new_file = file.with_name(f".{file.name}.{os.getpid()}")
     try:

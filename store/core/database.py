@@ -208,7 +208,7 @@ class _PostgresBackend:
 
 
 class _SqliteBackend:
-    """SQLite in threads: one writes, `READING_THREADS` read. A function whose caller is cancelled runs to its end."""
+    """SQLite in threads: a single thread writes, `READING_THREADS` read. A function whose caller is cancelled runs to its end."""
 
     def __init__(self, database: Database, read_wait_s: float, write_wait_s: float) -> None:
         self._database = database

@@ -178,7 +178,7 @@ def insert_into(c: Connection, table: Table) -> postgresql.Insert | sqlite.Inser
 
 
 def replacing_insert(c: Connection, table: Table, replaced_columns: Iterable[str]) -> postgresql.Insert | sqlite.Insert:
-    """Return an INSERT that replaces these columns of a row with the same primary key, if there is one."""
+    """Return an INSERT that, if a row with the same primary key exists, replaces these columns of that row."""
     statement = insert_into(c, table)
     new_values = {name: statement.excluded[name] for name in replaced_columns}
     return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=new_values)

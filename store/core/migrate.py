@@ -37,7 +37,7 @@ def head() -> str:
 
 
 def upgrade(url: str) -> None:
-    """Migrate to `head` in one transaction; concurrent processes wait, and one of them migrates.
+    """Migrate to `head` in one transaction; of concurrent processes, the first migrates while the others wait.
 
     `url` is as in `store.core.database.Database`; a missing directory of a SQLite file is created.
 

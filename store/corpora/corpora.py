@@ -97,7 +97,7 @@ def add(c: Connection, new_corpus: NewCorpus) -> StoredCorpus:
 
 
 def find(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
-    """Read a corpus of the tenant or a shared one; return ``None`` if the tenant may read no such corpus."""
+    """Read a corpus of the tenant or a shared corpus; return ``None`` if the tenant may read no such corpus."""
     return one_row(c, select(corpora).where(corpora.c.id == corpus_id, readable(tenant)), _corpus_from_row)
 
 

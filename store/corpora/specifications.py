@@ -57,7 +57,7 @@ class StoredSpecification:
 def find(c: Connection, tenant: str, name: str, version: int | None = None) -> StoredSpecification | None:
     """Read a version of a specification, by default the newest; return ``None`` if there is none.
 
-    A tenant's specification takes precedence over one that a later release ships under the same name.
+    A tenant's specification takes precedence over a specification that a later release ships under the same name.
     """
     filters = equal(specifications, name=name, version=version)
     query = select(specifications, _latest_version(tenant)).where(*_present_conditions(tenant), *filters)

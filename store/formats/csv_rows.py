@@ -174,7 +174,7 @@ def _separator(lines: list[str], skips_blanks: bool) -> str:
 
 
 def _share_of_agreeing_rows(lines: list[str], separator: str, skips_blanks: bool) -> float:
-    """Return the share of rows with as many cells as the header; 0 if the header has one cell."""
+    """Return the share of rows with as many cells as the header; 0 if the header has fewer than two cells."""
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=skips_blanks)
     try:
         cell_counts = [len(row) for row in reader if row]

@@ -336,7 +336,7 @@ class Sheet:
         return self._note_fault(index, f"the cell has the unknown type {shown(cell_type)}")
 
     def _parse_number(self, text: str, index: int, style: str | None) -> Field:
-        """Return a number, or the text of a date or time if the style of the cell is a format of these."""
+        """Return a number, or the text of a date or time if the style of the cell is a format of dates or times."""
         number = float(text)
         if style is not None and (meaning := self._workbook.formats.get(style)):
             if meaning != "percent":

@@ -52,7 +52,7 @@ def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) ->
 
 
 def _wait_for_host(c: Connection, job: Job, host: str, cooldown_ms: int) -> list[HostWait]:
-    """Return a list with the wait for one host; empty if the host need not be waited for."""
+    """Return a list with the wait for a host's cool-down; empty if the job may call the host now."""
     is_waiting = host_turns.c.admitted_at.is_(None)
     # a waiting job counts as if it ended at its earliest start; an admitted one that has not ended, as if it ended now
     earliest_start = case((jobs.c.next_run_at > now_ms(), jobs.c.next_run_at), else_=now_ms())

@@ -53,7 +53,7 @@ class Event:
 
 
 def append(c: Connection, job_id: str, type: str, data: Json, *, fence: int) -> None:  # noqa: A002
-    """Append an event of the claim number `fence` (0: of none). The caller has locked the job, so that ids are in order."""
+    """Append an event of claim number `fence` (0: none). The caller has locked the job, so that ids are in order."""
     c.execute(insert(event_rows).values(job_id=job_id, type=type, data=dict(data), fence=fence, at=now_ms()))
 
 

@@ -218,7 +218,7 @@ REPLACED_COLUMNS = ("ask", "reply", "failure", "copied", "attempts", "elapsed_ms
 
 
 def _rows_with(c: Connection, job_id: str, column: str, values: Sequence[object]) -> Iterator[RowMapping]:
-    """Yield a job's rows with one of the values in a column."""
+    """Yield the rows of a job whose `column` has one of the `values`."""
     query = select(observations).where(observations.c.job_id == job_id)
     for chunk in chunks(values):
         yield from c.execute(query.where(observations.c[column].in_(chunk))).mappings()

@@ -25,7 +25,7 @@ from store.webhooks.outbox import add_notice
 def record(
     c: Connection, claim: Claim, entries: Sequence[LedgerEntry], *, calls: int, expected: int, stage: str
 ) -> Job:
-    """Record observations, update the job's counters, and append a ``progress`` event.
+    """Record observations, update the job's counters, append a ``progress`` event, and return the changed job.
 
     `entries` are in the order of their numbers; a unit recorded before is replaced and keeps its number. `calls` is the
     number of calls to the target since the previous record, including retries; `expected` is the number of probes that
@@ -59,7 +59,7 @@ def stage(c: Connection, claim: Claim, stage: str) -> None:
 def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
     """Store the rating, end the job and write its webhook notice; publish a rating whose visibility is not private.
 
-    The rating's document gets ``id``, ``rated_at`` and ``expires_at`` here. Return the id of the rating.
+    Its ``id``, ``rated_at`` and ``expires_at`` are added to the rating's document. Return the id of the rating.
     """
     job = hold(c, claim)
     stored_rating = ratings.add(c, rating, job.id)

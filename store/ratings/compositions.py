@@ -70,7 +70,7 @@ def find(c: Connection, composition_id: str, tenant: str | None) -> StoredCompos
 
 # ---------------------------------------------------------------------------- ratings and targets of a composition
 def readable(c: Connection, ids: Collection[str], tenant: str | None) -> dict[str, StoredRating]:
-    """Read several ratings by id in one query: the tenant's, and public or unlisted ones."""
+    """Read several ratings by id: the tenant's, and public or unlisted ratings; others are left out."""
     rows = all_rows(c, select(ratings).where(ratings.c.id.in_(set(ids)), may_read(tenant)), StoredRating)
     return {row.id: row for row in rows}
 

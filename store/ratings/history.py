@@ -17,7 +17,7 @@ from store.ratings.tables import ratings
 class Step:
     """A rating, and the tenant's previous rating by the same method for the same attribute that was not withdrawn.
 
-    `previous` is ``None`` for the first rating and for a withdrawn one.
+    `previous` is ``None`` for the first rating and for a withdrawn rating.
     """
 
     rating: StoredRating

@@ -33,9 +33,9 @@ LOGGED_TARGET_FIELDS = ("name", "kind", "protocol", "url", "digest")
 def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) -> StoredRating | None:
     """Make a rating ``private``, ``unlisted`` or ``public``; return ``None`` if the tenant has no such rating.
 
-    Raise `PublishedForGood` if a public rating would become private or unlisted, `HoldsPeople` if its masked counts
-    could be computed from another rating of the same people that others can read, and `AlreadyWithdrawn` if it was
-    withdrawn and the visibility would change.
+    Raise `PublishedForGood` if a public rating would become private or unlisted, `HoldsPeople` if small counts of
+    people are not masked, or could be computed with another rating that others can read, and `AlreadyWithdrawn` if the
+    rating was withdrawn and its visibility would change.
     """
     rating = _lock_rating(c, rating_id, tenant)
     if rating is None or rating.visibility == visibility:

@@ -147,8 +147,8 @@ def newest(
 ) -> list[NewestRating]:
     """Return the newest rating of each service of a kind, among the ratings that `tenant` may list.
 
-    With a `language`, only ratings in no other language count. A service is left out if each tenant of the most trusted
-    class has withdrawn its newest rating. Services without an address are told apart by tenant.
+    With a `language`, only ratings in this language alone count. A service is left out if each tenant of the most
+    trusted class has withdrawn its newest rating. Services without an address are told apart by tenant.
     """
     owners = current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)
