@@ -35,7 +35,7 @@ Export = Callable[[StoredRating], bytes]
 
 
 def archive(database: Database, before_ms: int, location: str, export: Export) -> Iterator[list[places.Archived]]:
-    """Move observations of jobs finished before a time to files in `location`; yield each file's jobs when moved."""
+    """Move observations of jobs that finished before a time to files in `location`; yield each file's moved jobs."""
     last_id = ""
     while True:
         with database.read() as c:
@@ -53,7 +53,7 @@ def archive(database: Database, before_ms: int, location: str, export: Export) -
 
 
 def restore(database: Database, month: str) -> int:
-    """Put the observations of a month back; return their number. Raise `EvidenceArchived` for a job not readable."""
+    """Put the observations of a month back; return their number. Raise `EvidenceArchived` if a file cannot be read."""
     query = select(archived).where(archived.c.month == month).order_by(archived.c.job_id).limit(1)
     restored_count = 0
     while True:

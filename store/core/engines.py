@@ -199,7 +199,7 @@ def chunks(values: Sequence[V]) -> Iterator[Sequence[V]]:
 
 
 def lock_transaction(c: Connection, key: int | str) -> None:
-    """Take a Postgres advisory lock until the transaction ends; on SQLite a write excludes others anyway."""
+    """Take a Postgres advisory lock until the transaction ends; do nothing on SQLite, where a write excludes others."""
     if c.dialect.name == "postgresql":
         c.execute(_LOCK_NUMBER if isinstance(key, int) else _LOCK_TEXT, {"key": key})
 

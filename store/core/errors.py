@@ -181,7 +181,7 @@ class TooManyWebhooks(StoreError):
 
 
 class WatchUnfit(StoreError):
-    """A rating cannot be watched, or not now: HTTP 409."""
+    """A rating cannot be watched for changes of its service, at least not now: HTTP 409."""
 
     code = "schedule-unfit"
 

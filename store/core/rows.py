@@ -64,7 +64,7 @@ class Rows(list[T]):
 
 
 def limit_rows(rows: Iterable[RowMapping], build: Callable[[RowMapping], T]) -> Rows[T]:
-    """Return a page of built rows that ends, with `cut` set, at the row whose total `weight` exceeds `MOST_WEIGHT`."""
+    """Return a page of built rows; it ends, with `cut` set, where their total `weight` exceeds `MOST_WEIGHT`."""
     page, total_weight = Rows[T](), 0
     for row in rows:
         page.append(build(row))
@@ -95,7 +95,7 @@ def page_of(
 ) -> Rows[T]:
     """Return a page of a table's rows, newest first, after the row `before` (as in `newest_first`).
 
-    Large rows make the page shorter (`limit_rows`). Its `total` needs a query if the list does not fit on the page.
+    Large rows make the page shorter (`limit_rows`). If the list does not fit on the page, a query counts its rows.
     """
     rows = limit_rows(page_rows(c, query, table, before, limit), lambda row: build(**row))
     rows.total = len(rows)  # replaced below if other rows may precede or follow them

@@ -42,8 +42,8 @@ class Rules:
 class NewCorpus:
     """Fields of a new corpus.
 
-    `kind` is ``sentences`` or ``images``, `visibility` is ``private`` or ``shared``. `attribute` is the
-    attribute in which its groups differ. `licence`, `citation` and `description` are empty if unknown.
+    `kind` is ``sentences`` or ``images``, `visibility` is ``private`` or ``shared``. `attribute`, such as
+    gender, is that in which its groups of people differ. `licence`, `citation` and `description` are empty if unknown.
     """
 
     tenant: str
@@ -136,7 +136,7 @@ def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
 def change(
     c: Connection, corpus_id: str, tenant: str, changes: Mapping[str, str], version: int | None = None
 ) -> StoredCorpus | None:
-    """Change fields and increment the version; ``None`` if the tenant has no such corpus, or not in `version`.
+    """Change fields and increment the version; ``None`` if the tenant has no such corpus or `version`.
 
     Only the name, licence, citation, description and visibility may change: the items were validated against the other
     fields.

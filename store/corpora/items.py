@@ -213,7 +213,7 @@ def remove(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str]) -> in
 
 
 def _columns_of_edit(item: StoredItem, new_item: NewItem, edited_at: int) -> JsonObject:
-    """Return columns that record a changed text: its source, and its former texts; no columns if the text is the same."""
+    """Return columns that record a changed text: its source and former texts; no columns if the text is the same."""
     if item.text is None or item.text == new_item.text:
         return {}
     former_text = {"text": item.text, "source": item.source, "at": iso(edited_at)}

@@ -73,7 +73,7 @@ class Column:
 
 
 def read_cell(cell: Field, column: Mapping[str, Any]) -> Field:
-    """Convert a cell to the type in its column's summary (`Column`); return ``None`` for an empty cell or a mark."""
+    """Convert a cell to the type in its column's summary (`Column`); ``None`` for a missing value."""
     if isinstance(cell, int | float) and column["type"] in {"integer", "number"}:
         return float(cell) if column["type"] == "number" else cell
     text = cell.strip() if isinstance(cell, str) else as_text(cell)
@@ -254,7 +254,7 @@ def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Itera
 
 
 def _value_counts(count_of: dict[Any, int], text_of: Mapping[Any, str]) -> list[dict[str, Any]] | None:
-    """Return values, counts and, if it differs from ``str(value)``, the text; ``None`` for many or long values."""
+    """Return `Column.values`: value, count and, if it is not ``str(value)``, text; ``None`` for many or long values."""
     if len(count_of) > MOST_LISTED or any(isinstance(value, str) and len(value) > LONGEST_LISTED for value in count_of):
         return None
     return [

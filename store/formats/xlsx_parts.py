@@ -199,7 +199,7 @@ class Workbook:
 
 
 class Sheet:
-    """A sheet of a workbook; its other attributes are complete when all `rows` were read."""
+    """A sheet of a workbook; its attributes, except `name`, are complete when all `rows` were read."""
 
     def __init__(self, workbook: Workbook, name: str, part: str) -> None:
         self.name, self._workbook, self._part = name, workbook, part
@@ -234,7 +234,7 @@ class Sheet:
             yield from complete_rows
 
     def _set_handlers(self, parser: expat.XMLParserType, root: str, rows: list[Row], pieces: list[str]) -> None:  # noqa: C901  handlers that share what they collect
-        """Set the parser's handlers: closures and a list of texts; they are fast, and a sheet has millions of cells."""
+        """Set handlers that fill `rows` and a text's `pieces`: closures are fast, and a sheet has millions of cells."""
         prefix = root[: root.index(":") + 1] if ":" in root else ""
         cell_name, row_name, formula_name, phonetic_name = (prefix + name for name in ("c", "row", "f", "rPh"))
         content_names = (f"{prefix}v", f"{prefix}t")

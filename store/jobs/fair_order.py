@@ -241,7 +241,7 @@ def starts_in_s(tenant: str, jobs_ahead: int, position: int, queue: QueueState, 
 
 
 def _wait_s(jobs_ahead: int, running: Sequence[RunningJob], slots: int, mean_s: float | None) -> float | None:
-    """Return the seconds until one of `slots` slots is free for a job after `jobs_ahead` others; ``None`` if unknown."""
+    """Return the seconds until a slot of `slots` is free for a job after `jobs_ahead` others; ``None`` if unknown."""
     free_slots = slots - len(running)
     if jobs_ahead < free_slots:
         return 0.0

@@ -88,7 +88,7 @@ def purge(c: Connection, *, kept_h: float = KEPT_H) -> int:
 
 
 def prove_write(c: Connection) -> bool:
-    """Write and remove a row in one transaction, and return true; if that commits, the database accepts writes."""
+    """Write and remove a row in one transaction, and return true; if it commits, the database accepts writes."""
     probe_key = "/readyz"
     is_probe = idempotency.c.scope == probe_key
     c.execute(delete(idempotency).where(is_probe))

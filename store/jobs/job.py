@@ -289,7 +289,7 @@ _EXISTING_WORK = select(
 
 
 def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: int, max_active: int) -> ExistingWork:
-    """Read work that may answer a request, with a rating of at most `max_age_s` (0: none), and the tenant's load."""
+    """Read work that may answer a request, ratings at most `max_age_s` old (0: no ratings), and the tenant's load."""
     values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": max_active}
     return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
 

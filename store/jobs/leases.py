@@ -81,9 +81,9 @@ def claim_next(
 ) -> Claim | None:
     """Claim the job whose lease expired first; if there is none, the next job in the fair order (`fair_order`).
 
-    `job_id` is the job that a message announced. If a job with an expired lease is claimed instead, or one without a
-    message, `job_id` is announced again. Jobs with expired leases come first, because their own messages are behind
-    those of all waiting jobs. See `claim` for the other parameters.
+    `job_id` is the job that a message announced. If a job with an expired lease is claimed instead, or a job
+    without a message, `job_id` is announced again. Jobs with expired leases come first, because their own messages are
+    behind those of all waiting jobs. See `claim` for the other parameters.
     """
     _serialise_claims(c)
     has_expired = and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())
@@ -134,7 +134,7 @@ def _announce_again(c: Connection, job_id: str, new_claim: Claim | None) -> None
 
 
 def announce_next(c: Connection, share: Share, attempt_cap: int) -> str | None:
-    """Mark the next job in the fair order as dispatched; return its id, or ``None`` if none waits or it was dispatched.
+    """Mark the next job in the fair order as dispatched, and return its id; ``None`` if there is no job to announce.
 
     Called after a job has ended: its tenant may have been at its limit, and jobs of such tenants are not announced.
     """

@@ -24,8 +24,8 @@ from store.jobs.tables import jobs, observations
 class LedgerEntry:
     """An observation to record.
 
-    `attempts` is the number of calls made for it, including retries; 0 for a copy. `elapsed_ms` is the time from the
-    first call to the reply.
+    `attempts` is the number of calls made for it, including retries; 0 if the reply to an earlier question was
+    copied. `elapsed_ms` is the time from the first call to the reply.
     """
 
     observation: Observation

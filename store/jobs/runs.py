@@ -27,9 +27,9 @@ def record(
 ) -> Job:
     """Record observations, update the job's counters, append a ``progress`` event, and return the changed job.
 
-    `entries` are in the order of their numbers; a unit recorded before is replaced and keeps its number. `calls` is the
-    number of calls to the target since the previous record, including retries; `expected` is the number of probes that
-    the experiment is now expected to need.
+    `entries` are in the order of their numbers; a probe recorded before is replaced and keeps its number. `calls` is
+    the number of calls to the target since the previous record, including retries; `expected` is the number of probes
+    that the experiment is now expected to need.
     """
     job = hold(c, claim)
     increments = observations.keep(c, job, claim.fence, entries)
@@ -59,7 +59,7 @@ def stage(c: Connection, claim: Claim, stage: str) -> None:
 def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
     """Store the rating, end the job and write its webhook notice; publish a rating whose visibility is not private.
 
-    Its ``id``, ``rated_at`` and ``expires_at`` are added to the rating's document. Return the id of the rating.
+    The rating's ``id``, ``rated_at`` and ``expires_at`` are added to its document. Return the rating's id.
     """
     job = hold(c, claim)
     stored_rating = ratings.add(c, rating, job.id)

@@ -199,7 +199,7 @@ def _add_ranking_row(c: Connection, row: StoredRating, figures: JsonObject) -> N
 
 
 def sentences(c: Connection, ids: Collection[str]) -> dict[str, str]:
-    """Read the sentences that say why ratings have their letters, by rating id; ratings without it are left out."""
+    """Read the sentences that say why ratings have their letters, by rating id; others are left out."""
     columns = service_ratings.c
     rows = c.execute(select(columns.rating_id, columns.key_figures).where(columns.rating_id.in_(ids)))
     return {rating_id: figures["because"] for rating_id, figures in rows if (figures or {}).get("because")}

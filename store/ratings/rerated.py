@@ -46,7 +46,7 @@ def recompute(rating: StoredRating, record: Iterable[Observation], methodology: 
     """Compute a rating from recorded evidence under another methodology version, in its public form.
 
     Takes seconds of CPU time. Raise `SpecificationError` if the version does not support the method, or the rules that
-    the rating was made under were removed; `RecordError` if the evidence is incomplete or is not what was sealed.
+    the rating was made under were removed; `RecordError` if the evidence is incomplete or differs from what was sealed.
     """
     unmasked_rating = rating.seen_by(rating.tenant).rating  # with the counts that only its owner sees
     method = parse_method(unmasked_rating.experiment)

@@ -232,7 +232,7 @@ SIMILAR = 0.65
 def similar_names(
     c: Connection, tenant: str | None, q: str, *, mine: bool = False, kind: str | None = None
 ) -> list[str]:
-    """Return up to three names (or words of them) like `q` of services that a tenant may list, or with `mine` rated."""
+    """Return up to three names, or words of names, like `q`: of services that a tenant may list, or (`mine`) rated."""
     text = q.strip().casefold()
     if not text or len(text) > MAX_COMPARED_CHARACTERS:
         return []

@@ -178,7 +178,7 @@ def record(c: Connection, delivery: ClaimedDelivery, outcome: Outcome, retry: Ne
 
 
 def _confirm_or_disable(c: Connection, webhook: Webhook, end_state: str | None) -> str:
-    """Confirm an endpoint that answered its challenge, or disable it after the last attempt; return the new state."""
+    """Confirm an endpoint that answered its challenge, or disable it after the last attempt; return the state."""
     if end_state == "delivered":
         endpoints.confirm(c, webhook.id, webhook.tenant)
     elif end_state is not None:
