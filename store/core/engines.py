@@ -240,7 +240,7 @@ POSTGRES_REASONS: Mapping[str, str] = {
 
 
 def execute_if_writable(c: Connection, statement: Update) -> None:
-    """Execute an UPDATE; do nothing if the database cannot serve it now, so that a read that needs it still works."""
+    """Execute an UPDATE that a read makes in passing; do nothing if the database cannot serve it now."""
     try:
         c.execute(statement)
     except exc.DBAPIError as error:

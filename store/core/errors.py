@@ -225,7 +225,7 @@ class PublishedForGood(StoreError):
 
 
 class HoldsPeople(StoreError):
-    """A rating must not be published, because readers could then compute its masked counts of people: HTTP 409."""
+    """A rating must not be published, because readers could then learn small counts of people from it: HTTP 409."""
 
     code = "holds-people"
 

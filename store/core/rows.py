@@ -165,7 +165,7 @@ def _compile_for_postgresql(element: json_part, compiler: Any, **options: Any) -
 
 
 def holds(c: Connection, column: ColumnElement[str], *texts: str) -> ColumnElement[bool]:
-    """Return the condition that a column contains all texts, ignoring upper and lower case; Postgres uses an index."""
+    """Return the condition that a column contains all texts, whether in upper or lower case; Postgres uses an index."""
     conditions = [column.icontains(text, autoescape=True) for text in texts]
     if c.dialect.name == "postgresql":  # last, because computing a row's parts of 1 to 3 characters is slow
         grams = func.name_grams(func.lower(column))

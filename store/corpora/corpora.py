@@ -42,8 +42,8 @@ class Rules:
 class NewCorpus:
     """Fields of a new corpus.
 
-    `kind` is ``sentences`` or ``images``, `visibility` is ``private`` or ``shared``. `attribute`, such as
-    gender, is that in which its groups of people differ. `licence`, `citation` and `description` are empty if unknown.
+    `kind` is ``sentences`` or ``images``, `visibility` is ``private`` or ``shared``. `attribute` (such as
+    gender) distinguishes its groups of people. `licence`, `citation` and `description` are empty if unknown.
     """
 
     tenant: str

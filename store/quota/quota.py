@@ -50,7 +50,7 @@ def _compile_for_sqlite(element: Any, compiler: Any, **options: Any) -> str:  # 
 
 
 def counted_sizes(table: Table) -> list[ColumnElement[int]]:
-    """Return the size in bytes of each column of a table that counts; a column of integers holds a size itself."""
+    """Return the size in bytes of each counted column of a table; a column of integers holds a size itself."""
     columns = [table.c[name] for name in table.info["counted"]]
     return [column if isinstance(column.type, Integer) else byte_length(column) for column in columns]
 
