@@ -17,7 +17,7 @@ NAMES = {
 
 
 def required(kind: Any = None, /, *names: str, **kinds: Any) -> list[Column[Any]]:
-    """Create columns, NOT NULL: `names` of the type `kind`, then those that `kinds` maps to their types."""
+    """Create NOT NULL columns: `names` of the type `kind`, then those named in `kinds`, each with its type."""
     return [Column(name, type_, nullable=False) for name, type_ in (dict.fromkeys(names, kind) | kinds).items()]
 
 

@@ -19,7 +19,7 @@ $$
   WHERE start + size - 1 <= length(sought) {chosen}
 $$
 """
-"""Parts of a text of one to three characters."""
+"""SQL function that returns the parts of a text that have one to three characters."""
 
 SOUGHT = "AND size = least(length(sought), 3) AND (start % 3 = 1 OR start + size - 1 = length(sought))"
 """Parts that cover a sought text, each as long as possible: fewer are found sooner."""

@@ -35,7 +35,7 @@ Export = Callable[[StoredRating], bytes]
 
 
 def archive(database: Database, before_ms: int, location: str, export: Export) -> Iterator[list[places.Archived]]:
-    """Move the observations of jobs that finished before a time; yield each file's jobs once their rows are deleted."""
+    """Move observations of jobs that finished before a time to files in `location`; yield each file's moved jobs."""
     last_id = ""
     while True:
         with database.read() as c:
@@ -53,7 +53,7 @@ def archive(database: Database, before_ms: int, location: str, export: Export) -
 
 
 def restore(database: Database, month: str) -> int:
-    """Put the observations of a month back and count them; raise `EvidenceArchived` at a job that cannot be read."""
+    """Put the observations of a month back; return their number. Raise `EvidenceArchived` if a file cannot be read."""
     query = select(archived).where(archived.c.month == month).order_by(archived.c.job_id).limit(1)
     restored_count = 0
     while True:
@@ -79,7 +79,7 @@ def database_size(c: Connection, *, compact: bool = False) -> int:
 
 
 def _next_month_and_job_ids(c: Connection, last_id: str, before_ms: int) -> tuple[str, list[str]]:
-    """Return a month, and ids after `last_id` of its finished jobs, at most `JOBS_A_FILE`; no ids if none are left."""
+    """Return a month (``2026-01``) and ids of its finished jobs after `last_id`, 0 to `JOBS_A_FILE` of them."""
     has_rows = exists().where(observations.c.job_id == jobs.c.id)  # false if they are archived already
     query = select(jobs.c.id, jobs.c.created_at).where(jobs.c.id > last_id, jobs.c.finished_at < before_ms, has_rows)
     rows = c.execute(query.order_by(jobs.c.id).limit(JOBS_A_FILE)).all()
@@ -115,12 +115,12 @@ def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, ex
 
 
 def _tar_members_of_job(c: Connection, job_id: str, export: Export) -> bytes:
-    """Return the export of a job's rating, if there is one, and the job's rows, as members of a tar file."""
+    """Return the export of a job's rating, if it can be exported, and the job's rows, as members of a tar file."""
     ledger = _tar_member(f"{job_id}.ledger.jsonl.gz", "\n".join(_rows_as_json(c, job_id)).encode())
     rating = one_row(c, select(ratings).where(ratings.c.job_id == job_id), StoredRating)
     try:
         return ledger if rating is None else _tar_member(f"{rating.id}.export.jsonl.gz", export(rating)) + ledger
-    except (RecordError, SpecificationError):  # without a complete evidence there is no export
+    except (RecordError, SpecificationError):  # a job with incomplete evidence has no export
         return ledger
 
 

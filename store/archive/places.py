@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @contextmanager
 def _open_bucket(location: str) -> Iterator[tuple[ModuleType, object]]:
-    """Open ``s3://bucket/prefix``: obstore and its store, with the keys, region and endpoint in ``AWS_…``."""
+    """Yield the module obstore, and its store for ``s3://…`` with the keys and endpoint in ``AWS_…`` variables."""
     try:
         import obstore.store
     except ImportError:
@@ -105,7 +105,7 @@ def find(c: Connection, job_id: str) -> Archived | None:
 
 
 def unless_archived(read: Callable[Concatenate[Connection, str, P], T]) -> Callable[Concatenate[Connection, str, P], T]:
-    """Let ``read(c, job_id, …)`` raise `EvidenceArchived` if it finds nothing because the job is archived."""
+    """Decorate ``read(c, job_id, …)``: raise `EvidenceArchived` if it returns nothing because the job is archived."""
 
     @wraps(read)
     def read_unless_archived(c: Connection, job_id: str, /, *args: P.args, **kwargs: P.kwargs) -> T:

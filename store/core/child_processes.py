@@ -18,13 +18,13 @@ _prctl: Callable[..., Any] | None = ctypes.CDLL(None).prctl if sys.platform == "
 
 
 def end_with_parent(end_signal: signal.Signals = signal.SIGKILL) -> None:
-    """Ask the kernel to send this process a signal when the thread that started it ends."""
+    """Ask the kernel to send this process a signal when the thread that started it ends (on Linux only)."""
     if _prctl is not None:
         _prctl(_PR_SET_PDEATHSIG, int(end_signal), 0, 0, 0)
 
 
 def ending_with_this_process(end_signal: signal.Signals = signal.SIGKILL) -> Callable[[], None]:
-    """Return a ``preexec_fn`` for a child that ends with this process, and with the calling thread."""
+    """Return a ``preexec_fn`` for `subprocess`; on Linux, the child gets `end_signal` when the calling thread ends."""
     parent = os.getpid()
 
     def begin() -> None:

@@ -63,7 +63,7 @@ def _compile_for_postgresql(_element: now_ms, _compiler: object, **_options: obj
 
 def seconds_since(time: ColumnElement[int]) -> ColumnElement[float]:
     """Return the seconds since a time in milliseconds, as an SQL expression."""
-    return cast((now_ms() - time) / 1000.0, Float)  # otherwise Postgres returns decimals
+    return cast((now_ms() - time) / 1000.0, Float)  # without a cast, Postgres returns a `Decimal`
 
 
 def read_clock(connection: Connection) -> int:
@@ -189,8 +189,8 @@ def new_id(prefix: str) -> str:
 class SealedSecret:
     """An encrypted secret.
 
-    `ciphertext` ends with GCM's tag. `nonce` has 12 random bytes, never used twice under a key. `last4` has the last
-    characters of the plain text, at most four, so that people recognise the secret; empty if no column has them.
+    `ciphertext` ends with the tag of AES-GCM. `nonce` has 12 random bytes, never used twice under the key `key_id`.
+    `last4` has the last characters of the plain text, at most four, to recognise it by; empty if they are not stored.
     """
 
     ciphertext: bytes = field(repr=False)
@@ -200,12 +200,12 @@ class SealedSecret:
 
 
 def sealed_columns(sealed: SealedSecret | None) -> dict[str, Any]:
-    """Return the column values of an encrypted secret; NULL in all of them for ``None``."""
+    """Return the values of the columns ``secret_…`` for an encrypted secret; without a secret, all are ``None``."""
     return {f"secret_{name}": getattr(sealed, name, None) for name in ("ciphertext", "nonce", "key_id", "last4")}
 
 
 def take_sealed(row: dict[str, Any], prefix: str = "secret") -> SealedSecret | None:
-    """Remove the columns of an encrypted secret from a row, and build the secret; ``None`` if they are NULL."""
+    """Remove the columns ``<prefix>_…`` from a row, and return the secret that they hold; ``None`` if they are NULL."""
     ciphertext, nonce, key_id = (row.pop(f"{prefix}_{name}") for name in ("ciphertext", "nonce", "key_id"))
     last4 = row.pop(f"{prefix}_last4", "")
     return None if ciphertext is None else SealedSecret(ciphertext, nonce, key_id, last4)

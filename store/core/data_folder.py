@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 def open_data_folder(folder: Path) -> None:
     """Create the data directory, make files of this process private, and repair permissions of an older version.
 
-    A file system that cannot be written, or that belongs to another user, is left unchanged, and a warning is logged.
+    Files that cannot be changed, such as another user's, stay as they are. A warning counts them and repaired files.
     """
     os.umask(0o077)
     folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ def create_private(file: Path) -> None:
 
 
 def write_private(file: Path, content: str) -> None:
-    """Write a file that only its owner may read, in place of an older one."""
+    """Write a file that only its owner may read; replace an older file of this name."""
     file.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     new_file = file.with_name(f".{file.name}.{os.getpid()}")
     try:

@@ -208,7 +208,7 @@ class _PostgresBackend:
 
 
 class _SqliteBackend:
-    """SQLite in threads: one writes, `READING_THREADS` read. A function whose caller is cancelled runs to its end."""
+    """SQLite: `READING_THREADS` threads read, another writes. A function whose caller is cancelled runs to its end."""
 
     def __init__(self, database: Database, read_wait_s: float, write_wait_s: float) -> None:
         self._database = database
@@ -243,7 +243,7 @@ class _SqliteBackend:
 
 
 class _Slots:
-    """Limit of the functions that use a connection at once; further ones wait, and fail after `wait_s` seconds."""
+    """Limit of the functions that use a connection at once; further functions wait, and fail after `wait_s` seconds."""
 
     def __init__(self, count: int, wait_s: float, reason: str) -> None:
         self._free_slots, self._wait_s, self._reason = asyncio.Semaphore(count), wait_s, reason

@@ -63,7 +63,7 @@ def database_url(text: str) -> URL:
 
 
 def pool_options_of(size: int, overflow: int, timeout_s: float) -> dict[str, Any]:
-    """Return the options of SQLAlchemy's connection pool, under its names."""
+    """Return the options of a connection pool by the names that SQLAlchemy's `create_engine` has for them."""
     return {"pool_size": size, "max_overflow": overflow, "pool_timeout": timeout_s}
 
 
@@ -178,7 +178,7 @@ def insert_into(c: Connection, table: Table) -> postgresql.Insert | sqlite.Inser
 
 
 def replacing_insert(c: Connection, table: Table, replaced_columns: Iterable[str]) -> postgresql.Insert | sqlite.Insert:
-    """Return an INSERT that replaces these columns of a row with the same primary key, if there is one."""
+    """Return an INSERT that, if a row with the same primary key exists, replaces these columns of that row."""
     statement = insert_into(c, table)
     new_values = {name: statement.excluded[name] for name in replaced_columns}
     return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=new_values)
@@ -199,7 +199,7 @@ def chunks(values: Sequence[V]) -> Iterator[Sequence[V]]:
 
 
 def lock_transaction(c: Connection, key: int | str) -> None:
-    """Take a Postgres advisory lock until the transaction ends; on SQLite a write excludes others anyway."""
+    """Take a Postgres advisory lock until the transaction ends; do nothing on SQLite, where a write excludes others."""
     if c.dialect.name == "postgresql":
         c.execute(_LOCK_NUMBER if isinstance(key, int) else _LOCK_TEXT, {"key": key})
 
@@ -240,7 +240,7 @@ POSTGRES_REASONS: Mapping[str, str] = {
 
 
 def execute_if_writable(c: Connection, statement: Update) -> None:
-    """Execute a statement, or do nothing if the database cannot be written, so that reads still work."""
+    """Execute an UPDATE that a read makes in passing; do nothing if the database cannot serve it now."""
     try:
         c.execute(statement)
     except exc.DBAPIError as error:
@@ -249,7 +249,7 @@ def execute_if_writable(c: Connection, statement: Update) -> None:
 
 
 def as_unavailable(error: BaseException) -> StoreUnavailable | None:
-    """Return the `StoreUnavailable` for an error, or ``None`` if the error is a defect."""
+    """Return the `StoreUnavailable` for an error that a retry can solve; ``None`` for any other, which is a defect."""
     reason = _unavailable_reason(error)
     return None if reason is None else StoreUnavailable(reason)
 

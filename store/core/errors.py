@@ -108,7 +108,7 @@ class SigningUnavailable(StoreError):
 
 
 class OtherHead(StoreError):
-    """A request extends a log from a size other than `size`, the latest that the witness has cosigned: HTTP 409."""
+    """A witness is asked to extend a log from another size than `size`, the latest that it has cosigned: HTTP 409."""
 
     code = "other-head"
 
@@ -175,13 +175,13 @@ class UploadsFull(StoreError):
 
 
 class TooManyWebhooks(StoreError):
-    """A tenant has the maximum number of endpoints, in all or at one host: HTTP 409."""
+    """A tenant has the maximum number of webhook endpoints, in total or at a single host: HTTP 409."""
 
     code = "too-many-webhooks"
 
 
 class WatchUnfit(StoreError):
-    """A rating cannot be watched, or not now: HTTP 409."""
+    """A rating cannot be watched for changes of its service, at least not now: HTTP 409."""
 
     code = "schedule-unfit"
 
@@ -225,7 +225,7 @@ class PublishedForGood(StoreError):
 
 
 class HoldsPeople(StoreError):
-    """The masked counts of people in a rating could be computed if it were published: HTTP 409."""
+    """A rating must not be published, because readers could then learn small counts of people from it: HTTP 409."""
 
     code = "holds-people"
 

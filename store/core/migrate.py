@@ -37,12 +37,12 @@ def head() -> str:
 
 
 def upgrade(url: str) -> None:
-    """Migrate to `head` in one transaction; concurrent processes wait, and one of them migrates.
+    """Migrate to `head` in one transaction; of concurrent processes, the first migrates while the others wait.
 
     `url` is as in `store.core.database.Database`; a missing directory of a SQLite file is created.
 
-    Raise `SchemaMismatch` if a newer version of Assay wrote the database, or an unreleased one from before the initial
-    schema, and `StoreUnavailable` if the database cannot be reached.
+    Raise `SchemaMismatch` if the database was written by a newer version of Assay, or by an unreleased version from
+    before the initial schema, and `StoreUnavailable` if the database cannot be reached.
     """
     file = _sqlite_file(url)
     if file is not None:

@@ -32,7 +32,7 @@ _TYPE_ENDINGS = (
 
 
 def plain_message(error: Mapping[str, Any], valid_names: Iterable[str] = ()) -> str:
-    """Return the message of an invalid field; `valid_names` are the valid names of fields in the same object."""
+    """Return the message of an invalid field from pydantic's `error`; `valid_names` are the fields of its object."""
     error_type, context = str(error["type"]), error.get("ctx") or {}
     match error_type:
         case "unexpected_keyword_argument" | "extra_forbidden":

@@ -33,13 +33,13 @@ T = TypeVar("T")
 def one_row(
     c: Connection, query: Executable, build: Callable[..., T], values: Mapping[str, object] | None = None
 ) -> T | None:
-    """Return the only row of a query, or ``None`` if there is none; `values` are those of its bound parameters."""
+    """Return the only row of a query, as `build` makes it; ``None`` if there is none. `values` are bound parameters."""
     row = c.execute(query, values).mappings().one_or_none()
     return None if row is None else build(**row)
 
 
 def all_rows(c: Connection, query: Executable, build: Callable[..., T]) -> list[T]:
-    """Return all rows of a query."""
+    """Return all rows of a query, as `build` makes them."""
     return [build(**row) for row in c.execute(query).mappings()]
 
 
@@ -64,7 +64,7 @@ class Rows(list[T]):
 
 
 def limit_rows(rows: Iterable[RowMapping], build: Callable[[RowMapping], T]) -> Rows[T]:
-    """Build rows until their total `weight` exceeds `MOST_WEIGHT`; set `cut` if it does."""
+    """Return a page of built rows; it ends, with `cut` set, where their total `weight` exceeds `MOST_WEIGHT`."""
     page, total_weight = Rows[T](), 0
     for row in rows:
         page.append(build(row))
@@ -93,12 +93,12 @@ def weight(value: object) -> int:
 def page_of(
     c: Connection, query: Select[Any], table: Table, build: Callable[..., T], before: tuple[int, str] | None, limit: int
 ) -> Rows[T]:
-    """Return a page of a table's rows, newest first; see `newest_first`. Large rows make it shorter.
+    """Return a page of a table's rows, newest first, after the row `before` (as in `newest_first`).
 
-    The rows of the list are counted if they do not fit on the page.
+    Large rows make the page shorter (`limit_rows`). If the list does not fit on the page, a query counts its rows.
     """
     rows = limit_rows(page_rows(c, query, table, before, limit), lambda row: build(**row))
-    rows.total = len(rows)  # unless others precede or follow them
+    rows.total = len(rows)  # replaced below if other rows may precede or follow them
     if before is not None or rows.cut or len(rows) >= limit:
         ids_query = query.with_only_columns(table.c.id, maintain_column_froms=True).limit(MOST_COUNTED + 1)
         total = c.execute(select(func.count()).select_from(ids_query.subquery())).scalar_one()
@@ -165,16 +165,16 @@ def _compile_for_postgresql(element: json_part, compiler: Any, **options: Any) -
 
 
 def holds(c: Connection, column: ColumnElement[str], *texts: str) -> ColumnElement[bool]:
-    """Return the condition that a column holds all texts, in any case; Postgres uses its index of short parts."""
+    """Return the condition that a column contains all texts, whether in upper or lower case; Postgres uses an index."""
     conditions = [column.icontains(text, autoescape=True) for text in texts]
-    if c.dialect.name == "postgresql":  # last, because computing the grams of a row is slow
+    if c.dialect.name == "postgresql":  # last, because computing a row's parts of 1 to 3 characters is slow
         grams = func.name_grams(func.lower(column))
         conditions += [grams.op("@>", is_comparison=True)(func.sought_grams(func.lower(text))) for text in texts]
     return and_(*conditions)
 
 
 def about_target(table: Table, q: str | None, kind: str | None) -> list[ColumnElement[bool]]:
-    """Return the conditions that a row's ``target`` is of a kind, and has `q` in its name or address."""
+    """Return the conditions that a row's ``target`` is of a kind, and has `q` in its name or address; ``None``: any."""
     conditions: list[ColumnElement[bool]] = []
     if kind is not None:
         conditions.append(json_part(table.c.target, "kind") == kind)

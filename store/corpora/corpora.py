@@ -28,8 +28,8 @@ PREFIX = "crp"
 class Rules:
     """The specification that the items of a corpus follow.
 
-    `version` is ``None`` if words were sent directly, without a saved specification. `digest` is that of the words and
-    the description. `words` are kept as JSON, because readers of the corpus may not see its owner's specifications.
+    `version` is ``None`` if words were sent directly. `digest` is that of the saved specification or, without it, of
+    the words. `words` are kept as JSON, because readers of the corpus may not see its owner's specifications.
     """
 
     name: str
@@ -42,8 +42,8 @@ class Rules:
 class NewCorpus:
     """Fields of a new corpus.
 
-    `kind` is ``sentences`` or ``images``, `visibility` is ``private`` or ``shared``. `attribute` is the
-    attribute in which its groups differ. `licence`, `citation` and `description` are empty if unknown.
+    `kind` is ``sentences`` or ``images``, `visibility` is ``private`` or ``shared``. `attribute` (such as
+    gender) distinguishes its groups of people. `licence`, `citation` and `description` are empty if unknown.
     """
 
     tenant: str
@@ -97,7 +97,7 @@ def add(c: Connection, new_corpus: NewCorpus) -> StoredCorpus:
 
 
 def find(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
-    """Read a corpus of the tenant or a shared one; return ``None`` if the tenant may read no such corpus."""
+    """Read a corpus of the tenant or a shared corpus; return ``None`` if the tenant may read no such corpus."""
     return one_row(c, select(corpora).where(corpora.c.id == corpus_id, readable(tenant)), _corpus_from_row)
 
 
@@ -136,7 +136,7 @@ def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
 def change(
     c: Connection, corpus_id: str, tenant: str, changes: Mapping[str, str], version: int | None = None
 ) -> StoredCorpus | None:
-    """Change fields and increment the version; ``None`` if the tenant has no such corpus and version.
+    """Change fields and increment the version; ``None`` if the tenant has no such corpus or `version`.
 
     Only the name, licence, citation, description and visibility may change: the items were validated against the other
     fields.

@@ -39,7 +39,7 @@ def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
 
 
 def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
-    """Read an image that a tenant may see: its own or one in a shared corpus; return ``None`` for any other digest."""
+    """Read an image that a tenant may see: its own, or an image in a shared corpus; ``None`` for any other digest."""
     query: Select[Any] = select(images.c.digest, images.c.media_type, images.c.content).where(images.c.digest == digest)
     own_image = one_row(c, query.where(images.c.tenant == tenant), StoredImage)
     # several owners may share the same image

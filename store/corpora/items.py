@@ -107,7 +107,7 @@ def add(c: Connection, corpus_id: str, tenant: str, items: Sequence[NewItem]) ->
 
 
 def find(c: Connection, corpus_id: str, item_id: str) -> StoredItem | None:
-    """Read an item of a corpus that the caller may read; return ``None`` if the corpus has no such item."""
+    """Read an item of a corpus, ``None`` if there is none; the caller checks that the tenant may read the corpus."""
     query = select(corpus_items).where(corpus_items.c.id == item_id, *_present_conditions(corpus_id))
     return one_row(c, query, StoredItem)
 
@@ -124,7 +124,7 @@ def page(
 ) -> list[StoredItem]:
     """List the items of a corpus in order, after position `after` (0: from the start).
 
-    `q` is a part of the text or of a picture's term, in any case; `term` is one of an item's terms.
+    `q` is contained in the text or in a picture's term, ignoring case; `term` equals one of an item's terms.
     """
     columns = corpus_items.c
     filters = equal(corpus_items, source=source)
@@ -137,7 +137,7 @@ def page(
 
 
 def counts(c: Connection, corpus_id: str) -> list[tuple[str | None, str, int]]:
-    """Count a corpus's items; return (term, source, count), with a sentence's attribute term or a picture's term."""
+    """Return (term, source, number of items) for a corpus; the term of a sentence is its attribute term, if any."""
     term = func.coalesce(corpus_items.c.attribute_term, corpus_items.c.term)
     query = select(term, corpus_items.c.source, func.count()).where(*_present_conditions(corpus_id))
     return [tuple(row) for row in c.execute(query.group_by(term, corpus_items.c.source).order_by(term))]
@@ -151,7 +151,7 @@ def all_items(c: Connection, corpus_id: str) -> list[StoredItem]:
 def sentences_of_rules(
     c: Connection, tenant: str, digest: str, except_corpus_id: str, limit: int, *, only_own: bool = False
 ) -> list[StoredItem]:
-    """List sentences of readable corpora that follow a specification, oldest first.
+    """List the sentences of those readable corpora that follow a specification, oldest first.
 
     `digest` is the digest of the specification, `except_corpus_id` the corpus to leave out. At most `limit` sentences
     are read; with `only_own`, only from the tenant's own corpora, not from shared ones.
@@ -162,7 +162,7 @@ def sentences_of_rules(
 
 
 def authored_before(c: Connection, tenant: str, kind: str, terms: Collection[str], limit: int) -> list[StoredItem]:
-    """List items that authors generated for some terms, in the tenant's own corpora of a kind, oldest first."""
+    """List items that author services made for some terms, in the tenant's own corpora of `kind`, oldest first."""
     term = corpus_items.c.term if kind == "images" else corpus_items.c.attribute_term
     filters = [*equal(corpora_table, tenant=tenant, kind=kind), term.in_(terms), corpus_items.c.source == "written"]
     return _list_oldest_first(c, filters, limit)
@@ -213,7 +213,7 @@ def remove(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str]) -> in
 
 
 def _columns_of_edit(item: StoredItem, new_item: NewItem, edited_at: int) -> JsonObject:
-    """Return columns that record a changed text: its source, and its former texts; none if the text is the same."""
+    """Return columns that record a changed text: its source and former texts; no columns if the text is the same."""
     if item.text is None or item.text == new_item.text:
         return {}
     former_text = {"text": item.text, "source": item.source, "at": iso(edited_at)}
@@ -229,7 +229,7 @@ def _item_columns(item: NewItem) -> dict[str, Any]:
 
 
 def _insert_items(c: Connection, corpus_id: str, tenant: str, items: Sequence[NewItem]) -> None:
-    """Insert items after the last position of a corpus that is locked."""
+    """Insert items at the positions after the last in a corpus, which the caller has locked."""
     query = select(func.max(corpus_items.c.seq)).where(corpus_items.c.corpus_id == corpus_id)
     last_seq, now = c.execute(query).scalar_one() or 0, read_clock(c)
     rows = [

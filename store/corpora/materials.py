@@ -33,13 +33,13 @@ def new_item(item: CorpusItem, provenance: Json) -> NewItem:
 
 
 def as_item(sentence: Sentence, words: StereotypeWords, provenance: Json) -> NewItem | str:
-    """Convert a sentence to an item with its terms and counterpart; return the reason if it breaks the rules."""
+    """Convert a sentence to an item with its terms and counterpart; if it breaks the rules, return why."""
     item = item_of(sentence, words)
     return item if isinstance(item, str) else new_item(item, provenance)
 
 
 def author_of(description: Json) -> JsonObject:
-    """Return the author as stored in provenance: name, host, protocol and model, but no secret."""
+    """Return what provenance says of the service that generated an item: name, host, protocol and model, no secret."""
     # the part before @ may be a password; an author without an address is named by its protocol
     host = urlsplit(str(description.get("base_url") or "")).netloc.rpartition("@")[2] or description["protocol"]
     model = (description.get("settings") or {}).get("model")
@@ -49,7 +49,7 @@ def author_of(description: Json) -> JsonObject:
 def rules_for(
     c: Connection, tenant: str, words: StereotypeWords, specification_names: str | Sequence[str] | None
 ) -> tuple[Rules, str]:
-    """Find the specification with exactly these words, and its language.
+    """Return the saved specification with exactly these words, as the rules of a corpus, and its language.
 
     `specification_names` are those of the experiment; the words' own name is tried too. If no specification has these
     words, return rules without a version, and ``"en"``.
@@ -74,12 +74,12 @@ def with_stored_material(c: Connection, tenant: str, method: AnyMethod) -> AnyMe
 def stored_material(
     c: Connection, tenant: str, requests: Sequence[AuthoredItems]
 ) -> tuple[tuple[CorpusItem, ...], ...]:
-    """Read the stored items for each request to an author; a request that disables reuse gets none."""
+    """Read the stored items for each request to an author service; a request that disables reuse gets none."""
     return tuple(_stored_items(c, tenant, request) if request.reuse else () for request in requests)
 
 
 def _stored_items(c: Connection, tenant: str, request: AuthoredItems) -> tuple[CorpusItem, ...]:
-    """Read the tenant's items for the words of a request or, if it has none, for its terms."""
+    """Read the tenant's items for the words of a request or, if the request has no words, for its terms."""
     if request.words is None:
         stored_items = authored_before(c, tenant, request.kind, request.terms, MOST_ITEMS)
     else:

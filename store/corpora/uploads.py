@@ -118,7 +118,7 @@ def remove(c: Connection, upload_id: str, tenant: str) -> bool:
 
 
 def open_upload(c: Connection, upload_id: str) -> Iterator[bytes]:
-    """Read the content of an upload in chunks; yield nothing if there is none."""
+    """Read the content of an upload in chunks; yield nothing if there is no such upload."""
     chunk_number = 0
     while (chunk := _read_chunk(c, upload_id, chunk_number)) is not None:
         yield chunk

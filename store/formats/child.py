@@ -30,7 +30,7 @@ TASKS: Mapping[str, Callable[..., Any]] = {
 
 
 def main() -> None:
-    """Run the task that is described on standard input; end with a status other than 0 at a limit."""
+    """Run the task that standard input describes, and print its result; exit with a status other than 0 at a limit."""
     end_with_parent()
     request = json.load(sys.stdin)
     if request["arguments"].get("media_type") == PARQUET:

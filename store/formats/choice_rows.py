@@ -66,7 +66,7 @@ def read_trials(file: BinaryIO, media_type: str) -> list[JsonObject]:
 
 
 def _group_choices(file: BinaryIO, media_type: str) -> tuple[int, dict[Group, Count]]:
-    """Return the number of rows, and the sums of their counts by group."""
+    """Return the number of rows, and the sums of their counts by group (subject, concept and level)."""
     groups: dict[Group, Count] = {}
     row_count = 0
     for group, (chose_second, trials) in _parse_rows(open_rows(file, media_type)):
@@ -128,7 +128,7 @@ def _parse_counts(row: Mapping[str, str], line: int) -> Count:
 
 
 def _parse_count(cell: str, line: int, column: str) -> int:
-    if not (cell.isascii() and cell.isdigit() and len(cell) <= 7) or int(cell) > MOST_TRIALS:  # a number of 7 digits
+    if not (cell.isascii() and cell.isdigit() and len(cell) <= 7) or int(cell) > MOST_TRIALS:  # 7 digits are enough
         raise Unreadable(f"{shown(cell)} is not an integer from 0 to {MOST_TRIALS:,}", line=line, column=column)
     return int(cell)
 

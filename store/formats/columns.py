@@ -73,7 +73,7 @@ class Column:
 
 
 def read_cell(cell: Field, column: Mapping[str, Any]) -> Field:
-    """Convert a cell to the type in its column's summary (`Column`); return ``None`` for an empty cell or a mark."""
+    """Convert a cell to the type in its column's summary (`Column`); ``None`` for a missing value."""
     if isinstance(cell, int | float) and column["type"] in {"integer", "number"}:
         return float(cell) if column["type"] == "number" else cell
     text = cell.strip() if isinstance(cell, str) else as_text(cell)
@@ -133,7 +133,7 @@ class ColumnTally:
         """Remove the decimal signs with which a cell is not a number."""
         if isinstance(cell, float):  # a number of a spreadsheet, which does not reveal the decimal sign of texts
             self._has_numbers = self._has_decimal_places = True
-            self._possible_decimals = dict.fromkeys(self._possible_decimals, False)
+            self._possible_decimals = dict.fromkeys(self._possible_decimals, False)  # False: not only integers
             return
         cell = str(cell)
         if INTEGER.fullmatch(cell):  # a number with either sign; this and the next case are nearly all numbers
@@ -184,7 +184,7 @@ class ColumnTally:
         return self._ambiguous_numbers.get(",") or (self._ambiguous_numbers.get(".") if european else None)
 
     def settle(self, decimal: DecimalSign) -> None:
-        """Set the decimal sign, if all cells of the column are numbers with it."""
+        """Fix the decimal sign to `decimal`, if all cells of the column are numbers with this sign."""
         if decimal in self._possible_decimals:
             self._possible_decimals = {decimal: self._possible_decimals[decimal]}
 
@@ -254,7 +254,7 @@ def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Itera
 
 
 def _value_counts(count_of: dict[Any, int], text_of: Mapping[Any, str]) -> list[dict[str, Any]] | None:
-    """Return values, counts and, if it differs from ``str(value)``, the text; ``None`` for many or long values."""
+    """Return `Column.values`: value, count and, if it is not ``str(value)``, text; ``None`` for many or long values."""
     if len(count_of) > MOST_LISTED or any(isinstance(value, str) and len(value) > LONGEST_LISTED for value in count_of):
         return None
     return [

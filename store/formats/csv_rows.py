@@ -164,7 +164,7 @@ def _utf_16_lines(file: BinaryIO) -> Iterator[str]:
 
 
 def _separator(lines: list[str], skips_blanks: bool) -> str:
-    """Return the separator with which most rows of a sample have as many cells as the header; see `Dialect`."""
+    """Return the separator with which most rows of a sample have as many cells as the header."""
     agreement_of = {separator: _share_of_agreeing_rows(lines, separator, skips_blanks) for separator in SEPARATORS}
     fitting_separators = [separator for separator, agreement in agreement_of.items() if agreement == 1]
     if fitting_separators:
@@ -174,7 +174,7 @@ def _separator(lines: list[str], skips_blanks: bool) -> str:
 
 
 def _share_of_agreeing_rows(lines: list[str], separator: str, skips_blanks: bool) -> float:
-    """Return the share of rows with as many cells as the header; 0 if the header has one cell."""
+    """Return the share of rows with as many cells as the header; 0 if the header has fewer than two cells."""
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=skips_blanks)
     try:
         cell_counts = [len(row) for row in reader if row]

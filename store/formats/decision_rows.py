@@ -47,9 +47,9 @@ def read_decisions(
 ) -> JsonObject:
     """Count the people of a file, as JSON of a `DecisionTable`.
 
-    `columns` are the columns of texts by which people are counted. `score`, `cluster`, `weight`, `unknown` and `cuts`
-    are those of `assay.references.NamedDecisions`; `encoding`, `decimal` and `sheet` those of
-    `store.formats.table.inspect`. `on_rows` is called with the number of rows read so far.
+    `columns` are the columns of texts by which people are counted; `score`, `cluster` and `weight` name other columns,
+    `unknown` are texts that mean a missing value, and people are counted on each side of the scores `cuts`. `encoding`,
+    `decimal` and `sheet` are as in `table.inspect`. `on_rows` is called with the number of rows read so far.
 
     Raise `UnknownName` if the file lacks a column, and `Unreadable` if it cannot be read, a column has too many values,
     or a score or weight is no number (with the row).
@@ -58,10 +58,10 @@ def read_decisions(
     rows = open_rows(file, media_type, encoding, sheet)
     names = tuple(rows.columns)
     number_columns = [name for name in (score, weight) if name]
-    text_columns = list(dict.fromkeys(columns))
+    text_columns = list(dict.fromkeys(columns))  # without repetitions
     _check_columns((*text_columns, *number_columns, *([cluster] if cluster else [])), names)
     max_values = {**dict.fromkeys(text_columns, MOST_VALUES), **({cluster: MOST_ROWS} if cluster else {})}
-    coded_columns = dict.fromkeys((*max_values, *number_columns))
+    coded_columns = dict.fromkeys((*max_values, *number_columns))  # each column once
     codings = [_Coding(name, names.index(name), max_values.get(name)) for name in coded_columns]
     lines = _code_rows(rows, codings, on_rows)
     coding_of = {coding.name: coding for coding in codings}
@@ -116,7 +116,7 @@ def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[i
 
 
 class _Coding:
-    """A column as integer codes, one for each different text; code 0 is an empty cell."""
+    """A column as integer codes, one code for each different text; code 0 is an empty cell."""
 
     def __init__(self, name: str, column_index: int, max_values: int | None) -> None:
         self.name, self.column_index, self._max_values = name, column_index, max_values
@@ -154,7 +154,7 @@ def _number_clusters(codes: Integers) -> Integers:
 def _parse_numbers(
     codings: Sequence[_Coding], unknown: Sequence[str], decimal: Literal["point", "comma"] | None, *, european: bool
 ) -> dict[str, Floats]:
-    """Return the numbers of each column, by name; NaN for a missing one, infinity for a text that is no number."""
+    """Return the numbers of each column, by name: NaN for a missing number, infinity for a text that is no number."""
     tallies = [ColumnTally(coding.name) for coding in codings]
     missing_texts = {"", *unknown}
     for coding, tally in zip(codings, tallies, strict=True):
@@ -170,7 +170,7 @@ def _parse_numbers(
 
 
 def _numbers_of_texts(texts: Sequence[str], tally: ColumnTally, missing_texts: set[str]) -> Iterator[float]:
-    """Yield the number of each text: NaN for a missing one, infinity for a text that is no number."""
+    """Yield the number of each text: NaN for a missing number, infinity for a text that is no number."""
     column = tally.column().as_json()
     # a column of text is read as numbers, so that `read_cell` refuses each text that is no number
     number_column = column if column["type"] in {"integer", "number"} else {**column, "type": "number"}

@@ -111,7 +111,7 @@ def _npy_header(member: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...
 
 
 def _read_words(member: IO[bytes], size: int) -> Sequence[str]:
-    """Read the words: an array of text, or one text with a JSON list."""
+    """Read the words: an array of texts, or a single text that is a JSON list."""
     shape, _, dtype = _npy_header(member, size, "words")
     if dtype.kind != "U" or len(shape) > 1:
         problem = f"words is an array of {dtype} with {len(shape)} axes"

@@ -140,7 +140,7 @@ def _thumbnail(image: Image.Image) -> str | None:
         return None
     background = Image.new("RGB", pixels.size, "white")
     background.paste(pixels, mask=pixels)
-    for quality in (70, 20, 0):
+    for quality in (70, 20, 0):  # until the file is small enough
         background.save(file := io.BytesIO(), "WEBP", quality=quality)
         if file.tell() <= THUMBNAIL_BYTES:
             return f"data:image/webp;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"

@@ -78,7 +78,7 @@ def run_limited(task: str, file: BinaryIO, **arguments: object) -> Any:
 
 
 def _result_of_child(status: int, answer: bytes) -> Any:
-    """Parse the JSON that a child wrote; raise the error in it, or one for the exit status (negative: a signal)."""
+    """Parse the JSON that a child wrote; raise the error in it, or an error for its exit status (negative: signal)."""
     if status < 0 or status == AT_A_LIMIT:  # ended by a signal: out of time, or a parser that crashed
         raise Unreadable(
             f"reading it takes more than {MEMORY_BYTES >> 20} MiB of memory, {PROCESSOR_S} s or {ANSWER_BYTES >> 20} "

@@ -102,7 +102,7 @@ class ParquetRows:
         raise Unreadable("the Parquet file is damaged: its content does not fit its description", column=name)
 
     def _to_python(self, column: Any) -> list[Any]:
-        """Return the cells of a column; times with nanoseconds become text in ISO 8601."""
+        """Return the cells of a column; times that are not whole microseconds become text in ISO 8601."""
         pa = self._arrow
         if getattr(column.type, "unit", None) != "ns" or pa.types.is_duration(column.type):
             return list(column.to_pylist())
@@ -117,7 +117,7 @@ class ParquetRows:
 
 
 def _with_nanoseconds(moment: datetime | time, nanoseconds: int) -> str:
-    """Return a time in ISO 8601 with nine digits of the second; `nanoseconds` is its part below 1000."""
+    """Return a time in ISO 8601 with nine decimal places; `nanoseconds`, 0 to 999, are the last three of them."""
     text = moment.isoformat(timespec="microseconds")
     end = text.index(".") + 7  # the point and six digits
     return f"{text[:end]}{nanoseconds:03}{text[end:]}"

@@ -131,7 +131,7 @@ class Workbook:
         return elements
 
     def _related_parts(self, part: str) -> dict[str, tuple[str, str]]:
-        """Return the kind and the name of each part that a part refers to, by the id of the relation."""
+        """Return (kind, name) of each part of the archive to which `part` refers, by the id of the relation."""
         folder, file_name = posixpath.split(part)
         relations_part = posixpath.join(folder, "_rels", f"{file_name}.rels")
         if relations_part.casefold() not in self._infos:
@@ -199,7 +199,7 @@ class Workbook:
 
 
 class Sheet:
-    """A sheet of a workbook; its other attributes are complete when all `rows` were read."""
+    """A sheet of a workbook; its attributes, except `name`, are complete when all `rows` were read."""
 
     def __init__(self, workbook: Workbook, name: str, part: str) -> None:
         self.name, self._workbook, self._part = name, workbook, part
@@ -234,7 +234,7 @@ class Sheet:
             yield from complete_rows
 
     def _set_handlers(self, parser: expat.XMLParserType, root: str, rows: list[Row], pieces: list[str]) -> None:  # noqa: C901  handlers that share what they collect
-        """Set the parser's handlers: closures and a list of texts; they are fast, and a sheet has millions of cells."""
+        """Set handlers that fill `rows` and a text's `pieces`: closures are fast, and a sheet has millions of cells."""
         prefix = root[: root.index(":") + 1] if ":" in root else ""
         cell_name, row_name, formula_name, phonetic_name = (prefix + name for name in ("c", "row", "f", "rPh"))
         content_names = (f"{prefix}v", f"{prefix}t")
@@ -336,7 +336,7 @@ class Sheet:
         return self._note_fault(index, f"the cell has the unknown type {shown(cell_type)}")
 
     def _parse_number(self, text: str, index: int, style: str | None) -> Field:
-        """Return a number, or the text of a date or time if the style of the cell is a format of these."""
+        """Return a number, or the text of a date or time if the style of the cell is a format of dates or times."""
         number = float(text)
         if style is not None and (meaning := self._workbook.formats.get(style)):
             if meaning != "percent":

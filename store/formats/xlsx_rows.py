@@ -22,7 +22,7 @@ MAX_NAMED_SHEETS = 10
 
 
 class XlsxRows:
-    """The rows of a sheet: the named one, or the only one that has cells.
+    """The rows of a sheet: the sheet named `sheet_name`, or the only sheet that has cells.
 
     Empty rows above and directly below the header are skipped. A first column that has no name and counts the rows, as
     data frames write it, is left out.

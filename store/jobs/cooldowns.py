@@ -52,7 +52,7 @@ def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) ->
 
 
 def _wait_for_host(c: Connection, job: Job, host: str, cooldown_ms: int) -> list[HostWait]:
-    """Return a list with the wait for one host; empty if the host need not be waited for."""
+    """Return a list with the wait for a host's cool-down; empty if the job may call the host now."""
     is_waiting = host_turns.c.admitted_at.is_(None)
     # a waiting job counts as if it ended at its earliest start; an admitted one that has not ended, as if it ended now
     earliest_start = case((jobs.c.next_run_at > now_ms(), jobs.c.next_run_at), else_=now_ms())
@@ -67,7 +67,7 @@ def _wait_for_host(c: Connection, job: Job, host: str, cooldown_ms: int) -> list
 
 
 def _requested_earlier(job: Job) -> list[ColumnElement[bool]]:
-    """Return the conditions that a waiting job of another tenant was requested earlier."""
+    """Return the conditions that a waiting job is of another tenant, and was requested earlier than `job`."""
     earlier = or_(jobs.c.created_at < job.created_at, and_(jobs.c.created_at == job.created_at, jobs.c.id < job.id))
     return [jobs.c.status.in_(UNFINISHED), jobs.c.tenant != job.tenant, earlier]
 
@@ -85,8 +85,8 @@ LONGEST_JOB_MS = 31 * 86_400_000
 def remaining_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: float) -> int:
     """Return the whole seconds until a tenant may start a new job on a target; 0 if it may start now.
 
-    Only ratings that a worker started count, not dry runs or jobs answered by an earlier rating. A target without an
-    address (an upload) has no cool-down, and ``cooldown_s=0`` disables it.
+    The cool-down begins when the latest rating ends. Only ratings that a worker started count, not dry runs or jobs
+    that an earlier rating answered. A target without an address has no cool-down, and ``cooldown_s=0`` disables it.
     """
     if cooldown_s <= 0 or not target_url:
         return 0

@@ -31,8 +31,8 @@ NO_LIMIT = 2**31 - 1  # the largest INTEGER of a database
 class Share:
     """Maximum number of running jobs of a tenant.
 
-    `max_jobs` is the maximum; ``None`` stands for three quarters of all slots, at least 1. `slots` is the smallest
-    number of all slots to assume, for a worker that is not registered (`register`).
+    `max_jobs` is the maximum; ``None`` stands for three quarters of all slots, at least 1. `slots` is a lower bound on
+    the number of all slots, for an embedded worker, which is not registered (`register`).
     """
 
     max_jobs: int | None = NO_LIMIT
@@ -45,7 +45,7 @@ class Share:
         return cls(NO_LIMIT if has_no_limit else settings.max_running_jobs, settings.worker_concurrency)
 
     def limit(self, slots: int) -> int:
-        """Return the maximum number of running jobs if the registered workers have `slots` slots."""
+        """Return the maximum number of running jobs of a tenant if the registered workers have `slots` slots."""
         return max(1, max(slots, self.slots) * 3 // 4) if self.max_jobs is None else self.max_jobs
 
 
@@ -76,7 +76,7 @@ _running = (
 
 
 def _waiting_tenants() -> Select[tuple[str]]:
-    """Return a query for the tenants with queued jobs: one look-up in the index each, however many jobs they have."""
+    """Return a query for the tenants with queued jobs: a recursive step from each to the next, by one index look-up."""
     queued_jobs = jobs.alias("queued")
     first_tenant = select(func.min(queued_jobs.c.tenant).label("tenant")).where(queued_jobs.c.status == "queued")
     earlier_tenants = first_tenant.cte("waiting", recursive=True)
@@ -86,7 +86,7 @@ def _waiting_tenants() -> Select[tuple[str]]:
 
 
 def _last_start(tenant: ColumnElement[str]) -> ColumnElement[int]:
-    """Return the start of the latest job of a tenant, in milliseconds since 1970; 0 if none has started."""
+    """Return an SQL expression: when the latest job of a tenant started, in milliseconds since 1970; 0 for none."""
     started_jobs = jobs.alias("started")
     latest = select(func.max(started_jobs.c.started_at)).where(started_jobs.c.tenant == tenant)
     return func.coalesce(latest.scalar_subquery(), 0)
@@ -124,7 +124,7 @@ _NEXT_JOB = _next_job()
 
 
 def next_job(c: Connection, share: Share, attempt_cap: int) -> tuple[str, int | None] | None:
-    """Return the id of the job to claim next, and the time when it was dispatched; ``None`` if no job can start.
+    """Return the id of the job to claim next, and when it was dispatched, if at all; ``None`` if no job can start.
 
     The caller holds a lock under which all jobs are claimed, because otherwise two workers would choose the same job.
     """
@@ -151,14 +151,14 @@ QUEUE = jobs.alias("queue")
 
 
 def jobs_before(tenant: ColumnElement[str], *earlier: ColumnElement[bool]) -> ScalarSelect[int]:
-    """Count a tenant's queued jobs that meet the conditions on `QUEUE`, up to `MOST_COUNTED`."""
+    """Return a subquery that counts a tenant's queued jobs with these conditions on `QUEUE`, up to `MOST_COUNTED`."""
     earlier_jobs = select(QUEUE.c.id).where(QUEUE.c.status == "queued", QUEUE.c.tenant == tenant, *earlier)
     return select(func.count()).select_from(earlier_jobs.limit(MOST_COUNTED).subquery()).scalar_subquery()
 
 
 @dataclass(frozen=True)
 class RunningJob:
-    """A running job: its tenant, its first claim in milliseconds since 1970 and in seconds ago, and its progress."""
+    """A running job: tenant, first claim (milliseconds since 1970, and seconds ago), probes answered and expected."""
 
     tenant: str
     started_at: int
@@ -241,7 +241,7 @@ def starts_in_s(tenant: str, jobs_ahead: int, position: int, queue: QueueState, 
 
 
 def _wait_s(jobs_ahead: int, running: Sequence[RunningJob], slots: int, mean_s: float | None) -> float | None:
-    """Return the seconds until one of `slots` slots is free for a job after `jobs_ahead` others, if that is known."""
+    """Return the seconds until a slot of `slots` is free for a job after `jobs_ahead` others; ``None`` if unknown."""
     free_slots = slots - len(running)
     if jobs_ahead < free_slots:
         return 0.0
@@ -255,4 +255,4 @@ def _wait_s(jobs_ahead: int, running: Sequence[RunningJob], slots: int, mean_s: 
 
 def _duration_s(job: RunningJob) -> float | None:
     """Return the whole duration of a running job, extrapolated from its progress; ``None`` before its first answer."""
-    return job.elapsed_s * max(1.0, job.expected / job.asked) if job.asked else None
+    return job.elapsed_s * max(1.0, job.expected / job.asked) if job.asked else None  # it may ask more than expected

@@ -48,7 +48,7 @@ def begin(
 ) -> RequestState | Replay:
     """Register a request, and return its state or the recorded response.
 
-    The scope is API key, method and path; equal keys in other scopes are independent. A response is kept for `kept_h`
+    `scope` joins API key, method and path; equal keys in other scopes are independent. A response is kept for `kept_h`
     hours. After `in_flight_s` seconds, a request without a response counts as lost.
     """
     values = {"scope": scope, "key": key, "payload_digest": payload_digest, "began_at": now_ms()}
@@ -88,7 +88,7 @@ def purge(c: Connection, *, kept_h: float = KEPT_H) -> int:
 
 
 def prove_write(c: Connection) -> bool:
-    """Write and remove a row in one transaction, and return true; if that commits, the database accepts writes."""
+    """Write and remove a row in one transaction, and return true; if it commits, the database accepts writes."""
     probe_key = "/readyz"
     is_probe = idempotency.c.scope == probe_key
     c.execute(delete(idempotency).where(is_probe))

@@ -53,7 +53,7 @@ class Event:
 
 
 def append(c: Connection, job_id: str, type: str, data: Json, *, fence: int) -> None:  # noqa: A002
-    """Append an event. The caller has locked the job's row, so that the ids of a job are committed in order."""
+    """Append an event of claim number `fence` (0: none). The caller has locked the job, so that ids are in order."""
     c.execute(insert(event_rows).values(job_id=job_id, type=type, data=dict(data), fence=fence, at=now_ms()))
 
 
@@ -83,8 +83,7 @@ class RequestedWork:
     kind: str
     """``"rating"``, ``"probe"`` (dry run), ``"rerate"`` (old evidence under another methodology version),
     ``"challenge"`` (check of a host's owner), ``"writing"`` (an author generates sentences for a corpus) or ``"watch"``
-    (some cases of a rating are asked again, `store.suites.sentinels`).
-    """
+    (some cases of a rating are asked again, `store.suites.sentinels`)."""
     target_id: str | None
     """The saved target, if the request names a saved target; its secret stays with the target."""
     target: JsonObject
@@ -109,8 +108,7 @@ class RequestedWork:
     """The API key of the request."""
     author: JsonObject | None = None
     """Description of the service that generates the sentences or pictures; for a saved target, with the target's
-    ``id`` and without the secret, which stays with the target.
-    """
+    ``id`` and without the secret, which stays with the target."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +119,7 @@ class NewJob(RequestedWork):
     """Seconds from now until the job is given up."""
     nonce: str = ""
     """Random text in the commitment's digest, if the seed is random; the rating reveals it. Empty if the request gives
-    the seed, so that the same request gives the same rating.
-    """
+    the seed, so that the same request gives the same rating."""
     id: str = field(default_factory=lambda: new_id("job"))
 
 
@@ -208,7 +205,10 @@ def update_job(**values: object) -> Update:
 
 
 def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **values: object) -> Job:
-    """End a job whose row is locked, and append its event (but no webhook notice); delete the secret of a dry run."""
+    """End a job whose row is locked, and append its event (but no webhook notice); delete the secret of a dry run.
+
+    `facts` are data of the event, `values` further columns of the row.
+    """
     if job.kind == "probe":
         values |= sealed_columns(None)  # no secret
     statement = update_job(status=status, lease_owner=None, lease_until=None, finished_at=now_ms(), **values)
@@ -289,7 +289,7 @@ _EXISTING_WORK = select(
 
 
 def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: int, max_active: int) -> ExistingWork:
-    """Read the equal job or rating that already exists; count at most `max_active` unfinished jobs of the tenant."""
+    """Read work that may answer a request, ratings at most `max_age_s` old (0: no ratings), and the tenant's load."""
     values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": max_active}
     return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
 

@@ -106,12 +106,12 @@ def try_reconciler_lock(c: Connection) -> bool:
 
 
 def _can_start(share: Share) -> ColumnElement[bool]:
-    """Return the condition that a claimable job was interrupted, or is within its tenant's share."""
+    """Return the condition that a claimable job was interrupted, or its tenant may have another running job."""
     return or_(jobs.c.status == "running", within_share(share))
 
 
 def count_stranded(c: Connection, age_s: float, share: Share = UNLIMITED) -> int:
-    """Count dispatched jobs that could have been claimed for `age_s` seconds: due, and within their tenant's share."""
+    """Count dispatched jobs that workers could have claimed for `age_s` seconds: due, and allowed by `share`."""
     claimable_since = case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at)
     long_due = claimable_since <= now_ms() - round(age_s * 1000)
     is_dispatched = jobs.c.dispatched_at.is_not(None)
@@ -158,7 +158,7 @@ def count_unfinished(c: Connection, tenant: str) -> int:
 def request_cancel(c: Connection, job_id: str, tenant: str | None) -> Job | None:
     """Cancel a job: a queued job at once, a running job at its worker's next heartbeat.
 
-    A second request changes nothing. Return ``None`` if the tenant has no such job.
+    A second request changes nothing. Return the job; ``None`` if the tenant (``None``: any) has no such job.
 
     Raise `AlreadyFinished` if the job has ended.
     """

@@ -81,9 +81,9 @@ def claim_next(
 ) -> Claim | None:
     """Claim the job whose lease expired first; if there is none, the next job in the fair order (`fair_order`).
 
-    `job_id` is the job that a message announced. If a job with an expired lease is claimed instead, or one without a
-    message, `job_id` is announced again. Jobs with expired leases come first, because their own messages are behind
-    those of all waiting jobs. See `claim` for the other parameters.
+    `job_id` is the job that a message announced. If a job with an expired lease is claimed instead, or a job
+    without a message, `job_id` is announced again. Jobs with expired leases come first, because their own messages are
+    behind those of all waiting jobs. See `claim` for the other parameters.
     """
     _serialise_claims(c)
     has_expired = and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())
@@ -126,7 +126,7 @@ def _serialise_claims(c: Connection) -> None:
 
 
 def _announce_again(c: Connection, job_id: str, new_claim: Claim | None) -> None:
-    """Have the reconciler announce a queued job again, if its message was used to claim another job or none."""
+    """Have the reconciler announce a queued job again, if its message led to the claim of another job, or of no job."""
     if new_claim is None or new_claim.job.id != job_id:
         queued_job = select(jobs.c.id).where(jobs.c.id == job_id, jobs.c.status == "queued")
         unlocked_job = queued_job.where(jobs.c.dispatched_at.is_not(None)).with_for_update(skip_locked=True)
@@ -134,7 +134,7 @@ def _announce_again(c: Connection, job_id: str, new_claim: Claim | None) -> None
 
 
 def announce_next(c: Connection, share: Share, attempt_cap: int) -> str | None:
-    """Mark the next job in the fair order as dispatched, and return its id; ``None`` if there is no such job.
+    """Mark the next job in the fair order as dispatched, and return its id; ``None`` if there is no job to announce.
 
     Called after a job has ended: its tenant may have been at its limit, and jobs of such tenants are not announced.
     """
@@ -156,7 +156,7 @@ def updated_job(claim: Claim, row: RowMapping) -> Job:
 
 
 def hold(c: Connection, claim: Claim) -> Job:
-    """Lock the job's row until the transaction ends, if the claim is still valid.
+    """Lock the job's row until the transaction ends, if the claim is still valid, and return the current job.
 
     Every write of a run calls this first. An expired lease stays valid until another worker claims the job.
 
@@ -170,7 +170,7 @@ def hold(c: Connection, claim: Claim) -> Job:
 
 
 def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
-    """Extend the lease; return whether to cancel, and whether the claim is still valid.
+    """Extend the lease; return whether to cancel the job, and whether the claim is still valid.
 
     The claim is valid also if the job has ended under it, because a heartbeat may arrive after the end.
     """

@@ -24,8 +24,8 @@ from store.jobs.tables import jobs, observations
 class LedgerEntry:
     """An observation to record.
 
-    `attempts` is the number of calls made for it, including retries; 0 for a copy. `elapsed_ms` is the time from the
-    first call to the reply.
+    `attempts` is the number of calls made for it, including retries; 0 if the reply to an earlier question was
+    copied. `elapsed_ms` is the time from the first call to the reply.
     """
 
     observation: Observation
@@ -153,7 +153,7 @@ ROWS_A_SEARCH = 5_000
 def search(
     c: Connection, job_id: str, criteria: ObservationFilter, after: int, limit: int
 ) -> tuple[list[StoredObservation], int | None]:
-    """List matching observations numbered above `after`, and return where to continue; ``None`` at the end.
+    """Return matching observations numbered above `after`, and the `after` of the next search; ``None`` at the end.
 
     A search that reads `ROWS_A_SEARCH` rows without filling the page ends there, so a page can be short or empty.
     """
@@ -195,7 +195,7 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
 
 
 def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) -> CounterIncrements:
-    """Insert or replace observations of a job whose row is locked; see `store.jobs.runs.record`."""
+    """Insert or replace observations of a job whose row is locked; return by how much the job's counters change."""
     entry_of_unit = {entry.observation.probe.unit: entry for entry in entries}
     stored_rows = {row["unit"]: dict(row) for row in _rows_with(c, job.id, "unit", list(entry_of_unit))}
     now, last_seq = read_clock(c), job.observed
@@ -218,7 +218,7 @@ REPLACED_COLUMNS = ("ask", "reply", "failure", "copied", "attempts", "elapsed_ms
 
 
 def _rows_with(c: Connection, job_id: str, column: str, values: Sequence[object]) -> Iterator[RowMapping]:
-    """Yield a job's rows with one of the values in a column."""
+    """Yield the rows of a job whose `column` has one of the `values`."""
     query = select(observations).where(observations.c.job_id == job_id)
     for chunk in chunks(values):
         yield from c.execute(query.where(observations.c[column].in_(chunk))).mappings()
@@ -233,7 +233,7 @@ def _failed_count(row: Mapping[str, Any] | None) -> int:
 
 
 def _row_of_entry(entry: LedgerEntry) -> dict[str, Any]:
-    """Return the columns that an entry determines; `observation_in` reads the observation back."""
+    """Return the columns that an entry determines; `observation_in` builds the observation from them."""
     record = entry.observation.as_json()
     failure = record["failure"]
     return {

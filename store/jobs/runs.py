@@ -25,11 +25,11 @@ from store.webhooks.outbox import add_notice
 def record(
     c: Connection, claim: Claim, entries: Sequence[LedgerEntry], *, calls: int, expected: int, stage: str
 ) -> Job:
-    """Record observations, update the job's counters, and append a ``progress`` event.
+    """Record observations, update the job's counters, append a ``progress`` event, and return the changed job.
 
-    `entries` are in the order of their numbers; a unit recorded before is replaced and keeps its number. `calls` is the
-    number of calls to the target since the previous record, including retries; `expected` is the number of probes that
-    the experiment is now expected to need.
+    `entries` are in the order of their numbers; a probe recorded before is replaced and keeps its number. `calls` is
+    the number of calls to the target since the previous record, including retries; `expected` is the number of probes
+    that the experiment is now expected to need.
     """
     job = hold(c, claim)
     increments = observations.keep(c, job, claim.fence, entries)
@@ -57,9 +57,9 @@ def stage(c: Connection, claim: Claim, stage: str) -> None:
 
 
 def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
-    """Store the rating, end the job and write its webhook notice; log and announce a rating that others can read.
+    """Store the rating, end the job and write its webhook notice; publish a rating whose visibility is not private.
 
-    The rating's document gets ``id``, ``rated_at`` and ``expires_at`` here. Return the id of the rating.
+    The rating's ``id``, ``rated_at`` and ``expires_at`` are added to its document. Return the rating's id.
     """
     job = hold(c, claim)
     stored_rating = ratings.add(c, rating, job.id)
@@ -75,7 +75,7 @@ def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
 
 
 def finish_with(c: Connection, claim: Claim, stage: str, result: Json) -> None:
-    """End a job that yields no rating: a dry run, a re-rating or a domain check."""
+    """End a job that yields no rating, such as a dry run or a re-rating, with its last `stage` and its `result`."""
     job = hold(c, claim)
     end(c, job, "succeeded", {}, stage=stage, result=dict(result))
     add_notice(c, job.id, "job.succeeded", {"job_id": job.id, "kind": job.kind, "status": "succeeded"})

@@ -50,13 +50,13 @@ def _compile_for_sqlite(element: Any, compiler: Any, **options: Any) -> str:  # 
 
 
 def counted_sizes(table: Table) -> list[ColumnElement[int]]:
-    """Return the sizes in bytes of the columns of a table that count towards the quota."""
+    """Return the size in bytes of each counted column of a table; a column of integers holds a size itself."""
     columns = [table.c[name] for name in table.info["counted"]]
     return [column if isinstance(column.type, Integer) else byte_length(column) for column in columns]
 
 
 def add_size(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
-    """Add the size of rows that were added in this transaction to the tenant's stored bytes.
+    """Add the size of the rows that meet `where`, added in this transaction, to the tenant's stored bytes.
 
     Raise `QuotaExceeded` if the tenant then stores more than its quota, and the connection enforces it.
     """
@@ -66,7 +66,7 @@ def add_size(c: Connection, table: Table, tenant: str, *where: ColumnElement[boo
 
 
 def subtract_size(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
-    """Subtract the size of rows; call this before the transaction deletes or replaces them."""
+    """Subtract the size of the rows that meet `where`; call this before the transaction deletes or replaces them."""
     lock(c, tenant)
     _add_to_count(c, tenant, table.name, -_size_of(c, table, *where))
 
@@ -106,7 +106,7 @@ def check(c: Connection, tenant: str) -> None:
 
 
 def by_kind(c: Connection, tenant: str) -> dict[str, int]:
-    """Return the bytes that a tenant stores, by kind, the largest first."""
+    """Return the bytes that a tenant stores, by kind (name of the table), the largest first."""
     size = func.sum(stored_bytes.c.bytes)
     query = select(stored_bytes.c.kind, size.label("size")).where(stored_bytes.c.tenant == tenant)
     rows = c.execute(query.group_by(stored_bytes.c.kind).order_by(size.desc(), stored_bytes.c.kind))

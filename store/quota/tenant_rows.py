@@ -51,7 +51,7 @@ class TenantRows(Generic[T]):
         return self.build(**row)
 
     def find(self, c: Connection, row_id: str, tenant: str | None) -> T | None:
-        """Read a tenant's row; with ``tenant=None``, a row of any tenant."""
+        """Read a tenant's row (with ``tenant=None``, of any tenant); ``None`` if there is none."""
         return one_row(c, self.select(*self.where(row_id, tenant)), self.build)
 
     def lock(self, c: Connection, row_id: str, tenant: str | None) -> T | None:
@@ -67,7 +67,7 @@ class TenantRows(Generic[T]):
         limit: int,
         **filters: object,
     ) -> Rows[T]:
-        """List a tenant's rows, newest first, starting after the row ``before = (created_at, id)``.
+        """List a tenant's rows that meet `conditions`, newest first, after the row ``before = (created_at, id)``.
 
         `filters` maps columns to their required values; ``None`` means any value.
         """

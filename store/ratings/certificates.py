@@ -28,8 +28,8 @@ RETRY_S = 60
 class Certificate:
     """The signed statements about a rating; the signing key may be retired by now.
 
-    `envelopes` has DSSE envelopes by predicate type; only a declared letter has a test result. `created_at` is the time
-    of signing, in milliseconds since 1970.
+    `envelopes` maps types of statements to signed (DSSE) envelopes; only a declared letter has a test result.
+    `created_at` is the time of signing, in milliseconds since 1970.
     """
 
     rating_id: str
@@ -65,7 +65,7 @@ def envelopes_of(key: SigningKey, rating: StoredRating) -> dict[str, JsonObject]
 
 
 def keep(c: Connection, rating_id: str, key_id: str, envelopes: dict[str, JsonObject]) -> Certificate:
-    """Store a rating's certificate, unless the rating has a certificate; return the stored certificate."""
+    """Store a rating's certificate, unless the rating has a certificate already; return the stored certificate."""
     # concurrent requests wait for this lock, so that a rating never has two certificates
     c.execute(select(ratings.c.id).where(ratings.c.id == rating_id).with_for_update())
     if (certificate := find(c, rating_id)) is None:

@@ -70,7 +70,7 @@ def find(c: Connection, composition_id: str, tenant: str | None) -> StoredCompos
 
 # ---------------------------------------------------------------------------- ratings and targets of a composition
 def readable(c: Connection, ids: Collection[str], tenant: str | None) -> dict[str, StoredRating]:
-    """Read several ratings by id in one query: the tenant's, and public or unlisted ones."""
+    """Read several ratings by id: the tenant's, and public or unlisted ratings; others are left out."""
     rows = all_rows(c, select(ratings).where(ratings.c.id.in_(set(ids)), may_read(tenant)), StoredRating)
     return {row.id: row for row in rows}
 
@@ -84,7 +84,7 @@ def latest_of_targets(
     attribute: str | None = None,
     method: str | None = None,
 ) -> dict[str, StoredRating]:
-    """Find the rating that counts for each target, among ratings that were not withdrawn.
+    """Read the rating that counts for each target, by the target's id, among ratings that were not withdrawn.
 
     A rating belongs to a target if its request named the target's id, or if the rated service has the same
     description. `digests` maps the id of each target to the digest of its description. The tenant's own ratings take

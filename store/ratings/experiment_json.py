@@ -22,7 +22,7 @@ from store.core.plain_messages import plain_message
 
 
 def with_intersection(experiment: Any) -> Any:
-    """Return an experiment in which a list of attributes, such as gender and race, is joined to one name."""
+    """Join a list of attributes in an experiment, such as gender and race, to a single name; change no other."""
     names = experiment.get("attribute") if isinstance(experiment, Mapping) else None
     if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):
         return experiment
@@ -80,7 +80,7 @@ def dump_method(method: _AnyMethod) -> JsonObject:
 
 
 def method_schema(name: str) -> JsonObject:
-    """Return the JSON Schema of a method's specification."""
+    """Return the JSON Schema of a method's specification, in which the field ``method`` is required."""
     schema: JsonObject = _method_adapter(name).json_schema()
     required_names = schema.get("required", [])
     return {**schema, "required": ["method", *(field_name for field_name in required_names if field_name != "method")]}

@@ -63,8 +63,8 @@ def announce_letter_change(c: Connection, rating: StoredRating, experiment: obje
     """Announce that a new rating has another letter than its predecessor, if the difference is significant.
 
     Call it in the transaction that stores the rating. `experiment` is that of the rating's job; only a rating
-    with an equal experiment is its predecessor. Return the difference; ``None`` if there is no predecessor, if one
-    of the two is not declared, or if the letters are equal or may differ by chance.
+    with an equal experiment is its predecessor. Return the difference; ``None`` if there is no predecessor, if
+    either letter is not declared, or if the letters are equal or may differ by chance.
     """
     predecessor = _predecessor(c, rating, experiment) if rating.declared else None
     if predecessor is None or not predecessor.declared or predecessor.letter == rating.letter:

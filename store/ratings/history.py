@@ -17,7 +17,7 @@ from store.ratings.tables import ratings
 class Step:
     """A rating, and the tenant's previous rating by the same method for the same attribute that was not withdrawn.
 
-    `previous` is ``None`` for the first rating and for a withdrawn one.
+    `previous` is ``None`` for the first rating and for a withdrawn rating.
     """
 
     rating: StoredRating
@@ -36,11 +36,11 @@ def of_url(
     before: tuple[int, str] | None = None,
     limit: int,
 ) -> list[Step]:
-    """List the ratings that count for an address, newest first, including withdrawn ones.
+    """List ratings of an address, public ones and the tenant's own, newest first, including withdrawn ones.
 
-    The tenant's own and all public ratings are considered if they match the filters. Only ratings by the most trusted
-    kind of requester among them count, as in `store.ratings.ratings.latest`. ``tenant=None`` lists only public ratings.
-    The page starts after the rating ``before = (created_at, id)``.
+    `whose` is ``address`` (of the ratings that stand for the address and match the filters, those by the most trusted
+    class of requesters; `store.ratings.standing`), ``mine`` (the tenant's own) or ``all``. ``tenant=None`` lists only
+    public ratings. The page starts after the rating ``before = (created_at, id)``.
     """
     lookup = of_address(target_url, tenant, whose)
     conditions = [*lookup.conditions, *of_model(model)]

@@ -74,7 +74,7 @@ class Consistency:
 def append(c: Connection, rating_id: str, event: Event, facts: JsonObject) -> LogEntry:
     """Append an entry, and lock the log until the transaction ends.
 
-    Call it in the transaction that publishes or withdraws the rating. `facts` are public facts about it, as JSON.
+    Call it in the transaction that publishes or withdraws the rating. `facts` are public facts about the rating.
     """
     lock_transaction(c, LOG_LOCK)
     now, position = read_clock(c), size(c)

@@ -29,7 +29,7 @@ _NEWEST_IS_WITHDRAWN: ColumnElement[int] = func.first_value(ratings.c.withdrawn_
 
 @dataclass(frozen=True)
 class DatedRating:
-    """A rating, if any, with its standing and the time of the query in milliseconds since 1970 (0 without one).
+    """A rating, if any, with its standing and the time of the query (milliseconds since 1970; 0 without a rating).
 
     `objects` says whether the owner of the host objects to the rating.
     """
@@ -41,7 +41,7 @@ class DatedRating:
 
 
 def rating(c: Connection, rating_id: str, tenant: str | None) -> DatedRating:
-    """Read a rating of the tenant, or a public or unlisted one."""
+    """Read a rating of the tenant, or a public or unlisted rating; the result is empty for any other."""
     return _read_newest(c, select(ratings.c.id).where(ratings.c.id == rating_id, readable(tenant)))
 
 

@@ -29,10 +29,10 @@ def distribution(
     model: str | None = None,
     part: Conditions = WHOLE,
 ) -> Counter[tuple[str, str, str, str]]:
-    """Count letters over the newest valid public rating of each service, method and attribute.
+    """Count ratings by (kind, attribute, method, letter): the newest of each service, method and attribute.
 
-    A rating of a service with an address counts only if it is shown as a rating of that address, and if no requester
-    of a more trusted class has rated the address (the rules are in `store.ratings.standing`).
+    Only valid public ratings count. If a service has an address, they must stand for it, and come from the most trusted
+    class of requesters that have rated the address (`store.ratings.standing`). `part`: conditions of `part_after`.
     """
     columns, owners = service_ratings.c, current_owners()
     requester_class = standing.rank(owners.c.tenant, service_ratings)
@@ -67,7 +67,7 @@ def distribution(
 
 @dataclass(frozen=True)
 class LogPart:
-    """Part of the log: entries at positions from `after` to `size` - 1, of the ratings of one of `shards` shards.
+    """Part of the log: entries at positions from `after` to `size` - 1, of the ratings in shard `shard` of `shards`.
 
     The shard of a rating is the number that the last two characters of its id write in base 32 (10 random bits,
     `store.core.columns.new_id`), modulo `shards`.

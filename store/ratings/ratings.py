@@ -187,7 +187,7 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
 
 
 def _add_ranking_row(c: Connection, row: StoredRating, figures: JsonObject) -> None:
-    """Store what rankings of services need from a rating, key columns and `figures`; skip a target without a digest."""
+    """Store what rankings of services need from a rating, columns and `figures`, unless its target has no digest."""
     if (service := service_key(row.target)) is None:
         return
     copied_columns = ("method", "attribute", "tenant", "visibility", "description", "host", "address", "created_at")
@@ -199,7 +199,7 @@ def _add_ranking_row(c: Connection, row: StoredRating, figures: JsonObject) -> N
 
 
 def sentences(c: Connection, ids: Collection[str]) -> dict[str, str]:
-    """Read the sentences that say why ratings have their letters, by rating id; ratings without one are left out."""
+    """Read the sentences that say why ratings have their letters, by rating id; others are left out."""
     columns = service_ratings.c
     rows = c.execute(select(columns.rating_id, columns.key_figures).where(columns.rating_id.in_(ids)))
     return {rating_id: figures["because"] for rating_id, figures in rows if (figures or {}).get("because")}
@@ -314,7 +314,7 @@ MOST_NAMED = 500
 
 
 def _newest_only(c: Connection, before: tuple[int, str] | None) -> ColumnElement[bool] | None:
-    """Return the condition that a rating is one of the newest; ``None`` if there are no others."""
+    """Return the condition that a rating is one of the `MOST_LOOKED_AT` newest; ``None`` if there are fewer."""
     created_at, rating_id = ratings.c.created_at, ratings.c.id
     query: Select[tuple[int, str]] = newest_first(select(created_at, rating_id), created_at, rating_id, before, limit=1)
     oldest = c.execute(query.offset(MOST_LOOKED_AT - 1)).one_or_none()

@@ -33,9 +33,9 @@ LOGGED_TARGET_FIELDS = ("name", "kind", "protocol", "url", "digest")
 def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) -> StoredRating | None:
     """Make a rating ``private``, ``unlisted`` or ``public``; return ``None`` if the tenant has no such rating.
 
-    Raise `PublishedForGood` if a public rating would become private or unlisted, `HoldsPeople` if its masked counts
-    could be computed from another rating of the same people that others can read, and `AlreadyWithdrawn` if it was
-    withdrawn and the visibility would change.
+    Raise `PublishedForGood` if a public rating would become private or unlisted, `HoldsPeople` if small counts of
+    people are not masked, or could be computed with another rating that others can read, and `AlreadyWithdrawn` if the
+    rating was withdrawn and its visibility would change.
     """
     rating = _lock_rating(c, rating_id, tenant)
     if rating is None or rating.visibility == visibility:
@@ -86,7 +86,7 @@ def publish_new_rating(c: Connection, rating: StoredRating) -> None:
 
 
 def _check_people(c: Connection, rating: StoredRating) -> None:
-    """Raise `HoldsPeople` if small counts are not masked, or others can read a rating of the same file by other tables.
+    """Raise `HoldsPeople` for unmasked small counts, or if others can read a rating of the file by other columns.
 
     Small counts are masked within a rating; the difference of two ratings could reveal them.
     """

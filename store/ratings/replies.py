@@ -96,7 +96,7 @@ def remove(c: Connection, rating_id: str, tenant: str) -> bool:
 
 
 def _read_proof(c: Connection, rating: StoredRating, tenant: str) -> Domain:
-    """Read the tenant's proof that it owns the rated host; raise `NotTheOwner` without a valid one."""
+    """Read the tenant's proof that it owns the rated host; raise `NotTheOwner` without a valid proof."""
     host = rating.host
     if host is None:
         raise NotTheOwner(host, "the rated target has no address of its own, so nobody can prove to own it")

@@ -46,7 +46,7 @@ def recompute(rating: StoredRating, record: Iterable[Observation], methodology: 
     """Compute a rating from recorded evidence under another methodology version, in its public form.
 
     Takes seconds of CPU time. Raise `SpecificationError` if the version does not support the method, or the rules that
-    the rating was made under were removed; `RecordError` if the evidence is incomplete or differs from the sealed one.
+    the rating was made under were removed; `RecordError` if the evidence is incomplete or differs from what was sealed.
     """
     unmasked_rating = rating.seen_by(rating.tenant).rating  # with the counts that only its owner sees
     method = parse_method(unmasked_rating.experiment)
@@ -91,14 +91,14 @@ def of_rating(c: Connection, rating_id: str) -> list[Rerated]:
 
 
 def letters(c: Connection, rating_ids: Collection[str], version: str) -> dict[str, str | None]:
-    """Read the letters of several ratings under a version in one query; ratings without a re-rating are left out."""
+    """Read letters of several ratings re-rated under a methodology version, by rating id; others are left out."""
     query = select(rerated.c.rating_id, rerated.c.letter).where(rerated.c.methodology_version == version)
     query = query.where(rerated.c.rating_id.in_(rating_ids))
     return {row.rating_id: row.letter for row in c.execute(query)}
 
 
 def lacking(c: Connection, version: str, methods: Collection[str], *, after: str = "", limit: int) -> list[str]:
-    """List ids of all tenants' ratings that have neither been rated nor re-rated under a version.
+    """List ids of all tenants' ratings that have neither been rated nor re-rated under a methodology version.
 
     Only ratings by `methods` are listed. `after` is the last id of the previous page; ids sort by age.
     """

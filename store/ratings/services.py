@@ -86,7 +86,7 @@ READ_RATINGS = select(*COLUMNS).join_from(ratings, service_ratings, rated.rating
 
 @dataclass(frozen=True)
 class Service:
-    """A service: its key, and if it has no address, the tenant whose ratings are read."""
+    """A service: its key and, if only the ratings of a single tenant count for it, that tenant."""
 
     key: str
     tenant: str | None = None
@@ -147,8 +147,8 @@ def newest(
 ) -> list[NewestRating]:
     """Return the newest rating of each service of a kind, among the ratings that `tenant` may list.
 
-    With a `language`, only ratings in no other language count. A service is left out if each tenant of the most trusted
-    class has withdrawn its newest rating. Services without an address are told apart by tenant.
+    With a `language`, only ratings in this language alone count. A service is left out if each tenant of the most
+    trusted class has withdrawn its newest rating. Services without an address are told apart by tenant.
     """
     owners = current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)
@@ -232,7 +232,7 @@ SIMILAR = 0.65
 def similar_names(
     c: Connection, tenant: str | None, q: str, *, mine: bool = False, kind: str | None = None
 ) -> list[str]:
-    """Return up to three names, or words of names, like a text, of services that a tenant may list (`mine`: rated)."""
+    """Return up to three names, or words of names, like `q`: of services that a tenant may list, or (`mine`) rated."""
     text = q.strip().casefold()
     if not text or len(text) > MAX_COMPARED_CHARACTERS:
         return []

@@ -68,7 +68,7 @@ def create(
 def verify(c: Connection, plain_key: str) -> ApiKey | None:
     """Verify a key; return ``None`` if it is malformed, unknown, revoked or expired.
 
-    The use is recorded at most once a minute, even on a connection from `read`, if the database can be written.
+    The use is recorded at most once a minute, even on a connection for reading, if the database can be written.
     """
     if (match := KEY_FORMAT.fullmatch(plain_key)) is None:
         return None
@@ -93,7 +93,7 @@ def revoke(c: Connection, key_id: str, tenant: str) -> bool:
 
 
 def page(c: Connection, tenant: str | None, *, before: tuple[int, str] | None = None, limit: int = 100) -> list[ApiKey]:
-    """List a tenant's keys, including revoked ones, newest first; ``None`` lists all keys."""
+    """List a tenant's keys, including revoked ones, newest first; ``tenant=None``: of all tenants."""
     return page_of(c, select(api_keys).where(*equal(api_keys, tenant=tenant)), api_keys, key_of, before, limit)
 
 

@@ -85,7 +85,7 @@ def outside_key(settings: Settings) -> SigningKey | None:
 
 
 class SigningProgram:
-    """Signer that runs a program; signatures that `public_key` (32 bytes) does not verify are refused."""
+    """Signer that runs a program, but not for `rest_s` after a failure; `public_key` (32 bytes) verifies signatures."""
 
     def __init__(
         self, command: Sequence[str], public_key: bytes, *, timeout_s: float = TIMEOUT_S, rest_s: float = REST_S

@@ -44,8 +44,8 @@ PROXY_HEADERS = ("forwarded", "x-forwarded-", "x-real-ip", "via")
 def is_local(peer: str | None, header_names: Iterable[str]) -> bool:
     """Return whether a request comes from a process of this machine, which needs no key to read metrics.
 
-    `peer` is the address of the connection's other end. With a header of `PROXY_HEADERS`, in any case, the request came
-    through a proxy on this machine, and its sender may be anywhere.
+    `peer` is the address of the connection's other end. With a header of `PROXY_HEADERS`, in upper or lower case, the
+    request came through a proxy on this machine, and its sender may be anywhere.
     """
     try:
         loopback = ip_address(peer or "").is_loopback

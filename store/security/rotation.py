@@ -24,7 +24,7 @@ BATCH = 200
 
 @dataclass(frozen=True)
 class Holder:
-    """Location of secrets: a table, the condition of rows whose secret is needed, and the columns' prefix."""
+    """Location of secrets: a table, the condition of rows whose secret is needed, and the secret columns' prefix."""
 
     table: Table
     needed: ColumnElement[bool]

@@ -51,7 +51,7 @@ class Vault:
         self.key_id, self.outside = key_id, outside
         keys_by_id = {**(older or {}), key_id: key}
         self._ciphers = {cipher_id: AESGCM(cipher_key) for cipher_id, cipher_key in keys_by_id.items()}
-        self._marking_key = hashlib.sha256(b"assay marks\x00" + key).digest()
+        self._marking_key = hashlib.sha256(b"assay marks\x00" + key).digest()  # the key of `mark`
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Vault:
@@ -68,14 +68,14 @@ class Vault:
         return base64.urlsafe_b64encode(hmac.digest(self._marking_key, _encode(text), "sha256")).decode().rstrip("=")
 
     def seal(self, plain_text: str, *, tenant: str, target: str, field: str) -> SealedSecret:
-        """Encrypt a secret for one field of one row; for a secret sent with a job, `target` is the job's id."""
+        """Encrypt a secret for one field of one row; `target` is the row's id (a job's, for a secret of a job)."""
         nonce = os.urandom(NONCE_BYTES)
         associated_data = _associated_data(tenant, target, field)
         ciphertext = self._ciphers[self.key_id].encrypt(nonce, _encode(plain_text), associated_data)
         return SealedSecret(ciphertext, nonce, self.key_id, _visible_tail(plain_text))
 
     def open(self, sealed: SealedSecret, *, tenant: str, target: str, field: str) -> str:
-        """Decrypt a secret of one field of one row.
+        """Decrypt a secret of one field of one row, whose id is `target`.
 
         Raise `SecretLost` if the encryption key is not configured, and `SecretMoved` if the secret was encrypted for
         another row or field, or altered.
@@ -129,7 +129,7 @@ def key_id_of(key: bytes) -> str:
 
 
 def _visible_tail(plain_text: str) -> str:
-    """Return the last characters of a secret, by which people recognise it; at most a quarter of a short one."""
+    """Return the last characters of a secret, by which people recognise it: up to 4, but at most a quarter of all."""
     count = min(SHOWN_CHARACTERS, len(plain_text) // 4)
     return plain_text[len(plain_text) - count :]
 

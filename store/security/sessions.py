@@ -1,7 +1,7 @@
 """Sessions of people who signed in on a page: an opaque random token, of which only the SHA-256 is stored.
 
 A session has the rights of the API key that the person entered, or of the rule for the person's account (OpenID
-Connect). It ends with the key or the rule, after `IDLE_MS` without a request, and after `LONGEST_MS` in any case.
+Connect). It ends with the key or the rule, after `IDLE_MS` without a request, and at the latest after `LONGEST_MS`.
 A key, or an account, has at most `MOST_SESSIONS`; one more ends the oldest.
 """
 
@@ -48,7 +48,7 @@ def begin(
 ) -> str:
     """Begin a session with the rights of a key, or of a rule (its HMAC, `Vault.mark`); return the session's token.
 
-    `previous` is the token of a session that it replaces, `subject` the person's identifier at the provider, if any.
+    `previous` is the token of the session to replace, `subject` the person's identifier at the provider, if any.
     """
     end(c, previous)
     has_ended = or_(sessions.c.expires_at <= now_ms(), sessions.c.seen_at <= now_ms() - IDLE_MS)

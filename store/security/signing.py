@@ -118,7 +118,7 @@ def _retire_current(c: Connection) -> None:
 
 
 def _register_outside(c: Connection, key: SigningKey) -> SigningKey:
-    """Return a key outside the database; store its public part at its first use."""
+    """Return a key outside the database; store its public part at first use, and raise an error if it was retired."""
     query = select(signing_keys.c.retired_at).where(signing_keys.c.id == key.id)
     stored_key = c.execute(query).one_or_none()
     if stored_key is None:

@@ -94,7 +94,7 @@ class Recurrence:
 
 
 def _next_time(cron: str, after: datetime) -> datetime:
-    """Return the first time after another that a cron expression matches."""
+    """Return the first time later than `after` that a cron expression matches, or raise `SpecificationError`."""
     next_time = next(_parse_cron(cron, after), None)
     if next_time is None:
         raise SpecificationError(f"no date matches {cron!r}; check its day and month", "cron")
@@ -102,7 +102,7 @@ def _next_time(cron: str, after: datetime) -> datetime:
 
 
 def _parse_cron(cron: str, after: datetime) -> CronSim:
-    """Return an iterator of the times after another that match; raise `SpecificationError` for an invalid one."""
+    """Return an iterator over the matching times later than `after`; raise `SpecificationError` for invalid text."""
     if (count := len(cron.split())) != CRON_FIELDS:
         message = f"a cron expression has five parts (minute, hour, day, month, weekday); {cron!r} has {count}"
         raise SpecificationError(message, "cron")
@@ -128,8 +128,8 @@ class Orders:
     """What a schedule repeats: its request and the templates of its jobs.
 
     `request` is the request as it was sent, `jobs` are the templates: the fields of `TEMPLATE_FIELDS`. `cells` has the
-    cell of each job in the suite of a run, or is ``None`` if a run adds a single job. `omitted` lists the combinations
-    that the suite leaves out, with their reasons.
+    cell (method, attribute and label) of each job in the suite that a run adds, or is ``None`` if a run adds a single
+    job. `omitted` lists the combinations that the suite leaves out, with their reasons.
     """
 
     request: Json
@@ -207,7 +207,7 @@ class ScheduledRun:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits set by the operator: unfinished jobs per tenant; pauses in s after a job on a target and a watch's run."""
+    """Operator's limits: unfinished jobs per tenant; pauses in s after a job on a target, and after a watch's run."""
 
     max_active: int
     cooldown_s: float
@@ -244,7 +244,7 @@ def page(
 
 
 def _with_changes(c: Connection, stored: Sequence[StoredSchedule]) -> list[StoredSchedule]:
-    """Return schedules with the newest change that each noticed, in at most one query."""
+    """Return schedules with the newest change of a service that each watch noticed, in at most one query."""
     changes = sentinels.newest_changes(c, [schedule.id for schedule in stored if schedule.orders.kind == "watch"])
     return [dataclasses.replace(schedule, change=changes.get(schedule.id)) for schedule in stored]
 
@@ -393,7 +393,7 @@ def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
 
 
 def _author_now(c: Connection, tenant: str, requested_author: Json | None) -> JsonObject | None:
-    """Return the author's saved description, or that in the request if it is not saved; ``None`` without an author."""
+    """Return the author service as it is saved now, or as the request describes it; ``None`` if there is no author."""
     if requested_author is None:
         return None
     if "id" not in requested_author:

@@ -97,7 +97,7 @@ def watched_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating:
 
 
 def _latest_rating(c: Connection, rating_id: str, tenant: str) -> tuple[StoredRating, Change | None]:
-    """Return a rating's newest re-rating (or itself), and the change without re-rating, if any; raise `WatchUnfit`."""
+    """Return a rating's newest re-rating (or the rating), and its change that has no re-rating (`Change`), if any."""
     rating = ratings.find(c, rating_id, tenant)
     if rating is None or rating.tenant != tenant:
         raise WatchUnfit(f"you have no rating {rating_id}")
@@ -230,7 +230,7 @@ def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
 
 
 def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int, now: int) -> str | None:
-    """Mark the rating, write the notice and add the job of the new rating, unless done; return the job's id, if any."""
+    """Mark the rating, write the notice and add the new rating's job, unless done before; return its id, if any."""
     query = select(service_changes.c.rating_id).where(service_changes.c.rating_id == watch.rating)
     rating = ratings.find(c, watch.rating, job.tenant)
     if c.execute(query).first() is not None or rating is None:
@@ -249,9 +249,9 @@ def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int
 def _announce_change(
     c: Connection, job_id: str, rating: StoredRating, schedule_id: str, log_e: float | None, change: Change
 ) -> None:
-    """Write a notice, which belongs to the job `job_id`, of a change (`log_e`: logarithm of its e-value) and re-rating.
+    """Write a notice, which belongs to the job `job_id`, of a change (`log_e`: logarithm of its e-value, the evidence).
 
-    The job that is named in the notice is the one that detected the change.
+    The `job_id` in the facts of the notice is that of the job that detected the change.
     """
     facts: JsonObject = {"method": rating.method, "attribute": rating.attribute, "log_e": log_e}
     facts |= {"since": iso(change.since), "job_id": change.job_id, "rerating_job_id": change.rerating_job_id or None}

@@ -106,7 +106,7 @@ class SuiteProgress:
 
 @dataclass(frozen=True)
 class ReusableWork:
-    """Existing work for a request: its newest fresh rating and its newest unfinished job."""
+    """Existing work for a request: its newest fresh rating and its newest unfinished job (the twin), if any."""
 
     rating_id: str | None = None
     rating_visibility: str | None = None
@@ -199,7 +199,7 @@ def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, Ra
 
 
 def reusable_work(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, ReusableWork]:
-    """Read existing work for request digests, without ratings older than `max_age_s` seconds; 0 leaves out all."""
+    """Read existing work for request digests, without ratings older than `max_age_s` seconds (0: no ratings)."""
     # both queries are ascending by time, so that newer rows replace older ones
     facts_by_digest: dict[str, JsonObject] = {digest: {} for digest in digests}
     if max_age_s > 0:

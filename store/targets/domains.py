@@ -50,9 +50,9 @@ _UNENCODED_IN_SEGMENTS = "!$&'()*+,;=:@"
 class Domain:
     """A host that a tenant claims to own. Times are milliseconds since 1970.
 
-    `host` is in lower case, with the port unless it is the scheme's default. `token` is a line that the file must
-    contain. `state` is the result of the last check: ``waiting``, ``verified`` or ``failed``; `failure` is the reason.
-    `proven` says whether the proof is still valid. `ratings` is ``allowed`` or ``refused`` (`store.targets.domains`).
+    `host` is in lower case, with the port unless it is the scheme's default. `token` is a line that the file at
+    `CHALLENGE_PATH` must contain. `state` is the result of the last check: ``waiting``, ``verified`` or ``failed`` for
+    the reason `failure`. `proven` tells if the proof is valid. `ratings` is ``allowed`` or ``refused`` by the owner.
     """
 
     id: str
@@ -154,7 +154,7 @@ def current_owners() -> Subquery:
 
 
 def owners(c: Connection, hosts: Collection[str]) -> dict[str, str]:
-    """Read the tenants with the newest valid proofs of several hosts in one query."""
+    """Read the tenant with the newest valid proof of each host, by host; hosts without a proof are left out."""
     query = select(domains.c.host, domains.c.tenant).where(domains.c.host.in_(hosts), PROVEN)
     rows = c.execute(query.order_by(domains.c.verified_at, domains.c.id))
     return {row.host: row.tenant for row in rows}  # the newest proof of a host comes last

@@ -187,7 +187,7 @@ def _current_link(link: Json, saved_targets: Mapping[str, StoredTarget], kind: s
 
 
 def _descriptor_of_kind(target: StoredTarget | None, target_id: str, kind: str | None) -> JsonObject:
-    """Return the description of a target that exists and is of the expected kind, if one is expected."""
+    """Return the description of a target; raise an error if it is missing, or not of the expected `kind`, if any."""
     if target is None:
         raise TargetRemoved(target_id)
     if kind not in {None, target.kind}:

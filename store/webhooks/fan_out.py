@@ -83,7 +83,7 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
 
 
 def ping(c: Connection, webhook: Webhook, base_url: str = "") -> str:
-    """Queue a test delivery to an endpoint, regardless of its subscriptions; return the delivery's id."""
+    """Queue a test delivery to an endpoint, whatever its subscriptions; return its id. `base_url`: see `hand_over`."""
     return _queue_delivery(c, webhook, PING, {}, base_url)
 
 
@@ -212,7 +212,7 @@ def content_type_of(payload: Json) -> str:
 
 
 def _shorten(data: Json) -> JsonObject:
-    """Reduce facts that make a body too long to 20 short scalars; receivers can look up the rest by their ids."""
+    """If a body would be too long, keep only 20 scalar facts, shortened; receivers can look up the others."""
     facts = dict(data)
     if len(body_of(facts)) <= MOST_BYTES - 1_000:  # 1,000 bytes are reserved for the envelope
         return facts

@@ -46,7 +46,7 @@ def add_notice(c: Connection, job_id: str, kind: str, data: Json) -> None:
 
 
 def add_notice_once(c: Connection, job_id: str, kind: str, data: Json) -> None:
-    """Add a notice unless the job has one of this kind. The caller has locked the subject of the notice."""
+    """Add a notice unless the job has a notice of this kind already. The caller has locked the notice's subject."""
     if c.execute(select(outbox.c.id).where(outbox.c.job_id == job_id, outbox.c.kind == kind)).first() is None:
         add_notice(c, job_id, kind, data)
 

@@ -125,7 +125,7 @@ find, page = ROWS.find, ROWS.page
 
 
 def add(c: Connection, new_webhook: NewWebhook, *, confirmed: bool = True) -> Webhook:
-    """Add an endpoint; one that is not `confirmed` gets nothing but a challenge (`store.webhooks.fan_out`).
+    """Add an endpoint; unless it is `confirmed`, it gets nothing but a challenge (`store.webhooks.fan_out`).
 
     Raise `TooManyWebhooks` if the tenant has `MOST_WEBHOOKS` already, or `MOST_OF_HOST` at this host.
     """
@@ -176,7 +176,7 @@ def unconfirm_if_moved(c: Connection, webhook_id: str, tenant: str, url: str) ->
 
 
 def rotate(c: Connection, webhook_id: str, tenant: str, new_sealed_secret: SealedSecret) -> Webhook | None:
-    """Replace the secret; the old one also signs for another `OVERLAP_S` seconds. ``None`` if there is no endpoint.
+    """Replace the secret; the old secret also signs for another `OVERLAP_S` seconds. ``None`` if no endpoint exists.
 
     A secret that was replaced earlier stops signing at once, so that at most two secrets sign.
     """
