@@ -180,10 +180,10 @@ async def _run_experiment(
     *,
     expected: int,
 ) -> tuple[Session, JobService]:
-    """Examine the services and run the experiment to its end; recorded answers are not asked for again.
+    """Examine the services, and run the experiment to its end; return its session and the rated service.
 
-    `begin` returns a new experiment, `pairs` are the language pairs that a translator must support, and `expected` is
-    the number of questions that the first interim analysis needs, to show progress.
+    Recorded answers are not asked for again. `begin` returns a new experiment, `pairs` are the language pairs of a
+    translator, and `expected` is the number of questions that the first interim analysis needs, to show progress.
     """
     job, settings = claim.job, context.settings
     first_questions = [probe.ask for probe in next(begin(), ())]  # none if recorded choices are rated

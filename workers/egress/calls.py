@@ -409,7 +409,7 @@ def request_target_of(url: str) -> str | None:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    """Refuse ``NaN`` and ``Infinity``, which are no JSON."""
+    """Raise `ValueError` for ``NaN`` and ``Infinity``, which are no JSON, although Python's parser accepts them."""
     raise ValueError(name)
 
 

@@ -76,7 +76,7 @@ class Quoter:
                 self._key_parts.setdefault(size, set()).update(parts)
 
     def clean(self, text: str) -> str:
-        """Return a text on one line, without keys, ANSI sequences and invisible characters, cut to 300 characters."""
+        """Return a text as a line of up to 300 visible characters without keys; empty if a key is too short to find."""
         if not self._may_quote:
             return ""
         clean_text = self._mask_keys(_printable_line(text[:MAX_CLEANED_CHARACTERS]))
@@ -131,7 +131,7 @@ def _letters_and_digits(text: str) -> str:
 
 
 def _printable_line(text: str, *, keep_spaces: bool = False) -> str:
-    """Return a text on one line, without unprintable characters; several spaces become one unless `keep_spaces`."""
+    """Return a text on one line, without unprintable characters; successive spaces become one unless `keep_spaces`."""
     printable_text = _TERMINAL.sub("", text)
     line = re.sub(r"\s", " ", printable_text) if keep_spaces else re.sub(r"\s+", " ", printable_text)
     characters = (char for char in line if char != "\ufffd" and not unicodedata.category(char).startswith("C"))
@@ -215,7 +215,7 @@ class CallFailed(Exception):
 
 
 class AddressRefused(SpecificationError):
-    """The URL is invalid, or leads to an address that Assay does not call."""
+    """A URL is invalid, or leads to an address that Assay does not call; `field` is the request's field with the URL."""
 
     code = "refused-address"
 

@@ -49,7 +49,7 @@ class Stopped(Exception):
 
 
 class Heartbeat:
-    """Renews the lease every `every_s` seconds while the ``with`` block runs.
+    """Renews the lease of a claimed job every `every_s` seconds while the ``with`` block runs.
 
     The lease is renewed until the block has ended, even after the job was told to stop: its slot is in use while its
     thread works. `ends_in_s` seconds after the block began, `Overdue` interrupts the thread that entered the block.
@@ -94,7 +94,7 @@ class Heartbeat:
             return
 
     def on_stop(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
-        """Register `stop`, which is called once in `loop` (the caller's event loop) when the job must stop."""
+        """Register `stop`, which `loop` calls when the job must stop; if it must stop already, call `stop` at once."""
         self._loop, self._stop_callback = loop, stop
         if self._stop_reason is not None:
             stop()

@@ -101,7 +101,7 @@ async def probe_service(context: WorkerContext, claim: Claim) -> None:
 
 # ------------------------------------------------------------------------------- re-ratings
 async def rerate_evidence(context: WorkerContext, claim: Claim) -> None:
-    """Rate the evidence in a thread, so that the lease is renewed meanwhile, and store the result."""
+    """Rate a rating's stored evidence again, in a thread so that the lease is renewed meanwhile; store the result."""
     rating_id, rerating = await asyncio.to_thread(_recompute_rating, context, claim)
     with context.database.write() as connection:
         stored_rerating = rerated.keep(connection, rating_id, rerating)

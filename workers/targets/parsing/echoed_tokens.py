@@ -87,7 +87,7 @@ def _log_probability(value: object) -> float:
 
 
 def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
-    """Return the start and the end of the prompt's tokens.
+    """Return the index of the prompt's first token and that after its last; raise `NotEchoed` if there are none.
 
     Engines write tokens verbatim, without spaces, or with a special character for a space. A character outside
     ASCII may be split over several tokens.
@@ -108,7 +108,7 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
 
 
 def _span_of_spelling(tokens: Sequence[str], prompt: str, normalise: Callable[[str], str]) -> tuple[int, int] | None:
-    """Return the start and the end of the tokens that spell the prompt, both normalised; ``None`` without any."""
+    """Return the start and the end of the tokens that spell the prompt, both normalised; ``None`` if no tokens do."""
     expected = normalise(prompt)
     for start in range(MAX_EXTRA + 1):
         length = 0

@@ -99,7 +99,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         return {pair for home in home_tags for other in languages for pair in ((home, other), (other, home))}
 
     def _is_served(self, pair: tuple[str, str], pairs: set[tuple[str, str]]) -> bool:
-        """Whether Apertium translates every step between two languages."""
+        """Whether all translations on the route of the pair, in Apertium's codes, are among the listed `pairs`."""
         try:
             codes = self._route_codes(*pair)
         except CallFailed:

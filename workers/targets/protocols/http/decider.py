@@ -177,7 +177,7 @@ class Decider(Adapter):
 
 
 def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput], JsonObject]:
-    """Return a function that parses the chosen letter: the options' probabilities if returned, else 0 and 1."""
+    """Return a function that reads the chosen letter as the options' probabilities, 1 and 0 if they are unknown."""
 
     def read_letter(output: ModelOutput) -> JsonObject:
         text = choice_letters.without_thoughts(output.text)

@@ -92,7 +92,7 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
 
     These are answers: the label alone, in any case and with marks around it, "Yes, because …", "Yes. The applicant …",
     "I recommend yes", "… My decision: yes.", ``{"answer": "yes"}``, and of "approve" also "Approved". A label in the
-    middle of a sentence, an answer that names a second label or takes its own back, and a refusal are none.
+    middle of a sentence, an answer that names a second label or takes its own back, and a refusal are no answers.
     """
     text = normalise_answer(without_thoughts(answer)).strip()
     if not text or len(text) > LONGEST_ANSWER:

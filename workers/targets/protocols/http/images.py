@@ -66,8 +66,8 @@ def parse_look(answer: object, labels: Sequence[str]) -> JsonObject:
     """Parse an answer into ``{"scores": {label: probability} or None, "text": str or None}``.
 
     A text is an answer or a caption. Probabilities may be written as ``[{"label": …, "score": …}, …]``, by
-    label, as ``{"labels": […], "scores": […]}``, or as a row in the order of `labels`. A single label counts as a text,
-    one with a confidence only if this is above one half.
+    label, as ``{"labels": […], "scores": […]}``, or as a row in the order of `labels`. A single label counts as a text;
+    a label with a confidence counts only if the confidence is above one half.
 
     Raise `Misread` if the probabilities are not those of exactly these labels (`UNKNOWN_LABEL`), if the form is unknown
     or a probability is outside [0, 1].
