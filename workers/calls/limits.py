@@ -81,7 +81,7 @@ class LocalTraffic:
         return None
 
     async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take or extend the holder `token`'s slot in a lane for `keep_s` seconds; return false if all `limit` are taken."""
+        """Take or extend a slot for the holder `token` for `keep_s` seconds; return false if all `limit` are taken."""
         with self._lock:
             now = self._clock()
             slots = {holder: expiry for holder, expiry in self._slots.get(lane, {}).items() if expiry > now}

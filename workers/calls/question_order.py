@@ -106,7 +106,7 @@ def _other_versions(probes: Sequence[Probe]) -> Relatives:
 
 
 def _positions_in_rounds(relatives: Relatives, positions: Integers, earliest_calls: Integers) -> Integers:
-    """Return positions of questions in rounds: no round has two versions of an item, and all have the items in one order.
+    """Return positions in rounds: no round has two versions of an item, and all have the items in one order.
 
     Only the first round is sorted anew: it begins with the questions that may be asked earliest.
     """

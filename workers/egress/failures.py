@@ -215,7 +215,7 @@ class CallFailed(Exception):
 
 
 class AddressRefused(SpecificationError):
-    """A URL is invalid, or leads to an address that Assay does not call; `field` is the request's field with the URL."""
+    """The URL in the request's `field` is invalid, or leads to an address that Assay does not call."""
 
     code = "refused-address"
 

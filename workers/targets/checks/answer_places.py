@@ -52,10 +52,10 @@ def settings_that_read(body: bytes, kind: Kind, other_bodies: Sequence[bytes] = 
 
     `other_bodies` are the answers to other questions; a value that is the same in all of them is an unlikely answer.
     """
-    if _STREAM_START.match(body) and (events := _EVENT_DATA.findall(body)):  # below: the most frequent path
+    if _STREAM_START.match(body) and (events := _EVENT_DATA.findall(body)):
         other_events = [event for other in other_bodies for event in _EVENT_DATA.findall(other) if json_in(event)]
-        likeliest_paths = [path for event in events for path in islice(answer_paths(event, kind, other_events), 1)]
-        return {"response": "events", "output": max(likeliest_paths, key=likeliest_paths.count, default="@")}
+        paths_of_events = [path for event in events for path in islice(answer_paths(event, kind, other_events), 1)]
+        return {"response": "events", "output": max(paths_of_events, key=paths_of_events.count, default="@")}
     if body and json_in(body) is None:
         return {"response": "text"}
     paths, values = list(answer_paths(body, kind, other_bodies)), dict(values_in(json_in(body)))
