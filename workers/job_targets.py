@@ -195,7 +195,7 @@ async def examine(
     questions rates recorded choices, so that nothing is examined.
     """
     author_questions = [ask for ask in first_questions if isinstance(ask, AUTHORED)]
-    rated_is_author = second_service is None or second_service.is_judge
+    rated_is_author = second_service is None or second_service.is_judge  # it writes the texts itself
     adapter = rated_service.adapter
     if rated_is_author and author_questions and resumed:
         adapter = one_question_per_call(adapter)  # not examined: it might mix up the answers of several questions
@@ -213,7 +213,7 @@ async def examine(
 
 
 def with_circumstances(finding: Finding, service: JobService, method: AnyMethod) -> Finding:
-    """Add reasons to a finding that do not depend on the answers: scraping, unread refusals, published questions."""
+    """Add the reasons that do not depend on the answers: scraping, unread files of refusals, published questions."""
     reasons = list(finding.reasons)
     if not service.adapter.reproducible:
         reasons.append(Reason("scraped-not-reproducible", {"protocol": service.adapter.protocol}))

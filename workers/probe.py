@@ -38,7 +38,7 @@ NOT_THIS_FORM = frozenset({"unsupported", "no-echo", "unknown-word"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
-    """Result of a probe, without credentials."""
+    """Result of a probe (a test question to a target), without credentials."""
 
     question: str = ""
     """The question, as text; empty if there was none."""

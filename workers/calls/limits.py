@@ -63,7 +63,7 @@ return start - now
 
 
 class LocalTraffic:
-    """Call rate, slots and suspension of each lane, kept in this process for all its threads."""
+    """Call rate, slots and suspension of each lane (a tenant's jobs on one address), in this process only."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -102,7 +102,7 @@ class LocalTraffic:
             return self._remaining_s(self._waiting_until, lane) > 0
 
     async def reserve(self, lane: str, per_second: float) -> float:
-        """Reserve the start of the lane's next call, one interval after the previous; return the seconds until then."""
+        """Reserve the start of a lane's next call, 1 / `per_second` s after its last; return the seconds until then."""
         with self._lock:
             now = self._clock()
             start = max(now, self._next_starts.get(lane, now))
@@ -135,7 +135,7 @@ class LocalTraffic:
 
 
 class TrafficOnRedis:
-    """Call rate, slots and suspension of each lane, in Redis for all workers; in `local` while it is unreachable."""
+    """Call rate, slots and suspension of each lane, in Redis for all workers; in `local` while Redis is unreachable."""
 
     def __init__(self, url: str, local: LocalTraffic, on_failure: Callable[[], None]) -> None:
         self._url, self._local, self._on_failure = url, local, on_failure
@@ -288,7 +288,7 @@ class Lane:
         await self.traffic.start_cooldown(self.name, seconds)
 
     async def check_cooldown(self, delay_s: float) -> None:
-        """Raise `TargetCoolingDown` while calls are suspended; up to a tenth of `delay_s` is added at random."""
+        """Raise `TargetCoolingDown` while calls are suspended; a random part of up to `delay_s` / 10 is added."""
         if (cooldown_s := await self.traffic.cooldown_s(self.name)) > 0:
             raise TargetCoolingDown(cooldown_s + float(self.rng.uniform(0, delay_s / 10)))
 
@@ -305,7 +305,7 @@ class Slot:
         lane = self._lane
         if self._kept_until is not None and lane.clock() < self._kept_until:
             return
-        if self._kept_until is not None and await self._release_slot():
+        if self._kept_until is not None and await self._release_slot():  # another job waits: let it go first
             await lane.sleep(float(lane.rng.uniform(*YIELD_SLOT_S)))
         keep_s = lane.limits.timeout_s + KEEP_SLOT_S + MARGIN_S
         while not await lane.traffic.take_slot(lane.name, self._token, lane.limits.concurrency, keep_s):

@@ -77,7 +77,7 @@ class QuestionOrder:
     def _distances_to_try(self, call_count: int, relatives: Relatives) -> Iterator[tuple[int, int, bool]]:
         """Yield distances to try, the largest first; nothing if every order is allowed.
 
-        Each is: distance within the batch, distance from earlier batches (in calls), whether to begin in rounds.
+        Each is a tuple: distance within the batch, that from earlier batches (in calls), whether to begin in rounds.
         """
         if not relatives and not self._last_calls:
             return
@@ -106,7 +106,7 @@ def _other_versions(probes: Sequence[Probe]) -> Relatives:
 
 
 def _positions_in_rounds(relatives: Relatives, positions: Integers, earliest_calls: Integers) -> Integers:
-    """Return positions in rounds: no round has two versions of an item, and all have the items in one order.
+    """Return positions in rounds: no round has two versions of an item, and all have the items in the same order.
 
     Only the first round is sorted anew: it begins with the questions that may be asked earliest.
     """

@@ -46,7 +46,7 @@ class ReceivedResponse:
 
 
 class ClosedWithoutResponse(Exception):
-    """The connection ended before the first byte of the response; a `reused` one may have been closed while idle."""
+    """The connection ended before a response began; a `reused` connection may have been closed while idle."""
 
     def __init__(self, *, reused: bool) -> None:
         super().__init__()

@@ -195,7 +195,7 @@ class Guard:
     async def addresses(self, origin: Origin) -> list[Address]:
         """Return the addresses to connect, in the resolver's order; never an empty list.
 
-        Raise `CallFailed` ``refused-address`` if any address is denied, ``connect`` if there is none.
+        Raise `CallFailed` ``refused-address`` if any address is denied, ``connect`` if the host has no address.
         """
         if fixed_addresses := _fixed_addresses(origin):
             if permitted_addresses := _permitted_addresses(fixed_addresses, self.allow):

@@ -127,7 +127,7 @@ class Heartbeat:
                 return
 
     def _renew_lease(self) -> str | None:
-        """Renew the lease; return the reason why the job must stop, if there is one."""
+        """Renew the lease; return the reason why the job must stop, or ``None``."""
         try:
             with self._database.write() as connection:
                 beat = jobs.heartbeat(connection, self._claim, self._lease_s)

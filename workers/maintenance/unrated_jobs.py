@@ -116,7 +116,7 @@ async def rerate_evidence(context: WorkerContext, claim: Claim) -> None:
 
 
 def _recompute_rating(context: WorkerContext, claim: Claim) -> tuple[str, RatingDocument]:
-    """Rate a rating's evidence under the version that the job names; return the rating's id and the result."""
+    """Rate a rating's evidence under the job's version of the methodology; return the rating's id and the result."""
     experiment = claim.job.experiment or {}
     methodology = context.methodologies.named(str(experiment.get("version")))
     with context.database.read() as connection:

@@ -158,7 +158,7 @@ def group_of(ask: Ask) -> Hashable:
 
 
 def questions_for(question_types: tuple[type[A], ...], asks: Sequence[Ask]) -> Sequence[A]:
-    """Return `asks` unchanged; raise `CallFailed` ``unsupported`` if any is of none of the `question_types`."""
+    """Return `asks` unchanged; raise `CallFailed` ``unsupported`` if a type is not among `question_types`."""
     for ask in asks:
         if not isinstance(ask, question_types):
             supported_kinds = ", ".join(question_type.asks for question_type in question_types)

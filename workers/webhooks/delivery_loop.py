@@ -104,7 +104,7 @@ class WebhookWorker(BackgroundThread):
     async def _wait_for_end(
         self, tasks: set[asyncio.Task[None]], seconds: float, until: str = asyncio.FIRST_COMPLETED
     ) -> set[asyncio.Task[None]]:
-        """Wait at most `seconds` until an attempt (or all, by `until`) ended; return the attempts that still run."""
+        """Wait at most `seconds` for an attempt to end (or all, by `until`); return the attempts that still run."""
         if not tasks:
             await asyncio.to_thread(self._done.wait, seconds)
             return tasks
@@ -202,7 +202,7 @@ class WebhookWorker(BackgroundThread):
         return AttemptResult(replace(outcome, failure=reason))
 
     def _postpone(self, delivery: ClaimedDelivery) -> None:
-        """Return a delivery that was not sent to the queue; it is due in 1 to 5 seconds."""
+        """Queue an unsent delivery again, due in 1 to 5 seconds."""
         try:
             with self._database.write() as connection:
                 deliveries.postpone(connection, delivery, delay_s=float(self._rng.uniform(1, 5)))

@@ -54,8 +54,8 @@ def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
 
     `paths` are those of every link but the last; each begins with the last language of the path before.
 
-    Raise `CallFailed` ``unsupported`` if neither is the first language, or if the other one is the first or last
-    language of the paths.
+    Raise `CallFailed` ``unsupported`` if neither is that language, or if the other is the first or last language
+    of the paths.
     """
     first_language, turning_language = paths[0][0], paths[-1][-1]
     last_link = len(paths)  # `paths` lack that of the last link

@@ -239,7 +239,7 @@ class Examination(ABC):
         return None
 
     async def _ask_in_one_call(self, questions: Sequence[Ask]) -> list[Any] | None:
-        """Ask all questions in one call; return ``None`` and add a note if that failed."""
+        """Ask all questions in one call; return comparable answers, or ``None`` (and add a note) if that failed."""
         key = str(uuid4())
         try:
             replies = await self._calls.persist(lambda: self._adapter.answer(questions, idempotency_key=key))

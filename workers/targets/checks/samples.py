@@ -67,7 +67,7 @@ def spread(questions: Sequence[Q], adapter: Adapter, count: int) -> list[Q]:
     largest_group = max(groups.values(), key=len, default=[])
     if len(largest_group) <= count:
         return largest_group
-    return [largest_group[index * (len(largest_group) - 1) // (count - 1)] for index in range(count)]
+    return [largest_group[index * (len(largest_group) - 1) // (count - 1)] for index in range(count)]  # with both ends
 
 
 # ------------------------------------------------------------------------------- texts that no service knows

@@ -336,7 +336,7 @@ def probability(answer: object, advice: str = "") -> float:
     number = number_of(answer)
     if not -ROUNDING <= number <= 1 + ROUNDING:
         raise Misread(f"returned {number:g}; expected a probability{advice}")
-    return min(1.0, max(0.0, number))
+    return min(1.0, max(0.0, number))  # without the tolerated rounding
 
 
 def unwrap(answer: object) -> Any:

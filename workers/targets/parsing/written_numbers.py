@@ -23,7 +23,7 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 
 
 def _number_pattern(point: str, separators: str) -> re.Pattern[str]:
-    """Return the pattern of a number with an optional sign, thousands `separators`, exponent, unit or currency."""
+    """Return the pattern of a number with a decimal `point`, thousands `separators`, and optional sign and unit."""
     # the last group has three digits; others may have two, as in "1,23,456"
     grouped = "|".join(rf"[1-9]\d{{0,2}}(?:{mark}\d{{2,3}})*{mark}\d{{3}}" for mark in map(re.escape, separators))
     amount = rf"(?:{grouped}|\d+)(?:{re.escape(point)}\d*)?|{re.escape(point)}\d+"

@@ -87,7 +87,7 @@ def dig_each(entries: object, *path: str | int) -> list[Any]:
 def sort_by_index(answer: object, expected: int, answers: str, questions: str) -> list[Any]:
     """Sort a list of objects by their member ``index``, which must number them from 0 to `expected` - 1.
 
-    `answers` and `questions` are nouns in the plural, for messages. Raise `Misread`.
+    `answers` and `questions` are nouns in the plural, for messages. Raise `Misread` for other numbers.
     """
     entries = as_list(answer)
     if len(entries) != expected:

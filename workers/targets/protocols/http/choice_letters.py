@@ -157,7 +157,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
 def _letters_on_own_line(text: str, count: int) -> set[int] | None:
     """Return the indices of the letters that are the first or last line of an answer; ``None`` if neither line is.
 
-    The set is empty if the answer withdraws something.
+    The set is empty if the answer withdraws or denies a choice.
     """
     text = re.sub(r"(?<=[\w:])[ \t]*\n\s*(?=[a-zà-ÿ]|[A-Z]\W*\Z)|(?<=:)[ \t]*\n\s*", " ", text)  # joins split sentences
     lines = [line for line in text.splitlines() if line.strip()]

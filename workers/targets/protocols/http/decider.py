@@ -43,7 +43,7 @@ TOKENS = "settings.decision.tokens (null: no limit)"
 
 @dataclass(frozen=True, slots=True)
 class DecisionCall:
-    """One call of a decision, as a probe shows it."""
+    """One call of a decision, as a probe (a test question) shows it."""
 
     reading: Reading
     prompt: str
@@ -78,7 +78,7 @@ class Decider(Adapter):
         return [await self._decide_case(ask, idempotency_key) for ask in questions_for(questions, asks)]
 
     async def _decide_case(self, ask: Any, key: str | None) -> Reply:
-        """Ask about a case with the reading that worked before, or try all until an answer can be read."""
+        """Ask about a case with the `Reading` that worked before, or try all readings until an answer can be read."""
         question = self.decision.question(ask.given)
         if question is None:
             cause = "its slots are the columns of a record, and the case lacks one"
@@ -96,7 +96,7 @@ class Decider(Adapter):
         return reply
 
     async def _ask_every_system(self, question: str, reading: Reading, key: str | None) -> Reply:
-        """Ask with every system prompt; with several prompts, the names of the scores contain the prompt's number."""
+        """Ask with every system prompt; return all scores, named with the prompt's number if there are several."""
         scores: dict[str, float] = {}
         for index, model in enumerate(self._models):
             system = "" if self._sends_system else self.decision.systems[index]  # not repeated in the prompt

@@ -96,7 +96,7 @@ class Decision(Strict):
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """System prompts, at least one; an empty text stands for none."""
+        """System prompts, at least one; an empty text stands for no prompt."""
         return (self.system or "",) if self.system is None or isinstance(self.system, str) else self.system
 
     @property

@@ -43,7 +43,7 @@ class HttpLooker(HttpAdapter[S, Look]):
 
 
 def picture_of(ask: Look, egress: Egress) -> Image:
-    """Return a question's image; raise `ImageGone` if the tenant may not see it, `CallFailed` if none can be read."""
+    """Return a question's image; raise `ImageGone` if the tenant may not see it, `CallFailed` if it cannot be read."""
     sample_image = sample_images().get(ask.image)
     if sample_image is not None:
         return Image(sample_image, "image/png")

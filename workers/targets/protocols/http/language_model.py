@@ -120,7 +120,7 @@ class HttpLanguageModel(HttpAdapter[M, Worded]):
     answers: ClassVar[tuple[type[Ask], ...]] = (Choose, Write)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Send questions of one form in one call; a refused request for an echo becomes ``unsupported``."""
+        """Send questions of one form in one call; if echoing prompts is refused, all replies are ``unsupported``."""
         try:
             return await super().answer(asks, idempotency_key=idempotency_key)
         except CallFailed as failed:
