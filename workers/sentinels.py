@@ -58,11 +58,11 @@ class WatchTask:
 
     def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:  # noqa: ARG002  in the ledger
         """Read the outcomes from the job's observations, ``None`` where an answer was lost; store and test the run."""
-        with database.read() as c:
-            outcomes = _outcomes(live_reader(self.rating), evidence(c, claim.job.id))
+        with database.read() as connection:
+            outcomes = _outcomes(live_reader(self.rating), evidence(connection, claim.job.id))
         run = SentinelRun(claim.job.seed, {key: outcomes.get(key) for key in sorted(self.case_keys)}, self.reference)
-        with database.write() as c:
-            sentinels.finish(c, claim, run)
+        with database.write() as connection:
+            sentinels.finish(connection, claim, run)
 
 
 TaskOf = Callable[[Database, Job], corpus_sentences.Task | WatchTask]
@@ -79,10 +79,10 @@ def live_reader(rating: RatingDocument) -> CaseReader:
 def watch_task_of(database: Database, job: Job) -> WatchTask:
     """Return a job's task: cases of the current test, or newly chosen ones; raise `WatchUnfit` if there are none."""
     watch = Watch(**(job.experiment or {}))
-    with database.read() as c:
-        stored_rating = ratings.find(c, watch.rating, job.tenant)
-        earlier_runs, _ = sentinels.runs_of(c, watch)
-        observations = () if stored_rating is None else tuple(evidence(c, stored_rating.job_id))
+    with database.read() as connection:
+        stored_rating = ratings.find(connection, watch.rating, job.tenant)
+        earlier_runs, _ = sentinels.runs_of(connection, watch)
+        observations = () if stored_rating is None else tuple(evidence(connection, stored_rating.job_id))
     # if the rating was deleted, an empty document, which has no case
     rating = RatingDocument() if stored_rating is None else stored_rating.seen_by(job.tenant).rating
     known_outcomes = _outcomes(live_reader(rating), observations)

@@ -130,15 +130,15 @@ class Heartbeat:
         """Renew the lease; return the reason why the job must stop, or ``None``."""
         try:
             with self._database.write() as connection:
-                beat = jobs.heartbeat(connection, self._claim, self._lease_s)
+                lease_state = jobs.heartbeat(connection, self._claim, self._lease_s)
         except StoreUnavailable:
             self._on_missed()
             # not fatal, because the lease outlasts several missed heartbeats
             log.warning("heartbeat missed", job=self._claim.job.id)
             return None
-        if not beat.lease_held:
+        if not lease_state.lease_held:
             return "lease-lost"
-        return "cancelled" if beat.cancel_requested else None
+        return "cancelled" if lease_state.cancel_requested else None
 
     def _stop_job(self, reason: str) -> None:
         """Note the first reason to stop, and call the registered callback in its event loop."""

@@ -63,8 +63,8 @@ def room_of(c: Connection, corpus_id: str) -> int:
 def read_ledger(database: Database, job: Job) -> Iterator[Observation]:
     """Read the observations of an author's texts and images from a job's ledger."""
     last_seq = 0
-    with database.read() as c:
-        while rows := observations.page(c, job.id, last_seq, ROWS_A_READ):
+    with database.read() as connection:
+        while rows := observations.page(connection, job.id, last_seq, ROWS_A_READ):
             yield from (row.observation for row in rows if isinstance(row.observation.probe.ask, AUTHORED))
             last_seq = rows[-1].seq
 

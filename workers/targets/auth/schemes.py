@@ -192,11 +192,11 @@ class AwsKeys:
 
 def aws_keys(secret: str) -> AwsKeys:
     """Split the secret of ``aws-sigv4``; raise a `SpecificationError` for another form."""
-    parts = secret.split(":")
-    if len(parts) not in {2, 3} or not all(parts):
+    key_parts = secret.split(":")
+    if len(key_parts) not in {2, 3} or not all(key_parts):
         expected_form = "access-key-id:secret-access-key, followed by :session-token for temporary keys"
         raise SpecificationError(f"the secret of auth aws-sigv4 is {expected_form}", "secret")
-    return AwsKeys(*parts)
+    return AwsKeys(*key_parts)
 
 
 @dataclass(frozen=True)

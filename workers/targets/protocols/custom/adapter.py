@@ -193,8 +193,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         """Return the values of the placeholders in a call, whose questions are all of one kind."""
         if isinstance(ask := asks[0], Look):
             image = picture_of(ask, self._egress)
-            facts = {"image_b64": in_base64(image), "media_type": image.media_type}
-            return {**facts, "labels": list(ask.labels), "question": ask.question}
+            image_values = {"image_b64": in_base64(image), "media_type": image.media_type}
+            return {**image_values, "labels": list(ask.labels), "question": ask.question}
         translations = [ask for ask in asks if isinstance(ask, Translate)]
         if translations:
             first_question = translations[0]
