@@ -186,7 +186,7 @@ async def _run_experiment(
     translator, and `expected` is the number of questions that the first interim analysis needs, to show progress.
     """
     job, settings = claim.job, context.settings
-    first_questions = [probe.ask for probe in next(begin(), ())]  # none if recorded choices are rated
+    first_questions = [probe.ask for probe in next(begin(), ())]  # the first batch; empty if recorded choices are rated
     ledger = JobLedger(context, claim)
     async with open_services(context, job) as (service, second_service):
         await service.lane.check_cooldown(settings.breaker_delay_s)

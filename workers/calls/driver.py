@@ -64,7 +64,7 @@ FINAL = frozenset({"auth", "quota", "refused-address", "tls"})
 
 
 class TargetUnavailable(Exception):
-    """The rated service, author or judge failed too often; `lane` (default: the rated one's) has its limits."""
+    """A rated service, author or judge failed too often; `lane` has its limits, by default the rated service's."""
 
     def __init__(self, failure: CallFailed, lane: Lane | None = None) -> None:
         super().__init__(str(failure))
@@ -73,7 +73,7 @@ class TargetUnavailable(Exception):
 
 @dataclass(frozen=True)
 class CalledService:
-    """A service, its limits and circuit breaker; `on_call` gets ``answered`` or a failure code, and the seconds."""
+    """Service with limits and circuit breaker; `on_call` gets ``answered`` or a failure code, and a call's seconds."""
 
     lane: Lane
     breaker: Breaker = field(default_factory=Breaker)
@@ -247,7 +247,7 @@ class Driver:
     def _enqueue(self, answers: Sequence[LedgerEntry]) -> None:
         """Queue answers for the ledger; if a write to the ledger has failed, raise its error."""
         if self._writer is not None and self._writer.done():
-            self._writer.result()
+            self._writer.result()  # raises the error of the write
         self._unwritten_answers += answers
         if len(self._unwritten_answers) >= self.flush_replies:
             self._flush_due.set()

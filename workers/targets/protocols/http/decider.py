@@ -166,7 +166,7 @@ class Decider(Adapter):
         return {name: float(name == label) for name in labels}
 
     def _read_number(self, output: ModelOutput) -> float:
-        """Return the number within the range that the text consists of."""
+        """Return the number, within the decision's range, of which the text consists."""
         assert self.decision.range is not None  # noqa: S101  a regressor has a range
         number = number_in(output.text, self.decision.range, self._number_form, self.decision.prompt)
         if number is None or output.end_reason == "length":
