@@ -126,7 +126,7 @@ IN_FLIGHT = 24
 
 
 def questions_per_call(adapter: Adapter, limits: Limits) -> int:
-    """Return the maximum number of questions in a call, so that all concurrent calls hold about `IN_FLIGHT` at most."""
+    """Return the maximum number of questions in a call; if several, all concurrent calls hold at most `IN_FLIGHT`."""
     return min(adapter.batch_limit, max(1, IN_FLIGHT // limits.concurrency))
 
 
