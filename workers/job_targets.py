@@ -70,7 +70,7 @@ class JobService(CalledService):
 
     @property
     def is_judge(self) -> bool:
-        """Whether the service is a judge of texts, if it is the second service of a job."""
+        """Whether the service judges texts; for a job's second service only, which is either an author or a judge."""
         return self.target.kind in JUDGES
 
     async def examine(self, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask]) -> Capability:
@@ -113,7 +113,7 @@ def examination_of(
 
 @asynccontextmanager
 async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple[JobService, JobService | None]]:
-    """Build the rated service and the author or judge, if the job has one, and connect to them in the block.
+    """Yield the rated service and the author or judge (``None`` if the job has neither), connected during the block.
 
     Raise `TargetMoved` if a saved target has another address or protocol now, `CallFailed` if the guard refuses an
     address, and `RatingsRefused` or `HostCoolingDown` if a host refuses ratings or cools down after another rating.
@@ -152,7 +152,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
 
 
 def _called_addresses(job: Job, rated_target: Target, second_target: Target | None) -> dict[str, bool]:
-    """Return the addresses that a job calls; a value is true if the host needs a cool-down between ratings."""
+    """Map each address that a job calls to whether its host needs a cool-down between ratings."""
     # an author or a judge is not rated; a rated link at the same address overwrites this entry
     cools_down_by_url = {} if second_target is None else {second_target.base_url: False}
     for link in _links(job.target):
@@ -195,7 +195,7 @@ async def examine(
     questions rates recorded choices, so that nothing is examined.
     """
     author_questions = [ask for ask in first_questions if isinstance(ask, AUTHORED)]
-    rated_is_author = second_service is None or second_service.is_judge
+    rated_is_author = second_service is None or second_service.is_judge  # it writes the texts itself
     adapter = rated_service.adapter
     if rated_is_author and author_questions and resumed:
         adapter = one_question_per_call(adapter)  # not examined: it might mix up the answers of several questions
@@ -213,7 +213,7 @@ async def examine(
 
 
 def with_circumstances(finding: Finding, service: JobService, method: AnyMethod) -> Finding:
-    """Add reasons to a finding that do not depend on the answers: scraping, unread refusals, published questions."""
+    """Add the reasons that do not depend on the answers: scraping, unread files of refusals, published questions."""
     reasons = list(finding.reasons)
     if not service.adapter.reproducible:
         reasons.append(Reason("scraped-not-reproducible", {"protocol": service.adapter.protocol}))
@@ -233,7 +233,7 @@ def describe(target: Json) -> ServiceDocument:
 
 
 def public_form(method: AnyMethod, document: RatingDocument) -> RatingDocument | None:
-    """Return the masked form of a rating, or ``None``; without its masked form, a rating of people stays private."""
+    """Return a rating without its small counts of people; ``None`` if it has none, or too many (it stays private)."""
     try:
         return method.masked(document)
     except MaskingTooCostly:

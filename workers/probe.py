@@ -38,7 +38,7 @@ NOT_THIS_FORM = frozenset({"unsupported", "no-echo", "unknown-word"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
-    """Result of a probe, without credentials."""
+    """Result of a probe (a test question to a target), without credentials."""
 
     question: str = ""
     """The question, as text; empty if there was none."""
@@ -155,7 +155,7 @@ def image_questions(target: Target) -> list[Draw]:
 
 
 def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask] = ()) -> list[Ask]:
-    """Return the questions to try: one, or for a language model the experiment's first one and one of each form."""
+    """Return the question to try; for a language model several: the experiment's first, and a sample of each form."""
     match target.kind:
         case Kind.TRANSLATOR:
             source, target_language = pairs[0]
@@ -172,9 +172,9 @@ def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence
 async def _first_answer(
     adapter: Adapter, asks: Sequence[Ask], exchanges: Sequence[Exchange]
 ) -> tuple[Ask, Reply, Sequence[DecisionCall]]:
-    """Ask the questions until one is answered; if none is, return the first one that was sent, with its failure.
+    """Ask questions until a question is answered; if none is, return the first that was sent, with its failure.
 
-    The last element has the calls of a model that decides; it is empty for other targets.
+    Return the question, its reply, and the calls of a model that decides (empty for other targets).
     """
     recorded_calls: list[DecisionCall] = []
     if isinstance(adapter, Decider):

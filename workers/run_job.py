@@ -60,7 +60,7 @@ tracer = trace.get_tracer("assay.workers")
 def run_job(job_id: str, context: WorkerContext, owner: str) -> None:
     """Claim a job, run it to its end, and store its state; return at once if no job can start.
 
-    `job_id` announces a job; the fair order decides which one is claimed (`store.jobs.leases.claim_next`). `owner`
+    `job_id` announces a job; the fair order decides which job is claimed (`store.jobs.leases.claim_next`). `owner`
     names the worker.
     """
     if context.leaving.is_set():
@@ -180,13 +180,13 @@ async def _run_experiment(
     *,
     expected: int,
 ) -> tuple[Session, JobService]:
-    """Examine the services and run the experiment to its end; recorded answers are not asked for again.
+    """Examine the services, and run the experiment to its end; return its session and the rated service.
 
-    `begin` returns a new experiment, `pairs` are the language pairs that a translator must support, and `expected` is
-    the number of questions that the first interim analysis needs, to show progress.
+    Recorded answers are not asked for again. `begin` returns a new experiment, `pairs` are the language pairs of a
+    translator, and `expected` is the number of questions that the first interim analysis needs, to show progress.
     """
     job, settings = claim.job, context.settings
-    first_questions = [probe.ask for probe in next(begin(), ())]  # none if recorded choices are rated
+    first_questions = [probe.ask for probe in next(begin(), ())]  # the first batch; empty if recorded choices are rated
     ledger = JobLedger(context, claim)
     async with open_services(context, job) as (service, second_service):
         await service.lane.check_cooldown(settings.breaker_delay_s)

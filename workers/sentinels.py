@@ -30,7 +30,7 @@ from workers.job_targets import USUAL_PAIRS
 
 @dataclass(frozen=True)
 class WatchTask:
-    """Task of one run of a watch: to ask the chosen cases of a rating again."""
+    """Task of a run of a watch, which tests whether a service has changed: ask the chosen cases of a rating again."""
 
     rating: RatingDocument
     method: AnyMethod
@@ -57,12 +57,12 @@ class WatchTask:
         return asked_again(design, self.recorded, is_sentinel, finding=self.method.finding(()))  # no letter is made
 
     def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:  # noqa: ARG002  in the ledger
-        """Read the outcomes from the job's observations, and store and test the run; a lost answer is no outcome."""
-        with database.read() as c:
-            outcomes = _outcomes(live_reader(self.rating), evidence(c, claim.job.id))
+        """Read the outcomes from the job's observations, ``None`` where an answer was lost; store and test the run."""
+        with database.read() as connection:
+            outcomes = _outcomes(live_reader(self.rating), evidence(connection, claim.job.id))
         run = SentinelRun(claim.job.seed, {key: outcomes.get(key) for key in sorted(self.case_keys)}, self.reference)
-        with database.write() as c:
-            sentinels.finish(c, claim, run)
+        with database.write() as connection:
+            sentinels.finish(connection, claim, run)
 
 
 TaskOf = Callable[[Database, Job], corpus_sentences.Task | WatchTask]
@@ -70,20 +70,20 @@ TaskOf = Callable[[Database, Job], corpus_sentences.Task | WatchTask]
 
 
 def live_reader(rating: RatingDocument) -> CaseReader:
-    """Return the reader of a rating's cases that reads observations, and not the results in the rating's document."""
+    """Return a reader of a rating's cases that reads observations instead of the results in the rating's document."""
     reader = deciding_reader(rating)
     reader.live = True
     return reader
 
 
 def watch_task_of(database: Database, job: Job) -> WatchTask:
-    """Return the task of a job: the cases of the current test or newly chosen ones; raise `WatchUnfit` without any."""
+    """Return a job's task: cases of the current test, or newly chosen ones; raise `WatchUnfit` if there are none."""
     watch = Watch(**(job.experiment or {}))
-    with database.read() as c:
-        stored_rating = ratings.find(c, watch.rating, job.tenant)
-        earlier_runs, _ = sentinels.runs_of(c, watch)
-        observations = () if stored_rating is None else tuple(evidence(c, stored_rating.job_id))
-    # an empty document has no case
+    with database.read() as connection:
+        stored_rating = ratings.find(connection, watch.rating, job.tenant)
+        earlier_runs, _ = sentinels.runs_of(connection, watch)
+        observations = () if stored_rating is None else tuple(evidence(connection, stored_rating.job_id))
+    # if the rating was deleted, an empty document, which has no case
     rating = RatingDocument() if stored_rating is None else stored_rating.seen_by(job.tenant).rating
     known_outcomes = _outcomes(live_reader(rating), observations)
     outcomes = {key: outcome for key, outcome in known_outcomes.items() if outcome is not None}
@@ -91,7 +91,7 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
         raise WatchUnfit(f"the record of {watch.rating} has no case that can be asked again")
     # spawned, because the seed itself breaks the ties of ranks (`SentinelRun`)
     sentinel_keys = choose_sentinels(list(outcomes), watch.cases, generator(job.seed).spawn(1)[0])
-    # all runs of a test ask the same cases; only the first run's reference is used
+    # all runs of a test ask the same cases, of which the first run's `fresh` (random) ones are the reference
     case_keys = frozenset(earlier_runs[0].outcomes if earlier_runs else (*sentinel_keys.fresh, *sentinel_keys.telling))
     reference = {} if earlier_runs else {key: outcomes[key] for key in sentinel_keys.fresh}
     recorded = {observation.probe.unit: observation for observation in observations}
@@ -99,7 +99,7 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
 
 
 def _outcomes(reader: CaseReader, observations: Iterable[Observation]) -> dict[str, float | None]:
-    """Return the outcome of each case, ``None`` if lost, the most influential first; without repeated questions."""
+    """Map cases, the most influential first, to their outcomes (``None``: answer lost); ignore repeated questions."""
     builder = CaseIndexBuilder(reader)
     numbered = enumerate(observations, start=1)
     builder.add((seq, observation) for seq, observation in numbered if REPEATED not in observation.probe.unit)

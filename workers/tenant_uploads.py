@@ -76,8 +76,8 @@ class Library:
 
     def embedding(self, upload_id: str) -> Embedding:
         """Open an embedding by the id or digest of its upload, or raise `UploadGone`."""
-        with self.database.read() as c:
-            upload = uploads.find(c, upload_id, self.tenant, "embedding")
+        with self.database.read() as connection:
+            upload = uploads.find(connection, upload_id, self.tenant, "embedding")
         if upload is None:
             raise UploadGone(upload_id)
         folder = self.folder / upload.digest.removeprefix("sha256:")
@@ -88,8 +88,8 @@ class Library:
 
     def image(self, digest: str) -> Image:
         """Read an image of the tenant or of a shared corpus, or raise `ImageGone`."""
-        with self.database.read() as c:
-            stored_image = images.find(c, digest, self.tenant)
+        with self.database.read() as connection:
+            stored_image = images.find(connection, digest, self.tenant)
         if stored_image is None:
             raise ImageGone(digest)
         return Image(stored_image.content, stored_image.media_type)
@@ -97,8 +97,8 @@ class Library:
     def keep_image(self, content: bytes) -> ImageFacts:
         """Store an image of the tenant unless it is stored already; raise `ImageRefused` for an invalid one."""
         facts = read_image(content)
-        with self.database.write() as c:
-            images.keep(c, self.tenant, content, facts)
+        with self.database.write() as connection:
+            images.keep(connection, self.tenant, content, facts)
         return facts
 
     def _fetch_copy(self, upload: StoredUpload, folder: Path) -> None:
@@ -106,8 +106,8 @@ class Library:
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=".making-") as temporary_folder:
             with tempfile.TemporaryFile(dir=temporary_folder) as file:
-                with self.database.read() as c:
-                    complete = uploads.copy_to(c, upload.id, file)
+                with self.database.read() as connection:
+                    complete = uploads.copy_to(connection, upload.id, file)
                 if not complete:
                     raise UploadGone(upload.id)
                 new_copy = Path(temporary_folder) / "made"

@@ -26,7 +26,7 @@ from workers.targets.adapter import Adapter, Limits, opaque_key, questions_per_c
 
 @dataclass
 class JobLedger:
-    """Ledger of a job's answers in the database; only the latest claim of the job may write to it."""
+    """Ledger of a job's answers in the database; only the worker that claimed the job last may write to it."""
 
     context: WorkerContext
     claim: Claim
@@ -64,7 +64,7 @@ FINAL = frozenset({"auth", "quota", "refused-address", "tls"})
 
 
 class TargetUnavailable(Exception):
-    """The rated service, author or judge failed too often; `lane` holds the shared limits of the failed service."""
+    """A rated service, author or judge failed too often; `lane` has its limits, by default the rated service's."""
 
     def __init__(self, failure: CallFailed, lane: Lane | None = None) -> None:
         super().__init__(str(failure))
@@ -73,7 +73,7 @@ class TargetUnavailable(Exception):
 
 @dataclass(frozen=True)
 class CalledService:
-    """A service with its limits and breaker; `on_call` gets ``answered`` or a failure code, and the call's seconds."""
+    """Service with limits and circuit breaker; `on_call` gets ``answered`` or a failure code, and a call's seconds."""
 
     lane: Lane
     breaker: Breaker = field(default_factory=Breaker)
@@ -82,7 +82,7 @@ class CalledService:
 
 @dataclass
 class Driver:
-    """Sends the missing probes of a session until it has a finding."""
+    """Sends the unanswered questions (probes) of a session to its services until the session has a finding."""
 
     adapter: Adapter
     limits: Limits
@@ -144,8 +144,8 @@ class Driver:
     async def _send_missing(self, session: Session) -> None:
         """Send all missing probes of the session, with at most `concurrency` calls at a time.
 
-        The order is random: otherwise, each of two replicas that answer in turn could get the questions of one group.
-        Versions of one item are far apart, so that a service cannot recognise a test by them.
+        The order is random: otherwise, if two replicas answer in turn, each could get the questions about one group of
+        people. Versions of one item are sent far apart, so that a service cannot recognise a test by them.
         """
         if not session.missing:
             return
@@ -162,7 +162,7 @@ class Driver:
             raise first_error(error_group) from None
 
     def _group_by_call(self, probes: Sequence[Probe], limit: int) -> Iterator[list[Probe]]:
-        """Yield groups of at most `limit` probes that may share a call, in the order in which they are complete."""
+        """Yield groups of at most `limit` probes that may share a call; groups with fewer probes come last."""
         probe_groups: dict[object, list[Probe]] = {}
         for probe in probes:
             probe_group = probe_groups.setdefault(self.adapter.group_key(probe.ask), [])
@@ -172,7 +172,7 @@ class Driver:
         yield from probe_groups.values()
 
     async def _send_calls(self, probe_groups: Iterator[list[Probe]], session: Session) -> None:
-        """Send groups of probes, one call after another, until none is left; accept and queue their replies."""
+        """Send groups of probes, each in a call, until no group is left; pass replies to the session and the ledger."""
         async with self._rated_service.lane.slot() as rated_slot, self._second_service.lane.slot() as second_slot:
             for probes in probe_groups:
                 start = time.monotonic()
@@ -187,7 +187,7 @@ class Driver:
                 elapsed_ms = round(1000 * (time.monotonic() - start))
                 entries = []
                 for probe, reply in zip(probes, replies, strict=True):
-                    observation, *copies = session.accept(probe, reply)
+                    observation, *copies = session.accept(probe, reply)  # copies: for identical questions
                     entries.append(LedgerEntry(observation, attempts, elapsed_ms))
                     entries += [LedgerEntry(copy, attempts=0, elapsed_ms=0) for copy in copies]
                 self._enqueue(entries)
@@ -195,7 +195,7 @@ class Driver:
 
     @contextlib.asynccontextmanager
     async def _without_other_versions_in_flight(self, probes: Sequence[Probe], slot: Slot) -> AsyncIterator[None]:
-        """Wait until no other version of these items is in flight: a service could compare them before it answers."""
+        """Wait until no call in flight has another version of the probes' items: a service could compare versions."""
         item_names = {item_name for probe in probes for item_name in probe.versions_of}
         if not item_names:
             yield
@@ -213,7 +213,7 @@ class Driver:
                 self._flight_ended.notify_all()
 
     async def _call(self, probes: Sequence[Probe], service: CalledService, slot: Slot) -> tuple[Sequence[Reply], int]:
-        """Make one call with its retries; return the replies (or failures) and the number of attempts."""
+        """Make one call with its retries; return a reply (or failure) for each probe, and the number of attempts."""
         key = opaque_key(self.secret, *(probe.unit for probe in probes))
         for attempt in range(1, self.patience.attempts + 1):
             await slot.keep()
@@ -247,7 +247,7 @@ class Driver:
     def _enqueue(self, answers: Sequence[LedgerEntry]) -> None:
         """Queue answers for the ledger; if a write to the ledger has failed, raise its error."""
         if self._writer is not None and self._writer.done():
-            self._writer.result()
+            self._writer.result()  # raises the error of the write
         self._unwritten_answers += answers
         if len(self._unwritten_answers) >= self.flush_replies:
             self._flush_due.set()

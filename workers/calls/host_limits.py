@@ -64,7 +64,7 @@ class HostCoolingDown(Exception):
 class HostLimits:
     """Access of one job or webhook delivery to the shared limits of hosts; `rng` is for the length of pauses.
 
-    `holder` names the job or delivery. `unread_hosts` are the hosts whose file could never be read.
+    `holder` names the job or delivery. `unread_hosts` are the hosts whose file of refusals could never be read.
     """
 
     database: Database
@@ -79,9 +79,9 @@ class HostLimits:
     _standing_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def admit(self, job: Job, egress: Egress, cools_down_by_url: Mapping[str, bool]) -> None:
-        """Allow a job to call the hosts of some URLs; a value is true if the host of its URL cools down between jobs.
+        """Admit a job to the hosts of the URLs in `cools_down_by_url`; a value is true if the host rests between jobs.
 
-        Raise `RatingsRefused` if a host refuses ratings, `HostCoolingDown` if one cools down after another rating.
+        Raise `RatingsRefused` if a host refuses ratings, `HostCoolingDown` if a host rests after another rating.
         """
         cooling_hosts: set[str] = set()
         for url, must_cool_down in cools_down_by_url.items():
@@ -97,9 +97,9 @@ class HostLimits:
 
     @asynccontextmanager
     async def slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
-        """Wait for a slot at a host, and hold it while the block runs; raise `RatingsRefused` if it refuses ratings.
+        """Hold a slot at a URL's host in the block, when free; raise `RatingsRefused` if the host refuses ratings.
 
-        `addresses` of the host share their limits with other names of the server. An owner of the host needs no slot.
+        Calls to other hosts at the same `addresses` count too. A tenant that owns the host needs no slot.
         """
         if await self._owns_host(url):
             yield
@@ -177,7 +177,7 @@ class HostLimits:
 
 
 async def _is_exempt(egress: Egress, url: str) -> bool:
-    """Whether a URL's host is in the operator's own networks; false while its name cannot be resolved."""
+    """Whether a URL's host is in the operator's own networks; false if its name cannot be resolved at present."""
     try:
         return await egress.exempt(url, FILE_TIMEOUT_S)
     except CallFailed as failed:

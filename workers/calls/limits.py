@@ -63,7 +63,7 @@ return start - now
 
 
 class LocalTraffic:
-    """Call rate, slots and suspension of each lane, kept in this process for all its threads."""
+    """Call rate, slots and suspension of each lane (a tenant's jobs on one address), in this process only."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -81,7 +81,7 @@ class LocalTraffic:
         return None
 
     async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take one of a lane's `limit` slots for `keep_s` seconds, or extend `token`'s slot; return the success."""
+        """Take or extend a slot for the holder `token` for `keep_s` seconds; return false if all `limit` are taken."""
         with self._lock:
             now = self._clock()
             slots = {holder: expiry for holder, expiry in self._slots.get(lane, {}).items() if expiry > now}
@@ -94,7 +94,7 @@ class LocalTraffic:
             return may_take
 
     async def release_slot(self, lane: str, token: str) -> bool:
-        """Release a slot, and return whether another job waits for one."""
+        """Release the slot of the holder `token`, and return whether another job waits for a slot."""
         with self._lock:
             slots = self._slots.get(lane, {})
             slots.pop(token, None)
@@ -102,7 +102,7 @@ class LocalTraffic:
             return self._remaining_s(self._waiting_until, lane) > 0
 
     async def reserve(self, lane: str, per_second: float) -> float:
-        """Reserve the start of the lane's next call, one interval after the previous; return the seconds until then."""
+        """Reserve the start of a lane's next call, 1 / `per_second` s after its last; return the seconds until then."""
         with self._lock:
             now = self._clock()
             start = max(now, self._next_starts.get(lane, now))
@@ -127,7 +127,7 @@ class LocalTraffic:
         return max(0.0, remaining_s)
 
     def _store_slots(self, lane: str, expiries: dict[str, float]) -> None:
-        """Store the slots of a lane; remove a lane without slots, because there is one lane per target."""
+        """Store the slots of a lane; forget a lane without slots, so that lanes of former targets take no memory."""
         if expiries:
             self._slots[lane] = expiries
         else:
@@ -135,7 +135,7 @@ class LocalTraffic:
 
 
 class TrafficOnRedis:
-    """Call rate, slots and suspension of each lane, in Redis for all workers; in `local` while it is unreachable."""
+    """Call rate, slots and suspension of each lane, in Redis for all workers; in `local` while Redis is unreachable."""
 
     def __init__(self, url: str, local: LocalTraffic, on_failure: Callable[[], None]) -> None:
         self._url, self._local, self._on_failure = url, local, on_failure
@@ -156,7 +156,7 @@ class TrafficOnRedis:
             await self._redis.aclose()
 
     async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take or extend a slot, and return the success, as `LocalTraffic.take_slot` does."""
+        """Take or extend a slot, and return whether that succeeded, as `LocalTraffic.take_slot` does."""
         keys = [f"{KEY_PREFIX}{lane}:places", f"{KEY_PREFIX}{lane}:waited"]
         return await self._ask_redis_or_local(
             lambda _: self._take_slot_script(keys, [token, limit, round(keep_s * 1000)]),
@@ -165,7 +165,7 @@ class TrafficOnRedis:
         )
 
     async def release_slot(self, lane: str, token: str) -> bool:
-        """Release a slot, and return whether another job waits for one."""
+        """Release the slot of the holder `token`, and return whether another job waits for a slot."""
 
         async def on_redis(redis: Redis) -> Any:
             async with redis.pipeline(transaction=False) as pipeline:
@@ -288,7 +288,7 @@ class Lane:
         await self.traffic.start_cooldown(self.name, seconds)
 
     async def check_cooldown(self, delay_s: float) -> None:
-        """Raise `TargetCoolingDown` while calls are suspended, with jitter so that jobs return at different times."""
+        """Raise `TargetCoolingDown` while calls are suspended; a random part of up to `delay_s` / 10 is added."""
         if (cooldown_s := await self.traffic.cooldown_s(self.name)) > 0:
             raise TargetCoolingDown(cooldown_s + float(self.rng.uniform(0, delay_s / 10)))
 
@@ -305,7 +305,7 @@ class Slot:
         lane = self._lane
         if self._kept_until is not None and lane.clock() < self._kept_until:
             return
-        if self._kept_until is not None and await self._release_slot():
+        if self._kept_until is not None and await self._release_slot():  # another job waits: let it go first
             await lane.sleep(float(lane.rng.uniform(*YIELD_SLOT_S)))
         keep_s = lane.limits.timeout_s + KEEP_SLOT_S + MARGIN_S
         while not await lane.traffic.take_slot(lane.name, self._token, lane.limits.concurrency, keep_s):
@@ -318,7 +318,7 @@ class Slot:
             await self._release_slot()
 
     async def _release_slot(self) -> bool:
-        """Release the slot, and return whether another job waits for one."""
+        """Release the slot, and return whether another job waits for a slot."""
         self._kept_until = None
         return await self._lane.traffic.release_slot(self._lane.name, self._token)
 
@@ -346,7 +346,7 @@ class Breaker:
 
 @dataclass
 class Budget:
-    """Maximum and current number of calls of a job, with retries."""
+    """Maximum and current number of calls of a job; retries count as calls."""
 
     max_calls: int
     spent: int = 0

@@ -70,18 +70,18 @@ class QuestionOrder:
         return [probes[index] for index in np.argsort(positions)], per_call  # argsort: the index at each position
 
     def _earliest_call(self, probe: Probe, distance: int) -> int:
-        """Return the first call of this batch that is `distance` calls after the item's versions in earlier batches."""
+        """Return the first call of this batch `distance` calls or more after earlier batches' versions of the items."""
         earlier_calls = [self._last_calls[name] for name in probe.versions_of if name in self._last_calls]
         return max(0, max(earlier_calls) + distance - self._call_count) if earlier_calls else 0
 
     def _distances_to_try(self, call_count: int, relatives: Relatives) -> Iterator[tuple[int, int, bool]]:
         """Yield distances to try, the largest first; nothing if every order is allowed.
 
-        Each is: distance within the batch, distance from earlier batches (in calls), whether to begin in rounds.
+        Each is a tuple: distance within the batch, that from earlier batches (in calls), whether to begin in rounds.
         """
         if not relatives and not self._last_calls:
             return
-        # k + 1 versions at equal distances span k distances; pairs are sent in two halves of the batch
+        # k + 1 versions at equal distances need k distances; the versions of a pair (k = 1) get half a batch each
         distance = min(self._distance, call_count // max(2, max(map(len, relatives.values()), default=0)))
         if call_count > 2 * distance:  # in a larger batch, exchanges alone may separate a random order
             yield distance, self._distance, False
@@ -106,9 +106,9 @@ def _other_versions(probes: Sequence[Probe]) -> Relatives:
 
 
 def _positions_in_rounds(relatives: Relatives, positions: Integers, earliest_calls: Integers) -> Integers:
-    """Return positions in rounds: no round has two relatives, and all have the same order of groups of relatives.
+    """Return positions in rounds: no round has two versions of an item, and all have the items in the same order.
 
-    The first round begins with the questions that may be asked earliest.
+    Only the first round is sorted anew: it begins with the questions that may be asked earliest.
     """
     round_of: dict[int, int] = {}
     for first_index in np.argsort(positions).tolist():
@@ -129,9 +129,9 @@ def _positions_in_rounds(relatives: Relatives, positions: Integers, earliest_cal
 def _swap_until_separate(
     positions: Integers, relatives: Relatives, earliest: list[int], gap: int, per_call: int, rng: np.random.Generator
 ) -> bool:
-    """Exchange positions at random until no question is too early or within `gap` calls of a relative; return success.
+    """Exchange random positions until versions of an item are `gap` calls apart, and none too early; return success.
 
-    `positions` holds the position of each question and is changed in place. `earliest` are the first calls allowed.
+    `positions` has each question's position, and is changed in place; `earliest` has the first call it may be part of.
     """
     position_of, question_at = positions.tolist(), np.argsort(positions).tolist()
 

@@ -347,7 +347,7 @@ class Egress:
             return await self.transport.exempt_hosts.holds(origin)
 
     async def addresses(self, url: str, timeout_s: float) -> Sequence[str]:
-        """Return the address that a URL's host was last reached at; before the first call, those to be tried."""
+        """Return the address at which a URL's host was last reached; before the first call, the addresses to try."""
         async with _resolving(url, timeout_s) as origin:
             return await self.transport.exempt_hosts.addresses_of(origin)
 
@@ -409,7 +409,7 @@ def request_target_of(url: str) -> str | None:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    """Refuse ``NaN`` and ``Infinity``, which are no JSON."""
+    """Raise `ValueError` for ``NaN`` and ``Infinity``, which are no JSON, although Python's parser accepts them."""
     raise ValueError(name)
 
 

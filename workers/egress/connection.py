@@ -46,7 +46,7 @@ class ReceivedResponse:
 
 
 class ClosedWithoutResponse(Exception):
-    """The connection ended before the first byte of the response; a `reused` one may have been closed while idle."""
+    """The connection ended before a response began; a `reused` connection may have been closed while idle."""
 
     def __init__(self, *, reused: bool) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class Listener(ResponseHandler):
         self._received_count += len(data)
         # heads are parsed separately, because an error after a complete response would discard the response
         while data and self._body is None and self._parser is not None:
-            head, blank_line, data = data.partition(b"\r\n\r\n")  # all is `head` without a blank line
+            head, blank_line, data = data.partition(b"\r\n\r\n")  # without a blank line, all of it is `head`
             self._read_head(head + blank_line)
         # the last byte is parsed separately: if the response ends before it, the service sent more than the response
         for piece in (data[:-1], data[-1:]):

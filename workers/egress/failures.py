@@ -71,12 +71,12 @@ class Quoter:
         self._key_parts: dict[int, set[str]] = {}  # parts of all spellings, by their length
         for spelling in key_spellings:
             if len(spelling) >= MIN_KEY_CHARACTERS:
-                size = min(KEY_PART_CHARACTERS, len(spelling))
-                parts = {spelling[start : start + size] for start in range(len(spelling) - size + 1)}
-                self._key_parts.setdefault(size, set()).update(parts)
+                length = min(KEY_PART_CHARACTERS, len(spelling))
+                key_parts = {spelling[start : start + length] for start in range(len(spelling) - length + 1)}
+                self._key_parts.setdefault(length, set()).update(key_parts)
 
     def clean(self, text: str) -> str:
-        """Return a text on one line, without keys, ANSI sequences and invisible characters, cut to 300 characters."""
+        """Return a text as a line of up to 300 visible characters without keys; empty if a key is too short to find."""
         if not self._may_quote:
             return ""
         clean_text = self._mask_keys(_printable_line(text[:MAX_CLEANED_CHARACTERS]))
@@ -105,10 +105,10 @@ class Quoter:
         """
         positions = [index for index, char in enumerate(text) if char.isascii() and char.isalnum()]
         characters, mask = _letters_and_digits(text), bytearray(len(positions))  # 1: part of a key
-        for size, parts in self._key_parts.items():
-            for start in range(len(characters) - size + 1):
-                if characters[start : start + size] in parts:
-                    mask[start : start + size] = b"\1" * size
+        for length, key_parts in self._key_parts.items():
+            for start in range(len(characters) - length + 1):
+                if characters[start : start + length] in key_parts:
+                    mask[start : start + length] = b"\1" * length
         for match in reversed(list(re.finditer(b"\1+", mask))):  # from the end, so that earlier positions stay valid
             text = f"{text[: positions[match.start()]]}{MASK}{text[positions[match.end() - 1] + 1 :]}"
         return text
@@ -131,7 +131,7 @@ def _letters_and_digits(text: str) -> str:
 
 
 def _printable_line(text: str, *, keep_spaces: bool = False) -> str:
-    """Return a text on one line, without unprintable characters; several spaces become one unless `keep_spaces`."""
+    """Return a text on one line, without unprintable characters; successive spaces become one unless `keep_spaces`."""
     printable_text = _TERMINAL.sub("", text)
     line = re.sub(r"\s", " ", printable_text) if keep_spaces else re.sub(r"\s+", " ", printable_text)
     characters = (char for char in line if char != "\ufffd" and not unicodedata.category(char).startswith("C"))
@@ -215,7 +215,7 @@ class CallFailed(Exception):
 
 
 class AddressRefused(SpecificationError):
-    """The URL is invalid, or leads to an address that Assay does not call."""
+    """The URL in the request's `field` is invalid, or leads to an address that Assay does not call."""
 
     code = "refused-address"
 

@@ -36,8 +36,8 @@ UNICAST = IPv6Network("2000::/3")
 def why_denied(address: Address, allow: Sequence[Network]) -> str | None:
     """Return the reason why an address must not be called, or ``None`` if it may be called.
 
-    `allow` are networks that the operator allows in addition to public addresses; they override the table. An IPv4
-    address embedded in an IPv6 address counts as IPv6, and is denied unless `allow` holds that form.
+    `allow` are networks that the operator allows in addition to public addresses; they override `SPECIAL`. An
+    IPv4 address embedded in an IPv6 address counts as IPv6, and is denied unless `allow` has that IPv6 address.
     """
     if any(address in network for network in allow if network.version == address.version):
         return None
@@ -195,7 +195,7 @@ class Guard:
     async def addresses(self, origin: Origin) -> list[Address]:
         """Return the addresses to connect, in the resolver's order; never an empty list.
 
-        Raise `CallFailed` ``refused-address`` if any address is denied, ``connect`` if there is none.
+        Raise `CallFailed` ``refused-address`` if any address is denied, ``connect`` if the host has no address.
         """
         if fixed_addresses := _fixed_addresses(origin):
             if permitted_addresses := _permitted_addresses(fixed_addresses, self.allow):
@@ -207,7 +207,7 @@ class Guard:
             raise CallFailed("connect", f"the host name {origin.host} could not be resolved") from None
         if not addresses:
             raise CallFailed("connect", f"the host name {origin.host} has no address")
-        for address in addresses:  # unlike those of ``localhost``, one of which may be allowed alone
+        for address in addresses:  # a single denied address refuses the host, unlike for ``localhost``
             if reason := why_denied(address, self.allow):
                 raise self._refusal(origin, reason)
         return addresses

@@ -235,7 +235,7 @@ class GuardedTransport:
     async def ask(
         self, origin: Origin, method: str, target: str, headers: Mapping[str, str], body: bytes, cap: int | None = None
     ) -> ReceivedResponse:
-        """Send a request to an origin; every error is raised as a `CallFailed`. `target` is the path and query."""
+        """Request a path and query (`target`); `cap` overrides `response_cap`. Errors are raised as `CallFailed`."""
         data = body if len(body) < LARGE_BODY else io.BytesIO(body)
         request = {
             "method": method,
@@ -269,7 +269,7 @@ class GuardedTransport:
         return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **SESSION_OPTIONS)
 
     async def _exchange(self, origin: Origin, session: aiohttp.ClientSession, request: JsonObject) -> ReceivedResponse:
-        """Send a request once, and read at most one piece more than `cap` bytes; translate all errors."""
+        """Send a request once, and read its response until it exceeds ``read_bufsize`` bytes; translate all errors."""
         cap, body = request["read_bufsize"], bytearray()
         failure: Exception
         try:

@@ -84,7 +84,7 @@ def _cool_down_or_fail(
     unavailable: TargetUnavailable | TargetCoolingDown | HostCoolingDown,
     cooldown_s: float,
 ) -> str:
-    """Queue the job until its target may be called again; fail it if it is a probe, or its deadline is earlier."""
+    """Queue the job until its target may be called again; fail it if it is a test call, or its deadline is earlier."""
     if claim.job.kind == "probe" or seconds_left(claim) <= cooldown_s:
         return _fail_job(context, claim, problem(unavailable))
     if not _requeue(context, claim, cooldown_s, waits_why(unavailable)):
@@ -96,7 +96,7 @@ def _cool_down_or_fail(
 
 
 def _requeue(context: WorkerContext, claim: Claim, cooldown_s: float | None = None, reason: str | None = None) -> bool:
-    """Queue the job again, after `cooldown_s` without its transient failures; return false if it was cancelled."""
+    """Queue the job again; if it waits `cooldown_s`, forget transient failures. Return false if it was cancelled."""
     with context.database.write() as connection:
         if jobs.hold(connection, claim).cancel_requested:
             return False

@@ -49,7 +49,7 @@ class Stopped(Exception):
 
 
 class Heartbeat:
-    """Renews the lease every `every_s` seconds while the ``with`` block runs.
+    """Renews the lease of a claimed job every `every_s` seconds while the ``with`` block runs.
 
     The lease is renewed until the block has ended, even after the job was told to stop: its slot is in use while its
     thread works. `ends_in_s` seconds after the block began, `Overdue` interrupts the thread that entered the block.
@@ -94,7 +94,7 @@ class Heartbeat:
             return
 
     def on_stop(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
-        """Register `stop`, which is called once in `loop` (the caller's event loop) when the job must stop."""
+        """Register `stop`, which `loop` calls when the job must stop; if it must stop already, call `stop` at once."""
         self._loop, self._stop_callback = loop, stop
         if self._stop_reason is not None:
             stop()
@@ -127,18 +127,18 @@ class Heartbeat:
                 return
 
     def _renew_lease(self) -> str | None:
-        """Renew the lease; return the reason why the job must stop, if there is one."""
+        """Renew the lease; return the reason why the job must stop, or ``None``."""
         try:
             with self._database.write() as connection:
-                beat = jobs.heartbeat(connection, self._claim, self._lease_s)
+                lease_state = jobs.heartbeat(connection, self._claim, self._lease_s)
         except StoreUnavailable:
             self._on_missed()
             # not fatal, because the lease outlasts several missed heartbeats
             log.warning("heartbeat missed", job=self._claim.job.id)
             return None
-        if not beat.lease_held:
+        if not lease_state.lease_held:
             return "lease-lost"
-        return "cancelled" if beat.cancel_requested else None
+        return "cancelled" if lease_state.cancel_requested else None
 
     def _stop_job(self, reason: str) -> None:
         """Note the first reason to stop, and call the registered callback in its event loop."""

@@ -30,9 +30,9 @@ REFUSED = {
 
 
 def expose(host: str, port: int, folder: str, database_url: str) -> tuple[WSGIServer, threading.Thread]:
-    """Serve the metrics in the files of `folder` at ``/metrics``; raise `OSError` if the port is taken.
+    """Serve the metrics in the files of `folder` at ``/metrics``, by the returned server and thread.
 
-    The database at `database_url` is opened only while a key is checked, one key at a time.
+    Raise `OSError` if the port is taken. The database is opened only while a key is checked, one key at a time.
     """
     registry = CollectorRegistry()
     MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]

@@ -30,7 +30,7 @@ WORK_SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600)
 
 
 class BackgroundThread(ABC):
-    """Thread that runs in a ``with`` block or from `start` until `close`, which waits at most `join_s` s for it."""
+    """Thread that runs in a ``with`` block or from `start` to `close`, which waits up to `join_s` seconds for it."""
 
     name: ClassVar[str]
     join_s: float

@@ -24,7 +24,7 @@ ROWS_A_READ = 500
 
 @dataclass(frozen=True)
 class Authored:
-    """Valid items that an author generated for a rating; `corpus_id` is empty if the rating names no corpus."""
+    """Valid texts or images that an author made for one request of a rating; `corpus_id` is empty without a corpus."""
 
     request: AuthoredItems
     items: tuple[NewItem, ...]
@@ -32,7 +32,7 @@ class Authored:
 
 
 def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, ...]:
-    """Read the valid items that an author generated from the ledger of a rating's job."""
+    """Read an author's valid items from the ledger of a rating's job, a group per request; none without an author."""
     references = method.references()
     if job.author is None or not references.authored:
         return ()
@@ -44,7 +44,7 @@ def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, 
 
 
 def keep(c: Connection, job: Job, authored_groups: Sequence[Authored]) -> None:
-    """Store items in the rating's corpus if the tenant owns it and the items fit it, otherwise in a new corpus.
+    """Store each group in the rating's corpus if the tenant owns it and the items fit it, otherwise in a new corpus.
 
     `c` is the connection of the transaction that ends the job, `authored_groups` the result of `collect`.
     """
@@ -63,8 +63,8 @@ def room_of(c: Connection, corpus_id: str) -> int:
 def read_ledger(database: Database, job: Job) -> Iterator[Observation]:
     """Read the observations of an author's texts and images from a job's ledger."""
     last_seq = 0
-    with database.read() as c:
-        while rows := observations.page(c, job.id, last_seq, ROWS_A_READ):
+    with database.read() as connection:
+        while rows := observations.page(connection, job.id, last_seq, ROWS_A_READ):
             yield from (row.observation for row in rows if isinstance(row.observation.probe.ask, AUTHORED))
             last_seq = rows[-1].seq
 
@@ -84,7 +84,7 @@ def _may_hold(corpus: StoredCorpus, request: AuthoredItems) -> bool:
 
 
 def _new_corpus(c: Connection, job: Job, request: AuthoredItems) -> NewCorpus:
-    """Describe a corpus for items that fit no existing one; it follows the specification of their words."""
+    """Describe a new corpus for items that fit no existing corpus; it has the specification of the items' words."""
     rules, language = None, "en"
     if request.words is not None:
         rules, language = rules_for(c, job.tenant, request.words, request.specification)

@@ -64,12 +64,12 @@ class Task:
         item_by_id = {item.id: item for item in written_items(read_ledger(database, job), self.words)}
         new_material = [item_by_id[sentence.id] for sentence in written_sentences.items]
         items_to_add += new_items(new_material, author_of(job.target), job.id)
-        with database.write() as c:
-            hold(c, claim)
+        with database.write() as connection:
+            hold(connection, claim)
             # locked, so that no other transaction adds items after the free places are counted
-            corpora.lock(c, self.corpus_id, job.tenant)
-            free_places = room_of(c, self.corpus_id)
-            addition = corpus_items.add(c, self.corpus_id, job.tenant, items_to_add[:free_places])
+            corpora.lock(connection, self.corpus_id, job.tenant)
+            free_places = room_of(connection, self.corpus_id)
+            addition = corpus_items.add(connection, self.corpus_id, job.tenant, items_to_add[:free_places])
             if addition is None:
                 raise CorpusGone(self.corpus_id)
             result = {
@@ -81,7 +81,7 @@ class Task:
                 "duplicates": len(addition.items) - len(addition.added),
                 "left_out": max(0, len(items_to_add) - free_places),
             }
-            runs.finish_with(c, claim, "written", result)
+            runs.finish_with(connection, claim, "written", result)
 
 
 def task_of(database: Database, job: Job) -> Task:

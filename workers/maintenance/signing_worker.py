@@ -64,7 +64,7 @@ def sign_due(database: Database, vault: Vault) -> int:
 
 
 class SigningWorker(BackgroundThread):
-    """Thread that signs ratings and requests cosignatures every ``settings.reconcile_s`` seconds."""
+    """Thread that signs ratings and asks the log's witnesses to cosign it, every ``settings.reconcile_s`` seconds."""
 
     name = "signing"
     join_s = 5.0
@@ -89,7 +89,7 @@ class SigningWorker(BackgroundThread):
                 return
 
     def _ask_witnesses(self) -> None:
-        """Request a cosignature from each witness that lacks the log's head; pause longer after each failure."""
+        """Request a cosignature of the log's head from each witness that lacks it; pause longer after each failure."""
         for url, witness in self._settings.log_witnesses:
             pause_end, pause_s = self._pauses.get(url, (0.0, FIRST_REST_S))
             if self._done.is_set() or time.monotonic() < pause_end:
@@ -104,7 +104,7 @@ class SigningWorker(BackgroundThread):
     def _ask_witness(self, url: str, witness: VerifierKey) -> str | None:
         """Request a witness's cosignature of the log's head; return the reason of a failure, or ``None``."""
         with self._database.read() as connection:
-            old_size = witnessing.newest_size(connection, self._origin, str(witness))
+            old_size = witnessing.newest_size(connection, self._origin, str(witness))  # cosigned before
             head = log.head(connection)
         if head.size == old_size:  # an empty log has nothing to cosign
             return None

@@ -101,7 +101,7 @@ async def probe_service(context: WorkerContext, claim: Claim) -> None:
 
 # ------------------------------------------------------------------------------- re-ratings
 async def rerate_evidence(context: WorkerContext, claim: Claim) -> None:
-    """Rate the evidence in a thread, so that the lease is renewed meanwhile, and store the result."""
+    """Rate a rating's stored evidence again, in a thread so that the lease is renewed meanwhile; store the result."""
     rating_id, rerating = await asyncio.to_thread(_recompute_rating, context, claim)
     with context.database.write() as connection:
         stored_rerating = rerated.keep(connection, rating_id, rerating)
@@ -116,7 +116,7 @@ async def rerate_evidence(context: WorkerContext, claim: Claim) -> None:
 
 
 def _recompute_rating(context: WorkerContext, claim: Claim) -> tuple[str, RatingDocument]:
-    """Rate a rating's evidence under the version that the job names; return the rating's id and the result."""
+    """Rate a rating's evidence under the job's version of the methodology; return the rating's id and the result."""
     experiment = claim.job.experiment or {}
     methodology = context.methodologies.named(str(experiment.get("version")))
     with context.database.read() as connection:

@@ -126,7 +126,7 @@ IN_FLIGHT = 24
 
 
 def questions_per_call(adapter: Adapter, limits: Limits) -> int:
-    """Return the maximum number of questions in one call, so that at most `IN_FLIGHT` are in all calls."""
+    """Return the maximum number of questions in a call; if several, all concurrent calls hold at most `IN_FLIGHT`."""
     return min(adapter.batch_limit, max(1, IN_FLIGHT // limits.concurrency))
 
 
@@ -145,8 +145,8 @@ def group_of(ask: Ask) -> Hashable:
     match ask:
         case Translate(source=source, target=target):
             return (source, target)
-        case Classify(given=tuple(cells)) | Regress(given=tuple(cells)):
-            return (ask.asks, tuple(name for name, _ in cells))
+        case Classify(given=tuple(named_values)) | Regress(given=tuple(named_values)):  # records with the same columns
+            return (ask.asks, tuple(name for name, _ in named_values))
         case Embed(model=model):
             return (ask.asks, model)
         case Look(labels=labels, question=question):
@@ -158,7 +158,7 @@ def group_of(ask: Ask) -> Hashable:
 
 
 def questions_for(question_types: tuple[type[A], ...], asks: Sequence[Ask]) -> Sequence[A]:
-    """Return `asks` unchanged; raise `CallFailed` ``unsupported`` if any is of none of the `question_types`."""
+    """Return `asks` unchanged; raise `CallFailed` ``unsupported`` if a type is not among `question_types`."""
     for ask in asks:
         if not isinstance(ask, question_types):
             supported_kinds = ", ".join(question_type.asks for question_type in question_types)

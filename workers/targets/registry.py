@@ -118,7 +118,7 @@ def find_protocol(protocol: str) -> type[Adapter] | Preset:
 
 
 def kinds_of(adapter: type[Adapter] | Preset) -> frozenset[Kind]:
-    """Return the kinds of service that a protocol supports, including those of a model with a decision."""
+    """Return the kinds of service that a protocol supports, including those of a model with a decision (`DECIDING`)."""
     protocol: Any = _adapters()[adapter.base] if isinstance(adapter, Preset) else adapter
     decides = any(setting.name == "decision" for setting in fields(protocol.settings_type))
     return adapter.kinds | DECIDING if decides and Kind.LANGUAGE_MODEL in adapter.kinds else adapter.kinds
@@ -355,7 +355,7 @@ def _read_object(document: Json, name: str) -> Json:
 
 
 def _read_kind(name: Any, adapter: type[Adapter] | Preset) -> Kind:
-    """Parse a kind of service that the protocol supports."""
+    """Parse a kind of service; raise `SpecificationError` if it is unknown or the protocol does not support it."""
     try:
         kind = Kind(name)
     except ValueError:

@@ -104,7 +104,7 @@ class WebhookWorker(BackgroundThread):
     async def _wait_for_end(
         self, tasks: set[asyncio.Task[None]], seconds: float, until: str = asyncio.FIRST_COMPLETED
     ) -> set[asyncio.Task[None]]:
-        """Wait at most `seconds` for one attempt (or all) to end; return the attempts that still run."""
+        """Wait at most `seconds` for an attempt to end (or all, by `until`); return the attempts that still run."""
         if not tasks:
             await asyncio.to_thread(self._done.wait, seconds)
             return tasks
@@ -202,7 +202,7 @@ class WebhookWorker(BackgroundThread):
         return AttemptResult(replace(outcome, failure=reason))
 
     def _postpone(self, delivery: ClaimedDelivery) -> None:
-        """Queue a delivery again that was not sent, due in 1 to 5 seconds."""
+        """Queue an unsent delivery again, due in 1 to 5 seconds."""
         try:
             with self._database.write() as connection:
                 deliveries.postpone(connection, delivery, delay_s=float(self._rng.uniform(1, 5)))
@@ -221,7 +221,7 @@ class WebhookWorker(BackgroundThread):
         return {"Content-Type": content_type_of(delivery.payload), **signature_headers}
 
     def _record_attempt(self, delivery: ClaimedDelivery, attempt: AttemptResult) -> None:
-        """Store the outcome of an attempt with the decision about the next one, and count it."""
+        """Store the outcome of an attempt and the decision about the next attempt; count the attempt in the metrics."""
         most_attempts = CHALLENGE_ATTEMPTS if delivery.type == CHALLENGE else len(SCHEDULE_S)
         next_step = decide_next(delivery.number, attempt, self._rng, most_attempts)
         try:

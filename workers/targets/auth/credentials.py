@@ -63,7 +63,7 @@ class TokenSource:
         self._fetch_lock = asyncio.Lock()
 
     async def current(self) -> str:
-        """Return a valid token, fetched if necessary; raise `CallFailed` if there is none."""
+        """Return a valid token, fetched if necessary; raise `CallFailed` if no token can be fetched."""
         async with self._fetch_lock:
             if not self.token or (self._valid_until is not None and self.clock() >= self._valid_until):
                 self.token, self._valid_until = await self._fetch_token()
@@ -104,7 +104,7 @@ class TokenSource:
 
 
 def client_credentials(scheme: OAuth2, secret: str) -> TokenRequest:
-    """Return a token request with the client's id and secret (RFC 6749, section 4.4.2)."""
+    """Return the form fields and headers of a token request with the client's id and secret (RFC 6749, 4.4.2)."""
     fields = {"grant_type": "client_credentials", **({"scope": scheme.scope} if scheme.scope else {})}
     fields |= scheme.parameters
     if scheme.client == "body":
@@ -114,7 +114,7 @@ def client_credentials(scheme: OAuth2, secret: str) -> TokenRequest:
 
 
 def assertion(scheme: GcpServiceAccount, secret: str, now_s: float) -> TokenRequest:
-    """Return the token request with a signed assertion (RFC 7523); `now_s` is the time in seconds since 1970."""
+    """Return the form fields and (no) headers of a token request with an assertion signed at `now_s` (Unix time)."""
     account = service_account(secret)
     header = {"alg": "RS256", "typ": "JWT", **({"kid": account.key_id} if account.key_id else {})}
     claims = {
@@ -200,7 +200,7 @@ class Credentials:
         return () if self._auth in {"mtls", "none"} else (self._secret,)
 
     async def authenticate(self, request: OutgoingRequest) -> OutgoingRequest:
-        """Return a request with its authentication; raise `CallFailed` if no token is available."""
+        """Return a copy of a request with authentication; raise `CallFailed` if no token is available."""
         if self._tokens is not None:
             return _with_headers(request, {"Authorization": f"Bearer {await self._tokens.current()}"})
         match self._auth:

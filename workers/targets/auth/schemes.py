@@ -192,16 +192,16 @@ class AwsKeys:
 
 def aws_keys(secret: str) -> AwsKeys:
     """Split the secret of ``aws-sigv4``; raise a `SpecificationError` for another form."""
-    parts = secret.split(":")
-    if len(parts) not in {2, 3} or not all(parts):
+    key_parts = secret.split(":")
+    if len(key_parts) not in {2, 3} or not all(key_parts):
         expected_form = "access-key-id:secret-access-key, followed by :session-token for temporary keys"
         raise SpecificationError(f"the secret of auth aws-sigv4 is {expected_form}", "secret")
-    return AwsKeys(*parts)
+    return AwsKeys(*key_parts)
 
 
 @dataclass(frozen=True)
 class ServiceAccount:
-    """Content of a service account's key file: its address, the id of its key, and the key."""
+    """Content of a service account's key file: its e-mail address, the id of its key, and the key."""
 
     email: str
     key_id: str
@@ -226,8 +226,8 @@ def service_account(secret: str) -> ServiceAccount:
 def client_certificate(secret: str) -> str:
     """Return a client certificate with its chain and its key as PEM, without anything else that the secret holds.
 
-    OpenSSL reads the result. It must not find another key than the one that was checked: for an encrypted key, it
-    would ask for a password on the terminal.
+    OpenSSL reads the result. It must find no other key than the checked key: for an encrypted key, OpenSSL would ask
+    for a password on the terminal, and wait.
     """
     certificates, key = _certificate_and_key(secret)
     pem_certificates = [certificate.public_bytes(Encoding.PEM) for certificate in certificates]

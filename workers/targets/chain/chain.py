@@ -129,7 +129,7 @@ class ChainSettings(TargetSettings):
 
 
 def tighten_limits(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:
-    """Return a chain's limits, reduced so that every link stays within its own limits at several calls per text."""
+    """Return a chain's limits, reduced so that no link exceeds its own, even if a text takes several of its calls."""
     calls_of_link = Counter(hop.link for hop in hops_on_way_out(paths))
     limits = target.limits
     rates = [limits.requests_per_second] + [
@@ -203,7 +203,7 @@ class Chain(Adapter):
         return all(_is_listed(hop, listed_pairs[hop.link]) for hop in route)
 
     async def _send_through(self, asks: Sequence[Ask], key: str | None) -> list[Reply]:
-        """Send texts from link to link; a text that fails at one link is not sent to the next."""
+        """Send texts from link to link; a text that fails at a link is not sent to the links after it."""
         first_question, route = asks[0], hops_on_way_out(self.settings.paths)
         if isinstance(first_question, Translate):
             route = hops(self.settings.paths, first_question.source, first_question.target)
@@ -246,7 +246,7 @@ class Chain(Adapter):
 
 
 def _text_reply(ask: Ask) -> Reply:
-    """Return the text of a question as the reply that the first link continues with."""
+    """Return a question's text as a reply, which the first link continues with; a failure if it is no text."""
     match ask:
         case Translate(text=text) | Classify(given=str(text)) | Regress(given=str(text)):
             return Reply(text)
@@ -278,7 +278,7 @@ class Roles(Adapter):
         return (isinstance(ask, self._second_question_types), adapter.group_key(ask))
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Send questions to the service for their type; see `Adapter.answer`. Failures of the second name its role."""
+        """Send questions to the service for their type; see `Adapter.answer`. The second's failures name its role."""
         if not (asks and isinstance(asks[0], self._second_question_types)):
             return await self._rated_adapter.answer(asks, idempotency_key=idempotency_key)
         try:

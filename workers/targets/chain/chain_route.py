@@ -36,7 +36,7 @@ class Hop:
 
 
 def check_path(path: Path, field: str) -> None:
-    """Raise a `SpecificationError` for an invalid path, with `field` or the index of a language in it."""
+    """Raise a `SpecificationError` for an invalid path, which names `field` or the index of a language in it."""
     if len(path) < 2:
         message = f"{field} must list the languages of a text in their order, such as en, es, en (there and back)"
         raise SpecificationError(message, field)
@@ -50,12 +50,12 @@ def check_path(path: Path, field: str) -> None:
 
 
 def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
-    """Return the translations from one language to another, one of which must be the first language of the first path.
+    """Return the translations from `source` to `target`, one of which must be the first language of the first path.
 
     `paths` are those of every link but the last; each begins with the last language of the path before.
 
-    Raise `CallFailed` ``unsupported`` if neither is the first language, or if the other one is the first or last
-    language of the paths.
+    Raise `CallFailed` ``unsupported`` if neither is that language, or if the other is the first or last language
+    of the paths.
     """
     first_language, turning_language = paths[0][0], paths[-1][-1]
     last_link = len(paths)  # `paths` lack that of the last link
@@ -71,7 +71,7 @@ def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
 
 
 def hops_on_way_out(paths: Sequence[Path]) -> tuple[Hop, ...]:
-    """Return the translations on the way out through every link but the last; ``*`` is the requested language."""
+    """Return the translations on the way out through every link but the last; ``*`` stays in them as a placeholder."""
     return tuple(_hops_out(paths))
 
 

@@ -54,8 +54,8 @@ def settings_that_read(body: bytes, kind: Kind, other_bodies: Sequence[bytes] = 
     """
     if _STREAM_START.match(body) and (events := _EVENT_DATA.findall(body)):
         other_events = [event for other in other_bodies for event in _EVENT_DATA.findall(other) if json_in(event)]
-        likeliest_paths = [path for event in events for path in islice(answer_paths(event, kind, other_events), 1)]
-        return {"response": "events", "output": max(likeliest_paths, key=likeliest_paths.count, default="@")}
+        paths_of_events = [path for event in events for path in islice(answer_paths(event, kind, other_events), 1)]
+        return {"response": "events", "output": max(paths_of_events, key=paths_of_events.count, default="@")}
     if body and json_in(body) is None:
         return {"response": "text"}
     paths, values = list(answer_paths(body, kind, other_bodies)), dict(values_in(json_in(body)))
@@ -86,7 +86,7 @@ def answer_paths(body: bytes, kind: Kind, other_bodies: Sequence[bytes] = ()) ->
 
     A translation is recognised by the number in the sentence that was sent; otherwise the type and the name decide.
     Values that are the same in all `other_bodies`, the answers to other questions, come last; for a classifier, whose
-    answers may be alike, only those without a usual name do.
+    answers may be alike, only such values without a usual name come last.
     """
     values = list(values_in(json_in(body)))
     steps = {path: _PATH_STEP.findall(path) for path, _ in values}
@@ -105,7 +105,7 @@ def answer_paths(body: bytes, kind: Kind, other_bodies: Sequence[bytes] = ()) ->
 
 
 def constants_in(body: bytes, other_bodies: Sequence[bytes]) -> dict[str, object]:
-    """Return the values of a body, by expression, that are the same in all `other_bodies`; none without others."""
+    """Return the values of a body, by expression, that are the same in all `other_bodies`; empty without these."""
     others = [dict(values_in(json_in(other_body))) for other_body in other_bodies]
     values = dict(values_in(json_in(body))) if others else {}
     return {path: value for path, value in values.items() if all(other.get(path) == value for other in others)}
@@ -145,7 +145,7 @@ def _class_expression(path: str, value: object) -> str:
 
 
 def values_in(document: object) -> Iterator[tuple[str, Any]]:
-    """Yield the values of a document with their expressions, outermost first."""
+    """Yield (JMESPath expression, value) of the values in a document, outermost first; of a list, two elements only."""
     waiting, visited_count = [("", document)], 0
     while waiting and visited_count < MOST_NODES:
         path, value = waiting.pop(0)

@@ -106,7 +106,7 @@ def one_question_per_call(adapter: Adapter) -> Adapter:
 
 
 def unfit(failure: CallFailed, hint: str = "") -> TargetUnfit:
-    """Return the error for a failed call that makes the target unfit."""
+    """Return the error for a failed call that makes the target unfit; `hint` is the advice to its owner."""
     default = "check the address, or try again later" if failure.retriable else "mend this before asking for a rating"
     return TargetUnfit(failure.code, failure.message, hint or default, failure)
 
@@ -239,7 +239,7 @@ class Examination(ABC):
         return None
 
     async def _ask_in_one_call(self, questions: Sequence[Ask]) -> list[Any] | None:
-        """Ask all questions in one call; return ``None`` and add a note if that failed."""
+        """Ask all questions in one call; return comparable answers, or ``None`` (and add a note) if that failed."""
         key = str(uuid4())
         try:
             replies = await self._calls.persist(lambda: self._adapter.answer(questions, idempotency_key=key))
@@ -256,7 +256,7 @@ class Examination(ABC):
 
 
 def comparable(value: object) -> Any:
-    """Return the part of an answer that can be compared: for a language model, a number or the choice as a class."""
+    """Return the part of an answer that can be compared: for a language model, a number or the choice as a label."""
     match value:
         case {"log_probability": number} | {"probability": number}:
             return number

@@ -101,7 +101,7 @@ class ModelExamination(Examination):
         return list(dict.fromkeys([*reversed(question_of_prompt.values()), *questions]))[:MOST_COMPARED]
 
     async def _examine_model(self) -> Capability:
-        """Try every kind of question, and examine the model with the kind that will be used."""
+        """Try all kinds of question; examine the model with the experiment's kind, or else with the best that works."""
         answer_of_kind: dict[type[Ask], tuple[Ask, Reply]] = {}
         failures: dict[type[Ask], Failure] = {}
         for kind in RUNGS:
@@ -141,7 +141,7 @@ class ModelExamination(Examination):
         return False
 
     async def _try_kind(self, kind: type[Ask]) -> tuple[Ask, Reply]:
-        """Ask questions of one kind until one is answered or fails for a reason that affects all questions."""
+        """Ask questions of a kind until an answer or a failure that affects all; return the question and the reply."""
         reply = Reply()
         questions = [*self._asks_of_kind[kind], *self._sample_questions[kind]]
         for ask in questions[:MOST_COMPARED]:
@@ -164,7 +164,7 @@ class ModelExamination(Examination):
         )
 
     async def _answers_one_by_one(self, kind: type[Ask], first_question: Ask, first_value: object) -> dict[Ask, Any]:
-        """Ask several questions of one kind one by one; return the values of the answers."""
+        """Ask several questions of one kind, each in its own call; return the values of the answers by question."""
         answers, failed_count = {first_question: first_value}, 0
         questions = [*spread(self._asks_of_kind[kind], self._adapter, MOST_COMPARED), *self._sample_questions[kind]]
         for ask in dict.fromkeys(questions):

@@ -29,7 +29,7 @@ SUM_TOLERANCE = 1e-3
 def check_answers(answers: Sequence[Any]) -> list[str]:
     """Compare the answers to different questions, which are vectors, numbers or classes; return notes.
 
-    Raise `TargetUnfit` ``vector-length``, ``constant`` or ``label-set``.
+    Raise `TargetUnfit` with the code ``vector-length``, ``constant`` or ``label-set``.
     """
     if isinstance(answers[0], list):
         return _notes_on_vectors(answers)
@@ -149,7 +149,7 @@ class PredictorExamination(Examination):
         )
 
     async def _answers_one_by_one(self) -> dict[Prediction, Any]:
-        """Ask questions one by one, until enough answers differ."""
+        """Ask questions, each in its own call, until enough answers differ; return the answers by question."""
         answers: dict[Prediction, Any] = {}
         failures: list[Failure] = []
         for question in self._questions:

@@ -190,7 +190,7 @@ def _auth_remedy(case: _Case) -> Remedy:
 
 
 def _method_remedy(case: _Case) -> Remedy:
-    """Choose the remedy of a refused HTTP method: one that the service allows."""
+    """Choose the remedy of a refused HTTP method: to use another method, if possible one that the service allows."""
     allowed_methods = case.header("allow")
     method = next((name for name in ("POST", "GET", "PUT") if name in re.split(r"[,\s]+", allowed_methods)), None)
     return case.remedy(

@@ -60,14 +60,14 @@ def samples_for(target: Target, asks: Sequence[Ask] = ()) -> Samples:
 
 
 def spread(questions: Sequence[Q], adapter: Adapter, count: int) -> list[Q]:
-    """Choose `count` different questions of the commonest group key, evenly spaced, as neighbours are often alike."""
+    """Choose `count` different questions that may share a call, evenly spaced, because neighbours are often alike."""
     groups: dict[object, list[Q]] = {}
     for question in dict.fromkeys(questions):
         groups.setdefault(adapter.group_key(question), []).append(question)
     largest_group = max(groups.values(), key=len, default=[])
     if len(largest_group) <= count:
         return largest_group
-    return [largest_group[index * (len(largest_group) - 1) // (count - 1)] for index in range(count)]
+    return [largest_group[index * (len(largest_group) - 1) // (count - 1)] for index in range(count)]  # with both ends
 
 
 # ------------------------------------------------------------------------------- texts that no service knows
@@ -89,7 +89,7 @@ def numbered_sentences(count: int, rng: np.random.Generator, source: str = "en")
 
 
 def worded_questions(rng: np.random.Generator) -> Mapping[type[Ask], tuple[Ask, ...]]:
-    """Return neutral questions to a language model, by kind; the last text to score is not a sentence."""
+    """Return neutral questions to a language model, by kind; the last text to score is a scrambled sentence."""
     *sentences, (_, last_sentence) = numbered_sentences(QUESTIONS_OF_KIND, rng)
     scrambled_sentence = " ".join(rng.permutation(last_sentence.rstrip(".").split()).tolist())
     gaps = [GAPS[index] for index in rng.permutation(len(GAPS))[:QUESTIONS_OF_KIND]]
@@ -126,7 +126,7 @@ QUESTION = "Which coloured shape is in the picture?"
 
 @cache
 def sample_images() -> Mapping[str, bytes]:
-    """Return the PNG files by their digests, in the order of `SHAPES`."""
+    """Return the PNG files of the built-in images by their digests, in the order of `SHAPES`."""
     images = [_draw_shape(*shape.split()) for shape in SHAPES]
     return {digest_of_image(content): content for content in images}
 

@@ -39,7 +39,7 @@ Classification = JsonObject
 
 
 class Misread(ValueError):
-    """Malformed answer; the message says what was received and what was expected, and follows the service's name."""
+    """Malformed answer; the message, without its subject (the service), says what was received and expected."""
 
     subject: ClassVar[str] = "{origin}"
 
@@ -52,7 +52,7 @@ class Misread(ValueError):
         return f"{self.subject.format(origin=origin)} {self}"
 
     def reply(self, origin: str) -> Reply:
-        """Return the failure as the reply to the one question that it is about."""
+        """Return the failure as the reply to the question whose answer was malformed."""
         return Reply(failure=Failure(self.code, self.message(origin)))
 
 
@@ -206,7 +206,7 @@ def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObjec
 
 
 def _scores_of(answer: object, labels: Sequence[str]) -> JsonObject:
-    """Parse the scores of labels, not yet validated, from a list of objects, a row or an object."""
+    """Parse the scores of labels, not yet validated, from a list of objects, a list of numbers or an object."""
     answer = unwrap(answer)
     match answer:
         case [dict(), *_]:
@@ -304,7 +304,7 @@ def _scores_by_label(pairs: Sequence[tuple[Any, Any]]) -> JsonObject:
 
 
 def _check_label(label: str | None, labels: Sequence[str]) -> None:
-    """Raise `Misread` for a label of invalid length, or one that is not declared although labels are."""
+    """Raise `Misread` for a label of invalid length, or that is not among the declared labels, if there are any."""
     if label is None:
         return
     if not label or len(label) > LONGEST_LABEL:
@@ -336,7 +336,7 @@ def probability(answer: object, advice: str = "") -> float:
     number = number_of(answer)
     if not -ROUNDING <= number <= 1 + ROUNDING:
         raise Misread(f"returned {number:g}; expected a probability{advice}")
-    return min(1.0, max(0.0, number))
+    return min(1.0, max(0.0, number))  # without the tolerated rounding
 
 
 def unwrap(answer: object) -> Any:

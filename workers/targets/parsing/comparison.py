@@ -29,16 +29,16 @@ NO_PAIR = "this target compares two documents: the question must be a record wit
 
 
 def documents_of(content: str | Record) -> Mapping[str, Field] | None:
-    """Return the documents of a question, by ``first`` and ``second``; ``None`` if one of them is missing."""
-    cells = () if isinstance(content, str) else content
-    documents = {name: cell for name, cell in cells if name in {FIRST, SECOND}}
+    """Return the documents of a question, by ``first`` and ``second``; ``None`` if either document is missing."""
+    named_values = () if isinstance(content, str) else content
+    documents = {name: value for name, value in named_values if name in {FIRST, SECOND}}
     return documents if len(documents) == 2 else None
 
 
 def comparison_of(
     answer: Any, documents: Mapping[str, Field], meaning: Comparison, labels: Sequence[str], origin: str
 ) -> Reply:
-    """Parse the answer to a question with two documents into the label or the scores of `COMPARED`.
+    """Parse the answer to a question with two documents into a label of `COMPARED` (first, second, tie) or scores.
 
     `documents` has the keys ``first`` and ``second``; `meaning` is the declared form of the answer. `labels` are the
     declared labels of the first document, the second and, if there is a third, a tie; empty: those of `COMPARED`.
@@ -76,7 +76,7 @@ def _parse_label(answer: Any, labels: Sequence[str]) -> Classification:
 
 
 def _parse_scores(answer: Any, labels: Sequence[str]) -> Classification:
-    """Parse a score for each document: the higher one is better, and equal ones are a tie."""
+    """Parse a score for each document: the document with the higher score is better, and equal scores are a tie."""
     answer = unwrap(answer)
     if isinstance(answer, Mapping):
         by_label = {label_key(label_text(name)): score for name, score in answer.items()}

@@ -76,7 +76,7 @@ def total_of(log_probabilities: Sequence[Any]) -> dict[str, Any]:
         raise Misread("gave one token, which has no log-probability; longer texts are needed")
     if not any(numbers):
         raise NotEchoed("gave every token of the prompt a log-probability of 0")
-    return {"log_probability": min(0.0, math.fsum(numbers)), "tokens": len(numbers)}
+    return {"log_probability": min(0.0, math.fsum(numbers)), "tokens": len(numbers)}  # rounding may exceed 0
 
 
 def _log_probability(value: object) -> float:
@@ -87,7 +87,7 @@ def _log_probability(value: object) -> float:
 
 
 def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
-    """Return the start and the end of the prompt's tokens.
+    """Return the index of the prompt's first token and that after its last; raise `NotEchoed` if there are none.
 
     Engines write tokens verbatim, without spaces, or with a special character for a space. A character outside
     ASCII may be split over several tokens.
@@ -108,7 +108,7 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
 
 
 def _span_of_spelling(tokens: Sequence[str], prompt: str, normalise: Callable[[str], str]) -> tuple[int, int] | None:
-    """Return the start and the end of the tokens that spell the prompt, both normalised; ``None`` without any."""
+    """Return the start and the end of the tokens that spell the prompt, both normalised; ``None`` if no tokens do."""
     expected = normalise(prompt)
     for start in range(MAX_EXTRA + 1):
         length = 0
@@ -138,7 +138,7 @@ def _count_by_offsets(echo: Echo, prompt: str) -> int | None:
     extra_count = next((count for count in range(MAX_EXTRA + 1) if count == token_count or texts[count]), MAX_EXTRA)
     pairs = list(zip(texts[extra_count:], tokens[extra_count:], strict=True))
     equal_texts = [expected for expected, token in pairs if expected == token]
-    differing_tokens = [token for expected, token in pairs if expected not in ("", token)]
+    differing_tokens = [token for expected, token in pairs if expected not in ("", token)]  # "": no ASCII
     if not all(token.startswith(BYTES_PREFIX) for token in differing_tokens):  # parts of a character differ always
         return None
     # enough of the prompt must be spelt by tokens that could be compared

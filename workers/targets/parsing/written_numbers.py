@@ -23,7 +23,7 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 
 
 def _number_pattern(point: str, separators: str) -> re.Pattern[str]:
-    """Return the pattern of a number with an optional sign, thousands `separators`, exponent, unit or currency."""
+    """Return the pattern of a number with a decimal `point`, thousands `separators`, and optional sign and unit."""
     # the last group has three digits; others may have two, as in "1,23,456"
     grouped = "|".join(rf"[1-9]\d{{0,2}}(?:{mark}\d{{2,3}})*{mark}\d{{3}}" for mark in map(re.escape, separators))
     amount = rf"(?:{grouped}|\d+)(?:{re.escape(point)}\d*)?|{re.escape(point)}\d+"
@@ -51,7 +51,7 @@ def plain_number(text: str) -> float | None:
 def written_number(text: str, form: NumberForm) -> float | None:
     """Return a number in the declared form, with or without a unit or currency; ``None`` if it is written otherwise.
 
-    A percentage is not divided by 100: "35.7 %" is 35.7. A number with a multiplier ("3k") or a doubt is rejected.
+    A percentage is not divided by 100: "35.7 %" is 35.7. A number before a multiplier ("3k") or a denial is rejected.
     """
     text = normalise_answer(text).strip()
     match = _PATTERNS[form].fullmatch(text) if len(text) <= MAX_NUMBER_CHARACTERS else None

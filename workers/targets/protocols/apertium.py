@@ -94,12 +94,12 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         """Return the language pairs that can be requested; with a chain, the pairs with its first language."""
         if not self.settings.chain:
             return pairs
-        home_tags = self._tags([self.code(self.settings.chain[0])])
+        home_tags = self._tags([self.code(self.settings.chain[0])])  # where all routes begin or end
         languages = {language for pair in pairs for language in pair}
         return {pair for home in home_tags for other in languages for pair in ((home, other), (other, home))}
 
     def _is_served(self, pair: tuple[str, str], pairs: set[tuple[str, str]]) -> bool:
-        """Whether Apertium translates every step between two languages."""
+        """Whether all translations on the route of the pair, in Apertium's codes, are among the listed `pairs`."""
         try:
             codes = self._route_codes(*pair)
         except CallFailed:

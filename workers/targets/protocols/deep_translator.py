@@ -30,7 +30,7 @@ THREADS = 8
 
 @dataclass(frozen=True, slots=True)
 class Translator:
-    """Class of the library that translates text."""
+    """Facts about a class of the library, which translates text."""
 
     name: str
     keys: Sequence[str] = ()
@@ -139,7 +139,7 @@ class DeepTranslator(Adapter):
         return {**self._translator.options, **languages, **self._secrets}
 
     def _translate(self, arguments: Mapping[str, Any], text: str) -> str | CallFailed:
-        """Translate a text, in a thread; an exception is reported by its class alone."""
+        """Translate a text; called in a thread. An exception is returned as a failure that names only its class."""
         try:
             answer = self._build(**arguments).translate(text, domain=self.settings.domain)
         except Exception as error:  # noqa: BLE001 - errors contain the key, so none may propagate

@@ -173,7 +173,7 @@ def read_tensor(output: object, question_count: int) -> Tensor:
     if len(shape) == 1:
         return Tensor(str(datatype), values)
     width = math.prod(shape[1:])
-    if math.prod(shape[1:-1]) != 1:
+    if math.prod(shape[1:-1]) != 1:  # axes between the first and the last may have the length 1 only
         raise Misread(f"gave an output of {len(shape)} axes; at most two are allowed")
     return Tensor(str(datatype), [values[start : start + width] for start in range(0, len(values), width)])
 

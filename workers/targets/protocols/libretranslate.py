@@ -52,7 +52,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         return ("/languages",)
 
     def _pairs_in(self, *documents: object) -> Collection[tuple[str, str]]:
-        """Return the pairs of each source language with its targets, or with all languages if none are listed."""
+        """Return the pairs of each source language with its targets, or with all languages if no targets are listed."""
         languages, codes = as_list(documents[0]), dig_each(documents[0], "code")
         pairs: set[tuple[str, str]] = set()
         for code, language in zip(codes, languages, strict=True):

@@ -97,7 +97,7 @@ def look_up(text: str, embedding: Embedding, case: Case) -> Reply:
 
 
 def _vector_of_word(word: str, embedding: Embedding, case: Case) -> NDArray[np.float64] | None:
-    """Return the vector of the first spelling that the embedding has; ``None`` if it has none."""
+    """Return the vector of the first spelling that the embedding has; ``None`` if it has none of them."""
     for spelling in _SPELLINGS_OF_CASE[case](word):
         row = embedding.row_of_word.get(spelling)
         if row is not None:

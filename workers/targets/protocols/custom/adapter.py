@@ -92,7 +92,7 @@ def join_texts(outputs: Sequence[Any]) -> str | None:
 
 
 def in_question_order(answers: Sequence[Any], indices: Any, count: int, origin: str) -> list[Any]:
-    """Sort answers by the `indices` of their questions; a question without an answer gets a failure."""
+    """Return `count` answers in order of their questions' `indices`; a failure for a question without an answer."""
     are_indices = isinstance(indices, list) and all(type(index) is int and 0 <= index < count for index in indices)
     if not are_indices or len(set(indices)) != len(indices) or len(indices) != len(answers):
         raise Misread("did not number its answers 0, 1, 2 …, as the questions are")
@@ -102,7 +102,7 @@ def in_question_order(answers: Sequence[Any], indices: Any, count: int, origin: 
 
 
 def rescale(answer: Any, scale: tuple[float, float]) -> Any:
-    """Rescale the numbers of an answer to [0, 1], linearly; labels are unchanged."""
+    """Rescale the numbers of an answer linearly, so that the ends of `scale` become 0 and 1; labels are unchanged."""
     low, high = scale
     match answer:
         case bool() | str() | None:
@@ -193,8 +193,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         """Return the values of the placeholders in a call, whose questions are all of one kind."""
         if isinstance(ask := asks[0], Look):
             image = picture_of(ask, self._egress)
-            facts = {"image_b64": in_base64(image), "media_type": image.media_type}
-            return {**facts, "labels": list(ask.labels), "question": ask.question}
+            image_values = {"image_b64": in_base64(image), "media_type": image.media_type}
+            return {**image_values, "labels": list(ask.labels), "question": ask.question}
         translations = [ask for ask in asks if isinstance(ask, Translate)]
         if translations:
             first_question = translations[0]
@@ -251,7 +251,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return response
 
     async def _poll_once(self, poll_request: Request, response: Response) -> Response:
-        """Fetch the state of an answer; after a retriable failure, return `response`: the call itself succeeded."""
+        """Fetch the state of an answer; after a retriable failure, return `response`, the earlier state."""
         try:
             return await super()._send(poll_request)
         except CallFailed as failed:
@@ -289,7 +289,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return in_question_order(texts, indices, len(asks), origin)
 
     def _unfinished_failure(self, bodies: Sequence[Any], asks: Sequence[Ask], origin: str) -> Reply | None:
-        """Return a failure if a model did not finish its text, else ``None``; a cut choice may have its letter."""
+        """Return a failure if a model did not finish its text, else ``None``; a cut-off choice may have its letter."""
         reasons = self._end_reasons(bodies, origin)
         if not reasons and self.settings.response == "events":
             raise Misread("ended its stream before its text", "truncated")
@@ -344,7 +344,7 @@ def _values_of_questions(values: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def parse_text(text: str, as_number: bool) -> Any:
-    """Return a plain-text answer; as a number if it is `as_number` and can be parsed."""
+    """Return a plain-text answer; as a number if `as_number` is true and the text is a number."""
     if as_number:
         with contextlib.suppress(ValueError):
             return float(text)

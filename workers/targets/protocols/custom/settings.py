@@ -169,7 +169,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         schemes.check_auth(self.scheme, secret)
 
     def check_kind(self, kind: Kind) -> None:
-        """Raise a `SpecificationError` for placeholders without a value for this kind of service."""
+        """Raise a `SpecificationError` for placeholders and settings that do not fit this kind of service."""
         super().check_kind(kind)
         rated_kind = kind
         kind = kind if self.decision is None else Kind.LANGUAGE_MODEL  # the model that decides is called
@@ -213,7 +213,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         return self.compares or bool(placeholders(self.body) & {"row", "rows"})
 
     def _check_placeholders(self) -> None:
-        """Validate the path, the placeholders of each part, that the question is sent, the call's size, the body."""
+        """Validate the path, the placeholders of each part, the call's size and the body; the question must be sent."""
         text_name, row_name = ("texts", "rows") if self.batch == "array" and not self.repeats_item else ("text", "row")
         if self.path and (not self.path.startswith("/") or not schemes.VISIBLE.fullmatch(self.path)):
             raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "path")
@@ -237,7 +237,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         self._check_body(text_name, row_name)
 
     def _check_comparison(self, used_names: set[str], single_names: set[str]) -> None:
-        """Validate that both documents are sent, and that there are labels for them and for a tie only."""
+        """Validate that both documents are sent, without other questions (`single_names`), and the number of labels."""
         if not used_names >= {*DOCUMENT_NAMES} or used_names & single_names:
             raise SpecificationError("two documents to compare are sent as {first} and {second}, both, alone", "body")
         if len(self.labels) > len(COMPARED):

@@ -49,7 +49,7 @@ def unrepeated(template: object) -> set[str]:
 
 
 def fill(template: object, values: Mapping[str, Any], batch_values: Sequence[Mapping[str, Any]] = ()) -> Any:
-    """Replace the placeholders in a JSON value; a string that is one placeholder becomes the value itself.
+    """Replace the placeholders in a JSON value; a string that is only a placeholder becomes its value.
 
     `batch_values` are further values for each question of a batch: a list of one element with these placeholders is
     repeated. Members of objects whose value becomes ``None`` are left out; nulls of the template stay.

@@ -87,7 +87,7 @@ def dig_each(entries: object, *path: str | int) -> list[Any]:
 def sort_by_index(answer: object, expected: int, answers: str, questions: str) -> list[Any]:
     """Sort a list of objects by their member ``index``, which must number them from 0 to `expected` - 1.
 
-    `answers` and `questions` are nouns in the plural, for messages. Raise `Misread`.
+    `answers` and `questions` are nouns in the plural, for messages. Raise `Misread` for other numbers.
     """
     entries = as_list(answer)
     if len(entries) != expected:
@@ -268,7 +268,7 @@ def _searched_spellings(secrets: Sequence[str]) -> frozenset[str]:
 
 
 def endpoint(base_url: str, path: str) -> str:
-    """Join a base URL and a path; a base URL that already ends with (the beginning of) the path is accepted."""
+    """Join a base URL and a path; if the URL ends with the beginning of the path, that part is not repeated."""
     base, (path_alone, question_mark, query) = base_url.rstrip("/"), path.partition("?")
     path_steps = path_alone.strip("/").split("/")
     for shared_count in range(len(path_steps), 0, -1):

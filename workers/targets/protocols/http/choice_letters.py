@@ -121,7 +121,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
 
     These answers are choices: "B", "(b)", "**B.**", "The answer is B", "B. She is a nurse", the words of an option,
     "I would choose the second sentence", ``{"answer": "B"}``. An answer that also names another option, says
-    "neither" or refuses to choose is none.
+    "neither" or refuses to choose is not a choice.
     """
     text = normalise_answer(without_thoughts(answer)).strip()
     if len(text) > LONGEST_CHOICE or compiled("any", "struck").search(text):
@@ -155,9 +155,9 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
 
 
 def _letters_on_own_line(text: str, count: int) -> set[int] | None:
-    """Return the indices of the letters that are the first or last line of a longer answer; ``None`` if neither is.
+    """Return the indices of the letters that are the first or last line of an answer; ``None`` if neither line is.
 
-    The set is empty if the answer withdraws something.
+    The set is empty if the answer withdraws or denies a choice.
     """
     text = re.sub(r"(?<=[\w:])[ \t]*\n\s*(?=[a-zà-ÿ]|[A-Z]\W*\Z)|(?<=:)[ \t]*\n\s*", " ", text)  # joins split sentences
     lines = [line for line in text.splitlines() if line.strip()]
@@ -180,7 +180,7 @@ def _letter_of_line(line: str, count: int) -> int | None:
 
 
 def _is_denial(text: str) -> bool:
-    """Return whether a text denies the option it names; after "A." and its words, more than three are a reason."""
+    """Return whether a text denies the option that it names; in a long reason after it, only a retraction does so."""
     lead = _LEADING_LETTER.match(text)
     verdict = text[lead.end() :] if lead else text
     has_reason = (
@@ -205,9 +205,9 @@ def _is_affirmed(text: str, text_outside: str, options: Sequence[str], index: in
 
 
 def _repeated_option(text: str, options: Sequence[str]) -> int | None:
-    """Return the index of the option that an answer repeats, with at most a lead or a tail: "I choose: no.".
+    """Return the index of the option that an answer repeats, with an introduction or a tail at most: "I choose: no.".
 
-    ``None`` if it repeats none or several. An option that means "unknown" also matches other words for it.
+    ``None`` if it repeats no option or several. An option that means "unknown" also matches other words for it.
     """
     phrases = set()
     for answer_text in (text, _TAIL_WORDS.sub("", text)):
@@ -274,8 +274,8 @@ def _is_article(text: str, letter: re.Match[str]) -> bool:
 def _quoted_options(text: str, options: Sequence[str]) -> list[int]:
     """Return the indices of the options whose words a text contains other than within a longer option.
 
-    The case of letters must agree for the first option; a second one that differs in case makes the choice unclear. A
-    single word that negates, such as "no", counts only with a stop after it at the beginning: "I have no opinion".
+    An option that differs in upper or lower case counts only beside an exact one, and makes the choice unclear. A
+    single word that negates counts only at the beginning, before a stop: not the "no" in "I have no opinion".
     """
     if not any("'s" in normalise_answer(option) for option in options):
         text = re.sub(r"\w+'s\b", "…", text)  # "the man's wife" is another person
@@ -313,7 +313,7 @@ def _index_of_letter(letter: str, count: int) -> int | None:
 
 
 def _choice_in_json(text: str) -> str | None:
-    """Return the choice in an answer of JSON, ``""`` if it has none, or ``None`` if the answer is no JSON."""
+    """Return the choice in an answer of JSON, ``""`` if it has no choice, or ``None`` if the answer is no JSON."""
     if text[:1] not in {"{", "[", '"'}:
         return None
     try:

@@ -43,7 +43,7 @@ TOKENS = "settings.decision.tokens (null: no limit)"
 
 @dataclass(frozen=True, slots=True)
 class DecisionCall:
-    """One call of a decision, as a probe shows it."""
+    """One call of a decision, as a probe (a test question) shows it."""
 
     reading: Reading
     prompt: str
@@ -78,7 +78,7 @@ class Decider(Adapter):
         return [await self._decide_case(ask, idempotency_key) for ask in questions_for(questions, asks)]
 
     async def _decide_case(self, ask: Any, key: str | None) -> Reply:
-        """Ask about a case with the reading that worked before, or try all until an answer can be read."""
+        """Ask about a case with the `Reading` that worked before, or try all readings until an answer can be read."""
         question = self.decision.question(ask.given)
         if question is None:
             cause = "its slots are the columns of a record, and the case lacks one"
@@ -96,7 +96,7 @@ class Decider(Adapter):
         return reply
 
     async def _ask_every_system(self, question: str, reading: Reading, key: str | None) -> Reply:
-        """Ask with every system prompt; with several prompts, the names of the scores contain the prompt's number."""
+        """Ask with every system prompt; return all scores, named with the prompt's number if there are several."""
         scores: dict[str, float] = {}
         for index, model in enumerate(self._models):
             system = "" if self._sends_system else self.decision.systems[index]  # not repeated in the prompt
@@ -166,7 +166,7 @@ class Decider(Adapter):
         return {name: float(name == label) for name in labels}
 
     def _read_number(self, output: ModelOutput) -> float:
-        """Return the number within the range that the text consists of."""
+        """Return the number, within the decision's range, of which the text consists."""
         assert self.decision.range is not None  # noqa: S101  a regressor has a range
         number = number_in(output.text, self.decision.range, self._number_form, self.decision.prompt)
         if number is None or output.end_reason == "length":
@@ -177,7 +177,7 @@ class Decider(Adapter):
 
 
 def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput], JsonObject]:
-    """Return a function that parses the chosen letter: the options' probabilities if returned, else 0 and 1."""
+    """Return a function that reads the chosen letter as the options' probabilities, 1 and 0 if they are unknown."""
 
     def read_letter(output: ModelOutput) -> JsonObject:
         text = choice_letters.without_thoughts(output.text)

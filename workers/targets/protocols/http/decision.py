@@ -96,7 +96,7 @@ class Decision(Strict):
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """System prompts, at least one; an empty text stands for none."""
+        """System prompts, at least one; an empty text stands for no prompt."""
         return (self.system or "",) if self.system is None or isinstance(self.system, str) else self.system
 
     @property
@@ -119,11 +119,11 @@ class Decision(Strict):
             raise SpecificationError(f"the decision returns {answer_noun}: the kind is {expected}, not {kind}", "kind")
 
     def question(self, content: str | Record) -> str | None:
-        """Return the prompt about a case; ``None`` if it has a slot that the case cannot fill."""
-        cells: Mapping[str, str] = {"text": content} if isinstance(content, str) else _cells_as_text(content)
-        if not all(name in cells for name in _SLOT.findall(self.prompt)):
+        """Return the prompt about a case; ``None`` if the case has no value for one of its slots."""
+        values: Mapping[str, str] = {"text": content} if isinstance(content, str) else _cells_as_text(content)
+        if not all(name in values for name in _SLOT.findall(self.prompt)):
             return None
-        return _SLOT.sub(lambda slot: cells[slot[1]], self.prompt)
+        return _SLOT.sub(lambda slot: values[slot[1]], self.prompt)
 
     def instruction(self, reading: Reading) -> str:
         """Return the instruction that tells the model how to answer."""

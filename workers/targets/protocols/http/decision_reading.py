@@ -92,7 +92,7 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
 
     These are answers: the label alone, in any case and with marks around it, "Yes, because …", "Yes. The applicant …",
     "I recommend yes", "… My decision: yes.", ``{"answer": "yes"}``, and of "approve" also "Approved". A label in the
-    middle of a sentence, an answer that names a second label or takes its own back, and a refusal are none.
+    middle of a sentence, an answer that names a second label or takes its own back, and a refusal are no answers.
     """
     text = normalise_answer(without_thoughts(answer)).strip()
     if not text or len(text) > LONGEST_ANSWER:
@@ -103,7 +103,7 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     if text.endswith("?") or compiled("any", "struck").search(text):
         return None
     leading_labels = _leading_labels(text, labels)
-    is_crossed = compiled("any", "crosses").search(text.split("\n")[0 if leading_labels else -1])
+    is_crossed = compiled("any", "crosses").search(text.split("\n")[0 if leading_labels else -1])  # label's line
     crossed_out = {label for label in labels if is_crossed and not _is_negative(label)}  # "❌ no" is still "no"
     if len(leading_labels) == 1:
         label, text_after = leading_labels[0]
@@ -165,7 +165,7 @@ def whole_label(text: str, labels: Sequence[str]) -> str | None:
 def may_go_on(answer: str, labels: Sequence[str]) -> bool:
     """Return whether an answer that was cut off at its limit could have continued to another label.
 
-    It could not if it is a label that begins no other label; "no" could continue to "not sure".
+    An answer that is a label could not if no other label begins with it; "no" could continue to "not sure".
     """
     label = whole_label(normalise_answer(without_thoughts(answer)).strip(), labels)
     return label is None or sum(other.casefold().startswith(label.casefold()) for other in labels) > 1

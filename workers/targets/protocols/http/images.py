@@ -43,7 +43,7 @@ class HttpLooker(HttpAdapter[S, Look]):
 
 
 def picture_of(ask: Look, egress: Egress) -> Image:
-    """Return a question's image; raise `ImageGone` if the tenant may not see it, `CallFailed` if none can be read."""
+    """Return a question's image; raise `ImageGone` if the tenant may not see it, `CallFailed` if it cannot be read."""
     sample_image = sample_images().get(ask.image)
     if sample_image is not None:
         return Image(sample_image, "image/png")
@@ -66,8 +66,8 @@ def parse_look(answer: object, labels: Sequence[str]) -> JsonObject:
     """Parse an answer into ``{"scores": {label: probability} or None, "text": str or None}``.
 
     A text is an answer or a caption. Probabilities may be written as ``[{"label": …, "score": …}, …]``, by
-    label, as ``{"labels": […], "scores": […]}``, or as a row in the order of `labels`. A single label counts as a text,
-    one with a confidence only if this is above one half.
+    label, as ``{"labels": […], "scores": […]}``, or as a row in the order of `labels`. A single label counts as a text;
+    a label with a confidence counts only if the confidence is above one half.
 
     Raise `Misread` if the probabilities are not those of exactly these labels (`UNKNOWN_LABEL`), if the form is unknown
     or a probability is outside [0, 1].

@@ -82,7 +82,7 @@ class LanguageModelSettings(CalledSettings):
     ] = ()
 
     def check_kind(self, kind: Kind) -> None:
-        """Refuse a decision for another kind of service than its answers are of."""
+        """Raise a `SpecificationError` for a decision whose answers are not those of this kind of service."""
         super().check_kind(kind)
         if self.decision is not None:
             self.decision.check_kind(kind)
@@ -120,7 +120,7 @@ class HttpLanguageModel(HttpAdapter[M, Worded]):
     answers: ClassVar[tuple[type[Ask], ...]] = (Choose, Write)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Send questions of one form in one call; a refused request for an echo becomes ``unsupported``."""
+        """Send questions of one form in one call; if echoing prompts is refused, all replies are ``unsupported``."""
         try:
             return await super().answer(asks, idempotency_key=idempotency_key)
         except CallFailed as failed:
@@ -188,7 +188,7 @@ def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
 
 
 def _parse_choice(output: ModelOutput, ask: Choose) -> int:
-    """Read the choice from the probabilities of the first token if that is the answer, otherwise from the text."""
+    """Read the choice from the probabilities of the first token if the answer is only a letter, else from the text."""
     refuse_without_text(output)
     text = choice_letters.without_thoughts(output.text)
     choice = None

@@ -58,7 +58,7 @@ def standard_tag(code: str) -> str:
 
 
 def all_pairs(sources: Iterable[str], targets: Iterable[str]) -> frozenset[tuple[str, str]]:
-    """Return all pairs of different languages from a source and a target."""
+    """Return all pairs of a source language and a target language that differ."""
     target_list = tuple(targets)
     return frozenset((source, target) for source in sources for target in target_list if source != target)
 

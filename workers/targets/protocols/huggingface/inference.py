@@ -305,7 +305,7 @@ def parse_caption(answer: object) -> str:
 
 
 def _answer_objects(answer: object, noun: str) -> list[Json]:
-    """Return the list of objects in an answer; remove lists around it."""
+    """Return the objects in an answer as a list; raise `Misread`, which calls them `noun`, for any other answer."""
     answer = unwrap(answer)
     objects = [answer] if isinstance(answer, dict) else answer
     if not isinstance(objects, list) or not objects or not all(isinstance(element, dict) for element in objects):

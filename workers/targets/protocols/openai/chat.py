@@ -259,7 +259,7 @@ def question_of(ask: Look) -> Choose | Write:
 def scores_in(tokens: Likelihoods, labels: Sequence[str]) -> dict[str, float] | None:
     """Return the probabilities of labels: the probabilities of their letters, scaled to a sum of 1.
 
-    ``None`` if a letter is missing, or if their total probability is below `LEAST_SHARE`.
+    ``None`` if a letter has no probability, or if all letters together have less than `LEAST_SHARE`.
     """
     shares = letter_shares(tokens, len(labels))
     if not all(shares) or sum(shares) < LEAST_SHARE:

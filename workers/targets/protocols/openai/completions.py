@@ -146,5 +146,5 @@ def valid_pairs(token_pairs: Any) -> Likelihoods:
         if isinstance(token, str)
         and isinstance(log_probability, int | float)
         and not isinstance(log_probability, bool)
-        and (number := float_or_infinity(log_probability)) <= 1
+        and (number := float_or_infinity(log_probability)) <= 1  # 0, with room for rounding
     ]
