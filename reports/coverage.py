@@ -117,7 +117,7 @@ def _round_trip_counts(attribute: Attribute) -> Mapping[str, Counts]:
 
 
 def _list_sizes(attribute: Attribute, words_type: type) -> Counts:
-    """Count the words of the attribute's default specification of a type, by list."""
+    """Return the number of entries of each list in the attribute's default words of the type `words_type`."""
     words = next(
         specification.words
         for specification in specifications().values()

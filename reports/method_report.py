@@ -18,7 +18,7 @@ Piece = TypeVar("Piece", Table | None, Picture | None)
 
 
 def in_order(*makers: Callable[[Part], Piece]) -> Callable[[Part], Iterable[Piece]]:
-    """Return a function that calls each of the `makers` for a component and lists their tables or figures."""
+    """Return a function that calls each of the `makers` for a component and yields their tables or figures."""
     return lambda part: (make(part) for make in makers)
 
 

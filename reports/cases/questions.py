@@ -30,7 +30,7 @@ class QuestionCases(CaseReader):
         return questions_by_name(self.rating.experiment, str(self.rating.attribute))
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Parse the reply to the text of the chosen option."""
+        """Parse an observation; its value is the text of the chosen option."""
         leg = super().leg(seq, key, role, observation)
         option = chosen_option(getattr(observation.probe.ask, "options", ()), observation.reply.value)
         return leg if leg.lost else leg._replace(value=option, lost="not-understood" if option is None else None)

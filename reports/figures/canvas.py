@@ -100,12 +100,12 @@ def stroke(class_: str, *points: tuple[float, float]) -> Markup:
 
 
 def clip(name: str, columns: int) -> str:
-    """Shorten a name to a width of `columns` characters."""
+    """Shorten a name to `columns` columns of a terminal, the last with an ellipsis; a short name stays unchanged."""
     if cell_len(name) <= columns:
         return name
     prefix = ""
     for char in name:
-        if cell_len(prefix + char) > columns - 1:  # one is for the ellipsis
+        if cell_len(prefix + char) > columns - 1:  # the last column is for the ellipsis
             break
         prefix += char
     return f"{prefix}…"

@@ -145,7 +145,7 @@ def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> 
 
 
 def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> Iterator[str]:
-    """Yield a sentence on the largest difference of means of two values, or on counts of a label without scores."""
+    """Yield a sentence on the largest difference between two values: of means or, without scores, of counts."""
     largest = max(part.pairs, key=lambda pair: abs(pair.shift or 0.0), default=PairDocument())
     shift, before, after = largest.shift, largest.from_, largest.to
     if shift is None or not before or not after:

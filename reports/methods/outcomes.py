@@ -64,7 +64,7 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
 
 
 def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding: DecidingEffect) -> Iterator[str]:
-    """If step 1 decided, yield a sentence on the two most different groups: their counts, or else the stored reason."""
+    """Yield a sentence on the counts of the two most different groups (or the stored reason) if step 1 decided."""
     if deciding.step != 1 or document.letter is not Letter.BS:
         return
     reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
@@ -92,7 +92,7 @@ ALIKE: Mapping[str, tuple[str, str, str]] = {
 
 
 def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
-    """Yield sentences on the step with the smallest ratio of the group that passes least, and on steps out of order."""
+    """Yield sentences on the group that passes all steps least often, where its gap is largest, and order of steps."""
     gaps = [gap for gap in funnel.gaps if gap.overall.estimate is not None]
     lowest = min(gaps, key=lambda gap: gap.overall.estimate or 0.0, default=GapDocument())
     names = "”, “".join(str(step.step) for step in funnel.steps)
@@ -146,7 +146,7 @@ def _funnel_figure(part: OutcomesComponent) -> Forest | None:
     for step in part.funnel.steps:
         rows = [(row.group, charts.span(row.rate)) for row in step.groups if row.excluded is None]
         step_marks = evenly([Mark(visible(str(group)), (span,)) for group, span in rows if span], MOST_STEP_ROWS)
-        marks += [Mark(f"{visible(str(step.step))}:", (None,)), *step_marks]
+        marks += [Mark(f"{visible(str(step.step))}:", (None,)), *step_marks]  # a heading without a number, then groups
     table = _steps_table(part)
     if table is None or not any(mark.spans[0] for mark in marks):  # without numbers, all of them may be masked
         return None

@@ -104,7 +104,7 @@ def _texts_of(specification_kind: str, words: Json) -> dict[str, str]:
 
 
 def _complete_fields(specification_kind: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields of a specification: pairs of words for the groups, and an attribute if none is typed.
+    """Return a form's fields and those that it lacks: pairs of words for the groups, and an attribute if none is typed.
 
     Raise `Refused` if a word for a group has no counterpart.
     """
@@ -147,7 +147,7 @@ def _are_unchanged(specification_kind: str, texts: Mapping[str, str], words: Jso
 async def _create_corpus(
     visit: Visit, kind: str, texts: Mapping[str, str], specification: Json, items_of: str | None = None
 ) -> JsonObject:
-    """Create a corpus; for a language model, with the sentences of `items_of`, and some from frames for other terms."""
+    """Create a corpus; for a language model, with the sentences of `items_of` and, from frames, of further terms."""
     name = texts.get("title", "").strip() or specification["title"]
     words = specification["words"]
     if kind == "language-model":

@@ -210,7 +210,7 @@ class BiasTest:
     def has_too_few_words(self) -> bool:
         """Whether a list has fewer words than a letter needs."""
         term_counts = [count for side in ("first", "second") if (count := len(self.words.get(f"{side}_terms", ())))]
-        least_terms = LEAST_ALONE if len(term_counts) == 1 else LEAST_TIED
+        least_terms = LEAST_ALONE if len(term_counts) == 1 else LEAST_TIED  # of two lists, each may be shorter
         neutral_count = len(self.words.get("neutral", ()))
         return bool(self.words) and (neutral_count < LEAST_UNITS or min(term_counts, default=0) < least_terms)
 

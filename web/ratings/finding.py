@@ -52,7 +52,7 @@ class PageFigure:
 
 @dataclass(frozen=True)
 class SquareSet:
-    """Set of squares, each linked to its case. `drawings` has name, SVG and table by group; empty if not selected."""
+    """Set of squares, each linked to its case. `drawings` has (group, SVG, table) triples; empty if not selected."""
 
     heading: str
     filled: str
@@ -61,7 +61,7 @@ class SquareSet:
 
 
 def part_of(rating: Rating, name: str, square_set: str = "") -> dict[str, Any] | None:
-    """Return the named component, or else the deciding one, with its figures; ``None`` if nothing was measured.
+    """Return the template's values for the component with this name, or the deciding one; ``None`` without any.
 
     `square_set` is the index of the only set of squares that is drawn, because drawing hundreds of squares is slow.
     """

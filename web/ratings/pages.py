@@ -64,7 +64,7 @@ async def finding(visit: Visit) -> Response:
 async def evidence(visit: Visit) -> Response:
     """List the cases; the filters and the number of the opened case are in the address.
 
-    A question that is looked up opens its case; `first` lists only the first case, for the page of the rating.
+    A question that is looked up opens its case. With `first` in the address, only the first case is listed.
     """
     rating = await rating_in_path(visit)
     filters = {name: visit.query(name).strip() for name in FILTERS}
@@ -107,7 +107,7 @@ async def history(visit: Visit) -> Response:
 
 
 def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
-    """Return the effects of the deciding component in each rating of `changes`, with the scale of each effect.
+    """Return the deciding component's effects in each rating of `changes`, and by effect the ends of its scale.
 
     Of the hidden effects, only the one that changed most between two ratings is included.
     """
@@ -181,7 +181,7 @@ async def provenance(visit: Visit) -> Response:
 
 
 async def _read_job(visit: Visit, rating: Rating) -> Json | None:
-    """Return the job of the caller's own rating, for its number of calls."""
+    """Return the job of the caller's own rating, for its number of calls; ``None`` for ratings of others."""
     if not rating.mine:
         return None
     return next(iter(await visit.api.items("/v1/jobs", made=rating.id)), None)

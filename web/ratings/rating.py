@@ -135,7 +135,7 @@ MENTIONS = {"explicit": "in words", "name": "by first names"}
 
 
 async def ratings_by_mention(visit: Visit, rating: Rating) -> list[JsonObject]:
-    """Return rows for this rating and the newest of the same decision with the other mention of people, if any.
+    """Return rows for this rating and the newest rating of its decision that mentions people otherwise, or no rows.
 
     `effects` has the effect of the attribute by component, `ratios` the lowest impact ratio by component.
     """

@@ -35,7 +35,7 @@ async def run_probe(state: WizardState) -> WizardState:
 
 
 async def last_test_job(state: WizardState) -> Mapping[str, Any] | None:
-    """Return the job of the last test question, if it tested the service as now described."""
+    """Return the job of the last test question, or ``None`` if it did not test the service as now described."""
     answers = state.answers
     if not answers["probe"]:
         return None
