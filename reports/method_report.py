@@ -24,7 +24,7 @@ def in_order(*makers: Callable[[Part], Piece]) -> Callable[[Part], Iterable[Piec
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Room for further questions about a component with the words or rows of its experiment."""
+    """Number of further questions about a component that the words or rows of its experiment allow."""
 
     remaining: int | None
     """Number of further questions; ``None`` if only the value of `field` limits it."""

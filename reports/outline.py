@@ -40,7 +40,7 @@ REPLY = "Reply of the owner"
 
 
 def reply_sentence(reply: ReplyDocument) -> str:
-    """Return the sentence that names the author of the owner's reply and states that it is not part of the rating."""
+    """Return the sentence that names the author of the owner's reply, and says that the rating does not contain it."""
     date_phrase = f" on {day(reply.created_at)}" if reply.created_at else ""
     author = f"whoever runs {reply.host or 'unknown'}"
     return f"Written{date_phrase} by {author}. It is shown beside the rating and alters nothing of it."

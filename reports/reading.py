@@ -281,7 +281,7 @@ class Component:
         """The effects, those of the two steps first."""
         part, (step_1, step_2) = self.part, self.report.steps
         titles = {"step_1": f"Step 1: {step_1}", "step_2": f"Step 2: {step_2}", "content": "Answering by content"}
-        return tuple(
+        return tuple(  # the effects with a title first
             _effect(name, titles.get(name, name), part.effects[name] or NO_EFFECT, part.tolerances.get(name))
             for name in dict.fromkeys([*(name for name in titles if name in part.effects), *part.effects])
         )
@@ -291,7 +291,7 @@ class Component:
         return next((effect for effect in self.effects if effect.name == name), None)
 
     def step(self, number: int) -> Effect | None:
-        """Return the effect that decides step 1 or 2: its own, or the hidden one that likeliest exceeds its limit."""
+        """Return the effect that decides a step (1 or 2): its own, or the hidden effect likeliest to exceed a limit."""
         step_effect = self.effect(f"step_{number}")
         deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # letter of bias in the step
         if step_effect is None or deciding is None or deciding.name == step_effect.name:

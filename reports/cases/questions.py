@@ -36,7 +36,7 @@ class QuestionCases(CaseReader):
         return leg if leg.lost else leg._replace(value=option, lost="not-understood" if option is None else None)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Judge a case by the share of answers for the stereotype minus the share against it, over all orders."""
+        """Judge a case by the share of its answers for the stereotype minus the share against the stereotype."""
         reading, entry = super().read(key, legs), self._questions.get(key)
         stereotyped_option = None if entry is None else entry.question.stereotyped
         if entry is None or stereotyped_option is None or reading.kind != "answered":

@@ -33,7 +33,7 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Step:
-    """A step in the figure: number, name of its input, deciding effect, its unit, and whether the letter needs it."""
+    """A step in the figure: number, name of its input, effect that decides it, unit, whether the letter needs it."""
 
     number: int
     input_name: str

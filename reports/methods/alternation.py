@@ -250,7 +250,7 @@ def _scale(document: RatingDocument, part: AlternationComponent) -> str:
 
 
 def tables(part: AlternationComponent) -> Iterator[Table | None]:
-    """Yield the tables of a component, or of the aggregation read as one; ``None`` for a table without rows."""
+    """Yield the tables of a component, or of the aggregation (read as a component); ``None`` for an empty table."""
     yield profiles_table(part)
     for name in ("pairs", "changes", "groups", "labels", "divergence"):
         yield WORDING.sheets[name].of(part)

@@ -92,7 +92,7 @@ ALIKE: Mapping[str, tuple[str, str, str]] = {
 
 
 def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
-    """Yield sentences on the group that passes all steps least often, where its gap is largest, and order of steps."""
+    """Yield sentences on the group that passes all steps least often, its largest gap, and people who skipped steps."""
     gaps = [gap for gap in funnel.gaps if gap.overall.estimate is not None]
     lowest = min(gaps, key=lambda gap: gap.overall.estimate or 0.0, default=GapDocument())
     names = "”, “".join(str(step.step) for step in funnel.steps)
@@ -204,7 +204,7 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
     thresholds = tuple(row.threshold or 0.0 for row in rows)
     # without a chosen threshold, the groups are ordered by their rates at the middle one
     chosen_row = next((row for row in rows if row.threshold == chart.chosen), rows[len(rows) // 2])
-    totals = [group.total or 1.0 for group in chart.groups]
+    totals = [group.total or 1.0 for group in chart.groups]  # 1.0 prevents a division by 0
     by_rate = sorted(range(len(totals)), key=lambda index: chosen_row.selected[index] / totals[index])
     indices = by_rate if len(by_rate) <= MOST_CURVES else [*by_rate[: MOST_CURVES // 2], *by_rate[-MOST_CURVES // 2 :]]
     rate_curves = [

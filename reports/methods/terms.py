@@ -44,7 +44,7 @@ def _farthest_terms(part: TermsComponent) -> list[TermScore]:
 
 
 def sources_table(source: Source, unused: Shares, items: str, vocabulary: Vocabulary) -> Table:
-    """Return the table of the numbers of prompts to the author (the model that made items), items, and unusable items.
+    """Return a table about the author (the model that made the items): numbers of prompts, items and unusable items.
 
     `unused` counts the unusable stored items by reason. `items` is the author's product, such as "Sentences".
     """

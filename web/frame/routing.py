@@ -72,8 +72,8 @@ class Pages:
     ) -> None:
         """Add the handler of a form that sends a request to the API, and redirects to the page `then`.
 
-        `resource` and `then` can have the parameters of `path`, such as ``/v1/keys/{key_id}``. The request's body has
-        the form's `fields` or, if none are named, is `body`. For `scope` and `form_page`, see `post`.
+        `resource` and `then` can have the parameters of `path`, such as ``/v1/keys/{key_id}``. The request sends the
+        form's `fields`; without `fields`, it sends `body`. `scope` and `form_page` are as in `post`.
         """
 
         async def send(visit: Visit) -> Response:

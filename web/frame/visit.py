@@ -54,7 +54,7 @@ class Visit:
 
     @cached_property
     def api(self) -> Api:
-        """The API, as the caller may use it."""
+        """Client for the API with the caller's rights."""
         return Api(self.request, self.caller)
 
     @cached_property
@@ -108,7 +108,7 @@ class Visit:
     async def listing(
         self, path: str, filters: Sequence[str] = (), *, limit: int = LISTED, **query: Any
     ) -> dict[str, Any]:
-        """Read a page of one of the API's lists, as values for its template.
+        """Read a part of a list of the API, as values for the template of this page.
 
         `filters` name the parameters of the page's address that filter the list; the template gets them as `chosen`,
         and `filtered` says whether any is set. `similar` has names that resemble those of a search without matches.

@@ -152,7 +152,7 @@ def _is_folded(field: Field) -> bool:
 
 
 async def _target_of(visit: Visit, texts: Mapping[str, str], kind: str) -> JsonObject:
-    """Return the service of a form, a saved one by its id; raise `Refused` if a setting cannot be read."""
+    """Return the service that a form selects (its id) or describes; raise `Refused` if a setting cannot be read."""
     if texts.get("saved"):
         return {"id": texts["saved"]}
     _, protocol, settings = await _protocols(visit, kind, texts.get("protocol", ""))

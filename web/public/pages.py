@@ -65,7 +65,7 @@ def _series_line(number: int, ratings: Sequence[Json]) -> Markup | None:
 
 
 def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Return for each row of ``GET /v1/registry/distribution`` the segments of its bar.
+    """Yield each row of ``GET /v1/registry/distribution`` with the segments of its bar (`segments`).
 
     A segment is ``(letter, count, x, width)``; the row with the most services has the width 100.
     """

@@ -113,14 +113,14 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
     """
     because = rating.document.get("because")
     components = {component.name: component for component in rating.view.components}
-    name = because["component"] if because else next(iter(components), "")
+    part_name = because["component"] if because else next(iter(components), "")
     effects_by_name: dict[str, Effect] = {}
-    if component := components.get(name):
+    if component := components.get(part_name):
         effects_by_name = {effect.name: effect for effect in component.effects}
         # the API's name of a hidden effect in a difference is its kind and its name
         names_in_changes = (f"{effect.kind}: {effect.name}" for effect in component.part.hidden)
         hidden = dict(zip(names_in_changes, component.hidden, strict=True))
-        effects = [effect for change in changes for effect in change["effects"] if effect["component"] == name]
+        effects = [effect for change in changes for effect in change["effects"] if effect["component"] == part_name]
         # effects that are not hidden count as unchanged
         most_changed = max(effects, key=lambda effect: abs(effect["moved"]) * (effect["name"] in hidden), default=None)
         if most_changed is not None and most_changed["name"] in hidden:
@@ -130,7 +130,7 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
         for side in ("after", "before"):
             rating_row = ratings.setdefault(change[side]["id"], {**change[side], "effects": {}, "since": None})
             for effect in change["effects"]:
-                if effect["component"] == name and effect["name"] in effects_by_name:
+                if effect["component"] == part_name and effect["name"] in effects_by_name:
                     rating_row["effects"][effect["name"]] = effect[side]
         ratings[change["after"]["id"]]["since"] = change
     bounds: dict[str, list[float]] = {}
@@ -140,7 +140,7 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
     # a margin of 0.02 at both ends
     scales = {effect_name: (min(values) - 0.02, max(values) + 0.02) for effect_name, values in bounds.items()}
     return {
-        "part": component.title if component else name,
+        "part": component.title if component else part_name,
         "ratings": list(ratings.values()),
         "scales": scales,
         "drawn": effects_by_name,

@@ -30,7 +30,7 @@ async def services(visit: Visit) -> Response:
     page = await visit.api.get("/v1/targets", **query, limit=READ)
     # each row is a saved target (``None`` if the service is not saved) and the service's newest rating
     rows = [(target, target["newest"]) for target in page["items"]]
-    complete = False
+    complete = False  # whether `rows` has all services of the caller
     if not page["next_cursor"] and not visit.query("cursor"):  # the page has all saved services
         rated_rows, complete = await find_rated(visit.api, q=query.get("q", ""), kind=query.get("kind", ""))
         digests = {target["digest"] for target in page["items"]}

@@ -21,7 +21,7 @@ from web.wizard.trials import last_test_job, plans_of
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the wizard, with a page of its form."""
+    """A step of the wizard: a page with a part of the form."""
 
     name: str
     inputs: Callable[[WizardState], Sequence[str]]

@@ -64,7 +64,7 @@ LONGEST_PRICE = 15
 async def plans_of(state: WizardState, probe: Mapping[str, Any] | None, *, all_sizes: bool) -> list[dict[str, Any]]:
     """Plan the request in the chosen size or, if `all_sizes`, in all sizes that the method's bounds allow.
 
-    A size is a factor of the usual number of questions, with its title, its plan, and whether it is chosen.
+    Each plan is a dictionary: `factor` of the usual number of questions, its `title`, the API's `plan`, and `chosen`.
 
     Raise `Refused` if the API refuses the chosen size.
     """

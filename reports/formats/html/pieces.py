@@ -48,7 +48,7 @@ def isolate(text: str) -> Markup:
 
 
 def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) -> Markup:
-    """Write a table; the first cell of a row is its head, with the row's address in `links` (if any) as a link."""
+    """Write a table; the first cell of a row is its head, and links to the row's address in `links` (if not empty)."""
     classes = ["n" if is_numeric else None for is_numeric in listing.numeric]
     targets = [*links] or [""] * len(listing.rows)
     heat = listing.heat or ((None,) * len(listing.columns),) * len(listing.rows)  # None: not shaded
@@ -103,7 +103,7 @@ def columns(drawings: Iterable[Figure]) -> list[list[Figure]]:
 
 
 def figure(drawing: Figure, *, links: Iterable[str] = ()) -> Markup:
-    """Write a figure with a table of its numbers, whose rows may link to parts of the page."""
+    """Write a figure with a table of its numbers, whose rows link to the addresses in `links`, if there are any."""
     numbers = tag(
         "details", tag("summary", "The same numbers as a table"), table(drawing.table, caption=False, links=links)
     )
