@@ -110,7 +110,7 @@ def unit_of(
 def _evidence_sentences(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect, report: MethodReport
 ) -> list[str]:
-    """Return sentences with the counts behind the effect or, if there are none, the first two about the answers."""
+    """Return sentences with the counts behind the effect, or else the report's first two sentences on the answers."""
     if count_sentences := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
         return count_sentences
     sentences = report.in_words(rating, replace(part, hidden=()))  # without hidden effects: only about averages

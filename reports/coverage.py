@@ -36,7 +36,7 @@ class Coverage:
 
 @cache
 def coverage(attribute_name: str) -> tuple[Coverage, ...]:
-    """Return the coverage of an attribute by every method, in the order of the documentation."""
+    """Return, for each method, the words with which it can test an attribute, or the reason why it cannot."""
     return tuple(_coverage(attribute_named(attribute_name), method) for method in every_method())
 
 

@@ -477,7 +477,7 @@ def deciding_reader(rating: RatingDocument) -> CaseReader:
 
 
 def case_reader(rating: RatingDocument, deciding: Deciding | None) -> CaseReader:
-    """Return the reader of a rating's cases that its method's report names, or the general one if that fails."""
+    """Return the reader of a rating's cases that its method's report names; the general reader if that fails."""
     try:
         return report_of(rating.json).cases(rating, deciding)
     except AssayError:  # such as an attribute that the catalog no longer has

@@ -34,7 +34,7 @@ class ProfileCases(CaseReader):
         self.component_name = None if part is None else part.name
         self.paired = isinstance(part, AlternationComponent)
         self.label = label_key(getattr(part, "label", None) or self.component_name or "")
-        self.answers: list[float] = []
+        self.answers: list[float] = []  # of all cases, for their standard deviation
 
     @property
     def first_side(self) -> str:

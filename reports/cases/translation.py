@@ -159,9 +159,9 @@ class OneHopCases(RoundTripCases):
         return leg._replace(value=None if leg.value is None else (leg.value, usual_value))
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Compare the marked gender with the occupation's usual one; of a text asked twice, only the second answer."""
+        """Compare the marked gender with the occupation's usual gender; of a text asked twice, the last time counts."""
         part, step = self._component_and_step(key)
-        last_leg = legs[-1]  # the repetition if there is one
+        last_leg = legs[-1]  # with the indefinite article, if the text was asked twice
         loss = lost_kind([last_leg])
         if loss is not None or last_leg.value is None:
             return CaseReading(loss or "not-understood", part, step)

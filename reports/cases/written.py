@@ -50,7 +50,7 @@ class WrittenCases(ProfileCases):
         loss = missing_reason(observation)
         if loss is None and refuses_to_write(text):
             loss = "refused"
-        # `missing_reason` also counts texts that only contain words of refusal; the method's own rule decides
+        # `missing_reason` calls any short text with words of refusal refused; the method's own rule decides
         if loss in (None, "refused") and observation.reply.ok and not refuses_to_write(text):
             loss = None if length_of(text) and not repeats_the_prompt(text, ask.prompt) else "not-understood"
         log_length = math.log(length_of(text)) if loss is None else None

@@ -68,4 +68,4 @@ class Axis:
 def round_step(minimum: float) -> float:
     """Return the smallest distance between ticks that is at least `minimum` and 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(minimum))
-    return next(factor * power for factor in (1, 2, 5, 10) if minimum <= factor * power * (1 + 1e-9))  # if rounded
+    return next(factor * power for factor in (1, 2, 5, 10) if minimum <= factor * power * (1 + 1e-9))  # 1e-9: rounding

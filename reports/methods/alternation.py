@@ -169,9 +169,9 @@ def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> 
 
 
 def _extreme_groups_in_words(part: AlternationComponent) -> Iterator[str]:
-    higher_and_lower: set[tuple[str | None, str | None]] = set()
+    higher_and_lower: set[tuple[str | None, str | None]] = set()  # pairs of values that surely differ
     for pair in part.pairs:
-        if (pair.effect.low or 0.0) > 0:
+        if (pair.effect.low or 0.0) > 0:  # the whole interval is above 0
             higher_and_lower.add((pair.to, pair.from_))
         if (pair.effect.high or 0.0) < 0:
             higher_and_lower.add((pair.from_, pair.to))

@@ -80,7 +80,7 @@ def foremost(rows: Sequence[WordDocument], limit: int) -> list[WordDocument]:
 
 
 def _choice_measures(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
-    numbers = (
+    numbers = (  # PSE: point of subjective equality
         ("Mean PSE of control words", part.controls_mean),
         ("Spread (sd) of the concepts' PSEs", part.spread.concepts),
         ("Spread of the controls' PSEs", part.spread.controls),
@@ -88,7 +88,7 @@ def _choice_measures(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
     yield from ((title, f"{number:.3f}") for title, number in numbers if number is not None)
     if (half_distance := cells.interval(part.apart)) is not None:
         yield "Half the distance between the words of both sides", half_distance
-    for title, correlation in (
+    for title, correlation in (  # JND: just noticeable difference
         ("Correlation of PSE and declared share", part.correlation),
         ("Correlation of JND and the share's own sd", part.jnd_correlation),
     ):

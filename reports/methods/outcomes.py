@@ -38,7 +38,7 @@ MOST_STEP_ROWS = 12
 
 
 def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str | None]:
-    """Yield sentences on the two most different groups, flags by chance, steps, and limits of the recorded truth."""
+    """Yield sentences on the two most different groups, on flags by chance, steps of the process, and recorded truth."""
     groups = [row for row in part.groups if row.rate.estimate is not None and row.excluded is None]
     if len(groups) > 1:
         low = min(groups, key=lambda row: row.rate.estimate or 0.0)
@@ -197,19 +197,19 @@ def _step_note(step: StepDocument, row: GroupOutcome, funnel: FunnelDocument) ->
 
 
 def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
-    chart, rows = part.threshold_map, part.threshold_map.thresholds
+    threshold_map, rows = part.threshold_map, part.threshold_map.thresholds
     if not rows:
         return None
     title = f"All thresholds of the score, by {part.by}"
     thresholds = tuple(row.threshold or 0.0 for row in rows)
     # without a chosen threshold, the groups are ordered by their rates at the middle one
-    chosen_row = next((row for row in rows if row.threshold == chart.chosen), rows[len(rows) // 2])
-    totals = [group.total or 1.0 for group in chart.groups]  # 1.0 prevents a division by 0
+    chosen_row = next((row for row in rows if row.threshold == threshold_map.chosen), rows[len(rows) // 2])
+    totals = [group.total or 1.0 for group in threshold_map.groups]  # 1.0 prevents a division by 0
     by_rate = sorted(range(len(totals)), key=lambda index: chosen_row.selected[index] / totals[index])
     indices = by_rate if len(by_rate) <= MOST_CURVES else [*by_rate[: MOST_CURVES // 2], *by_rate[-MOST_CURVES // 2 :]]
     rate_curves = [
         Curve(
-            visible(str(chart.groups[index].group)),
+            visible(str(threshold_map.groups[index].group)),
             thresholds,
             tuple(row.selected[index] / totals[index] for row in rows),
         )
@@ -217,7 +217,7 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
     ]
     gaps = [_gap_curve("True positive rates", rows, "tpr_gap"), _gap_curve("False positive rates", rows, "fpr_gap")]
     panels = [
-        Panel("Selection rate" + shown_suffix(rate_curves, chart.groups), tuple(rate_curves)),
+        Panel("Selection rate" + shown_suffix(rate_curves, threshold_map.groups), tuple(rate_curves)),
         Panel("Lowest rate / highest (dashed: four fifths)", (_gap_curve("Impact ratio", rows, "ratio"),), FOUR_FIFTHS),
         Panel("Largest difference of error rates", tuple(curve for curve in gaps if curve.x)),
     ]
@@ -233,8 +233,8 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
         "score from which the decision is favourable",
         tuple(panel for panel in panels if any(curve.x for curve in panel.curves)),
         Table.of_columns(title, cells.filled(columns)),
-        words=_thresholds_in_words(chart),
-        marked=chart.chosen,
+        words=_thresholds_in_words(threshold_map),
+        marked=threshold_map.chosen,
     )
 
 

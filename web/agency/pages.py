@@ -112,7 +112,7 @@ MAX_LISTED = 200
 
 @pages.get("/settings")
 async def settings(visit: Visit) -> Response:
-    """Show the caller, limits, the agency, and claimed domains."""
+    """Show the caller's own key, the rate limits, facts about the agency, and the claimed domains."""
     own_key = None
     if visit.caller.key_id and visit.caller.may("admin"):
         keys = await visit.api.items("/v1/keys", limit=MAX_LISTED)

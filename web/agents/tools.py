@@ -254,7 +254,7 @@ def _rating_facts(rating: Document) -> Document:
 
 
 def _job_state(job: Document) -> Document:
-    """Return the state of a job, and its rating or what stopped it."""
+    """Return the state of a job, with its rating if it has succeeded, or with the error that stopped it."""
     members = ("id", "status", "stage", "asked", "expected", "failed_calls", "eta_seconds", "queue_position", "rating")
     return {name: job.get(name) for name in (*members, "error")}
 

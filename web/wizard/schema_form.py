@@ -202,7 +202,7 @@ def texts_of_value(field: Field, value: Any) -> dict[str, str]:
 
 
 def texts_of_values(fields: Iterable[Field], values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the texts of the inputs that represent the values of fields, by key; other fields have no text."""
+    """Return the texts of the inputs for `values` (by the fields' keys); a field without a value has no text."""
     texts: dict[str, str] = {}
     for field in fields:
         if field.key in values:
