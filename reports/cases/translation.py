@@ -132,7 +132,7 @@ class RoundTripCases(CaseReader):
 
 
 class OneHopCases(RoundTripCases):
-    """Reader of single translations: it compares the gender that each marks with the occupation's usual gender."""
+    """Reader of single translations: the marked gender is compared with the occupation's usual gender."""
 
     @cached_property
     def _side_of_occupation(self) -> Mapping[str, str | None]:

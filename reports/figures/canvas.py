@@ -44,7 +44,7 @@ class Figure:
 
 @cache
 def stylesheet(page_css: str = "") -> str:
-    """Return the style sheet of a page: styles of figures, those that reports and site share, `page_css`, print."""
+    """Return the style sheet of a page: styles of figures, styles for reports and site, `page_css`, styles for print."""
     figure_css, look_css, print_css = (
         files("reports.figures").joinpath(f"{name}.css").read_text(encoding="utf-8")
         for name in ("figure", "look", "print")

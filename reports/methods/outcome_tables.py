@@ -25,7 +25,7 @@ ERRORS = {
 
 
 def of_audits(chance: float) -> str:
-    """Format the estimated probability of a flag as a number of 100 audits; never 0, as simulations are finite."""
+    """Format the simulated probability of a flag as "N of 100 audits"; N is never 0, as simulations are finite."""
     return f"{hundredths(max(chance, 1e-4))} of 100 audits"
 
 

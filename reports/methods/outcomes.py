@@ -38,7 +38,7 @@ MOST_STEP_ROWS = 12
 
 
 def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str | None]:
-    """Yield sentences on the two most different groups, on flags by chance, steps of the process, and recorded truth."""
+    """Yield sentences on the two most different groups, flags by chance, steps of the process, and recorded truth."""
     groups = [row for row in part.groups if row.rate.estimate is not None and row.excluded is None]
     if len(groups) > 1:
         low = min(groups, key=lambda row: row.rate.estimate or 0.0)

@@ -246,7 +246,7 @@ def _segment(identifier: str) -> str:
 
 
 def _rating_facts(rating: Document) -> Document:
-    """Return the facts of a rating by which a caller chooses."""
+    """Return the facts of a rating by which a caller chooses between ratings."""
     members = ("id", "letter", "declared", "method", "attribute", "rated_at", "expires_at")
     facts = {name: rating[name] for name in (*members, "visibility", "withdrawn", "requester")}
     service = {name: rating["target"].get(name) for name in ("name", "kind", "protocol", "url")}

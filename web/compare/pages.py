@@ -165,7 +165,7 @@ NO_CHANGES: dict[str, Any] = {"difference": None, "refused": None, "joined": [],
 
 
 async def _changes(api: Api, before: RatingDocument, after: RatingDocument) -> dict[str, Any]:
-    """Return new values of `NO_CHANGES` for two ratings: the compared words, the joined questions, or the refusal."""
+    """Return the template's values that replace `NO_CHANGES`: compared words, joined questions, or why not compared."""
     changes: dict[str, Any] = {}
     try:
         changes["difference"] = await api.get(f"/v1/ratings/{before.id}/difference", **{"with": after.id})
