@@ -101,7 +101,7 @@ def _explain_letter(
 def unit_of(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect | None, report: MethodReport
 ) -> Unit:
-    """Return the unit of an effect in sentences and figures; a plain number if the method's report names no unit."""
+    """Return the unit in which sentences and figures show an effect; without a unit in the report, plain numbers."""
     if report.unit is None:
         return Unit(amount)
     return report.unit(rating, part, None if deciding is None else deciding.hidden)

@@ -85,7 +85,7 @@ class ProfileCases(CaseReader):
         return f"{answer} is {reading.difference:.3g} higher with “{reading.side}”"
 
     def compare(self, scores: Mapping[str, float], part: str | None = None) -> CaseReading:
-        """Return a reading with the largest difference between `scores` (by value), or without for a single score."""
+        """Return a reading with the largest difference between `scores` (by value); a single score has none."""
         if len(scores) < 2:
             return CaseReading("answered", part or self.component_name)
         highest, lowest = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)

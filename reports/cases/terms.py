@@ -73,7 +73,7 @@ class TermCases(CaseReader):
         return CaseReading(kind, component_name, step=1 if neutral else 2, difference=abs(lead), side=side)
 
     def _compare_replies(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Judge a pair of sentences by the replies, without the document; the first sentence is on the first group."""
+        """Judge a pair of sentences by the replies, not the document; the first sentence is about the first group."""
         rung = next((rung for rung in RUNGS if key.endswith(f"/{rung}")), None)  # the way of asking
         if rung is None or key.startswith(CANARY):
             return CaseReading("canary")

@@ -44,7 +44,7 @@ class Figure:
 
 @cache
 def stylesheet(page_css: str = "") -> str:
-    """Return the style sheet of a page: styles of figures, styles for reports and site, `page_css`, styles for print."""
+    """Return the style sheet of a page: styles of figures, styles for reports and site, `page_css`, print styles."""
     figure_css, look_css, print_css = (
         files("reports.figures").joinpath(f"{name}.css").read_text(encoding="utf-8")
         for name in ("figure", "look", "print")

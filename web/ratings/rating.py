@@ -41,7 +41,7 @@ class Rating:
 
     @property
     def rated(self) -> RatingDocument:
-        """The document as a type, without invisible characters."""
+        """The document as a typed object, without invisible characters."""
         return self.view.document
 
     @property

@@ -122,7 +122,7 @@ TRIES = 50
 
 
 def body_of(kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
-    """Return the request that stores the entered words."""
+    """Return the body of the request that stores the entered words as a specification."""
     title = texts.get("title", "").strip()
     return {
         "name": name,
