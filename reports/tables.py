@@ -15,7 +15,7 @@ from reports.view import NOT_MEASURED, RESIDUALS, Effect, Table, Verdict, letter
 
 # ---------------------------------------------------------------------------- numbers
 def decimal(value: float | None) -> str:
-    """Format a number with three decimals, "<0.001" and ">0.999" in place of a rounded 0 or 1; ``None`` in words."""
+    """Format a number with three decimals; "<0.001" and ">0.999", not a rounded 0 or 1; ``None``: "not measured"."""
     if value is None:
         return NOT_MEASURED
     if -0.001 < value < 0:

@@ -148,7 +148,7 @@ def _relative_effect(because: Mapping[str, Any] | None) -> SizeInLimits | None:
 
 
 def address(ids: Sequence[str], **parameters: str | int) -> str:
-    """Return the address of the page that compares these ratings."""
+    """Return the address of the page that compares these ratings, with further query `parameters`."""
     names = ("first", "second")
     query = [(names[index] if index < len(names) else "more", rating_id) for index, rating_id in enumerate(ids)]
     return with_query("/compare", [*query, *parameters.items()])

@@ -22,7 +22,7 @@ SOURCES = ("written", "uploaded", "template", "edited")
 
 
 async def corpus_of(visit: Visit) -> JsonObject:
-    """Return the corpus in the path."""
+    """Return the corpus whose id is in the path of the page."""
     return dict(await visit.api.get(f"/v1/corpora/{visit.path('corpus_id')}"))
 
 

@@ -102,7 +102,7 @@ class Rating:
 
 
 async def rating_in_path(visit: Visit) -> Rating:
-    """Read the rating in the path of a page."""
+    """Read the rating whose id is in the path of the page."""
     document = await visit.api.get(f"/v1/ratings/{visit.path('rating_id')}")
     digest = document["target"]["digest"]
     others = await _ratings_of_service(visit, digest, mine=False)
