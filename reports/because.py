@@ -46,7 +46,7 @@ class Because:
 
 
 def because(rating: RatingDocument, report: MethodReport) -> Because | None:
-    """Explain the letter of a rating by the effect that decided it; return ``None`` if nothing was measured."""
+    """Explain a rating's letter by the effect that decided it; ``None`` without a letter or a measured effect."""
     if rating.letter is None or (part_and_effect := deciding_part(rating)) is None:
         return None
     part, deciding = part_and_effect
@@ -72,21 +72,21 @@ def _explain_letter(
     report: MethodReport,
     case: tuple[str, str] | None,
 ) -> Iterator[str]:
-    """Yield the letter with its effect, the evidence, the meaning of the number, the example, and a remark."""
+    """Yield the sentences of an explanation: letter and effect, evidence, what the number means, example, remark."""
     unit = unit_of(rating, part, deciding, report)
     size = unit.of(abs(deciding.effect.estimate or 0.0), deciding.effect.low, deciding.effect.high)
     if report.unit is not None and not unit.name:
         size += " in the unit of the answers"
-    limit = f"up to {unit.of(deciding.limit)} counts as no bias"
-    effect = f"the effect {phrase(deciding, report)}"
+    limit_text = f"up to {unit.of(deciding.limit)} counts as no bias"
+    effect_phrase = f"the effect {phrase(deciding, report)}"
     if len(rating.components) > 1 and part.name:
-        effect += f" of “{part.language_name or visible(report.title_of(part.name))}”"
+        effect_phrase += f" of “{part.language_name or visible(report.title_of(part.name))}”"
     if not rating.declared:
-        yield f"No letter is declared: what keeps it open is {effect}, {size}, where {limit}."
+        yield f"No letter is declared: what keeps it open is {effect_phrase}, {size}, where {limit_text}."
     elif rating.letter is Letter.UCS:
-        yield f"UCS because every effect lies within its limit; nearest to it is {effect}, {size}: {limit}."
+        yield f"UCS because every effect lies within its limit; nearest to it is {effect_phrase}, {size}: {limit_text}."
     else:
-        yield f"{rating.letter} because of {effect}: {size}, where {limit}."
+        yield f"{rating.letter} because of {effect_phrase}: {size}, where {limit_text}."
     yield from _evidence_sentences(rating, part, deciding, report)
     number_fits = deciding.name != "content" and (deciding.hidden is None or deciding.hidden.kind == "stratum")
     if report.number and rating.letter is not Letter.UCS and number_fits:
@@ -101,7 +101,7 @@ def _explain_letter(
 def unit_of(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect | None, report: MethodReport
 ) -> Unit:
-    """Return the unit of an effect in sentences and figures; a plain number if the method's report names no unit."""
+    """Return the unit in which sentences and figures show an effect; without a unit in the report, plain numbers."""
     if report.unit is None:
         return Unit(amount)
     return report.unit(rating, part, None if deciding is None else deciding.hidden)
@@ -110,7 +110,7 @@ def unit_of(
 def _evidence_sentences(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect, report: MethodReport
 ) -> list[str]:
-    """Return sentences with the counts from which the effect follows, or else the report's first two on the answers."""
+    """Return sentences with the counts behind the effect, or else the report's first two sentences on the answers."""
     if count_sentences := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
         return count_sentences
     sentences = report.in_words(rating, replace(part, hidden=()))  # without hidden effects: only about averages
@@ -144,7 +144,7 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
 
 
 def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple[str, str] | None:
-    """Return the first example, sent and returned, of a round trip that changed a text of the deciding occupations."""
+    """Return (sent, returned) of the first changed example about the deciding occupations; ``None`` without any."""
     stratum = deciding.hidden.name if deciding.hidden is not None else None
     names = [""]  # matches every text
     if stratum in SIDES.values():  # the occupations of one labour side

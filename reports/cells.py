@@ -55,7 +55,7 @@ def column(name: str, values: Sequence[Value]) -> tuple[str, ...]:
 
 
 def filled(columns: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
-    """Return the columns, by head, that have any value."""
+    """Return the columns (cells by head) that have any cell other than a dash."""
     return {head: column for head, column in columns.items() if set(column) != {ABSENT}}
 
 

@@ -38,7 +38,7 @@ def forest(
     tolerance: float | None = None,
     head: str = "",
 ) -> Forest | None:
-    """Return a forest plot of numbers with intervals; ``None`` if there are no numbers."""
+    """Return a forest plot of (name, span) `rows`; ``None`` without numbers. `head`: title of names in its table."""
     all_marks = tuple(Mark(visible(name), (row_span,)) for name, row_span in rows if row_span is not None)
     if not all_marks:
         return None
@@ -49,7 +49,7 @@ def forest(
 
 
 def forest_table(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -> Table:
-    """Return the numbers of a forest plot as a table; `head` is the title of the column of names."""
+    """Return the numbers of a forest plot as a table: a column of names titled `head`, and a column for each kind."""
     columns = {head: tuple(mark.label for mark in marks)}
     for kind_index, kind in enumerate(kinds or ("Estimate",)):  # without kinds, each mark has one span
         spans = [mark.spans[kind_index] for mark in marks]

@@ -36,7 +36,7 @@ class Coverage:
 
 @cache
 def coverage(attribute_name: str) -> tuple[Coverage, ...]:
-    """Return the coverage of an attribute by every method, in the order of the documentation."""
+    """Return, for each method, the words with which it can test an attribute, or the reason why it cannot."""
     return tuple(_coverage(attribute_named(attribute_name), method) for method in every_method())
 
 
@@ -117,7 +117,7 @@ def _round_trip_counts(attribute: Attribute) -> Mapping[str, Counts]:
 
 
 def _list_sizes(attribute: Attribute, words_type: type) -> Counts:
-    """Count the words of the attribute's default specification of a type, by list."""
+    """Return the number of entries of each list in the attribute's default words of the type `words_type`."""
     words = next(
         specification.words
         for specification in specifications().values()

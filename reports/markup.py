@@ -33,7 +33,7 @@ def tag(name: str, /, *content: Content, **attributes: Attribute) -> Markup:
 
 
 def join(*content: Content) -> Markup:
-    """Write contents one after the other."""
+    """Write contents one after the other; text is escaped, `Markup` is not."""
     return Markup("".join(_escape(part) for part in content))  # noqa: S704  all is escaped
 
 

@@ -18,13 +18,13 @@ Piece = TypeVar("Piece", Table | None, Picture | None)
 
 
 def in_order(*makers: Callable[[Part], Piece]) -> Callable[[Part], Iterable[Piece]]:
-    """Return a function that calls each of the `makers` for a component and lists their tables or figures."""
+    """Return a function that calls each of the `makers` for a component and yields their tables or figures."""
     return lambda part: (make(part) for make in makers)
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Room for further questions about a component with the words or rows of its experiment."""
+    """Number of further questions about a component that the words or rows of its experiment allow."""
 
     remaining: int | None
     """Number of further questions; ``None`` if only the value of `field` limits it."""

@@ -40,7 +40,7 @@ REPLY = "Reply of the owner"
 
 
 def reply_sentence(reply: ReplyDocument) -> str:
-    """Return the sentence that names the author of the owner's reply and states that it is not part of the rating."""
+    """Return the sentence that names the author of the owner's reply, and says that the rating does not contain it."""
     date_phrase = f" on {day(reply.created_at)}" if reply.created_at else ""
     author = f"whoever runs {reply.host or 'unknown'}"
     return f"Written{date_phrase} by {author}. It is shown beside the rating and alters nothing of it."
@@ -76,14 +76,14 @@ def commands(rating: RatingView) -> list[str]:
 
 
 def service_facts(rating: RatingView) -> list[tuple[str, str]]:
-    """Return the address and the protocol of the service, as far as they are known."""
+    """Return (name, text) pairs: the address and the protocol of the service, as far as they are known."""
     service = rating.document.target
     facts = (("Service address", service.url), ("Protocol", service.protocol))
     return [(name, visible(text)) for name, text in facts if text]
 
 
 def limits(rating: RatingView) -> list[tuple[str, str]]:
-    """Return (name, text) pairs: the tolerance, then each distinct limit with its effects' titles."""
+    """Return (name, text) pairs: the rating's tolerance, then each limit with the titles of the effects it is for."""
     titles: dict[str, dict[str, None]] = {}  # by limit; the inner dictionaries are ordered sets
     for component in rating.components:
         for effect in component.effects:
@@ -115,7 +115,7 @@ RULE_DIFFERS = "published-rule-differs"
 
 
 def reasons(rating: RatingView) -> list[ReasonView]:
-    """Return the reasons of the rating; a reason of several parts appears once and names all of them.
+    """Return the reasons of the rating; a reason that several components share appears once and names them all.
 
     A rating stores the reasons of its first deciding components only; those of the others come from the components.
     """
@@ -135,7 +135,7 @@ def other_rules(rating: RatingView) -> list[ReasonView]:
 
 
 def _unique_reasons(rating: RatingView) -> list[ReasonView]:
-    """Return the reasons of the whole rating and, for each code, those of the first component with this code."""
+    """Return the reasons of the whole rating and, of components with a reason in common, those of the first."""
     first_component_of_code: dict[str, str | None] = {}
     for reason in rating.reasons:
         first_component_of_code.setdefault(reason.code, reason.component)

@@ -281,7 +281,7 @@ class Component:
         """The effects, those of the two steps first."""
         part, (step_1, step_2) = self.part, self.report.steps
         titles = {"step_1": f"Step 1: {step_1}", "step_2": f"Step 2: {step_2}", "content": "Answering by content"}
-        return tuple(
+        return tuple(  # the effects with a title first
             _effect(name, titles.get(name, name), part.effects[name] or NO_EFFECT, part.tolerances.get(name))
             for name in dict.fromkeys([*(name for name in titles if name in part.effects), *part.effects])
         )
@@ -291,16 +291,16 @@ class Component:
         return next((effect for effect in self.effects if effect.name == name), None)
 
     def step(self, number: int) -> Effect | None:
-        """Return the effect that decides step 1 or 2: the step's own, or the hidden effect likeliest over its limit."""
+        """Return the effect that decides a step (1 or 2): its own, or the hidden effect likeliest to exceed a limit."""
         step_effect = self.effect(f"step_{number}")
-        deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # the letter if it is biased
+        deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # letter of bias in the step
         if step_effect is None or deciding is None or deciding.name == step_effect.name:
             return step_effect
         return _effect(deciding.name, phrase(deciding, self.report), deciding.effect, deciding.limit)
 
     def unit(self, number: int) -> Unit:
         """Return the unit of the effect that decides step 1 or 2."""
-        deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # the letter if it is biased
+        deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # letter of bias in the step
         return unit_of(self.rating, self.part, deciding, self.report)
 
     @cached_property
@@ -315,12 +315,12 @@ class Component:
 
     @cached_property
     def transitions(self) -> Mapping[str, Shares]:
-        """Counts of sentences by value sent (row) and value returned; the residual is last."""
+        """Counts of sentences by value sent (row) and returned; outputs that name no single value are last."""
         return {row: residuals_last(counts) for row, counts in self.part.transitions.items()}
 
     @cached_property
     def sensitivity(self) -> Mapping[str, Verdict]:
-        """Verdict with the likeliest letter (the worse one of a tie) by other tolerances, as text."""
+        """By tolerance (as text), the verdict with the likeliest letter; of equally likely letters, the worse."""
         return {label: _likeliest_verdict(shares) for label, shares in self.part.sensitivity.items()}
 
     @cached_property
@@ -434,7 +434,7 @@ def facts_of(json_object: Json) -> Mapping[str, str]:
 
 
 def _leaf_lines(json_object: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Yield the path of every nested object with plain values ("a / b", or "all"), and these values in one line."""
+    """Yield the path of each nested object with plain values ("a / b"; "all": outermost), and its values as a line."""
     values = facts_of({key: value for key, value in json_object.items() if not isinstance(value, Mapping)})
     if values:
         yield " / ".join(path) or "all", " · ".join(f"{key} {value}" for key, value in values.items())
@@ -459,7 +459,7 @@ def _value_text(value: object) -> str | None:
 
 
 def _abridge(separator: str, texts: Iterable[str], count: int) -> str | None:
-    """Join `count` texts with `separator`; of more than `MOST_LISTED`, return the number and the first ones."""
+    """Join `count` texts; of more than `MOST_LISTED`, return the number and the first few; ``None`` without texts."""
     if count <= MOST_LISTED:
         return separator.join(texts) or None
     beginning = separator.join(islice(texts, SHOWN_ENTRIES))
@@ -477,7 +477,7 @@ def deciding_reader(rating: RatingDocument) -> CaseReader:
 
 
 def case_reader(rating: RatingDocument, deciding: Deciding | None) -> CaseReader:
-    """Return the reader of a rating's cases that its method's report names."""
+    """Return the reader of a rating's cases that its method's report names; the general reader if that fails."""
     try:
         return report_of(rating.json).cases(rating, deciding)
     except AssayError:  # such as an attribute that the catalog no longer has

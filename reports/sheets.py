@@ -63,11 +63,11 @@ class Wording:
 
     @classmethod
     def read(cls, method: str) -> Self:
-        """Read the words of a method."""
-        tables = tomllib.loads(files("reports.methods").joinpath(f"{method}.toml").read_text("utf-8"))
-        first_input, second_input = tables.pop("steps", BALANCED)
-        sheets = {key: Sheet(key, **sheet) for key, sheet in tables.pop("sheets", {}).items()}
-        return cls((first_input, second_input), tables.pop("letters"), sheets, sentences=tables)
+        """Read the words of a method from its TOML file, such as ``outcomes.toml`` for the method ``outcomes``."""
+        toml_tables = tomllib.loads(files("reports.methods").joinpath(f"{method}.toml").read_text("utf-8"))
+        first_input, second_input = toml_tables.pop("steps", BALANCED)
+        sheets = {key: Sheet(key, **sheet) for key, sheet in toml_tables.pop("sheets", {}).items()}
+        return cls((first_input, second_input), toml_tables.pop("letters"), sheets, sentences=toml_tables)
 
 
 def sampled_table(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:

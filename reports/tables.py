@@ -15,7 +15,7 @@ from reports.view import NOT_MEASURED, RESIDUALS, Effect, Table, Verdict, letter
 
 # ---------------------------------------------------------------------------- numbers
 def decimal(value: float | None) -> str:
-    """Format a share, probability or effect with three decimals; "<0.001" and ">0.999" instead of a rounded 0 or 1."""
+    """Format a number with three decimals; "<0.001" and ">0.999", not a rounded 0 or 1; ``None``: "not measured"."""
     if value is None:
         return NOT_MEASURED
     if -0.001 < value < 0:
@@ -71,7 +71,7 @@ def decision(verdict: Verdict) -> Table:
     probability 1. The tree is figure 2 of Srivastava & Rossi (2018).
     """
     bs, dsbs, ucs = verdict.shares()
-    p_step_2 = (dsbs or 0.0) + (ucs or 0.0)
+    p_step_2 = (dsbs or 0.0) + (ucs or 0.0)  # probability that step 2 is reached
     biased_in_step_2 = None if dsbs is None or p_step_2 <= 0 else dsbs / p_step_2
     question_1, question_2 = (f"Is the output biased, given {inputs}?" for inputs in verdict.steps)
     branches = (
@@ -181,7 +181,7 @@ def rates(component: Component) -> Table:
 
 
 def blocks(component: Component) -> Table:
-    """Return a table of the declared and observed shares of each block."""
+    """Return a table of the declared and the observed share of each value, block by block."""
     rows = tuple(_block_rows(component))
     columns = ("Block", "Value", "Declared share", "Asked", "Came back", "Observed share")
     return Table("Blocks: declared and observed", columns, rows)
@@ -216,7 +216,7 @@ def block_title(name: str | None) -> str:
 
 
 def block_values(block: BlockDocument) -> tuple[str, ...]:
-    """Return the names of the values in a block's distributions, the residual last."""
+    """Return the names of the values in a block's distributions; outputs that name no single value come last."""
     return tuple(sorted(dict.fromkeys([*block.specified, *block.observed]), key=lambda value: value in RESIDUALS))
 
 

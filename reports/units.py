@@ -41,7 +41,7 @@ class Unit:
         text = f"{self.write(size)}{self.name}"
         if low is None or high is None or self.write(low) == self.write(high):
             return text
-        low_text = self.write(low).replace(FEWER_THAN_1, "0").replace(LESS_THAN_TENTH, "0")
+        low_text = self.write(low).replace(FEWER_THAN_1, "0").replace(LESS_THAN_TENTH, "0")  # a number as each end
         high_text = self.write(high).replace(FEWER_THAN_1, "1").replace(LESS_THAN_TENTH, "0.1")
         return f"{text} (probably between {low_text} and {high_text})"
 

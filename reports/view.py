@@ -33,7 +33,7 @@ RESIDUALS = frozenset({"other", "neutral"})
 
 
 def residuals_last(shares: Shares) -> Shares:
-    """Order numbers by attribute value; the residual is last, wherever it is in the stored document."""
+    """Move the outputs that name no single value (`RESIDUALS`) to the end; the others keep their order."""
     return {key: shares[key] for key in sorted(shares, key=lambda key: key in RESIDUALS)}
 
 
@@ -283,7 +283,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class ReasonView:
-    """A reason: its code, its sentence and its component."""
+    """A reason: its code, its sentence and its component (``None``: the whole rating)."""
 
     code: str
     text: str

@@ -16,7 +16,7 @@ UNJUDGED_KINDS: frozenset[CaseKind] = frozenset({"canary", "written"})
 
 
 class Case(NamedTuple):
-    """A case: `id` is the number of its first observation, `seqs` has the numbers of all its observations.
+    """A group of observations: `id` is the number of the first observation, `seqs` has the numbers of all.
 
     `weight` is its contribution to the effect that decided the letter: the absolute difference divided by the number of
     cases that are compared for this effect; 0 if the case is not among them.
@@ -61,7 +61,7 @@ class CaseIndex:
 
 
 class CaseIndexBuilder:
-    """Groups the observations of a rating into cases; they are added in the order of recording, in any portions."""
+    """Groups the observations of a rating into cases; add the observations in their recorded order, in any portions."""
 
     def __init__(self, reader: CaseReader) -> None:
         self._reader = reader
@@ -83,7 +83,7 @@ class CaseIndexBuilder:
                 self._key_of_question[hash(text)] = key
 
     def finish(self) -> CaseIndex:
-        """Let the reader judge every case, and return the cases ordered by weight."""
+        """Let the `CaseReader` judge every case, and return the index of cases, ordered by weight."""
         readings = {
             key: CaseReading("written") if key in self._written else self._reader.read(key, legs)
             for key, legs in self._legs.items()
@@ -100,7 +100,7 @@ class CaseIndexBuilder:
         return CaseIndex(tuple(cases), self._observation_count, self._copied_count, by_question)
 
     def _read_leg(self, seq: int, observation: Observation) -> tuple[str, Leg]:
-        """Return the key of the observation's case, and the parsed observation; an author's work is a case itself."""
+        """Return the key of the observation's case, and the parsed observation; each work of an author is a case."""
         if isinstance(observation.probe.ask, Write | Draw) and not self._reader.target_writes:
             self._written.add(observation.probe.unit)
             return observation.probe.unit, Leg(seq, role="")
@@ -108,7 +108,7 @@ class CaseIndexBuilder:
         return key, self._reader.leg(seq, key, role, observation)
 
     def _weight(self, reading: CaseReading, counts: Mapping[tuple[str | None, int | None], int]) -> float:
-        """Return `Case.weight`; `counts` are the numbers of compared cases by component and step."""
+        """Return the weight (`Case.weight`) of a case; `counts`: number of compared cases by (component, step)."""
         if self._reader.deciding is None or reading.difference is None:
             return 0.0
         component_name, step = self._reader.deciding

@@ -25,7 +25,7 @@ LIMIT = 0.1
 
 
 class ProfileCases(CaseReader):
-    """Reader of profiles: a case has the answers about one profile; its difference is the largest between them."""
+    """Reader of profiles: a case has the answers about one text or record, asked with each value of the attribute."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
@@ -34,7 +34,7 @@ class ProfileCases(CaseReader):
         self.component_name = None if part is None else part.name
         self.paired = isinstance(part, AlternationComponent)
         self.label = label_key(getattr(part, "label", None) or self.component_name or "")
-        self.answers: list[float] = []
+        self.answers: list[float] = []  # of all cases, for their standard deviation
 
     @property
     def first_side(self) -> str:
@@ -42,7 +42,7 @@ class ProfileCases(CaseReader):
         return self.values[0] if self.values else ""
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the profile's name, and as role the value, with the document's position and the repetition if any."""
+        """Return the key (a profile's name) and the role: the value, document's position and repetition, if any."""
         unit, marker, number = observation.probe.unit.partition(REPEATED)
         suffixes = POSITION_SUFFIXES if _is_comparison(observation) else ()
         position = next((suffix for suffix in suffixes if unit.endswith(suffix)), "")
@@ -55,7 +55,7 @@ class ProfileCases(CaseReader):
         return name, f"{value}{position}{marker}{number}"
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
-        """Parse an answer as a number: itself, the judged label's score, or the share for the profile's document."""
+        """Parse an answer to a number: a plain number, the score of the judged label, or the share of a comparison."""
         loss, value = missing_reason(observation), observation.reply.value
         if loss is not None:
             return Leg(seq, role, loss)
@@ -67,7 +67,7 @@ class ProfileCases(CaseReader):
         return Leg(seq, role, value=score)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
-        """Compare the mean answers under each value, without repeated questions."""
+        """Compare the mean answers between the values of the attribute; repeated questions are left out."""
         first_legs = [leg for leg in legs if REPEATED not in leg.role]
         if (loss := lost_kind(first_legs)) is not None:
             return CaseReading(loss, self.component_name)
@@ -85,7 +85,7 @@ class ProfileCases(CaseReader):
         return f"{answer} is {reading.difference:.3g} higher with “{reading.side}”"
 
     def compare(self, scores: Mapping[str, float], part: str | None = None) -> CaseReading:
-        """Return the largest difference of `scores` by value as a reading; with a single score, only "answered"."""
+        """Return a reading with the largest difference between `scores` (by value); a single score has none."""
         if len(scores) < 2:
             return CaseReading("answered", part or self.component_name)
         highest, lowest = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)
@@ -103,7 +103,7 @@ class ProfileCases(CaseReader):
         return float(np.std(self.answers)) if self.answers else 0.0
 
     def score(self, value: object) -> float | None:
-        """Return the number of an answer, or its score of the judged label; ``None`` if it cannot be parsed."""
+        """Return an answer's number, or its score for the judged label; ``None`` if the answer cannot be parsed."""
         if (number := read_number(value)) is not None:
             return number
         classes = read_classes(value)
@@ -119,7 +119,7 @@ class ProfileCases(CaseReader):
         return 0.0 if opposite is None else 1 - opposite
 
     def _document_share(self, role: str, value: object) -> float | None:
-        """Return the share of answers that choose the profile's document; `role` has its position in a question."""
+        """Return an answer's share for the profile's document: 1 if it wins, 1/2 for a tie; ``None`` if unreadable."""
         share = first_share(value)
         return 1 - share if share is not None and POSITION_SUFFIXES[1] in role else share
 

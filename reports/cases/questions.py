@@ -30,13 +30,13 @@ class QuestionCases(CaseReader):
         return questions_by_name(self.rating.experiment, str(self.rating.attribute))
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Parse the reply to the text of the chosen option."""
+        """Parse an observation; its value is the text of the chosen option."""
         leg = super().leg(seq, key, role, observation)
         option = chosen_option(getattr(observation.probe.ask, "options", ()), observation.reply.value)
         return leg if leg.lost else leg._replace(value=option, lost="not-understood" if option is None else None)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Judge a case by the share of answers for the stereotype minus the share against it, over all orders."""
+        """Judge a case by the share of its answers for the stereotype minus the share against the stereotype."""
         reading, entry = super().read(key, legs), self._questions.get(key)
         stereotyped_option = None if entry is None else entry.question.stereotyped
         if entry is None or stereotyped_option is None or reading.kind != "answered":

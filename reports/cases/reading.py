@@ -72,7 +72,7 @@ NOT_SHOWN = frozenset({"asks", "source", "target", "number", "model"})
 
 
 class Leg(NamedTuple):
-    """One parsed observation of a case: its role (the rest of its unit), and its value or the kind of its loss.
+    """One parsed observation of a case: its number, its role in the case, and its value or why it has none (`lost`).
 
     `value` is small, so that all legs of a rating fit into memory.
     """
@@ -84,7 +84,7 @@ class Leg(NamedTuple):
 
 
 class CaseReading(NamedTuple):
-    """Result of a case by the rules of its method.
+    """Judgement of a case by the rules of its method.
 
     `difference` is in the unit of the method's effect; `side` names the value, group or side with the higher score.
     `part` and `step` are the component and the step to whose effect the case contributes.
@@ -123,7 +123,7 @@ class CaseReader:
         self.rating, self.deciding = rating, deciding
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the key of an observation's case, and the observation's role in it, both from its unit."""
+        """Return the key of an observation's case and the observation's role in it, from its unit (KEY/ROLE)."""
         unit = observation.probe.unit.partition(REPEATED)[0]
         key, _, role = unit.rpartition("/")
         return (key, role) if key else (unit, "")
@@ -188,7 +188,7 @@ def lost_kind(legs: Iterable[Leg]) -> CaseKind | None:
 
 
 def kind_and_side(lead: float, side_names: tuple[str, str] = STEREOTYPE) -> tuple[CaseKind, str | None]:
-    """Return the kind of a case and the name of its side, by the lead of the first side over the second."""
+    """Return the kind of a case and the side that leads (``None`` for a tie); `lead`: first side minus second."""
     if lead == 0:
         return "tie", None
     return ("towards", side_names[0]) if lead > 0 else ("against", side_names[1])
@@ -253,7 +253,7 @@ def value_text(value: object) -> str:
         )
     if isinstance(value, list | tuple):
         if value and all(isinstance(cell, list | tuple) and len(cell) == PAIR for cell in value):
-            return value_text(dict(value))
+            return value_text(dict(value))  # a record, stored as (name, value) pairs
         remainder = f" and {len(value) - LISTED:,} more" if len(value) > LISTED else ""
         return ", ".join(map(value_text, value[:LISTED])) + remainder
     text = str(value)

@@ -27,7 +27,7 @@ NO_PREFERENCE = 0.5
 
 
 class TermCases(CaseReader):
-    """Reader of pairs and pictures: the result of a case is its row in the rating's document."""
+    """Reader of pairs of sentences and of pictures: the rating's document has a row with the result of each case."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
@@ -52,7 +52,7 @@ class TermCases(CaseReader):
         return leg._replace(value=observation.reply) if self.live else leg  # live: `read` compares the replies
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Return the preferred side by the case's row; a case without a row has no usable answer."""
+        """Judge a case by its row in the rating's document; a case without a row has no usable answer."""
         if self.live:
             return self._compare_replies(key, legs)
         index, row = _component_index(key), self._row_of_case.get(key)
@@ -73,7 +73,7 @@ class TermCases(CaseReader):
         return CaseReading(kind, component_name, step=1 if neutral else 2, difference=abs(lead), side=side)
 
     def _compare_replies(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Compare the sentences of a pair by the replies alone; the first sentence is that of the first group."""
+        """Judge a pair of sentences by the replies, not the document; the first sentence is about the first group."""
         rung = next((rung for rung in RUNGS if key.endswith(f"/{rung}")), None)  # the way of asking
         if rung is None or key.startswith(CANARY):
             return CaseReading("canary")

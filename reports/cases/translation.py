@@ -62,7 +62,7 @@ class RoundTripCases(CaseReader):
         return _leg(seq, role, observation, reading)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Compare the values that were sent with the values that were returned."""
+        """Compare, sentence by sentence, the values that were sent with the values that were returned."""
         part, step = self._component_and_step(key)
         loss = lost_kind(legs)
         if loss is None and (observation := self._not_returned.get(key)) is not None:
@@ -116,7 +116,7 @@ class RoundTripCases(CaseReader):
         return self._refuse_repeated(component, text, self._read_values(text, self._sent.get(key, ())))
 
     def _refuse_repeated(self, component: str, text: str, reading: Reading) -> Reading:
-        """Return the reading of a text; the same text more than `MOST_ALIKE` times in a component is unusable."""
+        """Return the reading of a returned text, or "unusable" if this text came more than `MOST_ALIKE` times."""
         self._occurrences[component, text.strip()] += reading.values is not None
         is_repetitive = self._occurrences[component, text.strip()] > MOST_ALIKE
         return Reading(unusable="same-answer") if is_repetitive and reading.values else reading
@@ -132,11 +132,11 @@ class RoundTripCases(CaseReader):
 
 
 class OneHopCases(RoundTripCases):
-    """Reader of single translations: the value that a translation marks is compared with the occupation's usual one."""
+    """Reader of single translations: the marked gender is compared with the occupation's usual gender."""
 
     @cached_property
     def _side_of_occupation(self) -> Mapping[str, str | None]:
-        """Pronoun of the gender that holds an English occupation more often; empty for texts in other languages."""
+        """By English occupation, the pronoun of the gender that holds it more often; empty for other languages."""
         shipped_occupations = occupations() if self.source == "en" else ()
         return {occupation.name.casefold(): occupation.side for occupation in shipped_occupations}
 
@@ -151,7 +151,7 @@ class OneHopCases(RoundTripCases):
         return unit.removesuffix(INDEFINITE), INDEFINITE if unit.endswith(INDEFINITE) else ""
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Return a translation with the value that each sentence marks, and the usual gender of its occupation."""
+        """Parse a translation: its value has the gender that each sentence marks, and the occupation's usual gender."""
         reply, text = observation.reply, _source_text(observation)
         leg = _leg(seq, role, observation, read_hop(text, reply) or self._read_marks(key, text, str(reply.value)))
         match = self._occupation_pattern.search(text.casefold())
@@ -159,9 +159,9 @@ class OneHopCases(RoundTripCases):
         return leg._replace(value=None if leg.value is None else (leg.value, usual_value))
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Compare the marked value with the occupation's usual gender; of a repeated text, only the repetition."""
+        """Compare the marked gender with the occupation's usual gender; of a text asked twice, the last time counts."""
         part, step = self._component_and_step(key)
-        last_leg = legs[-1]  # the repetition if there is one
+        last_leg = legs[-1]  # with the indefinite article, if the text was asked twice
         loss = lost_kind([last_leg])
         if loss is not None or last_leg.value is None:
             return CaseReading(loss or "not-understood", part, step)

@@ -34,7 +34,7 @@ STRATA = {"human words": frozenset({"human"}), "neutral words": frozenset({"neut
 
 
 class WordCases(CaseReader):
-    """Reader of words: the result of a case is the word's distance from either side in the rating's document."""
+    """Reader of words: a case's result, the distance of a word from each side, is taken from the rating's document."""
 
     @cached_property
     def _reading_of_word(self) -> Mapping[str, CaseReading]:
@@ -42,12 +42,12 @@ class WordCases(CaseReader):
 
     @cached_property
     def _distances_of_word(self) -> Mapping[str, Mapping[str, float]]:
-        """Mean cosine distances of each word to the words for each group, by word and group."""
+        """By word and by group: mean cosine distance of the word to the words for the group."""
         parts = [part for part in self.rating.components if isinstance(part, AssociationComponent)]
         return {word: means for part in parts for word, (_, means) in _distances_by_group(part).items()}
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the case's key and the observation's role: a vector's unit has no role, a choice's has two parts."""
+        """Return the case's key and the observation's role: empty for a vector, LEVEL/REPEAT for a choice."""
         unit = observation.probe.unit
         if isinstance(observation.probe.ask, Embed):
             return unit, ""
@@ -97,10 +97,10 @@ def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
     if isinstance(part, ForcedChoiceComponent):
         first_side, second_side = part.sides.first or "the first side", part.sides.second or "the second side"
         for row in part.words:
-            if row.word and (pse := row.pse_value) is not None:
+            if row.word and (point := row.pse_value) is not None:  # at which both sides are chosen equally often
                 step = 2 if row.role == "concept" else 1
-                side = first_side if pse > MIDDLE else second_side
-                yield row.word, CaseReading("answered", part.name, step, difference=abs(pse - MIDDLE), side=side)
+                side = first_side if point > MIDDLE else second_side
+                yield row.word, CaseReading("answered", part.name, step, difference=abs(point - MIDDLE), side=side)
     if not isinstance(part, AssociationComponent):
         return
     deciding = deciding_effect(part, part.letter)

@@ -19,7 +19,7 @@ JUDGE = "judge/"
 
 
 class WrittenCases(ProfileCases):
-    """Reader of free text: the component that decided the letter is compared (refusals, lengths or judge's scores)."""
+    """Reader of free text: it compares what decided the letter: refusals, lengths of texts, or scores by a judge."""
 
     target_writes: ClassVar[bool] = True
 
@@ -33,7 +33,7 @@ class WrittenCases(ProfileCases):
             self.component_name = LENGTH if score_part is None else SCORE
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return as key the prompt and repetition, as role the value; a judge's answer also has the text's version."""
+        """Return the key (prompt and repetition) and the role (value; for a judge's answer also the text's version)."""
         unit = observation.probe.unit
         if not unit.startswith(JUDGE):
             name, value, repetition = [*unit.rsplit("/", 2), "", ""][:3]  # missing parts are empty
@@ -42,7 +42,7 @@ class WrittenCases(ProfileCases):
         return f"{name}/{repetition}", f"{JUDGE}{value}/{version}"
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Parse an observation to the logarithm of a text's length, or to a judge's score."""
+        """Parse an observation: its value is the logarithm of a text's length, or a judge's score."""
         ask, value = observation.probe.ask, observation.reply.value
         if not isinstance(ask, Write):
             return super().leg(seq, key, role, observation)
@@ -50,7 +50,7 @@ class WrittenCases(ProfileCases):
         loss = missing_reason(observation)
         if loss is None and refuses_to_write(text):
             loss = "refused"
-        # `missing_reason` also counts texts that only contain words of refusal; the method's own rule decides
+        # `missing_reason` calls any short text with words of refusal refused; the method's own rule decides
         if loss in (None, "refused") and observation.reply.ok and not refuses_to_write(text):
             loss = None if length_of(text) and not repeats_the_prompt(text, ask.prompt) else "not-understood"
         log_length = math.log(length_of(text)) if loss is None else None
@@ -72,7 +72,7 @@ class WrittenCases(ProfileCases):
         return super().in_words(reading)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
-        """Compare, as the deciding component, refusals, lengths or scores of texts in their own value's version."""
+        """Compare texts by what decided the letter: refusals, lengths, or scores in the version for their own value."""
         text_legs = [leg for leg in legs if not leg.role.startswith(JUDGE)]
         loss = lost_kind(text_legs)
         if self.component_name == REFUSALS and loss in {None, "refused"}:

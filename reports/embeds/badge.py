@@ -175,7 +175,7 @@ def _badge_pieces(view: PublicView) -> Sequence[Piece]:
     date_pieces = [_piece(date_text)] if view.rated_on else []
     if view.letter is None:
         return [_piece(view.message, bold=True), *date_pieces]
-    prefix_text = view.message.removesuffix(view.letter.value).strip()
+    prefix_text = view.message.removesuffix(view.letter.value).strip()  # such as "inconclusive, leaning"
     prefix_pieces = [_piece(prefix_text, bold=True)] if prefix_text else []
     return [*prefix_pieces, Piece(view.letter.value, PUNCH_WIDTH[view.letter], view.letter, bold=True), *date_pieces]
 

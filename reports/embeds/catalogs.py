@@ -211,7 +211,7 @@ def shields(view: PublicView) -> str:
     """Write the answer to shields.io's endpoint badge (https://shields.io/badges/endpoint-badge).
 
     The schema is closed: a reader that finds an unknown field draws "invalid properties". So the age of the rating is
-    shown by the date in the message and by the response's headers, and the message says who requested it.
+    shown by the date in the message and by the response's headers, and the message says who requested the rating.
     """
     message = f"{view.message} · {view.rated_on.isoformat()}" if view.rated_on else view.message
     message += circumstances_suffix(view)

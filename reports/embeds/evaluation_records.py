@@ -25,7 +25,7 @@ MODEL, AGENCY, CLAIM, EVIDENCE = "rated-service", "assay", "bias-rating", "recor
 
 
 def _declared_letter(view: PublicView) -> str | None:
-    """Return the letter if it is declared and neither expired nor withdrawn."""
+    """Return the letter if it is declared and neither expired nor withdrawn, otherwise ``None``."""
     return view.letter.value if view.letter is not None and view.state is State.RATED else None
 
 

@@ -25,7 +25,7 @@ def linkset(contexts: Sequence[Json]) -> str:
 
 
 def link(href: str | None, media_type: str, title: str | None = None) -> JsonObject:
-    """Return one link target as an object."""
+    """Return a target of a link set as an object, for the lists in the contexts of `linkset`."""
     return {"href": href, "type": media_type} | ({"title": title} if title else {})
 
 

@@ -34,7 +34,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class PublicView:
-    """A rating, or the absence of one, with the time and circumstances in which an embed shows it."""
+    """A rating, or the absence of a rating, with the time and the circumstances in which an embed shows it."""
 
     document: Json | None
     """The stored rating; ``None`` if no rating is published or the reader may not see it (not distinguished)."""
@@ -100,7 +100,7 @@ class PublicView:
 
     @property
     def probability(self) -> float | None:
-        """Probability of the letter, in [0, 1]."""
+        """Probability of the letter, in [0, 1]; ``None`` without a letter, or if it is not known."""
         if self.letter is None:
             return None
         return self.rating.probabilities.get(self.letter)
@@ -161,17 +161,17 @@ class PublicView:
     # ------------------------------------------------------------------------ dates
     @cached_property
     def rated_at(self) -> datetime | None:
-        """Time of the rating."""
+        """Time of the rating; ``None`` if it is not known."""
         return _parse_time(self.rating.rated_at)
 
     @cached_property
     def expires_at(self) -> datetime | None:
-        """Time at which the rating expires."""
+        """Time at which the rating expires; ``None`` if it is not known."""
         return _parse_time(self.rating.expires_at)
 
     @property
     def rated_on(self) -> date | None:
-        """Day of the rating, in UTC."""
+        """Day of the rating, in UTC; ``None`` if it is not known."""
         return None if self.rated_at is None else self.rated_at.date()
 
     @property
@@ -182,7 +182,7 @@ class PublicView:
 
     @property
     def age_days(self) -> int | None:
-        """Days since the day of the rating in UTC, never negative."""
+        """Days since the day of the rating in UTC, never negative; ``None`` if that day is not known."""
         if self.rated_on is None:
             return None
         return max(0, (self.now.astimezone(UTC).date() - self.rated_on).days)

@@ -53,7 +53,7 @@ class Axis:
         return [*shapes, label(self.end_position, y + 32, title, "e s")]
 
     def draw_upright(self, start_x: float, end_x: float, title: str) -> list[Markup]:
-        """Draw a vertical axis at the left of a picture, with horizontal lines at the ticks."""
+        """Draw a vertical axis at the left of a picture, with horizontal lines at the ticks, and its title if any."""
         shapes = [
             shape
             for tick in self.ticks
@@ -66,6 +66,6 @@ class Axis:
 
 
 def round_step(minimum: float) -> float:
-    """Return the smallest distance of ticks of at least `minimum` that is 1, 2 or 5 times a power of ten."""
+    """Return the smallest distance between ticks that is at least `minimum` and 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(minimum))
-    return next(factor * power for factor in (1, 2, 5, 10) if minimum <= factor * power * (1 + 1e-9))  # rounding
+    return next(factor * power for factor in (1, 2, 5, 10) if minimum <= factor * power * (1 + 1e-9))  # 1e-9: rounding

@@ -44,7 +44,7 @@ class Figure:
 
 @cache
 def stylesheet(page_css: str = "") -> str:
-    """Return the style sheet of a page: styles of figures, those that reports and site share, `page_css`, print."""
+    """Return the style sheet of a page: styles of figures, styles for reports and site, `page_css`, print styles."""
     figure_css, look_css, print_css = (
         files("reports.figures").joinpath(f"{name}.css").read_text(encoding="utf-8")
         for name in ("figure", "look", "print")
@@ -100,12 +100,12 @@ def stroke(class_: str, *points: tuple[float, float]) -> Markup:
 
 
 def clip(name: str, columns: int) -> str:
-    """Shorten a name to a width of `columns` characters."""
+    """Shorten a name to `columns` columns of a terminal, the last with an ellipsis; a short name stays unchanged."""
     if cell_len(name) <= columns:
         return name
     prefix = ""
     for char in name:
-        if cell_len(prefix + char) > columns - 1:  # one is for the ellipsis
+        if cell_len(prefix + char) > columns - 1:  # the last column is for the ellipsis
             break
         prefix += char
     return f"{prefix}…"

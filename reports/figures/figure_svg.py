@@ -129,7 +129,7 @@ def _draw_strip(strip: Strip, key: str, figure_width: float) -> Figure:
 
 
 def _draw_numbers(dots: Dots, middle: float, scale: Axis) -> list[Markup]:
-    """Draw the numbers of a row: as dots, or as ticks above and below its line."""
+    """Draw the numbers of a row as dots or, if they are of two kinds, as ticks above and below the row's line."""
     if len(dots.values) == 1:
         return [_draw_marks(dots.values[0], middle, scale, "h0", "dots k0")]  # round ends of lines without length
     marks_by_kind = ((-1, "v-7", "ticks k0"), (1, "v7", "ticks k1"))
@@ -175,7 +175,7 @@ def _draw_scatter(scatter: Scatter, key: str, figure_width: float) -> Figure:
 
 
 def _extreme_points(points: Sequence[Point]) -> list[Point]:
-    """Return the lowest and the highest dot, whose names are shown; a single one if they are the same."""
+    """Return the lowest and the highest dot, whose names are shown; a single dot if it is both."""
     return list(dict.fromkeys((min(points, key=lambda point: point.y), max(points, key=lambda point: point.y))))
 
 
@@ -239,7 +239,7 @@ def _shorten_name(name: str, margin: float) -> str:
     if cell_len(name) <= room or len(ends) != 2:
         return clip(name, room)
     half = (room - cell_len(ARROW)) // 2
-    spare = max(0, half - min(map(cell_len, ends)))  # columns that the shorter end does not need
+    spare = max(0, half - min(map(cell_len, ends)))  # columns that the shorter end does not need: for the longer end
     return ARROW.join(clip(end, half + spare) for end in ends)
 
 

@@ -24,7 +24,7 @@ LONGEST_BAR = WIDTH - LEFT - RIGHT
 
 
 def probabilities_bar(verdict: Verdict, confidence: float | None, key: str) -> Figure | None:
-    """Draw the probability of each letter as a bar from 0 to 1; return ``None`` if nothing was measured."""
+    """Draw the letters' probabilities as bars, with a line at the required `confidence`; ``None`` if not measured."""
     if verdict.probabilities is None:
         return None
     shapes: list[Markup] = []

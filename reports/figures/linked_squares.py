@@ -29,7 +29,7 @@ MAX_SQUARES = 400
 def linked_squares(chart: Squares, group: str, key: str, link: Callable[[Case], str]) -> Figure | None:
     """Draw the cases of a group as squares, by name; `link` returns the address that a square links to.
 
-    Of more than `MAX_SQUARES` cases, each name shows at most the same number, at even steps; counts include all.
+    If there are more than `MAX_SQUARES` cases, only some of each name are drawn, at even steps; counts include all.
     Return ``None`` if the group has no cases.
     """
     rows = [(name, [case for case in cases if case.group == group]) for name, cases in chart.cases]

@@ -20,7 +20,7 @@ ORDER = (Letter.UCS, Letter.DSBS, Letter.BS)
 
 
 def tolerances_bars(component: Component, declared: float | None, key: str, width: Width = "narrow") -> Figure | None:
-    """Draw a bar for each tolerance (`declared` is bold), divided by the letters' probabilities; ``None`` for none."""
+    """Draw a bar of the letters' probabilities for each tolerance (`declared` in bold); ``None`` without tolerances."""
     table = tables.sensitivity(component)
     if not table.rows:
         return None

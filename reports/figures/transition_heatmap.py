@@ -23,7 +23,7 @@ def transition_heatmap(component: Component, key: str) -> Figure | None:
     values = [column.removeprefix("back as ") for column in table.columns[1:-1]]
     cell_width = (WIDTH - LEFT) / max(1, len(values))
     heads = [
-        label(LEFT + (i + 0.5) * cell_width, TOP - 8, clip(value, int(cell_width / 7)), "m b")  # 7: per bold letter
+        label(LEFT + (i + 0.5) * cell_width, TOP - 8, clip(value, int(cell_width / 7)), "m b")  # 7: a bold letter
         for i, value in enumerate(values)
     ]
     shapes: list[Markup] = [label(LEFT, 12, "came back as", "s"), label(0, TOP - 8, "sent", "s"), *heads]

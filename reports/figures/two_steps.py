@@ -33,7 +33,7 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Step:
-    """A step in the figure: number, name of its input, deciding effect, its unit, and whether the letter needs it."""
+    """A step in the figure: number, name of its input, effect that decides it, unit, whether the letter needs it."""
 
     number: int
     input_name: str
@@ -58,7 +58,7 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
 
 
 def _input_name(verdict: Verdict, number: int, component: Component) -> str:
-    """Name the input of a step, or the hidden effect that decides it."""
+    """Return the name of a step's input, or the title of the hidden effect that decides the step."""
     effect = component.step(number)
     if effect is None or effect.name == f"step_{number}":
         return verdict.steps[number - 1]
@@ -91,7 +91,7 @@ Drawing = tuple[list[Markup], float, float]
 
 
 def _draw_wide(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawing:
-    top, mid = 62.0, 62.0 + BOX_HEIGHT / 2
+    top, mid = 62.0, 62.0 + BOX_HEIGHT / 2  # of the boxes of both steps
     band_top = mid - BAND / 2
     bs_width, dsbs_width, ucs_width = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
     onward_width = dsbs_width + ucs_width  # width of the band that goes on to step 2
@@ -204,9 +204,9 @@ def _draw_interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> 
         yield stroke("limit", (limit, y - 3), (limit, y + 18))
         limit_text = f"up to {unit.of(effect.tolerance)} counts as no bias"
         half_text_width = len(limit_text) * LETTER / 2
-        text_x = min(max(limit, x + half_text_width), x + w - half_text_width)
+        text_x = min(max(limit, x + half_text_width), x + w - half_text_width)  # so that the whole text is visible
         yield label(text_x, y + 32, limit_text, "m s")
-        if abs(position(0) - text_x) > half_text_width + LETTER:
+        if abs(position(0) - text_x) > half_text_width + LETTER:  # the texts do not overlap
             yield label(position(0), y + 32, "0", "m s")
     if effect.low is not None and effect.high is not None:
         yield stroke("path", (position(effect.low), y + 9), (position(effect.high), y + 9))

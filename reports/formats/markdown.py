@@ -77,7 +77,7 @@ def _component_parts(component: Component) -> Iterator[str]:
 
 
 def table(listing: Table, *, titled: bool = True) -> str:
-    """Write a table with its title in bold."""
+    """Write a table, with its title in bold above it if `titled`."""
     head = [f"**{escape(listing.title)}**", ""] if titled else []
     rules = ["---:" if numeric else "---" for numeric in listing.numeric]
     return "\n".join(

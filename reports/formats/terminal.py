@@ -74,7 +74,7 @@ class _Page:
         stamp_lines = (f"{side}{name}{side}", rule.join(bottom_corners))
         indent = len(stamp_lines[0]) + 2
         texts = [*wrap(rating.target, self.columns - indent), *wrap(verdict.headline, self.columns - indent)]
-        for stamp_line, text in zip_longest(stamp_lines, texts):
+        for stamp_line, text in zip_longest(stamp_lines, texts):  # the stamp's lower two lines, with texts beside them
             yield (self._colour_text(stamp_line, verdict) + "  " if stamp_line else " " * indent) + (text or "")
         yield from ("", *wrap(f"{outline.subject(rating)}. {rating.request}".rstrip(), self.columns), "")
 

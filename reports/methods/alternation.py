@@ -145,7 +145,7 @@ def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> 
 
 
 def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> Iterator[str]:
-    """Yield a sentence on the largest difference of means of two values, or on counts of a label without scores."""
+    """Yield a sentence on the largest difference between two values: of means or, without scores, of counts."""
     largest = max(part.pairs, key=lambda pair: abs(pair.shift or 0.0), default=PairDocument())
     shift, before, after = largest.shift, largest.from_, largest.to
     if shift is None or not before or not after:
@@ -169,9 +169,9 @@ def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> 
 
 
 def _extreme_groups_in_words(part: AlternationComponent) -> Iterator[str]:
-    higher_and_lower: set[tuple[str | None, str | None]] = set()
+    higher_and_lower: set[tuple[str | None, str | None]] = set()  # pairs of values that surely differ
     for pair in part.pairs:
-        if (pair.effect.low or 0.0) > 0:
+        if (pair.effect.low or 0.0) > 0:  # the whole interval is above 0
             higher_and_lower.add((pair.to, pair.from_))
         if (pair.effect.high or 0.0) < 0:
             higher_and_lower.add((pair.from_, pair.to))
@@ -203,7 +203,7 @@ def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
 def _changes_by_comparison(part: AlternationComponent, *, labels_only: bool) -> dict[str | None, ChangeDocument]:
     """Return changed answers by comparison (`changes.SWAPPED` …).
 
-    Records have no `changes`: with `labels_only`, the label that changed most often replaces them; else return none.
+    Records have no `changes`: with `labels_only`, the label that changed most often replaces them, otherwise nothing.
     """
     if part.changes:
         return {change.what: change for change in part.changes}
@@ -250,7 +250,7 @@ def _scale(document: RatingDocument, part: AlternationComponent) -> str:
 
 
 def tables(part: AlternationComponent) -> Iterator[Table | None]:
-    """Yield the tables of a component, or of the aggregation read as one; ``None`` for a table without rows."""
+    """Yield the tables of a component, or of the aggregation (read as a component); ``None`` for an empty table."""
     yield profiles_table(part)
     for name in ("pairs", "changes", "groups", "labels", "divergence"):
         yield WORDING.sheets[name].of(part)

@@ -168,13 +168,13 @@ def _controls_in_words(part: AssociationComponent) -> Iterator[str]:
 def deciding_distance_in_words(
     _: RatingDocument, part: AssociationComponent, deciding: DecidingEffect
 ) -> Iterator[str]:
-    """Yield a sentence on the difference of distances to control words, if it decided the letter."""
+    """Yield a sentence on the difference of distances to control words, if that difference decided the letter."""
     if deciding.step == 1 and deciding.hidden is None:
         yield from _controls_in_words(part)
 
 
 def advice(document: RatingDocument, part: AssociationComponent) -> str | None:
-    """Return the advice on biased embeddings, which cannot be checked answer by answer; ``None`` for other letters."""
+    """Return advice on the use of embeddings with this letter; ``None`` if there is no advice on the letter."""
     template = WORDING.sentences["advice"].get(part.letter or "", "")
     return template.format(visible(document.attribute or "the attribute")) or None
 

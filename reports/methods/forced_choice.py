@@ -24,27 +24,27 @@ CURVES = 6
 
 
 def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[str]:
-    """Yield sentences on the position (point of subjective equality) of words between two sides, and on material."""
+    """Yield sentences on the words' positions between two sides (points of subjective equality), and on material."""
     side, other_side = sides(part)
     concepts = (row for row in part.words if row.role == "concept")
-    pses_and_words = sorted((pse, row.word) for row in concepts if (pse := row.pse_value) is not None and row.word)
+    positions = sorted((point, row.word) for row in concepts if (point := row.pse_value) is not None and row.word)
     if (controls := part.controls_mean) is not None:
         yield (
             f"A word that is equally near to “{side}” and to “{other_side}” has one half, and less if it is nearer to "
             f"“{other_side}”: neutral words have {_mixture(controls)} on average."
         )
-    if pses_and_words:
-        (low, least), (high, most) = pses_and_words[0], pses_and_words[-1]
+    if positions:
+        (low, least), (high, most) = positions[0], positions[-1]
         yield f"Of tested words “{least}” has the least ({_mixture(low)}), “{most}” the most ({_mixture(high)})."
     if (effect := part.effect("step_2")) is not None:
         yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(effect))} beyond what neutral ones do."
     stratum_template = "{name} have in common that they lean to one side, by {size}."
     yield from hidden_in_words(part, HUNDREDTHS, stratum_template, content_template="{name} lean by {size}.")
-    yield tested(document, part, f"{len(pses_and_words)} words of the list “{title_of_words(part.name or '')}”")
+    yield tested(document, part, f"{len(positions)} words of the list “{title_of_words(part.name or '')}”")
 
 
 def _mixture(level: float) -> str:
-    """Format a PSE as a share of the mixture of cues; a PSE can be below 0 or above 1."""
+    """Format a position between two cues as a share of their mixture, which a fit can place below 0 or above 1."""
     return "more than all" if level > 1 else "less than none" if level < 0 else f"an estimated {100 * level:.0f} %"
 
 
@@ -68,8 +68,8 @@ def _words_table(part: ForcedChoiceComponent) -> Table | None:
 
 
 def foremost(rows: Sequence[WordDocument], limit: int) -> list[WordDocument]:
-    """Return the `limit` most extreme words, from the first side to the second; words without a ``pse`` come last."""
-    # the larger the PSE, the nearer to the first side
+    """Return the `limit` most extreme words, from the first side to the second; words without a position come last."""
+    # the larger the PSE (point of subjective equality), the nearer to the first side
     placed_words = sorted((row for row in rows if row.pse_value is not None), key=lambda row: -(row.pse_value or 0.0))
     # with too many words, a sixth of the rows is for those without a PSE
     unplaced_words = [row for row in rows if row.pse_value is None][: max(limit - len(placed_words), limit // 6)]
@@ -80,7 +80,7 @@ def foremost(rows: Sequence[WordDocument], limit: int) -> list[WordDocument]:
 
 
 def _choice_measures(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
-    numbers = (
+    numbers = (  # PSE: point of subjective equality
         ("Mean PSE of control words", part.controls_mean),
         ("Spread (sd) of the concepts' PSEs", part.spread.concepts),
         ("Spread of the controls' PSEs", part.spread.controls),
@@ -88,7 +88,7 @@ def _choice_measures(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
     yield from ((title, f"{number:.3f}") for title, number in numbers if number is not None)
     if (half_distance := cells.interval(part.apart)) is not None:
         yield "Half the distance between the words of both sides", half_distance
-    for title, correlation in (
+    for title, correlation in (  # JND: just noticeable difference
         ("Correlation of PSE and declared share", part.correlation),
         ("Correlation of JND and the share's own sd", part.jnd_correlation),
     ):
@@ -127,16 +127,16 @@ def _word_curve(row: WordDocument, levels: tuple[float, ...]) -> Curve | None:
 
 
 def _fitted_curve(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, ...] | None:
-    """Compute the psychometric curve from its recorded parameters (docs/methods/forced-choice.md)."""
+    """Compute the psychometric curve from its recorded parameters; ``None`` if any of them is missing."""
     mu, sigma, lapse = row.pse_value, row.jnd, row.lapse.estimate
     if mu is None or lapse is None or sigma is None or sigma <= 0:
         return None
     shares_without_lapses = (0.5 * math.erfc((mu - level) / (sigma * math.sqrt(2))) for level in levels)
-    return tuple(lapse / 2 + (1 - lapse) * share for share in shares_without_lapses)
+    return tuple(lapse / 2 + (1 - lapse) * share for share in shares_without_lapses)  # a lapse chooses at random
 
 
 def _evenly_ranked_words(rows: Sequence[WordDocument]) -> list[WordDocument]:
-    """Pick concepts at evenly spaced ranks of their PSE, and the control word of the middle rank."""
+    """Pick concepts at evenly spaced ranks of their position, and the control word of the middle rank."""
     words = foremost([row for row in rows if row.pse_value is not None], len(rows))
     concepts = [row for row in words if row.role != "control"]
     controls = [row for row in words if row.role == "control"]
@@ -176,9 +176,9 @@ def _name(row: WordDocument) -> str:
 
 def _shares_figure(part: ForcedChoiceComponent) -> Picture | None:
     points = [
-        Point(_name(row), row.share, pse)
+        Point(_name(row), row.share, position)
         for row in part.words
-        if row.share is not None and (pse := row.pse_value) is not None
+        if row.share is not None and (position := row.pse_value) is not None
     ]
     if len(points) < 3:
         return None

@@ -61,7 +61,7 @@ def profiles_table(part: ProfilesComponent) -> Table:
 
 
 def coverage_table(part: WordsComponent) -> Table:
-    """Return a table of each list's numbers of words and of usable words, and names of missing ones."""
+    """Return a table with the number of words, of usable words and the names of missing words in each list."""
     rows = []
     for name, counts in part.coverage.items():
         if counts.found is not None and counts.words is not None:
@@ -72,7 +72,7 @@ def coverage_table(part: WordsComponent) -> Table:
 
 
 def looks_table(aggregation: ProfilesComponent) -> Table | None:
-    """Return a table of the letters at each look (interim analysis) of all components together."""
+    """Return a table of the letters at each look (interim analysis) of all components; ``None`` without looks."""
     rows = []
     for look in aggregation.looks:
         letters = {name: letter for name, letter in look.letters.items() if letter is not None}
@@ -82,7 +82,7 @@ def looks_table(aggregation: ProfilesComponent) -> Table | None:
 
 
 def profiles_room(document: RatingDocument, part: ProfilesComponent, field: str) -> Room | None:
-    """Return the room for further questions about the same words or rows, if `field` is larger; ``None`` if unknown."""
+    """Return how many more questions about the same words or rows a larger `field` allows; ``None`` if unknown."""
     experiment, profiles_asked = read_json(ProfilesExperiment, document.experiment), part.profiles.asked
     texts, records = experiment.texts, experiment.records
     if profiles_asked is None or (texts is None and records is None):
@@ -101,5 +101,5 @@ def profiles_room(document: RatingDocument, part: ProfilesComponent, field: str)
 
 
 def sides(part: WordsComponent) -> tuple[str, str]:
-    """Return the names of the two sides of cues, groups or labels."""
+    """Return the names of the two sides (cues, groups or labels) that a component compares."""
     return part.sides.first or "first cue", part.sides.second or "second cue"

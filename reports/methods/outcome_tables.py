@@ -25,7 +25,7 @@ ERRORS = {
 
 
 def of_audits(chance: float) -> str:
-    """Format the estimated probability of a flag as a number of 100 audits; never 0, as simulations are finite."""
+    """Format the simulated probability of a flag as "N of 100 audits"; N is never 0, as simulations are finite."""
     return f"{hundredths(max(chance, 1e-4))} of 100 audits"
 
 
@@ -65,7 +65,7 @@ def _group_note(row: GroupOutcome, part: OutcomeRows) -> str:
 
 
 def tests_table(part: OutcomeRows) -> Table | None:
-    """Return the table of tests that compare each group with the reference group."""
+    """Return the table of tests that compare each group with the reference group; ``None`` without such groups."""
     rows = [row for row in part.groups if row.ratio.estimate is not None and row.group != part.reference]
     if not rows:
         return None
@@ -83,7 +83,7 @@ def tests_table(part: OutcomeRows) -> Table | None:
 
 
 def error_rates_table(part: OutcomeRows) -> Table | None:
-    """Return the table of error rates by group."""
+    """Return the table of error rates by group; ``None`` without error rates."""
     rows = [row for row in part.groups if row.error_rates]
     if not rows:
         return None

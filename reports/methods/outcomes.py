@@ -38,7 +38,7 @@ MOST_STEP_ROWS = 12
 
 
 def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str | None]:
-    """Yield sentences on the two most different groups, flags by chance, steps, and limits of the recorded truth."""
+    """Yield sentences on the two most different groups, flags by chance, steps of the process, and recorded truth."""
     groups = [row for row in part.groups if row.rate.estimate is not None and row.excluded is None]
     if len(groups) > 1:
         low = min(groups, key=lambda row: row.rate.estimate or 0.0)
@@ -64,7 +64,7 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
 
 
 def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding: DecidingEffect) -> Iterator[str]:
-    """If step 1 decided, yield a sentence on the two most different groups: their counts, or else the stored reason."""
+    """Yield a sentence on the counts of the two most different groups (or the stored reason) if step 1 decided."""
     if deciding.step != 1 or document.letter is not Letter.BS:
         return
     reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
@@ -92,7 +92,7 @@ ALIKE: Mapping[str, tuple[str, str, str]] = {
 
 
 def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
-    """Yield sentences on the step with the smallest ratio of the group that passes least, and on steps out of order."""
+    """Yield sentences on the group that passes all steps least often, its largest gap, and people who skipped steps."""
     gaps = [gap for gap in funnel.gaps if gap.overall.estimate is not None]
     lowest = min(gaps, key=lambda gap: gap.overall.estimate or 0.0, default=GapDocument())
     names = "”, “".join(str(step.step) for step in funnel.steps)
@@ -146,7 +146,7 @@ def _funnel_figure(part: OutcomesComponent) -> Forest | None:
     for step in part.funnel.steps:
         rows = [(row.group, charts.span(row.rate)) for row in step.groups if row.excluded is None]
         step_marks = evenly([Mark(visible(str(group)), (span,)) for group, span in rows if span], MOST_STEP_ROWS)
-        marks += [Mark(f"{visible(str(step.step))}:", (None,)), *step_marks]
+        marks += [Mark(f"{visible(str(step.step))}:", (None,)), *step_marks]  # a heading without a number, then groups
     table = _steps_table(part)
     if table is None or not any(mark.spans[0] for mark in marks):  # without numbers, all of them may be masked
         return None
@@ -197,19 +197,19 @@ def _step_note(step: StepDocument, row: GroupOutcome, funnel: FunnelDocument) ->
 
 
 def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
-    chart, rows = part.threshold_map, part.threshold_map.thresholds
+    threshold_map, rows = part.threshold_map, part.threshold_map.thresholds
     if not rows:
         return None
     title = f"All thresholds of the score, by {part.by}"
     thresholds = tuple(row.threshold or 0.0 for row in rows)
     # without a chosen threshold, the groups are ordered by their rates at the middle one
-    chosen_row = next((row for row in rows if row.threshold == chart.chosen), rows[len(rows) // 2])
-    totals = [group.total or 1.0 for group in chart.groups]
+    chosen_row = next((row for row in rows if row.threshold == threshold_map.chosen), rows[len(rows) // 2])
+    totals = [group.total or 1.0 for group in threshold_map.groups]  # 1.0 prevents a division by 0
     by_rate = sorted(range(len(totals)), key=lambda index: chosen_row.selected[index] / totals[index])
     indices = by_rate if len(by_rate) <= MOST_CURVES else [*by_rate[: MOST_CURVES // 2], *by_rate[-MOST_CURVES // 2 :]]
     rate_curves = [
         Curve(
-            visible(str(chart.groups[index].group)),
+            visible(str(threshold_map.groups[index].group)),
             thresholds,
             tuple(row.selected[index] / totals[index] for row in rows),
         )
@@ -217,7 +217,7 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
     ]
     gaps = [_gap_curve("True positive rates", rows, "tpr_gap"), _gap_curve("False positive rates", rows, "fpr_gap")]
     panels = [
-        Panel("Selection rate" + shown_suffix(rate_curves, chart.groups), tuple(rate_curves)),
+        Panel("Selection rate" + shown_suffix(rate_curves, threshold_map.groups), tuple(rate_curves)),
         Panel("Lowest rate / highest (dashed: four fifths)", (_gap_curve("Impact ratio", rows, "ratio"),), FOUR_FIFTHS),
         Panel("Largest difference of error rates", tuple(curve for curve in gaps if curve.x)),
     ]
@@ -233,8 +233,8 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
         "score from which the decision is favourable",
         tuple(panel for panel in panels if any(curve.x for curve in panel.curves)),
         Table.of_columns(title, cells.filled(columns)),
-        words=_thresholds_in_words(chart),
-        marked=chart.chosen,
+        words=_thresholds_in_words(threshold_map),
+        marked=threshold_map.chosen,
     )
 
 

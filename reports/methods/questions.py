@@ -55,7 +55,7 @@ def _right_answers_by_side(part: QuestionsComponent) -> str:
 
 
 def tables(part: QuestionsComponent) -> Iterator[Table | None]:
-    """Yield the tables of a component, or of the aggregation read as one; ``None`` for a table without rows."""
+    """Yield the tables of a component, or of the aggregation (read as a component); ``None`` for an empty table."""
     yield _contexts_table(part)
     yield _letters_table(part)
     if part.templates:
@@ -71,7 +71,7 @@ def tables(part: QuestionsComponent) -> Iterator[Table | None]:
 
 
 def figures(part: QuestionsComponent) -> Iterator[Picture | None]:
-    """Yield the figure of a component: the scores of BBQ in both kinds of context."""
+    """Yield the figure of a component: accuracy and bias scores, with and without a fact that settles the question."""
     rows = [
         (f"{CONTEXTS[name]}: {title}", charts.span(effect))
         for name, row in part.contexts.items()

@@ -26,7 +26,7 @@ MOST_ITEMS = 20
 
 # ---------------------------------------------------------------------------- tables
 def scores_table(part: TermsComponent, sheet: Sheet) -> Table | None:
-    """Return the table of the scores of every list, and of both stereotype lists together."""
+    """Return the table of the scores of each list of terms, and of both lists of stereotypes together."""
     rows = [replace(part.lists[key], list=title) for key, title in LISTS.items() if key in part.lists]
     if rows and part.score is not None:
         rows.append(replace(part.score, list="all but neutral"))
@@ -44,7 +44,7 @@ def _farthest_terms(part: TermsComponent) -> list[TermScore]:
 
 
 def sources_table(source: Source, unused: Shares, items: str, vocabulary: Vocabulary) -> Table:
-    """Return the table of the numbers of prompts to the author (the model that made items), items, and unusable items.
+    """Return a table about the author (the model that made the items): numbers of prompts, items and unusable items.
 
     `unused` counts the unusable stored items by reason. `items` is the author's product, such as "Sentences".
     """
@@ -157,7 +157,7 @@ def _describe_case(case: CaseDocument, share: float, side_names: tuple[str, str]
 # ---------------------------------------------------------------------------- words
 @dataclass(frozen=True)
 class Choices:
-    """Counts of the answers about the cases (pairs of sentences, or pictures) of neutral, or of other, terms."""
+    """Counts of answers about cases (pairs of sentences, or pictures), either of neutral terms or of all others."""
 
     cases: int
     """Cases with a usable answer."""
@@ -170,7 +170,7 @@ class Choices:
 
     @classmethod
     def of(cls, cases: Sequence[CaseDocument], *, neutral: bool) -> Choices:
-        """Count the cases of neutral terms, or all others."""
+        """Count the cases of neutral terms if `neutral`, otherwise the cases of all other terms."""
         shares = [case.towards for case in cases if (case.list == "neutral") is neutral and case.towards is not None]
         towards, ties = sum(share > 0.5 for share in shares), sum(share == 0.5 for share in shares)
         return cls(len(shares), towards, ties, sum(shares) / len(shares) if shares else 0.5)

@@ -58,7 +58,7 @@ def in_words(document: RatingDocument, part: ComponentDocument, *, one_hop: bool
 
 
 def equal_pairs_in_words(_: RatingDocument, part: ComponentDocument, deciding: DecidingEffect) -> Iterator[str]:
-    """Yield a sentence on how often the same value was returned whichever was sent, if content decided the letter."""
+    """Yield a sentence on how often the returned value did not depend on the value sent, if content decided."""
     names = " and with ".join(f"“{value}”" for value in part.transitions)
     if deciding.name == "content" and part.content.pairs:
         yield (
@@ -84,7 +84,7 @@ def remark(part: ComponentDocument) -> str | None:
 
 
 def advice(_: RatingDocument, part: ComponentDocument) -> str | None:
-    """Return the advice not to use a UCS translator that changes many values if texts must keep them; else ``None``."""
+    """Return advice against a UCS translator that changes many values, if texts must keep them; otherwise ``None``."""
     if part.letter is not Letter.UCS or remark(part) is None:  # no remark: it keeps most values, or nothing is known
         return None
     names = " or ".join(f"“{value}”" for value in part.transitions)
@@ -99,7 +99,7 @@ FAITHFUL = 0.9
 
 
 def _room_left(method: type[TranslationMethod], document: RatingDocument, part: ComponentDocument) -> Room | None:
-    """Return the room for further questions without repeating a sentence; ``None`` if it is not known."""
+    """Return how many more questions can be asked without repeating a sentence; ``None`` if it is not known."""
     experiment = document.experiment
     texts_sent = part.decision[-1].texts_per_block if part.decision else None  # up to the last look
     if texts_sent is None:

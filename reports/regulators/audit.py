@@ -58,7 +58,7 @@ class Audit:
 
 
 def read_audit(document: Json) -> Audit:
-    """Read a rating by ``outcomes`` in its public form; the owner's, with all counts, raises `SpecificationError`."""
+    """Read a rating by ``outcomes`` in its public form; raise `SpecificationError` for the owner's, with all counts."""
     rating = read(document)
     if rating.document.masked is None:
         raise SpecificationError("files for regulators are made of the public form of a rating, without small counts")

@@ -15,7 +15,7 @@ NOT_ESTIMABLE = "not estimable"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table by group."""
+    """A column of a table that has a row for each group."""
 
     head: str
     text: Callable[[GroupOutcome], str]

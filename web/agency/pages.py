@@ -62,14 +62,14 @@ async def delivery(visit: Visit) -> Response:
 
 @pages.post("/webhooks/{webhook_id}/rotate", "webhooks:write")
 async def rotate(visit: Visit) -> Response:
-    """Rotate the secret of an endpoint."""
+    """Replace the secret of an endpoint, and show the new secret once."""
     webhook_document = await visit.api.post(f"/v1/webhooks/{visit.path('webhook_id')}/rotate")
     return await show_once(visit, {"secret": webhook_document["secret"], "webhook": webhook_document})
 
 
 @pages.post("/webhooks/{webhook_id}/redeliver", "webhooks:write")
 async def redeliver(visit: Visit) -> Response:
-    """Resend the failed deliveries of an endpoint."""
+    """Send the failed deliveries of an endpoint again, at most `MOST_REDELIVERED`."""
     path = f"/webhooks/{visit.path('webhook_id')}"
     for delivery_document in await visit.api.items(f"/v1{path}/deliveries", state="given-up", limit=MOST_REDELIVERED):
         await visit.api.ask("POST", f"{delivery_document['href']}/redeliver")
@@ -112,7 +112,7 @@ MAX_LISTED = 200
 
 @pages.get("/settings")
 async def settings(visit: Visit) -> Response:
-    """Show the caller, limits, the agency, and claimed domains."""
+    """Show the caller's own key, the rate limits, facts about the agency, and the claimed domains."""
     own_key = None
     if visit.caller.key_id and visit.caller.may("admin"):
         keys = await visit.api.items("/v1/keys", limit=MAX_LISTED)

@@ -246,7 +246,7 @@ def _segment(identifier: str) -> str:
 
 
 def _rating_facts(rating: Document) -> Document:
-    """Return the facts of a rating by which a caller chooses."""
+    """Return the facts of a rating by which a caller chooses between ratings."""
     members = ("id", "letter", "declared", "method", "attribute", "rated_at", "expires_at")
     facts = {name: rating[name] for name in (*members, "visibility", "withdrawn", "requester")}
     service = {name: rating["target"].get(name) for name in ("name", "kind", "protocol", "url")}
@@ -254,7 +254,7 @@ def _rating_facts(rating: Document) -> Document:
 
 
 def _job_state(job: Document) -> Document:
-    """Return the state of a job, and its rating or what stopped it."""
+    """Return the state of a job, with its rating if it has succeeded, or with the error that stopped it."""
     members = ("id", "status", "stage", "asked", "expected", "failed_calls", "eta_seconds", "queue_position", "rating")
     return {name: job.get(name) for name in (*members, "error")}
 

@@ -64,7 +64,7 @@ async def columns(visit: Visit) -> Response:
 
 @pages.post("/audits/{upload_id}", "jobs:write", form_page=columns)
 async def audit(visit: Visit) -> Response:
-    """Request the rating; show it, or its job if it takes longer. The same request again has the same rating."""
+    """Request the rating, and show it, or its job if it takes longer; an equal request later gets the same rating."""
     upload = await _read_table(visit)
     body = {
         "target": {
@@ -141,7 +141,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _exclusions(text: str) -> Iterator[dict[str, str]]:
-    """Read excluded groups, one in a line: ``column = group: reason``."""
+    """Read excluded groups, one in a line: ``column = group: reason``; raise `Refused` for any other line."""
     for line in _lines(text):
         column, _, group_and_reason = line.partition("=")
         group, _, reason = group_and_reason.partition(":")

@@ -110,7 +110,7 @@ def _csv_row(document: Json) -> list[object]:
 
 
 async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
-    """Return the template's values for a page of a ranking, with the ends of the axis (`scale`) of all its effects."""
+    """Return the template's values for a page of a ranking; `scale` has the ends of the common axis of all effects."""
     name_text = visit.query("of")
     start = min(whole_number(visit.query("start")) or 0, 10**6)  # the API's limit
     parameters = {name: visit.query(name) for name in RANKED_BY}
@@ -127,7 +127,7 @@ async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
 
 
 def size_axis(ends: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of an axis for sizes in units of their limits; its largest value is at most `LARGEST_DRAWN`."""
+    """Return both ends of an axis for sizes in units of their limits; the upper end is at most `LARGEST_DRAWN`."""
     return 0.0, min(1.05 * max([1.0, *ends]), LARGEST_DRAWN)  # a margin of 5 % beyond the limit and the largest end
 
 
@@ -148,7 +148,7 @@ def _relative_effect(because: Mapping[str, Any] | None) -> SizeInLimits | None:
 
 
 def address(ids: Sequence[str], **parameters: str | int) -> str:
-    """Return the address of the page that compares these ratings."""
+    """Return the address of the page that compares these ratings, with further query `parameters`."""
     names = ("first", "second")
     query = [(names[index] if index < len(names) else "more", rating_id) for index, rating_id in enumerate(ids)]
     return with_query("/compare", [*query, *parameters.items()])
@@ -165,7 +165,7 @@ NO_CHANGES: dict[str, Any] = {"difference": None, "refused": None, "joined": [],
 
 
 async def _changes(api: Api, before: RatingDocument, after: RatingDocument) -> dict[str, Any]:
-    """Return new values of `NO_CHANGES` for two ratings: the compared words, the joined questions, or the refusal."""
+    """Return the template's values that replace `NO_CHANGES`: compared words, joined questions, or why not compared."""
     changes: dict[str, Any] = {}
     try:
         changes["difference"] = await api.get(f"/v1/ratings/{before.id}/difference", **{"with": after.id})
@@ -198,9 +198,9 @@ _ID = re.compile(r"rat_[0-9A-Za-z]+")
 
 
 async def search(api: Api, text: str, **filters: str | None) -> Json:
-    """Find the newest ratings by the service's name or address, or one rating by its id or a URL with its id.
+    """Find the newest ratings by the service's name or address, or a single rating by its id or a URL with its id.
 
-    Return a page of the API's list; one that is found by its id is alone in it.
+    Return a page of the API's list of ratings; with an id in `text`, the list has this rating only, or is empty.
     """
     if match := _ID.search(text):
         rating = await api.find(f"/v1/ratings/{match[0]}")

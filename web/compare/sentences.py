@@ -35,7 +35,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class JoinedQuestion:
-    """A question of both ratings. `moved`: difference of the two scores; without scores, 1 if the texts differ."""
+    """A question of both ratings; `moved` is the difference of the scores or, without scores, 1 if the texts differ."""
 
     question: str
     language: str | None

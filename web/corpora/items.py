@@ -20,7 +20,7 @@ EDITED = ("text", "group_term", "attribute_term", "term")
 
 @pages.get("/corpora/{corpus_id}/items/{item_id}")
 async def item(visit: Visit) -> Response:
-    """Show the form that edits an item or, with `?row=1`, only its row, which a script puts in the form's place.
+    """Show the form that edits an item or, with `?row=1`, only the item's row, which a script puts in the form's place.
 
     If somebody else edited the item first, show both texts to choose from.
     """
@@ -55,7 +55,7 @@ pages.file("/corpora/{corpus_id}/items/{item_id}/image", "/v1/corpora/{corpus_id
 
 @pages.post("/corpora/{corpus_id}/selected", "jobs:write")
 async def change_selected(visit: Visit) -> Response:
-    """Remove the ticked items that a page shows, or the others that it shows."""
+    """Remove the ticked items of a page or, if `act` is not ``remove``, the items that the page shows unticked."""
     form = visit.form
     ids = ticked_ids = form.getlist("item")
     if form.get("act") != "remove":

@@ -22,12 +22,12 @@ SOURCES = ("written", "uploaded", "template", "edited")
 
 
 async def corpus_of(visit: Visit) -> JsonObject:
-    """Return the corpus in the path."""
+    """Return the corpus whose id is in the path of the page."""
     return dict(await visit.api.get(f"/v1/corpora/{visit.path('corpus_id')}"))
 
 
 async def review_of(visit: Visit, corpus: Json, words: Json | None) -> JsonObject:
-    """Return a page of the corpus's items, and the coverage of the terms in `words`."""
+    """Return the template's values: a page of the corpus's items, and the number of items of each term in `words`."""
     path = f"/v1/corpora/{corpus['id']}"
     filters = {name: visit.query(name) for name in FILTERS}
     page = await visit.api.get(f"{path}/items", **filters, cursor=visit.query("cursor"), limit=ROWS)
@@ -46,9 +46,9 @@ async def review_of(visit: Visit, corpus: Json, words: Json | None) -> JsonObjec
 
 
 def term_groups(terms: list[Json], words: Json | None) -> list[tuple[str, list[JsonObject]]]:
-    """Return the number of items of each term, in groups: first terms, second terms, neutral terms and others.
+    """Return (group, terms with their numbers of items) pairs; the groups: first, second, neutral and other terms.
 
-    `words` has the terms of the first three groups; a term without items counts 0.
+    `words` has the terms of the first three groups, also terms without items; a group without terms is left out.
     """
     items_by_term = {term["term"]: term["items"] for term in terms if term["term"]}
     groups = []
@@ -60,5 +60,5 @@ def term_groups(terms: list[Json], words: Json | None) -> list[tuple[str, list[J
 
 
 def address(visit: Visit, query: Mapping[str, str | None]) -> str:
-    """Return the address of this page with other parameters; `words` is kept."""
+    """Return the address of this page with the parameters in `query`; the page's parameter `words` is kept."""
     return with_query(visit.url_path, {"words": visit.query("words"), **query}.items())

@@ -97,7 +97,7 @@ class Api:
             return None
 
     async def items(self, path: str, **query: Any) -> list[Any]:
-        """Read a list, or its first page, as `get` does."""
+        """Read a list as `get` reads a resource; of a list in pages, only the first page."""
         return list((await self.get(path, **query))["items"])
 
     async def post(self, path: str, body: Any = None, **headers: str) -> Any:

@@ -21,7 +21,7 @@ MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "woff2": "font/woff2"
 
 @dataclass(frozen=True)
 class Asset:
-    """A file as it is stored."""
+    """A file that pages load: its bytes as they are sent, and its media type."""
 
     content: bytes
     media_type: str

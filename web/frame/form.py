@@ -54,11 +54,11 @@ class Form:
         self.fields, self.file = fields, file
 
     def get(self, name: str, default: str = "") -> str:
-        """Return the last field of a name."""
+        """Return the text of the last field with this name; `default` if there is none."""
         return next((value for field, value in reversed(self.fields) if field == name), default)
 
     def getlist(self, name: str) -> list[str]:
-        """Return all fields of a name."""
+        """Return the texts of all fields with this name."""
         return [value for field, value in self.fields if field == name]
 
 
@@ -81,7 +81,7 @@ async def read_form(request: Request, *, with_file: bool = False) -> Form:
 
 
 def _parse_content_type(header: str) -> tuple[str, dict[str, str]]:
-    """Return the media type of a header and its parameters; refuse a charset other than UTF-8."""
+    """Return the media type in a header, and the header's parameters; refuse a charset other than UTF-8."""
     if len(header) > LONGEST_HEADER:
         raise Problem("unsupported-media-type", f"the Content-Type has {len(header):,} characters")
     media_type, raw_parameters = parse_options_header(header)

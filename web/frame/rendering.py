@@ -76,12 +76,12 @@ clock = partial(_time_element, pattern="{0.hour:02}:{0.minute:02}:{0.second:02} 
 
 
 def percent(share: float | None) -> str:
-    """Write a probability as a percentage, never as 0 % or 100 %: <1 %, 97 %, >99 %."""
+    """Write a probability as a percentage, never as 0 % or 100 %: <1 %, 97 %, >99 %; ``None`` is a dash."""
     return "–" if share is None else chance(share)
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Format a number; a whole number has thousands separators and no decimals."""
+    """Format a number, ``None`` as a dash; a whole number has thousands separators and no decimals."""
     if value is None:
         return "–"
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.{digits}f}"

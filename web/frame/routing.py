@@ -43,17 +43,17 @@ class Pages:
     routes: list[Route] = field(default_factory=list)
 
     def get(self, path: str) -> Callable[[Page], Page]:
-        """Add a page."""
+        """Return a decorator that adds a function as the page at `path`."""
         return partial(self._add_route, path=path, method="GET")
 
     def post(
         self, path: str, scope: str | None, *, with_file: bool = False, form_page: Page | None = None
     ) -> Callable[[Page], Page]:
-        """Add the handler of a form. The form must contain the visit's token (`form_token` in `frame/macros.html`).
+        """Return a decorator that adds a function as the handler of a form, which must contain `Visit.form_token`.
 
         The form of a caller without the `scope` is not read (``None``: everyone may send it). `with_file` allows a file
         as its last field. If the API refuses the form, the browser is redirected to its page `form_page`, where
-        `Visit.refused` is the refusal and `Visit.form` has the fields. Without one, the refusal has a page of its own.
+        `Visit.refused` is the refusal and `Visit.form` has the fields; without `form_page`, an error page is shown.
         """
         return partial(self._add_route, path=path, method="POST", scope=scope, with_file=with_file, form_page=form_page)
 
@@ -72,8 +72,8 @@ class Pages:
     ) -> None:
         """Add the handler of a form that sends a request to the API, and redirects to the page `then`.
 
-        `resource` and `then` can have the parameters of `path`, such as ``/v1/keys/{key_id}``. The form's
-        `fields`, if it has any, are the `body`.
+        `resource` and `then` can have the parameters of `path`, such as ``/v1/keys/{key_id}``. The request sends the
+        form's `fields`; without `fields`, it sends `body`. `scope` and `form_page` are as in `post`.
         """
 
         async def send(visit: Visit) -> Response:
@@ -102,7 +102,7 @@ class Pages:
         with_file: bool = False,
         form_page: Page | None = None,
     ) -> Page:
-        """Add the route of a page; refusals and problems are answered with a page as well."""
+        """Add the route of a page, and return the page; refusals and problems are answered with an error page."""
         # browsers put empty fields of a form into its address; parameters from an account provider stay unchanged
         drops_empty_fields = method == "GET" and not path.startswith("/sign-in")
 

@@ -54,7 +54,7 @@ class Visit:
 
     @cached_property
     def api(self) -> Api:
-        """The API, as the caller may use it."""
+        """Client for the API with the caller's rights."""
         return Api(self.request, self.caller)
 
     @cached_property
@@ -94,7 +94,7 @@ class Visit:
         return str(self.request.path_params[name])
 
     def query(self, name: str, default: str = "") -> str:
-        """Return a parameter of the address."""
+        """Return a query parameter of the address; `default` if the address does not have it."""
         return self.request.query_params.get(name, default)
 
     def older(self, listing: Json) -> tuple[str, int | None]:
@@ -108,7 +108,7 @@ class Visit:
     async def listing(
         self, path: str, filters: Sequence[str] = (), *, limit: int = LISTED, **query: Any
     ) -> dict[str, Any]:
-        """Read a page of one of the API's lists, as values for its template.
+        """Read a part of a list of the API, as values for the template of this page.
 
         `filters` name the parameters of the page's address that filter the list; the template gets them as `chosen`,
         and `filtered` says whether any is set. `similar` has names that resemble those of a search without matches.
@@ -140,7 +140,7 @@ class Visit:
         return Fields((name, value) for name, value in self.form.fields if name != TOKEN_FIELD)
 
     async def accept_form(self, scope: str | None, *, with_file: bool) -> None:
-        """Read the form. The caller's scope and rate limit are checked before it is read, the form's token afterwards.
+        """Read the form: check the caller's scope and rate limit before, and the form's token afterwards.
 
         Raise `Problem` ``scope-missing``, ``rate-limited``, or ``foreign-origin`` if the form was not sent from a page
         of this visit; and the problems of `read_form`.
@@ -242,7 +242,7 @@ async def _admit_visitor(request: Request) -> None:
 
 
 def at_most(count: int, values: Sequence[str], noun: str) -> Sequence[str]:
-    """Return the values of a repeated field, or raise ``invalid-request`` if there are more than `count`."""
+    """Return the values of a repeated field; raise ``invalid-request`` if there are more than `count`."""
     if len(values) > count:
         raise Problem("invalid-request", f"{len(values):,} {noun} were sent; at most {count} are allowed")
     return values
@@ -254,7 +254,7 @@ def whole_number(text: str) -> int | None:
 
 
 def with_query(path: str, query: Iterable[tuple[str, Any]]) -> str:
-    """Return an address with the parameters that are not empty."""
+    """Return `path` with the parameters of `query` that are not empty."""
     parameters = [(name, value) for name, value in query if value not in (None, "")]
     return f"{path}?{urlencode(parameters, doseq=True)}" if parameters else path
 

@@ -28,7 +28,7 @@ GUIDES = {
 
 @pages.get("/guide/{name}")
 async def guide(visit: Visit) -> Response:
-    """Show a document of the documentation."""
+    """Show the document of the documentation that the path names."""
     name = visit.path("name")
     if name not in GUIDES:
         raise Problem("not-found", f"there is no guide {name[:100]}")

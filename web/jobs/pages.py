@@ -98,7 +98,7 @@ def _percent(job: Json) -> int | None:
 
 
 def _pace(job: Json) -> float | None:
-    """Return questions per second: over the whole job if it has ended, otherwise by its ETA; ``None`` if unknown."""
+    """Return questions per second, of a running job by the estimated time that is left; ``None`` if unknown."""
     if job["finished_at"] is None:
         questions_left, seconds = job["expected"] - job["asked"], job["eta_seconds"]
         return float(questions_left / seconds) if seconds and questions_left > 0 else None

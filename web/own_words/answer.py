@@ -22,7 +22,7 @@ NO_PREFERENCE = 0.5
 
 @dataclass(frozen=True)
 class Tally:
-    """Number of choices of the first and of the second alternative, and of ties."""
+    """Counts of choices between two alternatives: how often the first, the second, or neither (a tie) was chosen."""
 
     first: int
     second: int
@@ -58,7 +58,7 @@ class BiasAnswer:
 
 
 def answer_of(document: Json) -> BiasAnswer | None:
-    """Return the answer to a user's test from its rating; ``None`` if no component of a stereotype was measured."""
+    """Return the answer to a user's test from its rating; ``None`` if its first component is not of a stereotype."""
     rating, view = rating_of(document), read(document)
     component = rating.components[0] if rating.components else None
     if isinstance(component, StereotypeComponent):

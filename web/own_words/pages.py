@@ -97,14 +97,14 @@ async def store_changed_words(visit: Visit) -> Response:
 
 
 def _texts_of(specification_kind: str, words: Json) -> dict[str, str]:
-    """Return words as texts of the form's fields; the groups' words become two lists in equal order."""
+    """Return words as texts of the form's fields; the pairs of words for the groups become a list for each group."""
     sides = zip(*words.get(PAIR_FIELD, ()), strict=True)  # the first words of all pairs, then the second ones
     side_texts = dict(zip(("first_words", "second_words"), map(", ".join, sides), strict=False))  # empty without pairs
     return {**typed_of(specification_kind, words), **side_texts}
 
 
 def _complete_fields(specification_kind: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields of a specification: pairs of words for the groups, and an attribute if none is typed.
+    """Return a form's fields and those that it lacks: pairs of words for the groups, and an attribute if none is typed.
 
     Raise `Refused` if a word for a group has no counterpart.
     """
@@ -147,7 +147,7 @@ def _are_unchanged(specification_kind: str, texts: Mapping[str, str], words: Jso
 async def _create_corpus(
     visit: Visit, kind: str, texts: Mapping[str, str], specification: Json, items_of: str | None = None
 ) -> JsonObject:
-    """Create a corpus; for a language model, with the sentences of `items_of`, and some from frames for other terms."""
+    """Create a corpus; for a language model, with the sentences of `items_of`, and sentences made from frames."""
     name = texts.get("title", "").strip() or specification["title"]
     words = specification["words"]
     if kind == "language-model":

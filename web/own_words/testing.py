@@ -139,7 +139,7 @@ async def _service_context(visit: Visit, kind: str) -> JsonObject:
 
 
 async def _protocols(visit: Visit, kind: str, name: str) -> tuple[list[JsonObject], JsonObject, list[Field]]:
-    """Return the protocols for a kind of service, that with `name` (or else the first), and the latter's settings."""
+    """Return the protocols for a kind of service; the protocol `name`, or else the first; and its settings."""
     all_protocols = await visit.api.items("/v1/protocols")
     protocols = [entry for entry in all_protocols if kind in entry["kinds"] and entry["name"] not in DRAWING]
     protocol = next((entry for entry in protocols if entry["name"] == name), protocols[0])
@@ -152,7 +152,7 @@ def _is_folded(field: Field) -> bool:
 
 
 async def _target_of(visit: Visit, texts: Mapping[str, str], kind: str) -> JsonObject:
-    """Return the service of a form, a saved one by its id; raise `Refused` if a setting cannot be read."""
+    """Return the service that a form selects (its id) or describes; raise `Refused` if a setting cannot be read."""
     if texts.get("saved"):
         return {"id": texts["saved"]}
     _, protocol, settings = await _protocols(visit, kind, texts.get("protocol", ""))
@@ -210,7 +210,7 @@ class BiasTest:
     def has_too_few_words(self) -> bool:
         """Whether a list has fewer words than a letter needs."""
         term_counts = [count for side in ("first", "second") if (count := len(self.words.get(f"{side}_terms", ())))]
-        least_terms = LEAST_ALONE if len(term_counts) == 1 else LEAST_TIED
+        least_terms = LEAST_ALONE if len(term_counts) == 1 else LEAST_TIED  # of two lists, each may be shorter
         neutral_count = len(self.words.get("neutral", ()))
         return bool(self.words) and (neutral_count < LEAST_UNITS or min(term_counts, default=0) < least_terms)
 

@@ -19,7 +19,7 @@ CONTEXT = 2
 
 @pages.get("/methodology")
 async def current(visit: Visit) -> Response:
-    """Show the current version."""
+    """Show the current version of the methodology."""
     return await _version_page(visit, "current")
 
 
@@ -46,7 +46,7 @@ async def changes(visit: Visit) -> Response:
 
 @pages.get("/methodology/{version}")
 async def version(visit: Visit) -> Response:
-    """Show one version."""
+    """Show the version of the methodology that the path names."""
     return await _version_page(visit, visit.path("version"))
 
 
@@ -75,7 +75,7 @@ class Line:
 
 
 def changed_lines(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
-    """Return the lines that differ, each group with `CONTEXT` equal lines around it."""
+    """Yield the lines that differ, each group of them with `CONTEXT` equal lines before and after it."""
     for index, group in enumerate(SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(CONTEXT)):
         if index:
             yield Line("…", text="")

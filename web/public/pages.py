@@ -59,13 +59,13 @@ async def service(visit: Visit) -> Response:
 
 
 def _series_line(number: int, ratings: Sequence[Json]) -> Markup | None:
-    """Draw the deciding effects of the ratings by one method for one attribute, over time, as SVG."""
+    """Draw the deciding effects of ratings by a method for an attribute, over time; ``None`` for fewer than two."""
     sizes = [EffectDocument(*rating["effect"]["of_limit"]) if rating["effect"] else NO_EFFECT for rating in ratings]
     return line_of(ratings, sizes, "effect, in units of its limit", key=f"s{number}", limit=1.0)
 
 
 def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Return for each row of ``GET /v1/registry/distribution`` the segments of its bar.
+    """Yield each row of ``GET /v1/registry/distribution`` with the segments of its bar (`segments`).
 
     A segment is ``(letter, count, x, width)``; the row with the most services has the width 100.
     """
@@ -108,7 +108,7 @@ async def log(visit: Visit) -> Response:
 
 
 async def _consistency_proof(visit: Visit) -> dict[str, Any]:
-    """Return the proof that the log of the size in the address is a prefix of the present log."""
+    """Return the template's values: the proof that the log was only extended since it had the size in the address."""
     values: dict[str, Any] = {"size": visit.query("size"), "proof": None, "wrong": ""}
     if values["size"]:
         try:

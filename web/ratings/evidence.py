@@ -69,7 +69,7 @@ def row_of(case: Mapping[str, Any], search_text: str, vocabulary: Vocabulary) ->
 
 
 def _counterpart(texts: Sequence[Json], index: int) -> str:
-    """Return the first other text in a text's language, with which it is compared; empty if there is none."""
+    """Return the first other text in the language of the text at `index`, to compare them; empty if there is none."""
     others = [text["text"] for i, text in enumerate(texts) if i != index and text["lang"] == texts[index]["lang"]]
     return str(others[0]) if others else ""
 
@@ -138,6 +138,6 @@ def _mark_differences(text: str, counterpart: str) -> Iterator[tuple[str, bool]]
 
 
 def address_of(base: str, filters: Mapping[str, str], **changes: object) -> str:
-    """Return the address of the evidence page with the filters, some of them changed, and without empty ones."""
+    """Return the address of the evidence page with `filters` and `changes` of them; empty filters are left out."""
     address = with_query(f"{base}/evidence", {**filters, **changes}.items())
     return f"{address}#case-{changes['case']}" if changes.get("case") else address

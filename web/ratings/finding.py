@@ -35,7 +35,7 @@ WITHIN, BEYOND = "within tolerance", "beyond tolerance"
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure on a page, drawn narrow and wide; the style sheet chooses.
+    """A figure on a page, drawn narrow and wide; the style sheet chooses a drawing by the available width.
 
     `wide` is ``None`` if one drawing serves both widths. A tall figure is `folded` below its heading. `how` explains
     how to read the figure; `note` is about its numbers.
@@ -52,7 +52,7 @@ class PageFigure:
 
 @dataclass(frozen=True)
 class SquareSet:
-    """Set of squares, each linked to its case. `drawings` has name, SVG and table by group; empty if not selected."""
+    """Set of squares, each linked to its case. `drawings` has (group, SVG, table) triples; empty if not selected."""
 
     heading: str
     filled: str
@@ -61,7 +61,7 @@ class SquareSet:
 
 
 def part_of(rating: Rating, name: str, square_set: str = "") -> dict[str, Any] | None:
-    """Return the named component, or else the deciding one, with its figures; ``None`` if nothing was measured.
+    """Return the template's values for the component with this name, or the deciding one; ``None`` without any.
 
     `square_set` is the index of the only set of squares that is drawn, because drawing hundreds of squares is slow.
     """
@@ -86,7 +86,7 @@ def part_of(rating: Rating, name: str, square_set: str = "") -> dict[str, Any] |
 def _figure(
     heading: str, how: str, drawings: Sequence[Figure | None], note: str = "", *, folds: bool = True
 ) -> PageFigure | None:
-    """Return the figure with one drawing, or a narrow and a wide one; ``None`` if nothing was drawn.
+    """Return a figure from a single drawing, or from a narrow and a wide drawing; ``None`` if there is no drawing.
 
     A figure with two drawings is folded if it is tall and `folds`.
     """

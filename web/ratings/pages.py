@@ -64,7 +64,7 @@ async def finding(visit: Visit) -> Response:
 async def evidence(visit: Visit) -> Response:
     """List the cases; the filters and the number of the opened case are in the address.
 
-    A question that is looked up opens its case; `first` lists only the first case, for the page of the rating.
+    A question that is looked up opens its case. With `first` in the address, only the first case is listed.
     """
     rating = await rating_in_path(visit)
     filters = {name: visit.query(name).strip() for name in FILTERS}
@@ -107,20 +107,20 @@ async def history(visit: Visit) -> Response:
 
 
 def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
-    """Return the effects of the deciding component in each rating of `changes`, with the scale of each effect.
+    """Return the deciding component's effects in each rating of `changes`, and by effect the ends of its scale.
 
     Of the hidden effects, only the one that changed most between two ratings is included.
     """
     because = rating.document.get("because")
     components = {component.name: component for component in rating.view.components}
-    name = because["component"] if because else next(iter(components), "")
+    part_name = because["component"] if because else next(iter(components), "")
     effects_by_name: dict[str, Effect] = {}
-    if component := components.get(name):
+    if component := components.get(part_name):
         effects_by_name = {effect.name: effect for effect in component.effects}
         # the API's name of a hidden effect in a difference is its kind and its name
         names_in_changes = (f"{effect.kind}: {effect.name}" for effect in component.part.hidden)
         hidden = dict(zip(names_in_changes, component.hidden, strict=True))
-        effects = [effect for change in changes for effect in change["effects"] if effect["component"] == name]
+        effects = [effect for change in changes for effect in change["effects"] if effect["component"] == part_name]
         # effects that are not hidden count as unchanged
         most_changed = max(effects, key=lambda effect: abs(effect["moved"]) * (effect["name"] in hidden), default=None)
         if most_changed is not None and most_changed["name"] in hidden:
@@ -130,7 +130,7 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
         for side in ("after", "before"):
             rating_row = ratings.setdefault(change[side]["id"], {**change[side], "effects": {}, "since": None})
             for effect in change["effects"]:
-                if effect["component"] == name and effect["name"] in effects_by_name:
+                if effect["component"] == part_name and effect["name"] in effects_by_name:
                     rating_row["effects"][effect["name"]] = effect[side]
         ratings[change["after"]["id"]]["since"] = change
     bounds: dict[str, list[float]] = {}
@@ -140,7 +140,7 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
     # a margin of 0.02 at both ends
     scales = {effect_name: (min(values) - 0.02, max(values) + 0.02) for effect_name, values in bounds.items()}
     return {
-        "part": component.title if component else name,
+        "part": component.title if component else part_name,
         "ratings": list(ratings.values()),
         "scales": scales,
         "drawn": effects_by_name,
@@ -181,7 +181,7 @@ async def provenance(visit: Visit) -> Response:
 
 
 async def _read_job(visit: Visit, rating: Rating) -> Json | None:
-    """Return the job of the caller's own rating, for its number of calls."""
+    """Return the job of the caller's own rating, for its number of calls; ``None`` for ratings of others."""
     if not rating.mine:
         return None
     return next(iter(await visit.api.items("/v1/jobs", made=rating.id)), None)

@@ -41,7 +41,7 @@ class Rating:
 
     @property
     def rated(self) -> RatingDocument:
-        """The document as a type, without invisible characters."""
+        """The document as a typed object, without invisible characters."""
         return self.view.document
 
     @property
@@ -102,7 +102,7 @@ class Rating:
 
 
 async def rating_in_path(visit: Visit) -> Rating:
-    """Read the rating in the path of a page."""
+    """Read the rating whose id is in the path of the page."""
     document = await visit.api.get(f"/v1/ratings/{visit.path('rating_id')}")
     digest = document["target"]["digest"]
     others = await _ratings_of_service(visit, digest, mine=False)
@@ -135,7 +135,7 @@ MENTIONS = {"explicit": "in words", "name": "by first names"}
 
 
 async def ratings_by_mention(visit: Visit, rating: Rating) -> list[JsonObject]:
-    """Return rows for this rating and the newest of the same decision with the other mention of people, if any.
+    """Return rows for this rating and the newest rating of its decision that mentions people otherwise, or no rows.
 
     `effects` has the effect of the attribute by component, `ratios` the lowest impact ratio by component.
     """

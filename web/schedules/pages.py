@@ -82,7 +82,7 @@ async def _request_of_form(api: Api, texts: dict[str, str]) -> JsonObject:
 
 
 async def _saved_target(api: Api, target: JsonObject) -> JsonObject:
-    """Return the id of the saved target of a rating; if none is saved, the target as it was rated."""
+    """Return a reference to the rated target by the id that it is saved under; if none, the target as it was rated."""
     target_id = await saved_id(api, target)
     return {"id": target_id} if target_id else description_of_rated(target)
 
@@ -106,7 +106,7 @@ def cron_of(form: Mapping[str, str]) -> str:
 
 
 def in_words(schedule: Json) -> tuple[str, JsonObject]:
-    """Return the interval of a schedule in words, as a text to translate and its values.
+    """Return how often a schedule runs, in words: a text to translate, and the values of its placeholders.
 
     A cron expression that the form cannot make is shown as it is.
     """

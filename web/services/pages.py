@@ -28,9 +28,9 @@ async def services(visit: Visit) -> Response:
     """List saved services, and those that were rated without being saved, each with its newest letter."""
     query = {name: visit.query(name) for name in ("q", "kind", "cursor") if visit.query(name)}
     page = await visit.api.get("/v1/targets", **query, limit=READ)
-    # each row is a saved target, ``None`` if it is only rated, and its newest rating
+    # each row is a saved target (``None`` if the service is not saved) and the service's newest rating
     rows = [(target, target["newest"]) for target in page["items"]]
-    complete = False
+    complete = False  # whether `rows` has all services of the caller
     if not page["next_cursor"] and not visit.query("cursor"):  # the page has all saved services
         rated_rows, complete = await find_rated(visit.api, q=query.get("q", ""), kind=query.get("kind", ""))
         digests = {target["digest"] for target in page["items"]}
@@ -69,7 +69,7 @@ async def service(visit: Visit) -> Response:
 
 
 def badge_of(visit: Visit, rated_service: Service) -> dict[str, str] | None:
-    """Return the badge of a service with its Markdown and HTML; ``None`` for an unsaved service without an address."""
+    """Return the badge's path, Markdown and HTML for a service; ``None`` for an unsaved service without an address."""
     base, address = visit.base_url, rated_service.target["base_url"]
     if rated_service.saved is not None:
         path = f"/v1/targets/{rated_service.id}/badge.svg"
@@ -86,7 +86,7 @@ def badge_of(visit: Visit, rated_service: Service) -> dict[str, str] | None:
 
 
 async def domain_of(visit: Visit, rated_service: Service) -> JsonObject:
-    """Return the host of a service, and the caller's claim of the host, if any."""
+    """Return the template's values: the `host` of a service, and the caller's claim of it as `domain`, if any."""
     address = rated_service.target["base_url"]
     host = host_of(address) if address else None
     claims = await visit.api.items("/v1/domains", limit=READ) if host else []
@@ -117,7 +117,7 @@ async def rate_again(visit: Visit) -> Response:
 
 @pages.post("/services/{id}/save", "targets:write")
 async def save(visit: Visit) -> Response:
-    """Save a rated service, with its secret if it needs one."""
+    """Save a rated service, with the secret in the form if there is any."""
     rated_service = await read_service(visit, visit.path("id"))
     secret = visit.typed.get("secret")
     body = rated_service.description | ({"secret": secret} if secret else {})
@@ -146,7 +146,7 @@ async def edit(visit: Visit) -> Response:
 
 @pages.post("/services/{id}/edit", "targets:write", form_page=edit)
 async def change(visit: Visit) -> Response:
-    """Change a saved service. Its secret stays unless another is sent."""
+    """Change a saved service; its secret stays unless the form has another or removes it."""
     target_id, texts = visit.path("id"), visit.typed
     target = await visit.api.get(f"/v1/targets/{target_id}")
     body, errors = target_from_texts(texts, target["kind"], target["protocol"], await _settings_of(visit, target))
@@ -164,7 +164,7 @@ pages.act("/services/{id}/claim", "targets:write", "POST", "/v1/domains", "/serv
 
 @pages.post("/services/{id}/verify", "targets:write")
 async def verify(visit: Visit) -> Response:
-    """Request a check of the challenge on the host of a service."""
+    """Request the check that a host shows the caller's challenge, which proves that the host is the caller's."""
     domain = visit.form.get("domain", "")
     await visit.api.ask("POST", f"/v1/domains/{segment(domain)}/verify", headers={"prefer": f"wait={WAIT_S}"})
     return visit.redirect(f"/services/{visit.path('id')}#owner")

@@ -67,7 +67,7 @@ MOST_RATED = 200
 
 
 async def find_rated(api: Api, **filters: str) -> tuple[list[Json], bool]:
-    """Return the newest rating of each service of the caller that matches the filters, and whether these are all."""
+    """Return the newest rating of each matching service of the caller, and whether these ratings are all."""
     if not any(filters.values()):
         rows = (await api.get("/v1/overview"))["targets"]
         return rows, len(rows) < MOST_RATED
@@ -77,7 +77,7 @@ async def find_rated(api: Api, **filters: str) -> tuple[list[Json], bool]:
 
 
 async def read_matrix(visit: Visit, newest: Sequence[Json]) -> JsonObject:
-    """Return the newest ratings by attribute and method, with their components (such as languages)."""
+    """Return the template's values for the matrix of a service: its newest ratings by attribute and method."""
     documents = {}
     for entry in newest[:MOST_MEASURED]:
         documents[entry["attribute"], entry["method"]] = await visit.api.get(f"/v1/ratings/{entry['id']}")

@@ -88,7 +88,7 @@ async def end_session(visit: Visit) -> Response:
 
 # ---------------------------------------------------------------------------- accounts
 def provider_of(visit: Visit) -> Provider | None:
-    """Return the provider of the agency, if it has one."""
+    """Return the provider of accounts; ``None`` if the agency has none."""
     provider: Provider | None = visit.request.app.state.provider
     return provider
 
@@ -108,7 +108,7 @@ async def redirect_to_provider(visit: Visit) -> Response:
 
 @pages.get(CALLBACK)
 async def complete_sign_in(visit: Visit) -> Response:
-    """Begin a session for the user that the provider authenticated; the sign-in attempt ends in any case."""
+    """Begin a session for the user that the provider authenticated; the attempt ends even if it fails."""
     provider = provider_of(visit)
     if provider is None:
         return visit.redirect("/sign-in")
@@ -122,7 +122,7 @@ async def complete_sign_in(visit: Visit) -> Response:
 
 
 async def _begin_account_session(visit: Visit, provider: Provider) -> Response:
-    """Begin a session by the first rule that holds for the account; raise `Problem` if the sign-in fails."""
+    """Begin a session with the rights of the first rule that holds for the account; raise `Problem` on failure."""
     attempt = Attempt(visit.request.cookies.get(ATTEMPT_COOKIE, ""), service_of(visit.request).vault.mark)
     next_page = attempt.check(visit.query("state"))
     if not (code := visit.query("code")):

@@ -78,7 +78,7 @@ class Attempt:
         return self.mark(f"oidc verifier {self.cookie}")
 
     def check(self, state: str) -> str:
-        """Return the page that follows; raise ``sign-in-failed`` if the state is wrong or the time is over."""
+        """Return the page to show after the sign-in; raise ``sign-in-failed`` if the state is wrong or time is over."""
         if not hmac.compare_digest(state.encode(), self.state.encode()):
             raise Problem("sign-in-failed", "this sign-in was started in another browser, or it has already ended")
         end, _, page = self.cookie.split(".")  # unchanged: another cookie would have another state
@@ -99,7 +99,7 @@ class Endpoints:
 
 @dataclass(frozen=True)
 class Client:
-    """The agency as its provider knows it; `secret` is empty for a public client."""
+    """The agency as the provider of accounts knows it; `secret` is empty for a public client."""
 
     issuer: str
     id: str
@@ -146,7 +146,7 @@ class Provider:
         return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(query)}"
 
     async def claims(self, attempt: Attempt, code: str) -> JsonObject:
-        """Exchange a code for the verified claims of the person.
+        """Exchange the provider's one-time code for the verified claims (facts) about the person.
 
         Raise `Problem` ``sign-in-failed`` if the code or the ID token is not valid, ``provider-unavailable`` if the
         provider does not answer as OpenID Connect requires.

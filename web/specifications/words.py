@@ -40,18 +40,18 @@ FIELDS: Mapping[str, tuple[WordField, ...]] = {
 
 
 def words_of(kind: str, texts: Mapping[str, str]) -> JsonObject:
-    """Parse the fields of a form; empty fields are left out."""
+    """Parse the texts of a form's fields to words; empty fields are left out."""
     values = {field.name: _parse_words(field.shape, texts.get(field.name, "")) for field in FIELDS[kind]}
     return {name: value for name, value in values.items() if value not in ("", [], {})}
 
 
 def typed_of(kind: str, words: Json) -> dict[str, str]:
-    """Write words as the fields of a form; the opposite of `words_of`."""
+    """Write words as the texts of a form's fields; the inverse of `words_of`."""
     return {field.name: _words_text(field.shape, words.get(field.name)) for field in FIELDS[kind]}
 
 
 def wrong_fields(kind: str, errors: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the error of each field, from the pointers of a problem document."""
+    """Return the first error of each field, by the names of fields in the pointers of a problem document."""
     names = {field.name for field in FIELDS[kind]} | {"title", "language", "citation"}
     messages: dict[str, str] = {}
     for error in errors:
@@ -122,7 +122,7 @@ TRIES = 50
 
 
 def body_of(kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
-    """Return the request that stores the entered words."""
+    """Return the body of the request that stores the entered words as a specification."""
     title = texts.get("title", "").strip()
     return {
         "name": name,

@@ -91,7 +91,7 @@ pages.act("/suites/{suite_id}/cancel", "jobs:write", "POST", "/v1/suites/{suite_
 
 
 async def _suite_request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
-    """Return the request for a suite from a form; an empty field means all choices."""
+    """Return the request for a suite from a form; a field without a choice is left out, which means all choices."""
     service_ids = at_most(MAX_TARGETS, form.getlist("service"), "services")
     targets = [await target_of(api, service_id) for service_id in service_ids]
     languages = [code for code in re.split(r"[\s,;]+", form.get("languages", "")) if code]
@@ -105,7 +105,7 @@ MAX_LISTED_SERVICES = 50
 
 
 async def choices(api: Api, text: str, selected_ids: Sequence[str]) -> tuple[list[Json], bool]:
-    """Return the caller's saved or rated services whose name or address has a text, and whether these are all.
+    """Return the caller's services (saved or rated) with `text` in name or address, and whether these are all.
 
     The `value` of a service is the id of its saved target, or of a rating that describes it.
     The services `selected_ids` come first, even if they do not match. Rated services that are not saved are read only
@@ -145,7 +145,7 @@ def _choice(value: str, target: Json) -> Json:
 
 
 async def target_of(api: Api, value: str) -> dict[str, Any]:
-    """Return the target for a request: the id of a saved target, or the description in a rating."""
+    """Return the target for a request, from the id of a saved target, or of a rating that describes its target."""
     if not value.startswith("rat_"):
         return {"id": value}
     return description_of_rated((await api.get(f"/v1/ratings/{segment(value)}"))["target"])

@@ -28,7 +28,7 @@ class Answers(dict[str, str]):
 def target_from_texts(
     texts: Mapping[str, str], kind: str, protocol: str, fields: Sequence[Field]
 ) -> tuple[dict[str, Any], Errors]:
-    """Return the target that a form describes, without its secret, and the errors; `fields` are its settings."""
+    """Return the target that a form describes, without a secret, and the form's errors; `fields` are the settings."""
     settings, setting_errors = read_all(fields, texts)
     limits, limit_errors = read_all(LIMITS, texts)
     target: dict[str, Any] = {"kind": kind, "protocol": protocol, "settings": settings}
@@ -38,7 +38,7 @@ def target_from_texts(
 
 # ---------------------------------------------------------------------------- errors
 def name_of(pointer: str, inputs: Sequence[Field]) -> str:
-    """Return the name of the input that a JSON pointer of the API refers to, or else the pointer's first parts."""
+    """Return the name of the input to which a JSON pointer of the API refers, or else the pointer's first two parts."""
     parts = [part for part in pointer.split("/") if part and part != "target"]
     names = {field.name for field in inputs}
     prefixes = (".".join(parts[:count]) for count in range(len(parts), 0, -1))  # the longest first
@@ -46,7 +46,7 @@ def name_of(pointer: str, inputs: Sequence[Field]) -> str:
 
 
 def step_of(name: str) -> str:
-    """Return the step whose page has an input."""
+    """Return the name of the step whose page has the input `name`."""
     group = name.partition(".")[0]  # the part of the request
     if group in {"experiment", "method", "author", "judge"}:
         return "what"
@@ -54,7 +54,7 @@ def step_of(name: str) -> str:
 
 
 def messages_by_input(errors: Sequence[Mapping[str, str]], inputs: Sequence[Field]) -> dict[str, str]:
-    """Return the errors by the name of the input."""
+    """Return the first error of each input, by the input's name."""
     messages: dict[str, str] = {}
     for error in errors:
         messages.setdefault(name_of(error.get("pointer", ""), inputs), error["detail"])
@@ -62,7 +62,7 @@ def messages_by_input(errors: Sequence[Mapping[str, str]], inputs: Sequence[Fiel
 
 
 async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answers | None:
-    """Return the answers of a rating, a job or a saved target; ``None`` if none is named."""
+    """Return the answers that repeat a rating or job, or describe a saved target; ``None`` if no id is given."""
     if rating:
         document = await api.get(f"/v1/ratings/{segment(rating)}")
         document["target"]["base_url"] = document["target"].get("url")  # as jobs and saved targets name it
@@ -77,7 +77,7 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
 
 
 async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], target_id: str) -> Answers:
-    """Return the answers that repeat the request of a rating or job; `target_id` is its saved target, or empty."""
+    """Return the answers that repeat a rating's or job's request; `target_id`: id of its saved target, or empty."""
     target, experiment = request["target"], request["experiment"] or {}
     method = str(experiment.get("method", ""))
     texts = {

@@ -57,7 +57,7 @@ class Material:
 
 
 def kind_of(answers: Mapping[str, str]) -> str:
-    """Return the API's kind of service; a model that decides is a regressor if its decision is a number."""
+    """Return the API's kind of service; a model that decides is a regressor if it gives a number, else a classifier."""
     kind = answers.get("kind", "")
     if kind != DECIDING_MODEL:
         return kind
@@ -98,7 +98,7 @@ def _named(infos: Sequence[Mapping[str, Any]], name: str | None, default: Mappin
 
 
 def _inner_fields(*fields: Field) -> Iterator[Field]:
-    """Yield the parts of fields, and their parts, at any depth."""
+    """Yield the parts of fields, the parts of these parts, and so on at any depth."""
     for field in fields:
         yield from field.parts
         yield from _inner_fields(*field.parts)
@@ -165,7 +165,7 @@ async def _copied_values(api: Api, earlier_id: str, method: str, fields: Sequenc
 
 
 def sizes_of(material: Material, values: Mapping[str, Any], factor: float) -> dict[str, int]:
-    """Return the fields that set the number of questions, multiplied by a factor and clipped to their bounds."""
+    """Return new values of the fields that set the number of questions: the values times `factor`, within bounds."""
     sizes = {}
     for field in material.fields:
         if field.key in SIZES.get(material.method["name"], ()) and factor != 1:  # 1 leaves the field as it is

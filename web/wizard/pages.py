@@ -107,7 +107,7 @@ async def _read_draft(visit: Visit) -> JsonObject:
 
 
 def _form_texts(visit: Visit) -> dict[str, str]:
-    """Return the texts of a form. Languages have several inputs of one name."""
+    """Return the texts of a form by input; the languages, from several inputs of the same name, as lines."""
     texts = dict(visit.typed)
     languages = visit.form.getlist("experiment.languages")
     if languages:
@@ -123,7 +123,7 @@ async def _show_kinds(visit: Visit, kind: str, draft: str = "") -> Response:
 
 
 async def _read_state(visit: Visit, answers: Answers) -> WizardState:
-    """Read the choices for the answers, and settle the answers that depend on them."""
+    """Read the choices that fit the answers, and remove answers that do not fit the choices (`settle`)."""
     state = WizardState(visit, answers, await material_for(visit.api, answers))
     settle(state)
     return state
@@ -152,7 +152,7 @@ async def _show_errors(state: WizardState) -> Response:
 
 
 async def _send_request(visit: Visit, state: WizardState) -> Response:
-    """Send the request; a second click, or another one after going back, finds the job of the first."""
+    """Send the request; if an equal request was sent from this draft before, redirect to that request's job."""
     body, errors = request_of(state)
     if errors:
         return await _go_to_step(visit, state.with_errors(errors), "confirm")

@@ -68,13 +68,13 @@ def _settle_decision(answers: Answers) -> None:
 
 
 def description_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
-    """Return the described target, without its secret, and its errors."""
+    """Return the target that the answers describe, without its secret, and the errors of the answers."""
     answers = state.answers
     return target_from_texts(answers, kind_of(answers), answers["protocol"], state.material.settings)
 
 
 def target_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
-    """Return the target of a request: a saved one by its id, or the described one with its secret."""
+    """Return the target of a request (a saved target by its id, or a description with the secret), and its errors."""
     answers = state.answers
     if answers["target"]:
         return {"id": answers["target"]}, []
@@ -131,7 +131,7 @@ FACTORS = (("0.5", "Half"), ("1", "Usual"), ("2", "Double"), ("4", "Fourfold"))
 
 
 def factor_of(answers: Answers) -> str:
-    """Return the chosen factor; raise ``invalid-request`` for one that the form does not offer."""
+    """Return the chosen factor; raise ``invalid-request`` for a factor that the form does not offer."""
     factor = answers["size"] or "1"
     if factor not in dict(FACTORS):
         raise Problem("invalid-request", f"the form has no size {factor[:40]!r}")
@@ -165,7 +165,7 @@ KEPT_S = 2 * 60 * 60
 
 
 def seal(visit: Visit, secret: str, description: Mapping[str, Any]) -> str:
-    """Encrypt a secret, so that for two hours only this session can decrypt it, for the same address and protocol."""
+    """Encrypt a secret, so that only this session can decrypt it, for two hours and for one address and protocol."""
     expires_at = str(int(time.time()) + KEPT_S)
     sealed_secret = service_of(visit.request).vault.seal(secret, **_vault_context(visit, expires_at, description))
     encoded_pair = (base64.urlsafe_b64encode(part).decode() for part in (sealed_secret.nonce, sealed_secret.ciphertext))

@@ -85,7 +85,7 @@ _NULL = re.compile(r"\bNull\b(?=:| leaves)")
 
 
 def _field(name: str, schema: Schema, defs: Schema, *, required: bool, as_json: bool) -> Field | None:
-    """Return the field for a property's schema; ``None`` if no kind of input fits it."""
+    """Return the form field for a property's schema; ``None`` if no kind of input fits the property."""
     alternatives = [_resolve(alternative, defs) for alternative in schema.get("anyOf", [schema])]
     nullable = any(alternative.get("type") == "null" for alternative in alternatives)
     alternatives = [alternative for alternative in alternatives if alternative.get("type") != "null"]
@@ -114,7 +114,7 @@ def _field(name: str, schema: Schema, defs: Schema, *, required: bool, as_json: 
 
 
 def _form_of_value(name: str, value_schema: Schema, defs: Schema, *, as_json: bool) -> tuple[str, dict[str, Any]]:
-    """Return the form for a value's schema and its special properties; an empty form if there is none."""
+    """Return the kind of input for a value's schema (`Field.form`; empty if none fits), and other fields of `Field`."""
     if "oneOf" in value_schema:
         return "variant", _variant_parts(name, value_schema["oneOf"], defs)
     if "enum" in value_schema:
@@ -139,7 +139,7 @@ def _form_of_value(name: str, value_schema: Schema, defs: Schema, *, as_json: bo
 
 
 def _list_form(items: Schema, value_schema: Schema) -> str:
-    """Return ``lines`` for a list of scalars, ``shares`` for one of numbers by name, else an empty form."""
+    """Return ``lines`` for a list of scalars, ``shares`` for a list of objects of numbers, otherwise an empty text."""
     if "prefixItems" in value_schema:  # each item has a meaning of its own
         return ""
     scalars = {"string", "integer", "number", "boolean", "null"}
@@ -184,7 +184,7 @@ def _resolve(schema: Schema, defs: Schema) -> Schema:
 
 
 def _title(schema: Schema, name: str) -> str:
-    """Return the title from the API's catalog, or else one made from the name, as generated titles are."""
+    """Return the title from the API's catalog; without a title there, make it from the last part of the name."""
     if "x-group" in schema:
         return str(schema["title"])
     return name.rpartition(".")[2].replace("_", " ").capitalize()
@@ -202,7 +202,7 @@ def texts_of_value(field: Field, value: Any) -> dict[str, str]:
 
 
 def texts_of_values(fields: Iterable[Field], values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the texts of the inputs that represent the values of fields, by key; other fields have no text."""
+    """Return the texts of the inputs for `values` (by the fields' keys); a field without a value has no text."""
     texts: dict[str, str] = {}
     for field in fields:
         if field.key in values:
@@ -316,7 +316,7 @@ def _parse_text(field: Field, text: str) -> Any:
 
 
 def _split_list(text: str) -> str | list[str]:
-    """Return the texts between rules as a list, or the only text."""
+    """Return the texts between lines of ``---`` (`RULE`) as a list; a single text is returned as it is."""
     texts = [part.strip() for part in f"\n{text}\n".split(f"\n{RULE}\n") if part.strip()]
     return texts[0] if len(texts) == 1 else texts
 

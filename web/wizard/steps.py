@@ -21,7 +21,7 @@ from web.wizard.trials import last_test_job, plans_of
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the wizard, with a page of its form."""
+    """A step of the wizard: a page with a part of the form."""
 
     name: str
     inputs: Callable[[WizardState], Sequence[str]]
@@ -61,7 +61,7 @@ def _where_inputs(state: WizardState) -> Sequence[str]:
 
 
 async def _where_context(state: WizardState) -> dict[str, Any]:
-    """Read the saved service and the last test; preselect the first decision if a model decides and none is chosen."""
+    """Read the saved service and the last test; for a model that decides, preselect the first decision if needed."""
     answers, api = state.answers, state.visit.api
     has_decision = any(name.startswith("settings.decision.") for name in answers)
     if answers["kind"] == DECIDING_MODEL and not has_decision:
@@ -71,7 +71,7 @@ async def _where_context(state: WizardState) -> dict[str, Any]:
 
 
 async def _what_context(state: WizardState) -> dict[str, Any]:
-    """Read the possible authors and judges, and choose the first attribute where an experiment needs one."""
+    """Read the possible authors and judges, and choose the first attribute if an attribute is needed but missing."""
     answers = state.answers
     fields = {field.key: field for field in state.material.fields}
     attribute = fields.get("attribute")

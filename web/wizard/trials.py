@@ -35,7 +35,7 @@ async def run_probe(state: WizardState) -> WizardState:
 
 
 async def last_test_job(state: WizardState) -> Mapping[str, Any] | None:
-    """Return the job of the last test question, if it tested the service as now described."""
+    """Return the job of the last test question, or ``None`` if it did not test the service as now described."""
     answers = state.answers
     if not answers["probe"]:
         return None
@@ -64,7 +64,7 @@ LONGEST_PRICE = 15
 async def plans_of(state: WizardState, probe: Mapping[str, Any] | None, *, all_sizes: bool) -> list[dict[str, Any]]:
     """Plan the request in the chosen size or, if `all_sizes`, in all sizes that the method's bounds allow.
 
-    A size is a factor of the usual number of questions, with its title, its plan, and whether it is chosen.
+    Each plan is a dictionary: `factor` of the usual number of questions, its `title`, the API's `plan`, and `chosen`.
 
     Raise `Refused` if the API refuses the chosen size.
     """

@@ -48,7 +48,7 @@ def isolate(text: str) -> Markup:
 
 
 def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) -> Markup:
-    """Write a table; the first cell of a row is its head and may link to a part of the page."""
+    """Write a table; the first cell of a row is its head, and links to the row's address in `links` (if not empty)."""
     classes = ["n" if is_numeric else None for is_numeric in listing.numeric]
     targets = [*links] or [""] * len(listing.rows)
     heat = listing.heat or ((None,) * len(listing.columns),) * len(listing.rows)  # None: not shaded
@@ -82,7 +82,7 @@ def _draw_cell(text: str, number_class: str | None, share: float | None) -> Mark
 
 
 def figures(by_title: Mapping[str, Figure | None]) -> Markup:
-    """Write figures in two columns of about the same height, and a line with the titles of figures without numbers."""
+    """Write figures in two columns of about the same height, and a line that names the figures that are ``None``."""
     drawings = [drawing for drawing in by_title.values() if drawing is not None]
     missing = ", ".join(name for name, drawing in by_title.items() if drawing is None)
     return join(
@@ -94,7 +94,7 @@ def figures(by_title: Mapping[str, Figure | None]) -> Markup:
 
 
 def columns(drawings: Iterable[Figure]) -> list[list[Figure]]:
-    """Split figures into two columns, each into the shorter one so far (the first if equal); omit an empty column."""
+    """Split figures into two columns: each figure goes into the column that is shorter so far; omit an empty column."""
     left_and_right: tuple[list[Figure], list[Figure]] = ([], [])
     for drawing in drawings:
         shorter_column = min(left_and_right, key=lambda column: sum(above.height + HEAD for above in column))
@@ -103,7 +103,7 @@ def columns(drawings: Iterable[Figure]) -> list[list[Figure]]:
 
 
 def figure(drawing: Figure, *, links: Iterable[str] = ()) -> Markup:
-    """Write a figure with a table of its numbers, whose rows may link to parts of the page."""
+    """Write a figure with a table of its numbers, whose rows link to the addresses in `links`, if there are any."""
     numbers = tag(
         "details", tag("summary", "The same numbers as a table"), table(drawing.table, caption=False, links=links)
     )

@@ -78,7 +78,7 @@ def _omitted_sentence(number: int, noun: str) -> str:
 
 
 def meaning_section(rating: RatingView, maximum: int | None = None) -> Markup:
-    """Write the paragraph for readers without knowledge of statistics, and all or the first `maximum` reasons."""
+    """Write the paragraph for readers without knowledge of statistics, and the first `maximum` reasons (or all)."""
     sentences = rating.in_words[1:]
     entries = outline.reasons(rating)
     omitted_count = 0 if maximum is None else max(0, len(entries) - maximum)
