@@ -80,8 +80,7 @@ def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding:
         count = row.matrix[favourable_cell]
         if total := count + row.matrix[other_cell]:
             clauses.append(f"{count:,.0f} of {total:,.0f} ({100 * count / total:.0f} %) in “{row.group}”")
-    people = f"people for whom the favourable outcome {truth_phrase}"
-    yield f"Of {people}, {listed(clauses)} have it ({part.outcome})."
+    yield f"Of people for whom the favourable outcome {truth_phrase}, {listed(clauses)} have it ({part.outcome})."
 
 
 ALIKE: Mapping[str, tuple[str, str, str]] = {

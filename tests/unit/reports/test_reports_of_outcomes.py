@@ -135,7 +135,9 @@ def test_a_letter_decided_by_error_rates_is_explained_by_counts_of_people_with_e
     assert view.because is not None
     of_women = f"{(woman & proved & hired).sum():,} of {(woman & proved).sum():,} (50 %) in “woman”"
     of_men = f"{(~woman & proved & hired).sum():,} of {(~woman & proved).sum():,} (70 %) in “man”"
-    assert f"Of people for whom the favourable outcome proved right, {of_women} and {of_men} have it" in view.because.text
+    assert (
+        f"Of people for whom the favourable outcome proved right, {of_women} and {of_men} have it" in view.because.text
+    )
     assert "four-fifths" not in view.because.text
     (part,) = view.document.components
     masked = [replace(row, matrix={name: row.matrix[name] for name in ("tp", "fp", "fn")}) for row in part.groups]
