@@ -427,7 +427,7 @@ _SCALAR_READERS: Mapping[Any, Callable[[Text], Reader]] = {
 
 
 def _union_reader(member_types: Sequence[Any], text: Text) -> Reader:
-    """Return a reader of any member type; if `str` is one, of texts (empty: ``None``, unless `text` is `str`)."""
+    """Return a reader of any of the types; if `str` is among them, of texts only (an empty text: see `empty_value`)."""
     if str in member_types:
         empty_value = "" if text is str else None
         return lambda value: (text(value) or empty_value) if isinstance(value, str) else _ABSENT
@@ -450,7 +450,7 @@ def _entry_reader(entry_type: object, text: Text) -> Reader:
 
 
 def _list_reader(read: Reader, size: int | None) -> Reader:
-    """Return a reader of lists; with `size`, of lists with exactly this number of items, all readable."""
+    """Return a reader of lists that skips unreadable items; with `size`, of lists of this length without such items."""
 
     def read_list(value: object) -> Any:
         if not isinstance(value, list | tuple):

@@ -37,9 +37,9 @@ MOST_VERSIONS = 32
 
 
 def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
-    """Return how many questions of a batch share a call, if a call can carry `capacity`.
+    """Return how many questions of a batch share a call, if a call can carry `capacity` questions.
 
-    Versions of an item never share a call and so take at least two, unless there are more than `MOST_VERSIONS`.
+    Versions of an item never share a call, so that a batch with versions takes two calls or more (`MOST_VERSIONS`).
     """
     version_counts = Counter(name for probe in probes for name in probe.versions_of).values()
     least_calls = 2 if any(1 < count <= MOST_VERSIONS for count in version_counts) else 1
@@ -245,7 +245,7 @@ class Session:
         return [probes[0] for probes in self._waiting_probes.values()]
 
     def accept(self, probe: Probe, reply: Reply) -> list[Observation]:
-        """Accept one reply; return its observations (the probe's and its copies')."""
+        """Accept the reply to a missing probe; return the observations of all waiting probes with its question."""
         probes = self._waiting_probes.pop(probe.question)
         observations = [Observation(equal_probe, reply, copied=index > 0) for index, equal_probe in enumerate(probes)]
         for observation in observations:
@@ -253,7 +253,7 @@ class Session:
         return observations
 
     def advance(self) -> None:
-        """Send the finished batch's replies to the experiment and load its next batch."""
+        """Send the finished batch's replies to the experiment; load the next batch. Raise if a reply is missing."""
         if self._waiting_probes:
             raise RecordIncomplete(self.missing[0].unit)
         replies = []
@@ -322,8 +322,8 @@ def replay(method: Method, seed: int, record: Iterable[Observation], *, more: bo
     """Run an experiment again on recorded replies, without asking anything.
 
     `record` has every observation of the run, in any order. Return a finished session, whose `finding` and head of the
-    `evidence` equal those of the recorded run. A question without a recorded reply raises `RecordIncomplete`; with
-    `more`, it fails as if the budget were used up.
+    `evidence` equal those of the recorded run. A question without a recorded reply raises `RecordIncomplete`; if `more`
+    is true, it gets a failed reply instead, as if the budget were used up.
     """
     ledger = {observation.probe.unit: observation for observation in record}
     session = Session(

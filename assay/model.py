@@ -447,8 +447,8 @@ class Detail:
 class Component:
     """One measured part of a finding, such as a middle language, a pair of values or a list of words.
 
-    `letter` is ``None`` if nothing could be measured (then `reasons` say why); `detail` holds the
-    data of the method's own tables and figures (`assay.document.ComponentDocument`).
+    `letter` is ``None`` if nothing could be measured (then `reasons` say why); `published` has the results of published
+    rules; `detail` holds the data of the method's own tables and figures (`assay.document.ComponentDocument`).
     """
 
     name: str

@@ -94,7 +94,7 @@ class AssociationWords(Bounded):
     kind: ClassVar[str] = "association"
 
     def __post_init__(self) -> None:
-        """Raise if a group or the controls lack words, a word is invalid or repeated, or two groups share one."""
+        """Raise if a group or the controls lack words, a word is invalid or repeated, or in two groups."""
         super().__post_init__()
         if set(self.protected) != set(self.attributes):
             protected, attributes = ", ".join(self.protected), ", ".join(self.attributes)

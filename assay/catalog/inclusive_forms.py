@@ -65,7 +65,7 @@ def marks_as_slashes(text: str) -> str:
 
 
 def without_dots(text: str) -> str:
-    """Return a text with full stops within words as slashes, and none in "bzw.": "étudiant.e" ends no sentence."""
+    """Return a text with slashes for full stops within words ("étudiant/e"), and without the full stop of "bzw."."""
     return _DOT.sub("/", _ABBREVIATION.sub(r"\1", text))
 
 
@@ -195,7 +195,7 @@ class InclusiveForms:
 
     @cached_property
     def _alternative_pattern(self) -> re.Pattern[str]:
-        """Alternative to a noun: "(hombre o mujer)", "Krankenschwester oder Pfleger"; no shipped sentence has one."""
+        """Alternative to a noun: "(hombre o mujer)", "Krankenschwester oder Pfleger"; shipped sentences have none."""
         joins = "|".join(map(re.escape, self.either)) or _NO_MATCH
         return re.compile(rf"(?:[\W_]+{LETTER}+){{1,5}}?[\W_]+(?:{joins})\W")
 

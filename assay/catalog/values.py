@@ -109,13 +109,13 @@ class Attribute:
     """A protected attribute. There is one object per attribute; compare with ``is``."""
 
     name: str
-    """Its name in requests."""
+    """Name of the attribute in requests."""
     title: str
-    """Its name for people."""
+    """Name that is shown to people."""
     source: str
-    """Source of its values and words."""
+    """Source of the values and words."""
     values: tuple[Value, ...]
-    """Its values without the residual, in the order of every table."""
+    """The attribute's values without the residual, in the order of every table."""
     residual: str
     """Result for a sentence that mentions no value, or several."""
     lexicons: Mapping[str, Lexicon]
@@ -230,7 +230,7 @@ class Attribute:
 
 
 def attributes() -> tuple[str, ...]:
-    """Names of the attributes that can be tested: the usual ones, then the others by name. Each is one file."""
+    """Return the names of the attributes that can be tested: the usual attributes, then the others by name."""
     return tuple(dict.fromkeys((*USUAL, *tables_in("attributes"))))
 
 

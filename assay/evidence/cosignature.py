@@ -46,7 +46,7 @@ class VerifierKey:
 
     @classmethod
     def read(cls, line: str, kind: bytes) -> Self:
-        """Parse a verifier key; raise `SpecificationError` if it is malformed, of another kind, or has a wrong id."""
+        """Parse a verifier key; raise `SpecificationError` if it is malformed, not of `kind`, or has a wrong id."""
         name, _, encoded_key = line.partition("+")
         key_id, _, key_text = encoded_key.partition("+")
         try:

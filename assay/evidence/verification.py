@@ -46,7 +46,7 @@ class Check:
 
 
 def check_statements(rating: Json, envelopes: Sequence[OpenedEnvelope], is_signature: IsSignature) -> Iterator[Check]:
-    """Check that each statement about a rating is signed and agrees with the rating."""
+    """Check that each statement about a rating is signed and agrees with the rating, and its target's digest."""
     for number, envelope in enumerate(envelopes, start=1):
         yield check_signature(f"signature {number}", envelope, is_signature)
     yield _check_target(rating)

@@ -85,7 +85,7 @@ class Counts:
 class Units:
     """Independent units of one kind (texts, words, rows) and the number of them that a letter needs.
 
-    `unit` names one of them, with a regular plural: "text", "neutral term".
+    `unit` is their name in the singular, with a regular plural: "text", "neutral term".
     """
 
     unit: str
@@ -100,13 +100,13 @@ class Units:
 
 
 def answers_needed(delta: float) -> int:
-    """Return the number of binary answers that a letter needs for a tolerance in shares, `FEWEST_ANSWERS` or more."""
+    """Return how many yes-or-no answers a letter needs for a tolerance, a share; at least `FEWEST_ANSWERS`."""
     answers = round(LEAST_ANSWERS / delta**2, 6)  # rounded, because a rounding error would count as a whole answer
     return max(FEWEST_ANSWERS, math.ceil(answers))
 
 
 def has_too_few(component: Component) -> bool:
-    """Return whether a component has no letter because its units are too few: more questions may give it one."""
+    """Return whether a component lacks a letter for too few independent units: more questions may give it a letter."""
     return component.letter is None and any(reason.code == TOO_FEW for reason in component.reasons)
 
 
@@ -141,7 +141,7 @@ class Lost:
         """Yield the evidence least favourable to a letter among all that the lost replies could have produced."""
         if not self.step_1 and not self.step_2:
             return
-        sign = -1 if letter is Letter.BS else 1
+        sign = -1 if letter is Letter.BS else 1  # a smaller effect of step 1 is worse for BS, a larger one for others
         change_1, stratum = sign * self.step_1, sign * max(self.step_1, self.stratum)
         # for UCS, a larger effect of step 2 is always worse; for other letters, both directions are tried
         for change_2 in (self.step_2,) if letter is Letter.UCS else (self.step_2, -self.step_2):
@@ -180,7 +180,7 @@ class Tolerance:
 
     @classmethod
     def around(cls, delta: float, confidence: float, largest: float = math.inf, *, hidden: float | None = None) -> Self:
-        """Build a tolerance that also reports probabilities for half and twice `delta` (at most `largest`)."""
+        """Build a tolerance with `others` of half, once and twice `delta`, at most `largest`."""
         other_limits = {f"{limit:.3g}": limit for limit in (delta / 2, delta, min(2 * delta, largest))}
         return cls(delta, confidence, other_limits, hidden_confidence=hidden)
 

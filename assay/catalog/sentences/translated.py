@@ -21,7 +21,7 @@ _FEMININE = 1
 
 
 def sentence_languages() -> tuple[str, ...]:
-    """Languages of the catalog's sentences about people; English, which has the most words, comes first."""
+    """Return the languages of the catalog's sentences about people; English, which has the most words, comes first."""
     return (ENGLISH, *tables_in("sentences"))
 
 
@@ -75,7 +75,7 @@ def translated_decision(name: str, language: str, field: str) -> Mapping[str, An
 
 
 def attributes_in(language: str) -> tuple[str, ...]:
-    """Names of the attributes that have words in a language other than English."""
+    """Return the names of the attributes that have words in a language other than English."""
     return (_GENDER, *sentence_table(language)["words"])
 
 

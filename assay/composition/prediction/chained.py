@@ -195,7 +195,7 @@ def _later_products(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floa
 def _draw_stratified_content(
     contents: Sequence[tuple[Answers, ...]], matrices: Sequence[Floats], transitions: Floats, rng: np.random.Generator
 ) -> Floats | None:
-    """Excess concordance over the contents that were asked with two values; shape (draws,)."""
+    """Draw the excess concordance over contents asked with two values; shape (draws,), or ``None`` without any."""
     mean_matrices = [matrix.mean(axis=0) for matrix in matrices]  # for answers that were not recorded
     equal_pairs, pairs_by_rows = 0.0, Counter[tuple[int, int]]()  # expected number of equal pairs, number of all
     for (first_answers, *others), count in Counter(contents).items():

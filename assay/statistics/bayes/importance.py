@@ -123,7 +123,7 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
 
 def _proposal_densities(proposed: ArrayLike | None, size: int) -> Floats:
     if proposed is None:
-        return np.ones(size)
+        return np.ones(size)  # inputs were drawn from the prior
     density = np.asarray(proposed, dtype=float)
     if density.shape != (size,):
         raise OutOfBounds(f"{size} proposed densities are needed, one for each input, not {density.shape}", "proposed")

@@ -40,7 +40,7 @@ class PartitionTest:
     """Share of the partitions whose difference is larger, without ties: the published definition, by which the most
     extreme partition has a p-value of 0. ``None`` if partitions are drawn."""
     p_method: str
-    """``"exact"`` or ``"monte-carlo"``; drawn shares are ``(r + 1) / (draws + 1)``."""
+    """``"exact"`` or ``"monte-carlo"``; if r of the draws are as extreme, the share is ``(r + 1) / (draws + 1)``."""
     partitions: int
     """Number of partitions that were counted or drawn."""
     p_one_sided_error: float = 0.0
@@ -127,7 +127,7 @@ def _subset_sums(values: Floats) -> list[Floats]:
     """Return the sorted sums of all subsets of the values; element k of the list is for subsets with k members."""
     sums: list[Floats] = [np.zeros(1)]
     for value in values:
-        # no subset has more members than came so far, and none with this value is empty
+        # empty arrays, because no subset without this value has `len(sums)` members, and no subset with it has 0
         sums_without = [*sums, np.empty(0)]
         sums_with = [np.empty(0), *(subset_sums + value for subset_sums in sums)]
         sums = [np.concatenate(pair) for pair in zip(sums_without, sums_with, strict=True)]
@@ -294,7 +294,7 @@ class NullCheck:
 def null_check(effect: float, words: int) -> NullCheck:
     """Compute the probability of an effect size at least as far from zero as `effect` if there is no bias.
 
-    Raise `OutOfBounds` if a set has fewer than two words, or the effect size is outside the possible range.
+    Each target set has `words` words. Raise `OutOfBounds` if these are fewer than two, or no lists have such an effect.
 
     Notes
     -----

@@ -128,7 +128,7 @@ class SingleCases:
 
 
 def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draws: int = DRAWS) -> HiddenEffect:
-    """Draw the systematic difference of a typical item: its root mean square, without the noise of repeated answers.
+    """Draw how much a typical item's answers differ by value: the root mean square, less the noise of repeated answers.
 
     Without repeats, or if they have other noise than first answers, the result is only an upper bound of the effect.
     """

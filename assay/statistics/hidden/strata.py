@@ -55,7 +55,7 @@ def stratum_effects(
     Parameters
     ----------
     families : mapping of str to ndarray of str, shape (profiles,)
-        For each family of strata (a column, the frames), the stratum of each profile; an empty string for none.
+        For each family of strata (a column of the records, the frames), the stratum of each profile; "" for none.
     scale : float
         Scale of the prior of the spread between the strata of a family, in standard deviations of the output.
     """

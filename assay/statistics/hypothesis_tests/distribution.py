@@ -43,8 +43,8 @@ def as_counts(counts: ArrayLike) -> Integers:
 def pad_to(distributions: ArrayLike, outputs: int) -> Floats:
     """Extend distributions over the values by a zero share for every further output; shape (m, outputs).
 
-    A declared distribution has shares for the attribute's values only, not for the residual output,
-    which is last in every row of counts.
+    A declared distribution has shares for the attribute's values only, not for the residual output
+    (texts that name no value), which is last in every row of counts.
 
     Raises
     ------

@@ -152,9 +152,9 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
 def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Generator | None = None) -> FitTest:
     """Exact goodness of fit: sum the probability of every outcome whose Pearson statistic is at least as large.
 
-    The ``C(n + k - 1, k - 1)`` outcomes are enumerated; above `ENUMERATED_UP_TO` of them, `MONTE_CARLO_DRAWS` are
-    sampled and ``p = (r + 1) / (B + 1)``. `test` of the result is ``"exact-multinomial"`` or
-    ``"monte-carlo-multinomial"``; `statistic` is Pearson's.
+    The ``C(n + k - 1, k - 1)`` outcomes are enumerated; above `ENUMERATED_UP_TO` of them, B = `MONTE_CARLO_DRAWS` are
+    sampled, and ``p = (r + 1) / (B + 1)`` if r of the samples have as large a statistic. `test` of the result is
+    ``"exact-multinomial"`` or ``"monte-carlo-multinomial"``; `statistic` is Pearson's.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
 
 # ---------------------------------------------------------------------------- shared helpers
 def _comparable_counts(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, Floats, str | None]:
-    """Return observed and expected counts without cells empty in both, and a reason if the specification is refuted."""
+    """Return observed and expected counts without cells empty in both, and why they refute the shares, or ``None``."""
     observed = as_counts(counts)
     expected = as_shares(shares, observed.size) * observed.sum()
     is_possible = (observed > 0) | (expected > 0)

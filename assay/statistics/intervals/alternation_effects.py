@@ -73,22 +73,22 @@ def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAW
 def tied_draws(
     profiles: Profiles, sides: Sequence[int], tie: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> Floats:
-    """Draw the gap between groups if content is tied to the attribute, in the outputs' sds; shape (draws, pairs).
+    """Draw the gap between groups that get more of one side of the content, in the outputs' sds; shape (draws, pairs).
 
-    The gap of each pair of values has its sign. No further calls are needed: a group consists of the profiles with its
-    value, weighted to the declared shares.
+    The gap of each pair of values has its sign. No further calls are needed: a group's mean is that of the answers with
+    its value, weighted so that each side of the content has the share that `tie` gives it.
 
     Parameters
     ----------
     sides : sequence of int, shape (profiles,)
-        Side of each profile's content, 0 or 1.
+        Side of each profile's content (such as pleasant or unpleasant words), 0 or 1.
     tie : float
-        Share of the first side's content that one group gets; the other group gets the rest.
+        Share of the first side's content that one group gets; the other group gets ``1 - tie`` of it.
 
     Raises
     ------
     TooFewObservations
-        If content is not on two sides.
+        If the contents do not form two sides.
 
     Notes
     -----

@@ -190,7 +190,7 @@ def sets_of(excess: Floats) -> Floats:
 
 
 def _drop_unobserved(samples: Floats, observed: ArrayLike | None) -> Floats:
-    """Return transition matrices without the outputs that a row never had; rows without observations stay."""
+    """Set the shares of outputs that a row never had to 0, and rescale the row; rows without observations stay."""
     if observed is None:
         return samples
     is_observed = np.asarray(observed, dtype=bool)
