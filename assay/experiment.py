@@ -48,7 +48,7 @@ def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Answers about one component at each look (interim analysis), if the effect of step 1 is a share of them."""
+    """Answers about one component at each look (interim analysis), if the effect on unbiased input is their share."""
 
     answers: tuple[int, ...]
     """Total number of answers at each look."""
@@ -123,7 +123,7 @@ class Method(ABC):
         )
 
     def planned_looks(self) -> Looks | None:
-        """Return the number of answers at each look; ``None`` if the effect of step 1 is not a share of answers."""
+        """Return the number of answers at each look; ``None`` if the effect on unbiased input is no share of answers."""
         return None
 
     def finding(self, components: Sequence[Component], detail: AggregationDocument = NO_AGGREGATION) -> Finding:

@@ -62,7 +62,7 @@ def _trim_to_fewest(words_by_value: Mapping[str, tuple[str, ...]]) -> Mapping[st
 
 
 def write_profile(frame: str, person: str, content: str) -> str:
-    """Put a person and a content into a frame."""
+    """Return the sentence of a frame, whose slots are filled with a person and a content, such as a feeling."""
     return (
         frame.replace("{Person}", person[:1].upper() + person[1:])
         .replace("{person}", person)

@@ -99,7 +99,7 @@ def _read_specification(name: str) -> Specification:
 
 
 def _build_words(kind: str, name: str, raw: Json) -> AnyWords:
-    """Return words of a kind, with the shared lists that `raw` names."""
+    """Return words of a kind from their table `raw`, in which names of shared lists stand for the lists."""
     return WORDS[kind](**{field: _freeze(value) for field, value in _INSERT_SHARED_LISTS[kind](raw).items()}, name=name)
 
 

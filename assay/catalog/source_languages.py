@@ -19,7 +19,7 @@ from assay.document import JsonObject
 from assay.errors import SpecificationError, UnknownName
 
 LENGTHENED = 2
-"""Number of frames, the first of a language, that are also used with each of its sentence endings."""
+"""Number of a language's first frames (sentences with slots) that are also used with each of its sentence endings."""
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ class VisualWords(TermLists):
 
 
 def check_frame(frame: str, field: str) -> None:
-    """Raise `SpecificationError` if a frame does not name the group once and the attribute once."""
+    """Raise `SpecificationError` unless a frame has exactly two slots: one for the group, one for the attribute."""
     try:
         slots = [slot for _, slot, _, _ in Formatter().parse(frame) if slot is not None]
     except ValueError:

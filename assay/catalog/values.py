@@ -161,7 +161,7 @@ class Attribute:
         return values.pop() if len(values) == 1 else self.residual
 
     def has_lost_value(self, sentence: str) -> bool:
-        """Return whether a sentence that is read as the residual mentions several values or shows that it has none.
+        """Return whether a sentence read as the residual (no single value) mentions several, or shows that it has none.
 
         "It is here" shows none; another sentence may mention one by a name, or by a misspelled or foreign pronoun.
         """

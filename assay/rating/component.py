@@ -93,7 +93,7 @@ class Units:
     needed: int = LEAST_UNITS
 
     def reason(self, component: str, common_facts: Json) -> Reason:
-        """Return the reason that the units are too few."""
+        """Return the reason why a component has no letter: its units are too few."""
         usable = f"{self.count:,} {self.unit}{'' if self.count == 1 else 's'}"
         facts = {"unit": self.unit, "count": self.count, "needed": self.needed, "usable": usable}
         return Reason(TOO_FEW, {**common_facts, **facts}, component)
@@ -127,9 +127,9 @@ class Lost:
     """Largest changes of the effects that lost replies could have caused (docs/what-a-mean-hides.md)."""
 
     step_1: float = 0.0
-    """Largest change of the effect of step 1 that the lost replies could have caused, in units of the effect."""
+    """Largest change of the effect on unbiased input that lost replies could have caused, in units of the effect."""
     step_2: float = 0.0
-    """Largest change of the effect of step 2."""
+    """Largest change of the effect on biased input."""
     facts: Json = field(default_factory=dict)
     """Facts about the lost replies, for the reasons."""
     refusals: Json = field(default_factory=dict)
@@ -173,10 +173,10 @@ class Tolerance:
     """Probability of a letter from which no more questions are asked. It is above `confidence` if several components
     must be declared together. Default: `confidence`."""
     step_1: float | None = None
-    """Limit of the effect of step 1 if it differs from `delta`, as for ratios on a logarithmic scale."""
+    """Limit of the effect on unbiased input if it differs from `delta`, as for ratios on a logarithmic scale."""
     hidden_confidence: float | None = None
-    """Probability that UCS and DSBS need when hidden effects are included. It is below `confidence` at a look before
-    the last, because many hidden effects together seldom reach `confidence`. Default: `confidence`."""
+    """Probability that UCS and DSBS need when hidden effects are included. It is below `confidence` before the last
+    analysis, because many hidden effects together seldom reach `confidence`. Default: `confidence`."""
 
     @classmethod
     def around(cls, delta: float, confidence: float, largest: float = math.inf, *, hidden: float | None = None) -> Self:
@@ -195,7 +195,7 @@ class Tolerance:
 
     @property
     def of_step_1(self) -> float:
-        """Limit of the effect of step 1, and of hidden effects without a limit of their own."""
+        """Limit of the effect on unbiased input (step 1), and of hidden effects without a limit of their own."""
         return self.delta if self.step_1 is None else self.step_1
 
     def declares(self, evidence: Evidence, letter: Letter) -> bool:
@@ -402,7 +402,7 @@ def insufficient(error: EvidenceError, component: str | None = None) -> Reason:
 
 
 def result_or_why(kind: Callable[..., R], work: Callable[[], R]) -> R:
-    """Return the result of `work`; if it raises `EvidenceError`, a `kind` with the message as ``why``."""
+    """Return the result of `work`; if it raises `EvidenceError`, an object of the class `kind` with the message."""
     try:
         return work()
     except EvidenceError as error:
@@ -454,7 +454,7 @@ EARLY_ERROR_FRACTION = 0.25
 
 
 def look_sizes(first: int, largest: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:
-    """Yield the sample size at each look: `first`; if `stop_early`, then each size times `growth`, up to `largest`."""
+    """Yield the sample size of each analysis: `first`; if `stop_early`, then each times `growth`, up to `largest`."""
     size = first
     yield size
     while stop_early and size < largest:

@@ -183,11 +183,11 @@ def rate(finding: Finding) -> Rating:
     is_enough = probabilities.of(letter) >= finding.confidence
     # each of several parts needs a higher probability, because one of them is wrong more often than a single part
     required = finding.confidence ** (1 / len(finding.components) if finding.aggregation == "worst" else 1)
-    parts = [
+    declared_letters = [
         (component.letter, component.declared and posterior.of(letter) >= required)
         for component, posterior in judged_components
     ]
-    is_supported = rests_on_declared(letter, parts, finding.aggregation)
+    is_supported = rests_on_declared(letter, declared_letters, finding.aggregation)
     is_declared = is_complete and is_enough and is_supported
     if is_complete and is_enough and not is_supported:
         facts = {"letter": letter.value, "probability": probabilities.of(letter)}

@@ -26,7 +26,7 @@ class ChainDraws:
     transitions: Floats
     """Probability of each output for each input value; shape (draws, rows, outputs)."""
     content: Floats | None
-    """Excess concordance, in [-1, 1]; ``None`` where no content was asked with two values; shape (draws,)."""
+    """Excess concordance (equal answers beyond chance); shape (draws,). ``None``: no content asked with two values."""
     unmeasured: Floats
     """Share of the inputs that reach a later service without a value, in [0, 1]; shape (draws, rows). The answers to
     such texts were never measured, so that the outputs are known only to within this share."""

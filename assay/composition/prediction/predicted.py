@@ -53,7 +53,7 @@ class Prediction:
     outputs: Mapping[str, Mapping[str, float]]
     """Expected outputs of each declared block, unbiased ones first: ``U``, ``B1`` …"""
     effects: Mapping[str, Interval | None]
-    """Intervals (95 %) of ``step_1``, ``step_2`` and, if it is judged, ``content``."""
+    """Intervals (95 %) of ``step_1`` (unbiased input), ``step_2`` (biased input) and, if it is judged, ``content``."""
     probabilities: Probabilities
     letter: Letter
     assured: float
@@ -216,7 +216,7 @@ def _assured_probability(letter: Letter, evidence: Evidence, chain: ChainDraws, 
 
 
 def _shift_effects(evidence: Evidence, change_1: Floats, change_2: Floats) -> Evidence:
-    """Add a change to the effect of each step, and twice that of step 1 to the excess concordance."""
+    """Add a change to each step's effect, and twice `change_1` (its largest change) to the excess concordance."""
     content = None if evidence.content is None else evidence.content + 2 * change_1
     return replace(evidence, step_1=evidence.step_1 + change_1, step_2=evidence.step_2 + change_2, content=content)
 

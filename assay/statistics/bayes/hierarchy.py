@@ -86,7 +86,7 @@ class Posterior:
         )
 
     def mean(self, connection: str) -> Floats:
-        """Draws of ``mu``: the connection's mean distance; shape (draws,)."""
+        """Return the draws of ``mu``, the mean distance of a connection such as "associated"; shape (draws,)."""
         return self.draws_of(connection).mu
 
     def spread(self, connection: str) -> Floats:
@@ -94,7 +94,7 @@ class Posterior:
         return self.draws_of(connection).tau
 
     def residual(self, connection: str) -> Floats:
-        """Draws of ``sigma``, the spread of distances around their word's mean; shape (draws,)."""
+        """Return the draws of ``sigma``, the spread of distances around their word's mean; shape (draws,)."""
         return self.draws_of(connection).sigma
 
     def words(self, connection: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.model import Floats
 
 MIN_EFFECTIVE_SHARE = 0.1
-"""Minimum ratio of the effective sample size to the number of inputs at which no surrogate is needed.
+"""Minimum ratio of the effective sample size to the number of inputs at which no surrogate model is needed.
 
 See docs/methods/stimulus-sampling.md.
 """
@@ -52,7 +52,7 @@ class Weights:
 
     @property
     def enough(self) -> bool:
-        """Whether the weights alone suffice; if not, a surrogate is needed to pick inputs."""
+        """Whether the weights alone suffice; if not, a surrogate model is needed to pick inputs."""
         return self.efficiency >= MIN_EFFECTIVE_SHARE and not self.heavy
 
     @property

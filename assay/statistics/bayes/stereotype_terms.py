@@ -118,7 +118,7 @@ def score_choices(by_pair: ArrayLike, terms: Sequence[str], biases: Sequence[str
 
 
 def _scores_by_term(decisions: Floats, groups: Sequence[tuple[str, str]]) -> tuple[TermScore, ...]:
-    """Count the decisions by group; `groups` has the bias and the term of each pair. In order of first occurrence."""
+    """Count decisions by (bias, term), in order of first occurrence; `groups` has the bias and term of each pair."""
     index_of = {group: index for index, group in enumerate(dict.fromkeys(groups))}
     group_of_pair = np.array([index_of[group] for group in groups])
     counts = [

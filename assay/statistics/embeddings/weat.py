@@ -177,9 +177,9 @@ def cosines(first: ArrayLike, second: ArrayLike) -> Floats:
     OutOfBounds, TooFewObservations, EvidenceError
         If they are not matrices of equally long vectors, a set is empty, or a vector is not finite or all zero.
     """
-    a = unit_vectors(first, "the first words")
-    b = unit_vectors(as_vectors(second, "the second words", dims=a.shape[1]), "the second words")
-    return np.clip(a @ b.T, -1.0, 1.0)
+    first_units = unit_vectors(first, "the first words")
+    second_units = unit_vectors(as_vectors(second, "the second words", dims=first_units.shape[1]), "the second words")
+    return np.clip(first_units @ second_units.T, -1.0, 1.0)
 
 
 def associations(targets: ArrayLike, first: ArrayLike, second: ArrayLike) -> Floats:

@@ -62,7 +62,7 @@ def pair_differences(outputs: Floats) -> Floats:
 
 
 def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[str, str], Floats]:
-    """Draw the mean difference of outputs within profiles between every two values, in units of the outputs' sd.
+    """Draw the mean difference between a profile's outputs for every two values, in units of the outputs' sd.
 
     The draws of each pair ``(a, b)``, in the values' order, are those of mean(b) - mean(a).
     """
@@ -171,7 +171,7 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
 
 
 def without_each(profiles: Profiles, kind: str, pair: tuple[str, str]) -> dict[int, float]:
-    """Return the effect of a pair of values without each cluster of a kind, by the number of the left-out cluster.
+    """Return the effect of a pair of values without each cluster of `kind` (such as a person), by the cluster's number.
 
     The effect is the mean difference of the remaining profiles, if there are any, in units of all outputs' sd.
     """

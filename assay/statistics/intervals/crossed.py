@@ -21,7 +21,7 @@ from assay.statistics.special import special
 Clusters = Mapping[str, Integers]
 
 LEAST_CLUSTERS = 5
-"""Minimum number of clusters of a kind to estimate their spread."""
+"""Minimum number of clusters of a kind, such as persons, to estimate their spread."""
 
 AT_A_TIME = 500
 """Number of draws whose weights are held at once, so that memory does not grow with the number of draws."""
@@ -51,8 +51,8 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     values : ndarray, shape (n, m)
         One row for each profile.
     clusters : mapping of str to ndarray of int, shape (n,)
-        For each kind, the cluster of each row, numbered from 0. A kind in which every row is its own cluster
-        is left out, because it adds no information.
+        For each kind (such as persons), the cluster of each row, numbered from 0. A kind in which every row is its
+        own cluster is left out, because it adds no information.
 
     Raises
     ------

@@ -34,7 +34,7 @@ class Prior:
     """Prior weights of the contents for each value; the values themselves are equally likely."""
 
     favoured: int | None
-    """Index of the value that has more of one side than the others; ``None`` if all have the same shares."""
+    """Index of the value with more of one side of the content than the others; ``None`` if all have equal shares."""
     sides: Floats
     """Share of each side of the content among the inputs of each value; shape (values, 2)."""
 
@@ -146,7 +146,7 @@ def tied_distance(deviations: Sequence[Floats]) -> Floats:
 
 
 def _half_differences(deviations: Sequence[Floats]) -> list[Floats]:
-    """Return, for each value, half the difference of the deviations under its two tied priors, which are neighbours."""
+    """Return for each value half the difference of the deviations under its two `tied_priors`, which are neighbours."""
     return [(forward - backward) / 2 for forward, backward in zip(deviations[::2], deviations[1::2], strict=True)]
 
 
@@ -164,7 +164,7 @@ class PairedAnswers:
 
     @cached_property
     def shares(self) -> Floats:
-        """Weight of each profile within its side; the sum over a side is 1."""
+        """Weight of each profile within its side of the content; the sum over a side is 1."""
         total_weights = np.bincount(self.side, weights=self.weight, minlength=SIDES)
         if (np.bincount(self.side, minlength=SIDES) < MIN_REPLIES).any():
             raise TooFewObservations(f"each side of the content needs {MIN_REPLIES} profiles")
@@ -177,7 +177,7 @@ class PairedAnswers:
 
     @cached_property
     def shared_effects(self) -> Floats:
-        """Effects of people and frames on the positive probability that are the same on both sides, shape (profiles,).
+        """Effects of people and frames on the positive probability that both sides of the content share; (profiles,).
 
         If all profiles have the same weight, people and frames are balanced between the sides, and an effect is a sum
         with mean 0. If profiles were picked because positives are rare, most people or frames have no positive, and

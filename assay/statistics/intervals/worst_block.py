@@ -155,7 +155,7 @@ def _rank_draws(differences: Floats) -> Integers:
 
 
 def _excess_of_sets(samples: Floats, shares: Floats, fair: Floats, sets: Floats, neutral: bool) -> Floats:
-    """Excess of each set of outputs over its fair share, shape (draws, blocks, fair distributions, sets)."""
+    """Return each set of outputs' excess over its fair share; shape (draws, blocks, fair distributions, sets)."""
     outputs = outputs_under(samples[:, :, : fair.shape[1]], shares)
     value_share = outputs.sum(axis=2, keepdims=True) if neutral else np.ones((1, 1, 1))
     return np.asarray((outputs @ sets.T)[:, :, None] - value_share[..., None] * (fair @ sets.T))
