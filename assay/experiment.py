@@ -123,7 +123,7 @@ class Method(ABC):
         )
 
     def planned_looks(self) -> Looks | None:
-        """Return the number of answers at each look; ``None`` if the effect on unbiased input is no share of answers."""
+        """Return the number of answers at each look; ``None`` if the effect on unbiased input is no share of them."""
         return None
 
     def finding(self, components: Sequence[Component], detail: AggregationDocument = NO_AGGREGATION) -> Finding:

@@ -50,7 +50,7 @@ def worst_probabilities(components: Sequence[Probabilities]) -> Probabilities:
         return components[0]
     bs = 1.0 - float(np.prod([1.0 - component.BS for component in components]))
     ucs = float(np.prod([component.UCS for component in components]))
-    unlocated = 0.0
+    unlocated = 0.0  # P(any component is biased on unbiased input) - P(BS)
     if any(component.unlocated for component in components):
         unlocated = max(0.0, 1.0 - bs - float(np.prod([component.UCS + component.DSBS for component in components])))
     return Probabilities(BS=bs, DSBS=max(0.0, 1.0 - bs - ucs - unlocated), UCS=ucs, unlocated=unlocated)
@@ -177,7 +177,7 @@ def rate(finding: Finding) -> Rating:
         for component, posterior in judged_components
         if not WITHHELD & {reason.code for reason in component.reasons}
     ]
-    is_complete = len(usable_posteriors) == len(finding.components)
+    is_complete = len(usable_posteriors) == len(finding.components)  # no letter is missing or withheld
     if not is_complete and finding.aggregation == "worst" and letter is Letter.BS:
         is_complete = bool(usable_posteriors) and combine(usable_posteriors).of(letter) >= finding.confidence
     is_enough = probabilities.of(letter) >= finding.confidence

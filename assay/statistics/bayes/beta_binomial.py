@@ -172,7 +172,7 @@ def _scale_counts(success_column: ArrayLike, failure_column: ArrayLike, tie_colu
 def _relative_variance(votes: Floats, trials: Floats, tie_counts: Floats) -> float:
     """Variance of trials (0, 1/2 or 1) within kinds, relative to that of decisions (0 or 1) with the same shares."""
     decision_variance = float((votes * (1 - votes / trials)).sum()) + ADDED_VARIANCE
-    return (decision_variance - float(tie_counts.sum()) / 4) / decision_variance  # (1/2)**2 = 1/2 - 1/4
+    return (decision_variance - float(tie_counts.sum()) / 4) / decision_variance  # a tie's square is 1/4, not 1/2
 
 
 def _fit_grid(counts: _Counts) -> Grid:

@@ -117,7 +117,7 @@ def _count_reaching(sum_pairs: Sequence[tuple[Floats, Floats]], threshold: float
     Each of `sum_pairs` has the sorted sums of the members from the first half, and of those from the second.
     """
     count = 0
-    for first, second in sum_pairs:
+    for first, second in sum_pairs:  # their sum reaches the threshold if `first` reaches `threshold - second`
         below_counts = np.searchsorted(first, threshold - second, side="right" if strict else "left")
         count += first.size * second.size - int(below_counts.sum())
     return count
@@ -316,5 +316,5 @@ def null_check(effect: float, words: int) -> NullCheck:
 
 
 def _chance_of_larger_share(share: float, words: int) -> float:
-    """Return P(R2 >= share), where R2 is the share of the variance along one direction."""
+    """Return P(R2 >= share), where R2 ~ Beta(1/2, words - 1) is the share of the variance along one direction."""
     return 0.0 if share >= 1 else float(special.betaincc(0.5, words - 1, max(share, 0.0)))

@@ -150,7 +150,7 @@ def _covariance_at_one_share(samples: Floats, fair: float) -> Floats:
     covariance = np.atleast_2d(np.cov(samples.T))
     shares = np.clip(samples.mean(axis=0) + fair, 1e-6, 1 - 1e-6)
     answer_variances = shares * (1 - shares)
-    answer_counts = answer_variances / np.maximum(np.diag(covariance), LEAST_SHARE_VARIANCE)
+    answer_counts = answer_variances / np.maximum(np.diag(covariance), LEAST_SHARE_VARIANCE)  # n = p q / variance
     pooled_share = float(answer_counts @ shares / answer_counts.sum())
     widening = np.sqrt(np.maximum(1.0, pooled_share * (1 - pooled_share) / answer_variances))
     return np.asarray(covariance * np.outer(widening, widening))

@@ -85,7 +85,7 @@ def check_paired(x: NDArray[np.generic], y: NDArray[np.generic]) -> None:
 def holm(p_values: ArrayLike) -> Floats:
     """Return p-values adjusted for the family-wise error rate by Holm's method (1979), in the same order."""
     p = np.asarray(p_values, dtype=float)
-    ascending = np.argsort(p, kind="stable")
+    ascending = np.argsort(p, kind="stable")  # the smallest is multiplied by n, the next by n - 1, and so on
     adjusted_p = np.empty_like(p)
     adjusted_p[ascending] = np.minimum(1.0, np.maximum.accumulate(p[ascending] * np.arange(p.size, 0, -1)))
     return adjusted_p

@@ -173,7 +173,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
         return FitTest("exact-multinomial", statistic=None, df=observed.size - 1, p=0.0, reason=refutation)
     n, k = int(observed.sum()), observed.size
     statistic = float(pearson(observed, expected))
-    threshold = statistic - TIE_SLACK * (1.0 + statistic)
+    threshold = statistic - TIE_SLACK * (1.0 + statistic)  # equal statistics count in spite of rounding
     outcome_count = math.comb(n + k - 1, k - 1)
     if outcome_count <= ENUMERATED_UP_TO:
         log_p, statistics = every_outcome(n, expected)

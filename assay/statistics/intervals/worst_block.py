@@ -163,7 +163,7 @@ def _excess_of_sets(samples: Floats, shares: Floats, fair: Floats, sets: Floats,
 
 def _candidate_sets(samples: Floats, shares: Floats, fair: Floats, neutral: bool) -> Floats:
     """Return sets of outputs, shape (sets, outputs): all sets, or those that may be farthest from the fair shares."""
-    count = fair.shape[1]
+    count = fair.shape[1]  # of outputs; each row of `np.eye(count)` is the set of a single output
     excess = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, np.eye(count), neutral)[0].reshape(-1, count)
     return sets_of(excess)
 
