@@ -264,7 +264,7 @@ class MethodologyDocument:
 
 @dataclass(frozen=True)
 class NextMethodologyDocument:
-    """The letter by the next methodology; a stored rating has none."""
+    """The letter that the next version of the methodology would give; a stored rating has none."""
 
     version: str | None = always(None)
     letter: str | None = always(None)
@@ -427,7 +427,7 @@ _SCALAR_READERS: Mapping[Any, Callable[[Text], Reader]] = {
 
 
 def _union_reader(member_types: Sequence[Any], text: Text) -> Reader:
-    """Return a reader of any of the types; if `str` is among them, of texts only (an empty text: see `empty_value`)."""
+    """Return a reader of the types; with `str`, of texts only (an empty text is ``None``, unless `text` is `str`)."""
     if str in member_types:
         empty_value = "" if text is str else None
         return lambda value: (text(value) or empty_value) if isinstance(value, str) else _ABSENT

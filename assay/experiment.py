@@ -48,7 +48,7 @@ def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Answers about one component at each look (interim analysis), if the effect on unbiased input is their share."""
+    """Answers about a component at each look (interim analysis), if the effect on unbiased input is a share of them."""
 
     answers: tuple[int, ...]
     """Total number of answers at each look."""
@@ -186,7 +186,7 @@ class Method(ABC):
         return False
 
     def with_judge(self, kind: Kind) -> Self:
-        """Return the method adapted to a kind of judge; raise `SpecificationError` if it takes none of this kind."""
+        """Return the method adapted to a kind of judge; raise `SpecificationError` if it takes no such judge."""
         raise SpecificationError(f"{self.method} has no judge; leave the judge, a {kind}, out")
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:  # noqa: ARG002
@@ -195,7 +195,7 @@ class Method(ABC):
 
 
 def generator(seed: int) -> np.random.Generator:
-    """Make the one random generator of a rating from its seed (PCG64)."""
+    """Make the only random generator of a rating, from its seed (PCG64)."""
     return np.random.Generator(np.random.PCG64(seed))
 
 

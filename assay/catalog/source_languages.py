@@ -133,7 +133,7 @@ def source_languages() -> tuple[str, ...]:
 
 
 def source_language(code: str, attribute: str, *, neutral: bool = False) -> SourceLanguage:
-    """Return a source language, which must have neutral frames if `neutral`; raise about ``source`` if it is none."""
+    """Return a source language (if `neutral`, with neutral frames); raise about the field ``source`` if it is none."""
     codes = tuple(name for name in source_languages() if not neutral or _source_language(name).neutral.frames)
     if code not in codes:
         raise UnknownName("source language", code, ("en", *codes), "source")

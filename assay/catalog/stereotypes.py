@@ -141,7 +141,7 @@ class VisualWords(TermLists):
     kind: ClassVar[str] = "visual"
 
     def __post_init__(self) -> None:
-        """Raise if a term, or a label or a name, occurs twice, or if all terms are neutral."""
+        """Raise if a term occurs twice, if a label or name occurs twice, or if all terms are neutral."""
         super().__post_init__()
         refuse_shared(self.lists)
         # apart from the terms: labels and names are read in answers, where no term is looked for

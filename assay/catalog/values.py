@@ -39,12 +39,12 @@ class Lexicon:
             yield name
 
     def places(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield the begin and the end of each matching word in a text in lower case, and the name it refers to."""
+        """Yield the begin and the end of each matching word in a lower-case text, and the name that it stands for."""
         for match in self._pattern.finditer(text):
             yield match.start(), match.end(), self._name_of[_lookup_key(match.group())]
 
     def without(self, text: str) -> str:
-        """Return a text in lower case without the matching words."""
+        """Replace the matching words in a text, which must be in lower case, by blanks."""
         return self._pattern.sub(" ", text)
 
     @cached_property

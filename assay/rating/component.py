@@ -185,7 +185,7 @@ class Tolerance:
         return cls(delta, confidence, other_limits, hidden_confidence=hidden)
 
     def weigh(self, evidence: Evidence, delta: float | None = None) -> Probabilities:
-        """Compute the probability of each letter; a given `delta` replaces the declared one."""
+        """Compute the probability of each letter; a given `delta` replaces the declared tolerance."""
         limit = self.delta if delta is None else delta
         content = self.further.get("content")
         if self.step_1 is None:
@@ -388,7 +388,7 @@ class Measurement(Generic[D]):
 
 
 def _split_off_unread(evidence: Evidence) -> tuple[bool, Evidence]:
-    """Return whether groups probably differ in unreadable answers by more than the limit; also all other evidence."""
+    """Return whether groups probably differ in unreadable answers by more than the limit, and all other evidence."""
     unread_mask = [effect.kind == "loss" and effect.bound for effect in evidence.hidden]
     # infinity: an effect without a limit of its own exceeds nothing
     exceeds_limit = [effect.beyond(math.inf).mean() > 0.5 for effect in compress(evidence.hidden, unread_mask)]

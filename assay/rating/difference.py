@@ -181,7 +181,7 @@ def _compare_letters(
     confidence: float,
     component: str | None = None,
 ) -> LetterDifference:
-    """Compare the letters of two ratings, or of a component of both."""
+    """Compare the letters of two ratings, or of the component (its name is `component`) in both ratings."""
     p_before, p_after = before.probabilities, after.probabilities
     probability = probability_letters_differ(p_before, p_after) if p_before and p_after else None
     verdict: Verdict = "undecided"

@@ -150,7 +150,7 @@ def _answers_by_content(services: Sequence[TransitionEvidence]) -> list[tuple[An
 
 
 def _answers_by_row(service: TransitionEvidence, content: str) -> Answers:
-    """Return the answers of a service to a content, for each value that the service before it can put out."""
+    """Return the answers of a service to a content, for each value that the service before it can return."""
     rows = service.contents.get(content, {})
     return tuple(_shares(rows.get(row, {}), service.outputs) for row in service.outputs)
 

@@ -101,7 +101,7 @@ def read_evidence(rating: RatingDocument) -> tuple[TransitionEvidence, ...]:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """Declared distributions of a request, by role."""
+    """Declared distributions of the blocks of a request: unbiased and biased ones."""
 
     unbiased: tuple[Shares, ...] = ()
     biased: tuple[Shares, ...] = ()

@@ -88,7 +88,7 @@ class SharesPosterior:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Counts of each kind, and the distinct pairs of counts with their index for each kind."""
+    """Counts of successes and trials of each kind, and the distinct pairs of counts, with their index for each kind."""
 
     successes: Floats
     trials: Floats
@@ -170,7 +170,7 @@ def _scale_counts(success_column: ArrayLike, failure_column: ArrayLike, tie_colu
 
 
 def _relative_variance(votes: Floats, trials: Floats, tie_counts: Floats) -> float:
-    """Variance of trials (0, 1/2 or 1) within kinds, relative to that of decisions (0 or 1) with the same shares."""
+    """Return the variance of trials (0, 1/2, 1) within kinds, relative to decisions (0 or 1) with the same shares."""
     decision_variance = float((votes * (1 - votes / trials)).sum()) + ADDED_VARIANCE
     return (decision_variance - float(tie_counts.sum()) / 4) / decision_variance  # a tie's square is 1/4, not 1/2
 

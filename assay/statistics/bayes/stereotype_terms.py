@@ -66,7 +66,7 @@ class StereotypeScore:
 
 
 def preferred(lead: float) -> float:
-    """Return the decision (1, 1/2, 0) of a pair whose stereotyped sentence leads by `lead`: nats or a probability."""
+    """Return the decision (1, 1/2, 0) of a pair whose stereotyped sentence leads by `lead` nats or probability."""
     if abs(lead) <= TIED_WITHIN:
         return TIE
     return STEREOTYPED if lead > 0 else ANTI_STEREOTYPED

@@ -77,7 +77,7 @@ class SingleCases:
         clusters: Mapping[str, Integers],
         max_draw_weights: int | None = None,
     ) -> SingleCases:
-        """Make indicators of `labels` (items, values) and `repeats` (items, values, 3 answers), numbers from 0."""
+        """Make indicators of `labels` (items, values) and `repeats` (items, values, 3 answers), all numbered from 0."""
         largest = max(int(array.max(initial=0)) for array in (labels, repeats) if array is not None)
         indicators = np.eye(largest + 1) / math.sqrt(2)  # two different labels then have the squared distance 1
         return cls(indicators[labels], None if repeats is None else indicators[repeats], clusters, max_draw_weights)
@@ -247,7 +247,7 @@ class _Fit:
 
 
 def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArray[np.bool_]) -> _Fit:
-    """Fit the answers of the items in `is_shared` (items in cells of two or more) by effects of cells and persons."""
+    """Fit answers of items in `is_shared`, whose text (cell) has several persons, by effects of cells and persons."""
     _, cell_ids = np.unique(cells[is_shared], return_inverse=True)
     _, person_ids = np.unique(cases.clusters["person"][is_shared], return_inverse=True)
     shape = cases.outputs[is_shared].shape

@@ -25,7 +25,7 @@ from assay.statistics.special import special
 
 
 def pearson(outcomes: Integers, expected: Floats) -> Floats:
-    """Pearson's statistic ``sum (o - e)**2 / e`` of each outcome, shape (..., k); all expected counts are positive."""
+    """Compute Pearson's ``sum (o - e)**2 / e`` of each outcome, shape (..., k); all expected counts are positive."""
     return np.asarray(((outcomes - expected) ** 2 / expected).sum(axis=-1), dtype=float)
 
 

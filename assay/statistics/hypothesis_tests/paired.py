@@ -71,7 +71,7 @@ def sign_flip_test(
     threshold = abs(total) / sample.size - TIE_SLACK * (float(np.abs(cluster_sums).sum()) / sample.size)
 
     def are_as_extreme(is_swapped: Floats) -> NDArray[np.bool_]:
-        """Return which arrangements are as extreme; `is_swapped`, shape (m, signs), is 1 if a sign is changed."""
+        """Return which arrangements are as extreme as the observed; `is_swapped` (m, signs): 1 if a sign is changed."""
         return np.asarray(np.abs(total - 2 * (is_swapped @ cluster_sums)) / sample.size >= threshold)
 
     if 2**sign_count <= EXACT_UP_TO:

@@ -315,6 +315,6 @@ def divergence_letter(
 
 
 def _kl_divergence(p: Floats, q: Floats) -> Floats:
-    """D(p || q) along the last axis; q must be positive wherever p is."""
+    """Compute D(p || q), the Kullback-Leibler divergence, along the last axis; q must be positive wherever p is."""
     # rounding can make a divergence of 0 negative (-1e-17)
     return np.asarray(np.maximum(0.0, special.rel_entr(p, q).sum(axis=-1)), dtype=float)

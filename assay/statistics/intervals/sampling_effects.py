@@ -64,7 +64,7 @@ def one_sided_priors(values: int) -> tuple[Prior, ...]:
 
 @dataclass(frozen=True)
 class Deviations:
-    """Differences of the posterior shares of the values from even shares."""
+    """Differences of the values' posterior shares from equal shares, which are ``1 / values``."""
 
     prior: Prior
     estimate: Floats
