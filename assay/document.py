@@ -106,7 +106,7 @@ class HiddenDocument:
 
 @dataclass(frozen=True)
 class BlockDocument:
-    """A block of texts for a translator: declared shares of the values, and counts of the values asked and observed."""
+    """A data block of a translator: declared shares, and counts of what was asked and observed."""
 
     name: str | None = None
     role: str | None = None
@@ -220,7 +220,7 @@ NO_COMPONENT = ComponentDocument()
 
 @dataclass(frozen=True)
 class AggregationDocument(Detail):
-    """The rule that combined letters; `adjusted`: adjusted p-values of step 1 by component; `json`: all, as stored."""
+    """The rule that combined letters; `adjusted`: adjusted p-values of step 1 by component; `json`: all as stored."""
 
     rule: str | None = None
     deciding: tuple[str, ...] = always(NO_ITEMS)

@@ -253,7 +253,7 @@ class Session:
         return observations
 
     def advance(self) -> None:
-        """Send the finished batch's replies to the experiment; load the next batch. Raise if a reply is missing."""
+        """Send the batch's replies to the experiment and load its next batch; raise if a probe lacks a reply."""
         if self._waiting_probes:
             raise RecordIncomplete(self.missing[0].unit)
         replies = []

@@ -45,7 +45,7 @@ class ChoiceWords(Bounded):
     kind: ClassVar[str] = "choices"
 
     def __post_init__(self) -> None:
-        """Raise if a word is invalid, repeated or in two lists, a pair's cues are equal, or a share is beyond [0, 1]."""
+        """Raise if a word is invalid, repeated or in two lists, both cues of a pair are equal, or a share is wrong."""
         super().__post_init__()
         cues = [cue for pair in self.cues for cue in pair]
         check_words("cues", cues, unique=False)  # several pairs may share a word

@@ -253,7 +253,7 @@ class PersonGrammar:
         return genders.pop() if len(genders) == 1 else None
 
     def _is_noun_place(self, words: Sequence[Word], index: int) -> bool:
-        """Return whether the word at `index` can name a person: with `slots`, after one of them (and an article)."""
+        """Return whether the word at `index` can name a person: with `slots`, after a slot word (and article)."""
         if self._names_field_of_work(words, index):
             return False
         if not self.slots:

@@ -99,7 +99,7 @@ def _read_specification(name: str) -> Specification:
 
 
 def _build_words(kind: str, name: str, raw: Json) -> AnyWords:
-    """Return words of a kind from their table `raw`, in which names of shared lists stand for the lists."""
+    """Build the words of a kind of specification from their table `raw`, where names stand for shared lists."""
     return WORDS[kind](**{field: _freeze(value) for field, value in _INSERT_SHARED_LISTS[kind](raw).items()}, name=name)
 
 

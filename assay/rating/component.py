@@ -100,7 +100,7 @@ class Units:
 
 
 def answers_needed(delta: float) -> int:
-    """Return how many yes-or-no answers a letter needs for a tolerance, a share; at least `FEWEST_ANSWERS`."""
+    """Return the number of yes-or-no answers that a letter needs if the tolerance, which is a share, is `delta`."""
     answers = round(LEAST_ANSWERS / delta**2, 6)  # rounded, because a rounding error would count as a whole answer
     return max(FEWEST_ANSWERS, math.ceil(answers))
 

@@ -134,7 +134,7 @@ def published_letter(
     rng : Generator, optional
         Only for ``"exact-multinomial"`` on blocks too large to enumerate.
     reading, statistic : str
-        Reading of the paper, of the two that the module describes, and test of each comparison (`COMPARISONS`).
+        One of two readings of the paper (see the module), and the test of each comparison (a name in `COMPARISONS`).
     join : {"or", "and", "vote"}, optional
         How the blocks of step 2 (with ``"vote"``, of both steps) are combined; by default, `JOIN_OF` the reading.
     alpha : float

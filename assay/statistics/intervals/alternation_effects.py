@@ -73,7 +73,7 @@ def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAW
 def tied_draws(
     profiles: Profiles, sides: Sequence[int], tie: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> Floats:
-    """Draw the gap between groups that get more of one side of the content, in the outputs' sds; shape (draws, pairs).
+    """Draw the gap between groups that each get more of one side of the content, in the outputs' sds; (draws, pairs).
 
     The gap of each pair of values has its sign. No further calls are needed: a group's mean is that of the answers with
     its value, weighted so that each side of the content has the share that `tie` gives it.
