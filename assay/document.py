@@ -387,7 +387,7 @@ def read_rating(
 
 
 def read_json(kind: type[D], value: object, text: Text = str) -> D:
-    """Read JSON as a dataclass or a tuple of them; fields that are absent or of another type have their default.
+    """Read JSON as a `kind`, a dataclass or a tuple of them; fields absent or of another type have their default.
 
     Ratings of earlier versions lack fields, and documents also come from files. So a value of another type, NaN and
     infinity count as absent, as do such elements of a list or an object. All strings are passed through `text`.

@@ -306,7 +306,7 @@ class Session:
 
 
 def run(method: Method, answer: Callable[[Probe], Reply], seed: int = 0) -> Finding:
-    """Run an experiment against a plain function, in this thread.
+    """Run a method's experiment in this thread; the function `answer` replies to each probe.
 
     Two runs with equal method, seed and replies return equal findings, bit for bit.
     """

@@ -71,7 +71,7 @@ def is_of_a_package(words: object) -> bool:
 
 
 def shipped_words(words_class: type[W], name: str | None, attribute: str) -> W:
-    """Return words of a class: those of the named specification or, without a name, the attribute's default.
+    """Return words of `words_class`: those of the named specification or, without a name, the attribute's default.
 
     Raise `UnknownName` if there are no such words, or if the specification is of another kind.
     """

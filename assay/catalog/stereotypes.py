@@ -158,7 +158,7 @@ class VisualWords(TermLists):
 
 
 def check_frame(frame: str, field: str) -> None:
-    """Raise `SpecificationError` unless a frame has exactly two slots: one for the group, one for the attribute."""
+    """Raise `SpecificationError` about `field` unless a frame has two slots: of the group, of the attribute."""
     try:
         slots = [slot for _, slot, _, _ in Formatter().parse(frame) if slot is not None]
     except ValueError:

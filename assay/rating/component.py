@@ -93,7 +93,7 @@ class Units:
     needed: int = LEAST_UNITS
 
     def reason(self, component: str, common_facts: Json) -> Reason:
-        """Return the reason why a component has no letter: its units are too few."""
+        """Return the reason why a component has no letter: too few units. `common_facts` are added to its facts."""
         usable = f"{self.count:,} {self.unit}{'' if self.count == 1 else 's'}"
         facts = {"unit": self.unit, "count": self.count, "needed": self.needed, "usable": usable}
         return Reason(TOO_FEW, {**common_facts, **facts}, component)

@@ -90,7 +90,7 @@ def rating_document(
     `target` and `author` describe the service, and a second one that wrote the texts or drew the pictures, without
     secrets. `calls` and `failed_calls` are the numbers of distinct questions asked and failed.
     `evidence_digest` is the head of the Merkle tree over the observations, `hosts` every host that questions went to.
-    `audit` is ``announced`` or ``unannounced``; for `commitment` see `commitment_document`.
+    `audit` is ``announced`` or ``unannounced``; `commitment`: see `commitment_document`. `vocabulary` has the sentences.
     """
     finding, components = rating.finding, rating.finding.components
     aggregation = _detail_of_type(AggregationDocument, finding.detail, finding.method)
@@ -230,7 +230,7 @@ def _detail_of_type(kind: type[D], detail: Detail, owner: str) -> D:
 
 
 def reason_document(reason: Reason, vocabulary: Vocabulary) -> ReasonDocument:
-    """Return a reason as a document, with the sentence that explains it."""
+    """Return a reason as a document, with the sentence that explains it in the words of the method's `vocabulary`."""
     return ReasonDocument(reason.code, explain(reason, vocabulary), dict(reason.facts), reason.component)
 
 

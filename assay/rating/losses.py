@@ -134,7 +134,7 @@ def loss_effect(
     *,
     of_no_group: int = 0,
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the difference between groups in the share of refusals; empty without a `limit`.
+    """Draw the difference between groups in the share of refusals (`loss_difference`); empty without a `limit`.
 
     If answers could not be read, a second effect includes them. It is an upper bound: it prevents a letter, but does
     not prove BS, because the parser of the answers may treat a group differently, and not the service.

@@ -80,7 +80,7 @@ def attributes_in(language: str) -> tuple[str, ...]:
 
 
 def add_adjective(noun: str, words: str | Sequence[str], gender: int) -> str:
-    """Add an adjective (one form per gender), or a phrase (one string), to a noun with its article.
+    """Add `words`, an adjective (a form per gender) or a phrase (a single string), to a noun with its article.
 
     The adjective's form for `gender` replaces ``{adjective}``, or follows the noun; a phrase follows the noun.
     """

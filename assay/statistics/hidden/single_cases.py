@@ -130,7 +130,7 @@ class SingleCases:
 def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draws: int = DRAWS) -> HiddenEffect:
     """Draw how much a typical item's answers differ by value: the root mean square, less the noise of repeated answers.
 
-    Without repeats, or if they have other noise than first answers, the result is only an upper bound of the effect.
+    Without repeats, or if their noise differs, it is only an upper bound. `limit` is the largest size without bias.
     """
     item_squares = cases.item_squares
     squares = mean_draws(item_squares, cases.clusters, rng, draws, cases.max_draw_weights)
