@@ -66,7 +66,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
         raise TooFewObservations("no component has probabilities")
     n = len(components)
     table = np.zeros((n + 2, n + 2))  # one row and column more than needed; they stay 0
-    table[0, 0] = 1.0
+    table[0, 0] = 1.0  # row: number of BS components so far; column: number of DSBS components
     for component in components:
         next_table = table * component.UCS
         next_table[1:, :] += table[:-1, :] * component.biased

@@ -90,7 +90,7 @@ def rating_document(
     `target` and `author` describe the service, and a second one that wrote the texts or drew the pictures, without
     secrets. `calls` and `failed_calls` are the numbers of distinct questions asked and failed.
     `evidence_digest` is the head of the Merkle tree over the observations, `hosts` every host that questions went to.
-    `audit` is ``announced`` or ``unannounced``; `commitment`: see `commitment_document`. `vocabulary` has the sentences.
+    `audit` is ``announced`` or ``unannounced``; for `commitment` see `commitment_document`. `vocabulary`: sentences.
     """
     finding, components = rating.finding, rating.finding.components
     aggregation = _detail_of_type(AggregationDocument, finding.detail, finding.method)

@@ -109,7 +109,7 @@ def _differ_clearly(counts: Sequence[tuple[int, int]]) -> bool:
     lost, size = most_lost + least_lost, most_size + least_size
     as_extreme = np.arange(most_lost, min(lost, most_size) + 1)  # numbers of lost replies of the most affected group
     log_ways = _log_comb(most_size, as_extreme) + _log_comb(least_size, lost - as_extreme)
-    tail = np.exp(log_ways - _log_comb(size, lost)).sum()
+    tail = np.exp(log_ways - _log_comb(size, lost)).sum()  # hypergeometric probability of as many or more
     pair_count = len(counts) * (len(counts) - 1) / 2
     return bool(2 * pair_count * tail <= 1 - CONFIDENCE_AGAINST_CHANCE)  # both tails, and Bonferroni's correction
 

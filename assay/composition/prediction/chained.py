@@ -170,7 +170,7 @@ def _recorded_paths(stages: tuple[Answers, ...]) -> Iterator[RecordedPath]:
         for stage in later_stages:
             is_known = np.array([answer is not None for answer in stage])
             missing.append(tuple(np.where(is_known, 0.0, stage_shares).tolist()))
-            stage_shares = stage_shares @ _fill_matrix(stage, np.zeros((len(stage), len(stage))))
+            stage_shares = stage_shares @ _fill_matrix(stage, np.zeros((len(stage), len(stage))))  # 0: not recorded
         yield RecordedPath(row, tuple(stage_shares.tolist()), tuple(missing))
 
 

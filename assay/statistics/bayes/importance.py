@@ -192,7 +192,7 @@ def pareto_shape(excess: ArrayLike) -> float:
     quartile = x[int(x.size / 4 + 0.5) - 1]
     # candidates of [1] for theta = -k / scale, weighted below by their profile likelihoods
     theta = 1 / x[-1] + (1 - np.sqrt(candidate_count / (np.arange(1, candidate_count + 1) - 0.5))) / (3 * quartile)
-    k = np.log1p(-theta[:, None] * x).mean(axis=1)
+    k = np.log1p(-theta[:, None] * x).mean(axis=1)  # the shape for each candidate
     log_likelihood = x.size * (np.log(-theta / k) - k - 1)
     weight = np.exp(log_likelihood - log_likelihood.max())
     best_theta = float(theta @ weight / weight.sum())
