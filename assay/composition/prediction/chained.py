@@ -198,8 +198,8 @@ def _draw_stratified_content(
     """Draw the excess concordance over contents asked with two values; shape (draws,), or ``None`` without any."""
     mean_matrices = [matrix.mean(axis=0) for matrix in matrices]  # for answers that were not recorded
     equal_pairs, pairs_by_rows = 0.0, Counter[tuple[int, int]]()  # expected number of equal pairs, number of all
-    for (first_answers, *others), count in Counter(contents).items():
-        stage_matrices = [_fill_matrix(stage, matrix) for stage, matrix in zip(others, mean_matrices, strict=True)]
+    for (first_answers, *later), count in Counter(contents).items():
+        stage_matrices = [_fill_matrix(stage, matrix) for stage, matrix in zip(later, mean_matrices, strict=True)]
         for (a, first_shares), (b, second_shares) in combinations(enumerate(first_answers), 2):
             if first_shares is not None and second_shares is not None:
                 equal_pairs += count * _chance_of_equal(np.array(first_shares), np.array(second_shares), stage_matrices)

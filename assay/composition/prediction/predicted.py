@@ -156,9 +156,9 @@ def _is_reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
 
     A later service was never asked about text without a value, so any output of such text counts as reached.
     """
-    first, *others = services
+    first, *later_services = services
     is_reached = first.table > 0
-    for service in others:
+    for service in later_services:
         can_follow = np.vstack([service.table > 0, np.ones(len(service.outputs), dtype=bool)])
         is_reached = is_reached @ can_follow  # by any value in between
     return np.asarray(is_reached)

@@ -184,7 +184,7 @@ def text_effect(
     pair_squares = [((fit.residuals[:, b] - fit.residuals[:, a]) ** 2).sum(axis=1) for a, b in judged_pairs]
     # one column for each value, then one for each pair; scaled, so that the means of columns estimate variances
     squared_columns = np.column_stack([residual_squares, *pair_squares]) * len(residual_squares) / fit.freedom
-    samples = mean_draws(squared_columns, persons, rng, draws, cases.max_draw_weights)
+    variance_draws = mean_draws(squared_columns, persons, rng, draws, cases.max_draw_weights)
     noise = np.zeros((draws, value_count))
     is_measured = cases.knows_noise(squared_columns[:, value_count:].sum(axis=1), limit)
     if is_measured:
@@ -193,10 +193,10 @@ def text_effect(
         noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, draws).strata
     shared_squares, single_squares = [], []
     for column, (index, (a, b)) in enumerate(zip(pair_indices, judged_pairs, strict=True), start=value_count):
-        difference_variance = samples[:, column]
+        difference_variance = variance_draws[:, column]
         text_variance = _draw_squares(*fit.between(a, b, text_count), limit, prior_share=0.5, rng=rng, draws=draws)
         is_measured = is_measured and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
-        persons_a, persons_b = (samples[:, value] - noise[:, value] for value in (a, b))  # variances
+        persons_a, persons_b = (variance_draws[:, value] - noise[:, value] for value in (a, b))  # variances
         smaller_variance = persons_a if persons_a.mean() < persons_b.mean() else persons_b
         single = difference_variance - noise[:, a] - noise[:, b] - 2 * smaller_variance  # 2: for two persons
         shared_squares.append(means[:, index] + text_variance)
