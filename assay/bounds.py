@@ -53,7 +53,7 @@ _NEW_ENTRY = re.compile(r"\n(?=\S)")  # the descriptions below a field's name ar
 
 
 def refuse_repeats(field: str, names: Sequence[str]) -> None:
-    """Raise `SpecificationError` if a list is empty or contains a name twice."""
+    """Raise `SpecificationError` about the request's `field` if `names` is empty, or contains a name twice."""
     if not names:
         raise SpecificationError(f"{field} must name at least one", field)
     for index, name in enumerate(names):

@@ -45,12 +45,12 @@ def sealed_part(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rating_digest(document: Mapping[str, Any]) -> str:
-    """Digest of the sealed part of a rating: the same for the document as stored and as shown later."""
+    """Return the digest of the sealed part of a rating: the same for the document as stored and as shown later."""
     return digest_of(sealed_part(document))
 
 
 def target_digest(descriptor: Mapping[str, Any]) -> str:
-    """Digest that identifies a target: its kind, protocol, address and settings, without secret or limits."""
+    """Return the digest that identifies a target by its kind, protocol, address and settings, not secret or limits."""
     return digest_of({key: descriptor[key] for key in ("kind", "protocol", "url", "settings") if key in descriptor})
 
 

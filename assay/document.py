@@ -264,7 +264,7 @@ class MethodologyDocument:
 
 @dataclass(frozen=True)
 class NextMethodologyDocument:
-    """The letter by the next methodology; a stored rating has none."""
+    """The letter that the next version of the methodology would give; a stored rating has none."""
 
     version: str | None = always(None)
     letter: str | None = always(None)
@@ -387,7 +387,7 @@ def read_rating(
 
 
 def read_json(kind: type[D], value: object, text: Text = str) -> D:
-    """Read JSON as a dataclass or a tuple of them; fields that are absent or of another type have their default.
+    """Read JSON as a `kind`, a dataclass or a tuple of them; fields absent or of another type have their default.
 
     Ratings of earlier versions lack fields, and documents also come from files. So a value of another type, NaN and
     infinity count as absent, as do such elements of a list or an object. All strings are passed through `text`.
@@ -427,7 +427,7 @@ _SCALAR_READERS: Mapping[Any, Callable[[Text], Reader]] = {
 
 
 def _union_reader(member_types: Sequence[Any], text: Text) -> Reader:
-    """Return a reader of any member type; if `str` is one, of texts (empty: ``None``, unless `text` is `str`)."""
+    """Return a reader of the types; with `str`, of texts only (an empty text is ``None``, unless `text` is `str`)."""
     if str in member_types:
         empty_value = "" if text is str else None
         return lambda value: (text(value) or empty_value) if isinstance(value, str) else _ABSENT
@@ -450,7 +450,7 @@ def _entry_reader(entry_type: object, text: Text) -> Reader:
 
 
 def _list_reader(read: Reader, size: int | None) -> Reader:
-    """Return a reader of lists; with `size`, of lists with exactly this number of items, all readable."""
+    """Return a reader of lists that skips unreadable items; with `size`, of lists of this length without such items."""
 
     def read_list(value: object) -> Any:
         if not isinstance(value, list | tuple):

@@ -66,7 +66,7 @@ def known_names(name: str, candidates: Iterable[str]) -> str:
     "; did you mean 'gender'? Known: age, gender"
     """
     names = tuple(candidates)
-    # reversed, so that the first of several names with one spelling is suggested
+    # `es (Spanish)` has the spellings "es" and "spanish"; reversed, so that the first of names with equal spelling wins
     by_spelling = {
         part.strip(" )").casefold(): full_name for full_name in reversed(names) for part in full_name.split("(")
     }

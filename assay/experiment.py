@@ -37,9 +37,9 @@ MOST_VERSIONS = 32
 
 
 def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
-    """Return how many questions of a batch share a call, if a call can carry `capacity`.
+    """Return how many questions of a batch share a call, if a call can carry `capacity` questions.
 
-    Versions of an item never share a call and so take at least two, unless there are more than `MOST_VERSIONS`.
+    Versions of an item never share a call, so that a batch with versions takes two calls or more (`MOST_VERSIONS`).
     """
     version_counts = Counter(name for probe in probes for name in probe.versions_of).values()
     least_calls = 2 if any(1 < count <= MOST_VERSIONS for count in version_counts) else 1
@@ -48,7 +48,7 @@ def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Answers about one component at each look (interim analysis), if the effect of step 1 is a share of them."""
+    """Answers about a component at each look (interim analysis), if the effect on unbiased input is a share of them."""
 
     answers: tuple[int, ...]
     """Total number of answers at each look."""
@@ -123,7 +123,7 @@ class Method(ABC):
         )
 
     def planned_looks(self) -> Looks | None:
-        """Return the number of answers at each look; ``None`` if the effect of step 1 is not a share of answers."""
+        """Return the number of answers at each look; ``None`` if the effect on unbiased input is no share of them."""
         return None
 
     def finding(self, components: Sequence[Component], detail: AggregationDocument = NO_AGGREGATION) -> Finding:
@@ -186,7 +186,7 @@ class Method(ABC):
         return False
 
     def with_judge(self, kind: Kind) -> Self:
-        """Return the method adapted to a kind of judge; raise `SpecificationError` if it takes none of this kind."""
+        """Return the method adapted to a kind of judge; raise `SpecificationError` if it takes no such judge."""
         raise SpecificationError(f"{self.method} has no judge; leave the judge, a {kind}, out")
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:  # noqa: ARG002
@@ -195,7 +195,7 @@ class Method(ABC):
 
 
 def generator(seed: int) -> np.random.Generator:
-    """Make the one random generator of a rating from its seed (PCG64)."""
+    """Make the only random generator of a rating, from its seed (PCG64)."""
     return np.random.Generator(np.random.PCG64(seed))
 
 
@@ -245,7 +245,7 @@ class Session:
         return [probes[0] for probes in self._waiting_probes.values()]
 
     def accept(self, probe: Probe, reply: Reply) -> list[Observation]:
-        """Accept one reply; return its observations (the probe's and its copies')."""
+        """Accept the reply to a missing probe; return the observations of all waiting probes with its question."""
         probes = self._waiting_probes.pop(probe.question)
         observations = [Observation(equal_probe, reply, copied=index > 0) for index, equal_probe in enumerate(probes)]
         for observation in observations:
@@ -253,7 +253,7 @@ class Session:
         return observations
 
     def advance(self) -> None:
-        """Send the finished batch's replies to the experiment and load its next batch."""
+        """Send the batch's replies to the experiment and load its next batch; raise if a probe lacks a reply."""
         if self._waiting_probes:
             raise RecordIncomplete(self.missing[0].unit)
         replies = []
@@ -306,7 +306,7 @@ class Session:
 
 
 def run(method: Method, answer: Callable[[Probe], Reply], seed: int = 0) -> Finding:
-    """Run an experiment against a plain function, in this thread.
+    """Run a method's experiment in this thread; the function `answer` replies to each probe.
 
     Two runs with equal method, seed and replies return equal findings, bit for bit.
     """
@@ -322,8 +322,8 @@ def replay(method: Method, seed: int, record: Iterable[Observation], *, more: bo
     """Run an experiment again on recorded replies, without asking anything.
 
     `record` has every observation of the run, in any order. Return a finished session, whose `finding` and head of the
-    `evidence` equal those of the recorded run. A question without a recorded reply raises `RecordIncomplete`; with
-    `more`, it fails as if the budget were used up.
+    `evidence` equal those of the recorded run. A question without a recorded reply raises `RecordIncomplete`; if `more`
+    is true, it gets a failed reply instead, as if the budget were used up.
     """
     ledger = {observation.probe.unit: observation for observation in record}
     session = Session(

@@ -347,14 +347,14 @@ class HiddenEffect:
     draws: Floats
     """Posterior draws of the size of the effect; shape (draws,)."""
     limit: float | None = None
-    """Largest size that counts as no effect; by default the limit of step 1."""
+    """Largest size that counts as no effect; by default the limit of the effect on unbiased input (step 1)."""
     bound: bool = False
     """Whether the draws are only an upper bound: they can prevent a letter, but are no evidence for one."""
     chance: bool = False
     """Whether the effect may be due to chance alone; such an effect does not justify a declared letter."""
 
     def beyond(self, delta: float) -> NDArray[np.bool_]:
-        """Return a mask of the draws in which the effect exceeds its limit; `delta` is the limit of step 1."""
+        """Return a mask of the draws in which the effect exceeds its `limit` or, if that is ``None``, `delta`."""
         return np.asarray(self.draws > (delta if self.limit is None else self.limit))
 
 
@@ -447,8 +447,8 @@ class Detail:
 class Component:
     """One measured part of a finding, such as a middle language, a pair of values or a list of words.
 
-    `letter` is ``None`` if nothing could be measured (then `reasons` say why); `detail` holds the
-    data of the method's own tables and figures (`assay.document.ComponentDocument`).
+    `letter` is ``None`` if nothing could be measured (then `reasons` say why); `published` has the results of published
+    rules; `detail` holds the data of the method's own tables and figures (`assay.document.ComponentDocument`).
     """
 
     name: str

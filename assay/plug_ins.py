@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def plug_ins(group: str, kind: type[T]) -> Iterator[T]:
-    """Yield the objects of installed packages in an entry-point group; raise `TypeError` if one is no `kind`."""
+    """Yield the objects of installed packages in an entry-point group; raise `TypeError` if an object is no `kind`."""
     for entry in entry_points(group=group):
         plug_in = entry.load()
         if not isinstance(plug_in, kind):

@@ -43,7 +43,7 @@ _NORMALISED = re.compile(r"[ !-%(-;=-_a-~\u00a1\u00ab\u00bb\u00bf-\u00d6\u00d8-\
 
 
 def alternatives(reader: str, name: str) -> str:
-    """Return a pattern for the list `name` of `reader` in ``answers.toml``; ``<name>`` in it includes another list."""
+    """Return a pattern of any entry of the list `name` of `reader` in ``answers.toml``; ``<x>`` includes the list x."""
     pattern = "|".join(read_table("answers")[reader][name]).replace(" ", r"\s+")
     return f"(?:{re.sub(r'<([a-z_]+)>', lambda slot: alternatives(reader, slot[1]), pattern)})"
 
@@ -118,10 +118,10 @@ def answers_of_json(members: Mapping[str, object], keys: frozenset[str]) -> list
     values: list[object] = []
     for key, value in members.items():
         words = {word.casefold() for word in re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z])", str(key))}
-        known_words = {word for word in words if len(members) == 1 and compiled("any", "answer_keys").fullmatch(word)}
-        known_words |= words & keys
-        others = words - known_words - {""}
-        if known_words and all(map(compiled("any", "key_qualifiers").fullmatch, others)) and value not in values:
+        key_words = {word for word in words if len(members) == 1 and compiled("any", "answer_keys").fullmatch(word)}
+        key_words |= words & keys
+        other_words = words - key_words - {""}
+        if key_words and all(map(compiled("any", "key_qualifiers").fullmatch, other_words)) and value not in values:
             values.append(value)
     return values
 

@@ -45,7 +45,7 @@ class ChoiceWords(Bounded):
     kind: ClassVar[str] = "choices"
 
     def __post_init__(self) -> None:
-        """Raise for a word that is invalid, repeated or in two lists, for equal cues, and for a share beyond [0, 1]."""
+        """Raise if a word is invalid, repeated or in two lists, both cues of a pair are equal, or a share is wrong."""
         super().__post_init__()
         cues = [cue for pair in self.cues for cue in pair]
         check_words("cues", cues, unique=False)  # several pairs may share a word
@@ -94,7 +94,7 @@ class AssociationWords(Bounded):
     kind: ClassVar[str] = "association"
 
     def __post_init__(self) -> None:
-        """Raise if a group or the controls lack words, a word is invalid or repeated, or two groups share one."""
+        """Raise if a group or the controls lack words, a word is invalid or repeated, or in two groups."""
         super().__post_init__()
         if set(self.protected) != set(self.attributes):
             protected, attributes = ", ".join(self.protected), ", ".join(self.attributes)

@@ -37,7 +37,7 @@ class ShippedDecision:
 
 
 def decisions(language: str = ENGLISH) -> tuple[str, ...]:
-    """Names of the decisions that have texts in a language."""
+    """Return the names of the decisions that have texts in a language."""
     texts = read_table("decisions") if language == ENGLISH else sentence_table(language)["decisions"]
     return tuple(name for name in texts if name != _MENTIONS)
 

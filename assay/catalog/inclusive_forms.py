@@ -65,7 +65,7 @@ def marks_as_slashes(text: str) -> str:
 
 
 def without_dots(text: str) -> str:
-    """Return a text with full stops within words as slashes, and none in "bzw.": "étudiant.e" ends no sentence."""
+    """Return a text with slashes for full stops within words ("étudiant/e"), and without the full stop of "bzw."."""
     return _DOT.sub("/", _ABBREVIATION.sub(r"\1", text))
 
 
@@ -157,7 +157,7 @@ class InclusiveForms:
 
     @cached_property
     def _joint_pattern(self) -> re.Pattern[str]:
-        """Text between two marks that belong together: a sign or an "or", with few words before it, or "and"."""
+        """Pattern between two marks that belong together: a sign or an "or", with few words before it, or "and"."""
         word = rf"(?:[/\s(]+-?{LETTER}+(?:[-'/]{LETTER}+)*\)?)"  # " médico", "/-in"
         or_words, and_words = (
             rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or _NO_MATCH})[\s(]+" for joins in (self.either, self.both)
@@ -169,7 +169,7 @@ class InclusiveForms:
 
     @cached_property
     def _added_endings(self) -> re.Pattern[str]:
-        """A word with the ending of the other gender: enfermero/a, un(e), lehrer/in/nen, étudiant-e-s."""
+        """Pattern of a word with the ending of the other gender: enfermero/a, un(e), lehrer/in/nen, étudiant-e-s."""
         ends, hyphen_ends = ("|".join(sorted(words, key=len, reverse=True)) for words in (self.endings, self.hyphened))
         if not ends:
             return re.compile(_NO_MATCH)
@@ -181,25 +181,25 @@ class InclusiveForms:
 
     @cached_property
     def _stem_pairs(self) -> re.Pattern[str]:
-        """Two words of one stem, joined: enfermero o enfermera, Lehrer/Lehrerin."""
+        """Pattern of two joined words of one stem: enfermero o enfermera, Lehrer/Lehrerin."""
         joins = "|".join(map(re.escape, (*self.either, *self.both))) or _NO_MATCH
         connection = rf"(?:\s?[/(,]\s?|-|\s(?:{joins})\s)(?:{LETTER}{{1,4}}['\s])?"
         return re.compile(rf"(?<!{LETTER})({LETTER}{{3,}}){LETTER}{{0,6}}{connection}\1{LETTER}{{0,7}}(?!{LETTER})")
 
     @cached_property
     def person_pattern(self) -> re.Pattern[str]:
-        """A noun with one grammatical gender for everybody, after its article."""
+        """Pattern of a noun with one grammatical gender for everybody, after its article."""
         between = rf"\s+(?:als\s+{LETTER}+\s+)?(?:{LETTER}+\s+)?"  # "die als Lehrer tätige Person"
         persons, epicene = ("|".join(words) or _NO_MATCH for words in (self.persons, self.epicene))
         return re.compile(rf"(?:{between}{LETTER}*(?:{persons})|(?:\s+|(?<='))(?:{epicene}))(?!{LETTER})")
 
     @cached_property
     def _alternative_pattern(self) -> re.Pattern[str]:
-        """Alternative to a noun: "(hombre o mujer)", "Krankenschwester oder Pfleger"; no shipped sentence has one."""
+        """Pattern of an alternative to a noun, as in "(hombre o mujer)"; shipped sentences have none."""
         joins = "|".join(map(re.escape, self.either)) or _NO_MATCH
         return re.compile(rf"(?:[\W_]+{LETTER}+){{1,5}}?[\W_]+(?:{joins})\W")
 
     @cached_property
     def _plural_pattern(self) -> re.Pattern[str]:
-        """A verb in the plural, up to two words after an article."""
+        """Pattern of a verb in the plural, up to two words after an article."""
         return re.compile(rf"\s+(?:{LETTER}+\s+){{0,2}}(?:{'|'.join(self.plurals)})(?!{LETTER})")

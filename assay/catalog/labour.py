@@ -35,7 +35,7 @@ class Occupation:
 
 @cache
 def occupations() -> tuple[Occupation, ...]:
-    """All occupations of the catalog, sorted by name."""
+    """Return all occupations of the catalog, sorted by name."""
     table = read_table("occupations")
     sources = table["sources"]
     return tuple(

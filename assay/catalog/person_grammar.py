@@ -136,7 +136,7 @@ class PersonGrammar:
         return self._read_unlisted(text, words)
 
     def noun_genders(self, text: str) -> set[str | None]:
-        """Return the genders of a listed noun in the first two words or, with `cases`, that of the first word's end."""
+        """Return the genders of a listed noun in the first two words; else, with `cases`, by the first word's end."""
         clause = _CLAUSE_END.split(_simplify(text), maxsplit=1)[0]
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(clause)]
         start, _, nouns = next(self._find_nouns(words, None), (MOST_BEFORE, 0, ()))
@@ -253,7 +253,7 @@ class PersonGrammar:
         return genders.pop() if len(genders) == 1 else None
 
     def _is_noun_place(self, words: Sequence[Word], index: int) -> bool:
-        """Return whether the word at `index` can name a person; with `slots`, only after one (and an article)."""
+        """Return whether the word at `index` can name a person: with `slots`, after a slot word (and article)."""
         if self._names_field_of_work(words, index):
             return False
         if not self.slots:

@@ -13,13 +13,13 @@ from assay.catalog.values import Attribute, Value
 
 @cache
 def frames(language: str = ENGLISH) -> tuple[str, ...]:
-    """Sentences with the slots ``{person}`` (``{Person}`` at the beginning) and ``{content}``."""
+    """Return sentences with the slots ``{person}`` (``{Person}`` at the beginning) and ``{content}``."""
     return tuple(_read_table(language)["frames"])
 
 
 @cache
 def contents(language: str = ENGLISH) -> Mapping[str, tuple[str, ...]]:
-    """Words for the slot ``{content}``, by side: ``pleasant`` and ``unpleasant``."""
+    """Return words for the slot ``{content}``, by side of the content: ``pleasant`` and ``unpleasant``."""
     return {side: tuple(words) for side, words in _read_table(language)["contents"].items()}
 
 
@@ -62,7 +62,7 @@ def _trim_to_fewest(words_by_value: Mapping[str, tuple[str, ...]]) -> Mapping[st
 
 
 def write_profile(frame: str, person: str, content: str) -> str:
-    """Put a person and a content into a frame."""
+    """Return the sentence of a frame, whose slots are filled with a person and a content, such as a feeling."""
     return (
         frame.replace("{Person}", person[:1].upper() + person[1:])
         .replace("{person}", person)
@@ -73,7 +73,7 @@ def write_profile(frame: str, person: str, content: str) -> str:
 # ---------------------------------------------------------------------------- free text
 @cache
 def kinds_of_prompts() -> Mapping[str, str]:
-    """The kind of text (``story``, ``reference`` …) that each prompt asks for.
+    """Return the kind of text (``story``, ``reference`` …) that each prompt asks for, by the prompt.
 
     Prompts have the slots ``{person}`` (``{Person}`` at the beginning) and ``{content}``.
     """
@@ -82,7 +82,7 @@ def kinds_of_prompts() -> Mapping[str, str]:
 
 @cache
 def occupations_by_side() -> Mapping[str, tuple[str, ...]]:
-    """Occupations for the slot ``{content}``, by side: ``technical`` and ``caring``."""
+    """Return occupations for the slot ``{content}``, by side of the content: ``technical`` and ``caring``."""
     return {side: tuple(words) for side, words in read_table("free_text")["contents"].items()}
 
 
@@ -93,7 +93,7 @@ def no_possessive_before(word: str) -> bool:
 
 
 def exchanged_words(attribute: Attribute) -> Mapping[str, tuple[tuple[str, str], ...]]:
-    """Return ``(slot, word)`` pairs of each value, paired by position with those of the other values.
+    """Return ``(slot, word)`` pairs of each value, to exchange words for those of another value at the same position.
 
     Words of the catalog's list of exchanged words have their position in the list as their slot.
     """

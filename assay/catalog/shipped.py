@@ -71,7 +71,7 @@ def is_of_a_package(words: object) -> bool:
 
 
 def shipped_words(words_class: type[W], name: str | None, attribute: str) -> W:
-    """Return words of a class: those of the named specification or, without a name, the attribute's default.
+    """Return words of `words_class`: those of the named specification or, without a name, the attribute's default.
 
     Raise `UnknownName` if there are no such words, or if the specification is of another kind.
     """
@@ -99,7 +99,7 @@ def _read_specification(name: str) -> Specification:
 
 
 def _build_words(kind: str, name: str, raw: Json) -> AnyWords:
-    """Return words of a kind, with the shared lists that `raw` names."""
+    """Build the words of a kind of specification from their table `raw`, where names stand for shared lists."""
     return WORDS[kind](**{field: _freeze(value) for field, value in _INSERT_SHARED_LISTS[kind](raw).items()}, name=name)
 
 

@@ -19,7 +19,7 @@ from assay.document import JsonObject
 from assay.errors import SpecificationError, UnknownName
 
 LENGTHENED = 2
-"""Number of frames, the first of a language, that are also used with each of its sentence endings."""
+"""Number of a language's first frames (sentences with slots) that are also used with each of its sentence endings."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class TranslatedFrame(Frame):
     """A sentence of another language, in which the occupation takes the form for the value (the gender)."""
 
     def write(self, occupation: Occupation, value: Value | None = None, person: str = "") -> str:  # noqa: ARG002
-        """Write the sentence about an occupation, in the form for a value, with its full stop."""
+        """Write the sentence about an occupation, in the form for a value (``None``: for everybody), with full stop."""
         words = occupation.words if isinstance(occupation, TranslatedOccupation) else {}
         gender = "both" if value is None else value.name
         slots = {} if value is None else value.words
@@ -133,7 +133,7 @@ def source_languages() -> tuple[str, ...]:
 
 
 def source_language(code: str, attribute: str, *, neutral: bool = False) -> SourceLanguage:
-    """Return a source language; raise about the request's field ``source`` if no texts can be written in it."""
+    """Return a source language (if `neutral`, with neutral frames); raise about the field ``source`` if it is none."""
     codes = tuple(name for name in source_languages() if not neutral or _source_language(name).neutral.frames)
     if code not in codes:
         raise UnknownName("source language", code, ("en", *codes), "source")

@@ -21,9 +21,9 @@ class Specification:
     """Named words with their source."""
 
     name: str
-    """Its name in requests."""
+    """Name of the specification in requests."""
     title: str
-    """Its name for people."""
+    """Name that is shown to people."""
     kind: str
     """``choices``, ``association``, ``stereotype`` or ``visual``."""
     language: str

@@ -141,7 +141,7 @@ class VisualWords(TermLists):
     kind: ClassVar[str] = "visual"
 
     def __post_init__(self) -> None:
-        """Raise if a term, or a label or a name, occurs twice, or if all terms are neutral."""
+        """Raise if a term occurs twice, if a label or name occurs twice, or if all terms are neutral."""
         super().__post_init__()
         refuse_shared(self.lists)
         # apart from the terms: labels and names are read in answers, where no term is looked for
@@ -158,7 +158,7 @@ class VisualWords(TermLists):
 
 
 def check_frame(frame: str, field: str) -> None:
-    """Raise `SpecificationError` if a frame does not name the group once and the attribute once."""
+    """Raise `SpecificationError` about `field` unless a frame has two slots: of the group, of the attribute."""
     try:
         slots = [slot for _, slot, _, _ in Formatter().parse(frame) if slot is not None]
     except ValueError:

@@ -11,7 +11,7 @@ from assay.document import JsonObject
 
 @cache
 def tables_in(folder: str) -> tuple[str, ...]:
-    """Names of the TOML files in a folder of the catalog, without their suffix, sorted."""
+    """Return the names of the TOML files in a folder of the catalog, without their suffix, sorted."""
     entries = files("assay.catalog").joinpath(folder).iterdir()
     return tuple(sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml")))
 

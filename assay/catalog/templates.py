@@ -39,7 +39,7 @@ class Frame:
         return _NAME_SLOT in self.slots
 
     def fits(self, attribute: Attribute) -> bool:
-        """Whether the frame mentions a value and every value of `attribute` can be put into it."""
+        """Return whether the frame mentions a value and every value of `attribute` can be put into it."""
         return bool(self.value_slots) and all(
             set(self.value_slots) <= value.forms.keys() and (bool(value.people) or not self.named)
             for value in attribute.values
@@ -61,20 +61,20 @@ class Construction:
     """Frames that express the same relation between occupation and value."""
 
     name: str
-    """Its name in requests."""
+    """Name of the construction in requests."""
     title: str
-    """Its name for people."""
+    """Name that is shown to people."""
     source: str
-    """Source of its frames."""
+    """Source of the frames."""
     frames: tuple[Frame, ...]
     """All frames of the construction, whichever attribute they fit."""
 
     def frames_for(self, attribute: Attribute) -> tuple[Frame, ...]:
-        """Frames that fit the values of `attribute`."""
+        """Return the frames that fit the values of `attribute`."""
         return tuple(frame for frame in self.frames if frame.fits(attribute))
 
     def supports(self, attribute: Attribute) -> bool:
-        """Whether sentences about `attribute` can be written in this construction."""
+        """Return whether sentences about `attribute` can be written in this construction."""
         return bool(self.frames_for(attribute))
 
 

@@ -51,7 +51,7 @@ def normalised(text: str) -> str:
 
 
 def any_of(terms: Iterable[str], flags: int = 0) -> re.Pattern[str]:
-    """Build a pattern that matches any term as a whole word; of overlapping terms, the longest matches."""
+    """Build a pattern that matches any term as a whole word; of overlapping terms, the longest. `flags`: of `re`."""
     pattern = _write_alternatives(sorted(terms, key=lambda term: (-len(term), term)))
     # the fast check (?<!\w) excludes most positions within words before the slow one for combining marks
     return re.compile(rf"(?<!\w)(?<![{marks()}])(?:{pattern})(?![\w{marks()}])", flags)
@@ -103,7 +103,7 @@ WordPair = tuple[Word, Word]
 
 
 def check_words(field: str, words: Sequence[str], *, least: int = 0, unique: bool = True) -> None:
-    """Raise `SpecificationError` if a list or a word is too short or long, or if a word is repeated."""
+    """Raise an error about `field` if its words are too few or many, too short or long or, if `unique`, repeated."""
     if len(words) < least:
         raise SpecificationError(f"{field} has no words", field)
     if len(words) > MOST_WORDS or any(not 0 < len(word.strip()) <= LONGEST for word in words):
@@ -118,7 +118,7 @@ def repeated(words: Iterable[str]) -> list[str]:
 
 
 def refuse_overlap(field: str, words: Sequence[str], other_name: str, others: Mapping[str, object]) -> None:
-    """Raise `SpecificationError` if two lists share a word."""
+    """Raise `SpecificationError` about `field` if one of its `words` is in `others`, the words of `other_name`."""
     if shared_words := [word for word in words if word in others]:
         raise SpecificationError(
             f"{shared_words[0]!r} is in both the {field} and the {other_name}; remove it from one of them", field

@@ -39,12 +39,12 @@ class Lexicon:
             yield name
 
     def places(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield the begin and the end of each matching word in a text in lower case, and the name it refers to."""
+        """Yield the begin and the end of each matching word in a lower-case text, and the name that it stands for."""
         for match in self._pattern.finditer(text):
             yield match.start(), match.end(), self._name_of[_lookup_key(match.group())]
 
     def without(self, text: str) -> str:
-        """Return a text in lower case without the matching words."""
+        """Replace the matching words in a text, which must be in lower case, by blanks."""
         return self._pattern.sub(" ", text)
 
     @cached_property
@@ -109,13 +109,13 @@ class Attribute:
     """A protected attribute. There is one object per attribute; compare with ``is``."""
 
     name: str
-    """Its name in requests."""
+    """Name of the attribute in requests."""
     title: str
-    """Its name for people."""
+    """Name that is shown to people."""
     source: str
-    """Source of its values and words."""
+    """Source of the values and words."""
     values: tuple[Value, ...]
-    """Its values without the residual, in the order of every table."""
+    """The attribute's values without the residual, in the order of every table."""
     residual: str
     """Result for a sentence that mentions no value, or several."""
     lexicons: Mapping[str, Lexicon]
@@ -161,7 +161,7 @@ class Attribute:
         return values.pop() if len(values) == 1 else self.residual
 
     def has_lost_value(self, sentence: str) -> bool:
-        """Return whether a sentence that is read as the residual mentions several values or shows that it has none.
+        """Return whether a sentence read as the residual (no single value) mentions several, or shows that it has none.
 
         "It is here" shows none; another sentence may mention one by a name, or by a misspelled or foreign pronoun.
         """
@@ -230,7 +230,7 @@ class Attribute:
 
 
 def attributes() -> tuple[str, ...]:
-    """Names of the attributes that can be tested: the usual ones, then the others by name. Each is one file."""
+    """Return the names of the attributes that can be tested: the usual attributes, then the others by name."""
     return tuple(dict.fromkeys((*USUAL, *tables_in("attributes"))))
 
 

@@ -50,7 +50,7 @@ def compose(first: Letter, second: Letter, table: TableName = "published") -> Le
 
 
 def entries_of(table: str) -> Mapping[tuple[Letter, Letter], Letters]:
-    """Return a table by its name; raise `UnknownName` if there is no such table."""
+    """Return the entries of a composition table by its name; raise `UnknownName` if there is no such table."""
     for name, entries in TABLES.items():
         if name == table:
             return entries
@@ -228,7 +228,7 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
     entries_of(table)  # raises `UnknownName`
     if not probabilities:
         raise SpecificationError("a chain needs at least one service; none was given", "chain")
-    weights: dict[Word, float] = {(): 1.0}
+    weights: dict[Word, float] = {(): 1.0}  # probability of each chain of letters so far, shortened by `ALIKE`
     for service in probabilities:
         p_letters = (service.BS, service.DSBS, service.UCS)
         if not all(isfinite(p) and 0 <= p <= 1 for p in p_letters) or abs(sum(p_letters) - 1) > 1e-6:

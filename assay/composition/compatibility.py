@@ -48,9 +48,9 @@ def check_length(length: int) -> None:
 
 
 def kind_of_chain(kinds: Sequence[Kind]) -> Kind:
-    """Return the kind of a chain: that of its last link.
+    """Return the kind of a chain of services: that of its last service; `kinds` are those of the services in order.
 
-    Raise `OutOfBounds` if there are too few or too many links, `Incompatible` if two neighbours do not fit.
+    Raise `OutOfBounds` if there are too few or too many services, `Incompatible` if two neighbours do not fit.
     """
     check_length(len(kinds))
     for index, (first, second) in enumerate(pairwise(kinds), start=1):

@@ -31,9 +31,9 @@ MEASURED = "measured"
 def check_chain(ratings: Sequence[RatingDocument]) -> Kind:
     """Check that ratings can be composed, and return the kind of the chain.
 
-    Raise `OutOfBounds` if there are too few or too many ratings, and `Incompatible`, with the link, if one was rated
-    for another attribute than the first, is of a kind that cannot follow the link before it, or was rated on records
-    although it would receive texts.
+    Raise `OutOfBounds` if there are too few or too many ratings, and `Incompatible` (it names the link) if a service
+    was rated for another attribute than the first, is of a kind that cannot follow the service before it, or was rated
+    on records although it would receive texts.
     """
     kind = kind_of_chain([_service_kind(rating) for rating in ratings])
     attribute = ratings[0].attribute
@@ -66,8 +66,8 @@ def composition_document(
 ) -> JsonObject:
     """Infer the rating of a chain and return it as a document.
 
-    `table` decides the headline; the document holds the results of both tables. `observations` are those recorded for
-    each rating, if available; services that were asked the same sentences are then chained sentence by sentence. Raises
+    The letter comes from `table`; the document holds the results of both tables. `observations` are those recorded for
+    each rating, if available; services that were asked the same sentences are then chained sentence by sentence. Raise
     `OutOfBounds` and `Incompatible` as `check_chain`.
     """
     kind = check_chain(ratings)

@@ -51,7 +51,7 @@ def part_of(rating: RatingDocument) -> Part:
 
 
 def tables_document(parts: Sequence[Part], table: TableName = "published") -> JsonObject:
-    """Look a chain up in both tables and return the results; the headline is from `table`."""
+    """Look a chain up in both composition tables; the JSON has the results of `table`, and of both under ``tables``."""
     results = {name: _look_up(parts, name) for name in TABLES}
     answers = {name: answer.as_json() for name, answer in results.items()}
     headline = answers[table]

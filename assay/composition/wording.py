@@ -86,7 +86,7 @@ EMITS_OTHER = (
 
 
 def explain_chain(answer: ChainAnswer) -> tuple[str, ...]:
-    """Explain the result of a table for a chain and the rows that decide it, the result first."""
+    """Explain the result of a table for a chain and the table's rows that decide it, the result first."""
     table = TITLES[answer.table]
     if len(answer.letters) == 1:
         return (f"A chain of one service is what that service is: {answer.letters[0]}.",)

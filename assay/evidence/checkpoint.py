@@ -67,7 +67,7 @@ class Checkpoint:
 
 
 def key_hint(name: str, public_key: bytes, kind: bytes = ED25519) -> bytes:
-    """Return the four bytes that identify the signing key in a note."""
+    """Return the four bytes that identify the signing key in a note; `kind` is the type byte of its signatures."""
     return hashlib.sha256(name.encode() + b"\n" + kind + public_key).digest()[:HINT_BYTES]
 
 

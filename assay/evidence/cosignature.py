@@ -46,7 +46,7 @@ class VerifierKey:
 
     @classmethod
     def read(cls, line: str, kind: bytes) -> Self:
-        """Parse a verifier key; raise `SpecificationError` if it is malformed, of another kind, or has a wrong id."""
+        """Parse a verifier key; raise `SpecificationError` if it is malformed, not of `kind`, or has a wrong id."""
         name, _, encoded_key = line.partition("+")
         key_id, _, key_text = encoded_key.partition("+")
         try:
@@ -81,7 +81,7 @@ class Cosignature:
 
 
 def cosign(text: str, witness: VerifierKey, sign: Sign, time_s: int) -> str:
-    """Return the line with which a witness cosigns the text of a checkpoint, with its line end."""
+    """Return the line, with its end, by which a witness cosigns a checkpoint's text at `time_s` (s since 1970)."""
     cosignature = witness.key_id + time_s.to_bytes(TIME_BYTES, "big") + sign(_signed_message(text, time_s))
     return f"{DASH} {witness.name} {base64.b64encode(cosignature).decode()}\n"
 

@@ -118,7 +118,7 @@ def _to_base64(content: bytes) -> str:
 
 
 def _from_base64(name: str, raw: Any) -> bytes:
-    """Decode the member `name` of an envelope; raise `CertificateError` unless it is the only spelling of its bytes."""
+    """Decode the member `name` of an envelope; raise `CertificateError` unless it is exactly the bytes' base64."""
     try:
         content = base64.b64decode(raw, validate=True)
     except (TypeError, ValueError, binascii.Error):

@@ -211,7 +211,7 @@ class Unrolling:
         return ()
 
     def accept(self, probes: Sequence[Probe], record_by_unit: Mapping[str, Observation]) -> list[Observation]:
-        """Return the records of the batch's next probes in order; raise `RecordIncomplete` if one does not match."""
+        """Return the records of the batch's next probes; raise `RecordIncomplete` if a record is missing or wrong."""
         observations = [_recorded_observation(probe, record_by_unit) for probe in probes]
         if self._records_left > 0:  # `advance` sends the replies of all but the last batch
             self._replies += [observation.reply for observation in observations]

@@ -43,7 +43,7 @@ def nodes_of(span: Span) -> list[tuple[int, int]]:
     start, stop = span
     nodes = []
     while start < stop:
-        level = (stop - start).bit_length() - 1
+        level = (stop - start).bit_length() - 1  # of the largest complete subtree that fits
         nodes.append((level, start >> level))
         start += 1 << level
     return nodes
@@ -103,7 +103,7 @@ def proves_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
     for step in proof:
         if last == 0:
             return False
-        if position & 1 or position == last:
+        if position & 1 or position == last:  # the step is the left sibling
             head = node_hash(step, head)
             while not position & 1 and position:  # levels where the node has no sibling
                 position, last = position >> 1, last >> 1
@@ -156,7 +156,7 @@ def proves_growth(before: int, after: int, older_head: bytes, head: bytes, proof
     for step in path[1:]:
         if last == 0:
             return False
-        if position & 1 or position == last:
+        if position & 1 or position == last:  # the step is the left sibling, in both trees
             older, newer = node_hash(step, older), node_hash(step, newer)
             while not position & 1 and position:  # levels where the node has no sibling
                 position, last = position >> 1, last >> 1

@@ -46,7 +46,7 @@ class Check:
 
 
 def check_statements(rating: Json, envelopes: Sequence[OpenedEnvelope], is_signature: IsSignature) -> Iterator[Check]:
-    """Check that each statement about a rating is signed and agrees with the rating."""
+    """Check that each statement about a rating is signed and agrees with the rating, and its target's digest."""
     for number, envelope in enumerate(envelopes, start=1):
         yield check_signature(f"signature {number}", envelope, is_signature)
     yield _check_target(rating)
@@ -174,9 +174,9 @@ def _comparable_part(document: Json) -> Json:
 def _roundings(first: Any, second: Any) -> list[float] | None:
     """Return all rounding differences between two documents; ``None`` if anything else differs."""
     if isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys():
-        parts = [_roundings(value, second[name]) for name, value in first.items()]
+        inner_roundings = [_roundings(value, second[name]) for name, value in first.items()]
     elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
-        parts = [_roundings(*pair) for pair in zip(first, second, strict=True)]
+        inner_roundings = [_roundings(*pair) for pair in zip(first, second, strict=True)]
     elif first == second and isinstance(first, bool) == isinstance(second, bool):
         return []
     elif {type(first), type(second)} in ({float}, {float, int}):
@@ -184,9 +184,9 @@ def _roundings(first: Any, second: Any) -> list[float] | None:
         return [difference] if difference <= ROUNDING else None
     else:
         return None
-    if None in parts:  # a part differs in more than rounding
+    if None in inner_roundings:  # a part differs in more than rounding
         return None
-    return [difference for part in parts for difference in part or ()]
+    return [difference for part in inner_roundings for difference in part or ()]
 
 
 def _name_engines(original_version: object, replay_version: str | None) -> str:

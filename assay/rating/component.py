@@ -85,7 +85,7 @@ class Counts:
 class Units:
     """Independent units of one kind (texts, words, rows) and the number of them that a letter needs.
 
-    `unit` names one of them, with a regular plural: "text", "neutral term".
+    `unit` is their name in the singular, with a regular plural: "text", "neutral term".
     """
 
     unit: str
@@ -93,20 +93,20 @@ class Units:
     needed: int = LEAST_UNITS
 
     def reason(self, component: str, common_facts: Json) -> Reason:
-        """Return the reason that the units are too few."""
+        """Return the reason why a component has no letter: too few units. `common_facts` are added to its facts."""
         usable = f"{self.count:,} {self.unit}{'' if self.count == 1 else 's'}"
         facts = {"unit": self.unit, "count": self.count, "needed": self.needed, "usable": usable}
         return Reason(TOO_FEW, {**common_facts, **facts}, component)
 
 
 def answers_needed(delta: float) -> int:
-    """Return the number of binary answers that a letter needs for a tolerance in shares, `FEWEST_ANSWERS` or more."""
+    """Return the number of yes-or-no answers that a letter needs if the tolerance, which is a share, is `delta`."""
     answers = round(LEAST_ANSWERS / delta**2, 6)  # rounded, because a rounding error would count as a whole answer
     return max(FEWEST_ANSWERS, math.ceil(answers))
 
 
 def has_too_few(component: Component) -> bool:
-    """Return whether a component has no letter because its units are too few: more questions may give it one."""
+    """Return whether a component lacks a letter for too few independent units: more questions may give it a letter."""
     return component.letter is None and any(reason.code == TOO_FEW for reason in component.reasons)
 
 
@@ -127,9 +127,9 @@ class Lost:
     """Largest changes of the effects that lost replies could have caused (docs/what-a-mean-hides.md)."""
 
     step_1: float = 0.0
-    """Largest change of the effect of step 1 that the lost replies could have caused, in units of the effect."""
+    """Largest change of the effect on unbiased input that lost replies could have caused, in units of the effect."""
     step_2: float = 0.0
-    """Largest change of the effect of step 2."""
+    """Largest change of the effect on biased input."""
     facts: Json = field(default_factory=dict)
     """Facts about the lost replies, for the reasons."""
     refusals: Json = field(default_factory=dict)
@@ -141,7 +141,7 @@ class Lost:
         """Yield the evidence least favourable to a letter among all that the lost replies could have produced."""
         if not self.step_1 and not self.step_2:
             return
-        sign = -1 if letter is Letter.BS else 1
+        sign = -1 if letter is Letter.BS else 1  # a smaller effect of step 1 is worse for BS, a larger one for others
         change_1, stratum = sign * self.step_1, sign * max(self.step_1, self.stratum)
         # for UCS, a larger effect of step 2 is always worse; for other letters, both directions are tried
         for change_2 in (self.step_2,) if letter is Letter.UCS else (self.step_2, -self.step_2):
@@ -173,19 +173,19 @@ class Tolerance:
     """Probability of a letter from which no more questions are asked. It is above `confidence` if several components
     must be declared together. Default: `confidence`."""
     step_1: float | None = None
-    """Limit of the effect of step 1 if it differs from `delta`, as for ratios on a logarithmic scale."""
+    """Limit of the effect on unbiased input if it differs from `delta`, as for ratios on a logarithmic scale."""
     hidden_confidence: float | None = None
-    """Probability that UCS and DSBS need when hidden effects are included. It is below `confidence` at a look before
-    the last, because many hidden effects together seldom reach `confidence`. Default: `confidence`."""
+    """Probability that UCS and DSBS need when hidden effects are included. It is below `confidence` before the last
+    analysis, because many hidden effects together seldom reach `confidence`. Default: `confidence`."""
 
     @classmethod
     def around(cls, delta: float, confidence: float, largest: float = math.inf, *, hidden: float | None = None) -> Self:
-        """Build a tolerance that also reports probabilities for half and twice `delta` (at most `largest`)."""
+        """Build a tolerance with `others` of half, once and twice `delta`, at most `largest`."""
         other_limits = {f"{limit:.3g}": limit for limit in (delta / 2, delta, min(2 * delta, largest))}
         return cls(delta, confidence, other_limits, hidden_confidence=hidden)
 
     def weigh(self, evidence: Evidence, delta: float | None = None) -> Probabilities:
-        """Compute the probability of each letter; a given `delta` replaces the declared one."""
+        """Compute the probability of each letter; a given `delta` replaces the declared tolerance."""
         limit = self.delta if delta is None else delta
         content = self.further.get("content")
         if self.step_1 is None:
@@ -195,7 +195,7 @@ class Tolerance:
 
     @property
     def of_step_1(self) -> float:
-        """Limit of the effect of step 1, and of hidden effects without a limit of their own."""
+        """Limit of the effect on unbiased input (step 1), and of hidden effects without a limit of their own."""
         return self.delta if self.step_1 is None else self.step_1
 
     def declares(self, evidence: Evidence, letter: Letter) -> bool:
@@ -388,7 +388,7 @@ class Measurement(Generic[D]):
 
 
 def _split_off_unread(evidence: Evidence) -> tuple[bool, Evidence]:
-    """Return whether groups probably differ in unreadable answers by more than the limit; also all other evidence."""
+    """Return whether groups probably differ in unreadable answers by more than the limit, and all other evidence."""
     unread_mask = [effect.kind == "loss" and effect.bound for effect in evidence.hidden]
     # infinity: an effect without a limit of its own exceeds nothing
     exceeds_limit = [effect.beyond(math.inf).mean() > 0.5 for effect in compress(evidence.hidden, unread_mask)]
@@ -402,7 +402,7 @@ def insufficient(error: EvidenceError, component: str | None = None) -> Reason:
 
 
 def result_or_why(kind: Callable[..., R], work: Callable[[], R]) -> R:
-    """Return the result of `work`; if it raises `EvidenceError`, a `kind` with the message as ``why``."""
+    """Return the result of `work`; if it raises `EvidenceError`, an object of the class `kind` with the message."""
     try:
         return work()
     except EvidenceError as error:
@@ -454,7 +454,7 @@ EARLY_ERROR_FRACTION = 0.25
 
 
 def look_sizes(first: int, largest: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:
-    """Yield the sample size at each look: `first`; if `stop_early`, then each size times `growth`, up to `largest`."""
+    """Yield the sample size of each analysis: `first`; if `stop_early`, then each times `growth`, up to `largest`."""
     size = first
     yield size
     while stop_early and size < largest:

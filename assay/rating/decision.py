@@ -39,10 +39,10 @@ def vote_letter(letters: Iterable[Letter]) -> Letter:
 
 
 def worst_probabilities(components: Sequence[Probabilities]) -> Probabilities:
-    """Posterior of the worst letter over independent components (docs/methods/decision-rule.md).
+    """Compute the probabilities of the worst letter over independent components (docs/methods/decision-rule.md).
 
-    ``P(BS) = 1 - prod_l (1 - P_l(BS))`` and ``P(UCS) = prod_l P_l(UCS)``; the rest is DSBS, except for the
-    probability that is `unlocated` (see `Probabilities`).
+    ``P(BS) = 1 - prod_l (1 - P_l(BS))`` and ``P(UCS) = prod_l P_l(UCS)`` over the components l. The remaining
+    probability is that of DSBS, except for the part that is `unlocated` (see `Probabilities`).
     """
     if not components:
         raise TooFewObservations("no component has probabilities")
@@ -50,14 +50,14 @@ def worst_probabilities(components: Sequence[Probabilities]) -> Probabilities:
         return components[0]
     bs = 1.0 - float(np.prod([1.0 - component.BS for component in components]))
     ucs = float(np.prod([component.UCS for component in components]))
-    unlocated = 0.0
+    unlocated = 0.0  # P(any component is biased on unbiased input) - P(BS)
     if any(component.unlocated for component in components):
         unlocated = max(0.0, 1.0 - bs - float(np.prod([component.UCS + component.DSBS for component in components])))
     return Probabilities(BS=bs, DSBS=max(0.0, 1.0 - bs - ucs - unlocated), UCS=ucs, unlocated=unlocated)
 
 
 def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
-    """Posterior of the commonest letter over independent components, exactly.
+    """Compute the exact probabilities of the commonest letter over independent components.
 
     A table of the probabilities of each pair (number of BS components, number of DSBS components) is updated with
     one component at a time: O(n^3).
@@ -66,7 +66,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
         raise TooFewObservations("no component has probabilities")
     n = len(components)
     table = np.zeros((n + 2, n + 2))  # one row and column more than needed; they stay 0
-    table[0, 0] = 1.0
+    table[0, 0] = 1.0  # row: number of BS components so far; column: number of DSBS components
     for component in components:
         next_table = table * component.UCS
         next_table[1:, :] += table[:-1, :] * component.biased
@@ -102,11 +102,10 @@ METHODOLOGY_DIGEST = "sha256:a17e0db11828baa6aae56068d87fc9339778299f2efcad46375
 def letter_probabilities(
     evidence: Evidence, delta: float, content_delta: float | None = None, *, step_2: float | None = None
 ) -> Probabilities:
-    """Compute the probability of each letter from draws of the effects.
+    """Compute the probability of each letter from draws of the effects (docs/methods/decision-rule.md).
 
-    See docs/methods/decision-rule.md and docs/what-a-mean-hides.md.
-
-    Without hidden effects, ``P(BS) = P(e1 > delta)``, ``P(DSBS) = P(e1 <= delta and e2 > delta)``, and the rest is UCS.
+    Without hidden effects, and with e1 and e2 the effects of the two steps, ``P(BS) = P(e1 > delta)`` and
+    ``P(DSBS) = P(e1 <= delta and e2 > delta)``; ``P(UCS)`` is the remainder.
     Hidden effects are biases that the mean over all questions conceals (docs/decisions/0060). With them, P(BS) is the
     largest probability that any one effect exceeds its limit; `unlocated` is the probability that some effect does,
     minus P(BS). A hidden effect of kind ``content`` counts for DSBS, as step 2 does (docs/decisions/0081). An effect
@@ -178,17 +177,17 @@ def rate(finding: Finding) -> Rating:
         for component, posterior in judged_components
         if not WITHHELD & {reason.code for reason in component.reasons}
     ]
-    is_complete = len(usable_posteriors) == len(finding.components)
+    is_complete = len(usable_posteriors) == len(finding.components)  # no letter is missing or withheld
     if not is_complete and finding.aggregation == "worst" and letter is Letter.BS:
         is_complete = bool(usable_posteriors) and combine(usable_posteriors).of(letter) >= finding.confidence
     is_enough = probabilities.of(letter) >= finding.confidence
     # each of several parts needs a higher probability, because one of them is wrong more often than a single part
     required = finding.confidence ** (1 / len(finding.components) if finding.aggregation == "worst" else 1)
-    parts = [
+    declared_letters = [
         (component.letter, component.declared and posterior.of(letter) >= required)
         for component, posterior in judged_components
     ]
-    is_supported = rests_on_declared(letter, parts, finding.aggregation)
+    is_supported = rests_on_declared(letter, declared_letters, finding.aggregation)
     is_declared = is_complete and is_enough and is_supported
     if is_complete and is_enough and not is_supported:
         facts = {"letter": letter.value, "probability": probabilities.of(letter)}
@@ -236,7 +235,7 @@ def _reasons(letter: Letter, probabilities: Probabilities, finding: Finding, par
 
 
 def _published_letters(finding: Finding) -> Mapping[str, str | None]:
-    """Aggregate the components' letters for each published decision rule."""
+    """Aggregate the letters by each published rule; ``None`` if a component's missing letter could change it."""
     aggregate = worst_letter if finding.aggregation == "worst" else vote_letter
     rules = dict.fromkeys(rule for component in finding.components for rule in component.published)
     letters: dict[str, str | None] = {}

@@ -159,7 +159,7 @@ def difference(before: RatingDocument, after: RatingDocument) -> RatingDifferenc
 
 
 def probability_letters_differ(before: Mapping[str, float], after: Mapping[str, float]) -> float:
-    """Probability that two independently measured letters differ, from the posterior probabilities of each letter."""
+    """Compute the probability that two independently measured letters differ, from the posteriors of each rating."""
     return min(1.0, max(0.0, 1.0 - sum(before.get(letter, 0.0) * after.get(letter, 0.0) for letter in Letter)))
 
 
@@ -181,7 +181,7 @@ def _compare_letters(
     confidence: float,
     component: str | None = None,
 ) -> LetterDifference:
-    """Compare the letters of two ratings, or of a component of both."""
+    """Compare the letters of two ratings, or of the component (its name is `component`) in both ratings."""
     p_before, p_after = before.probabilities, after.probabilities
     probability = probability_letters_differ(p_before, p_after) if p_before and p_after else None
     verdict: Verdict = "undecided"
@@ -332,7 +332,7 @@ class Worst:
 
 
 def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | None:
-    """Return the worst letter (UCS > DSBS > BS) of several ratings of one service; ``None`` if none has a letter.
+    """Return the worst letter (BS, else DSBS, else UCS) of several ratings of a service; ``None`` if none has a letter.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ def rating_document(
     `target` and `author` describe the service, and a second one that wrote the texts or drew the pictures, without
     secrets. `calls` and `failed_calls` are the numbers of distinct questions asked and failed.
     `evidence_digest` is the head of the Merkle tree over the observations, `hosts` every host that questions went to.
-    `audit` is ``announced`` or ``unannounced``; for `commitment` see `commitment_document`.
+    `audit` is ``announced`` or ``unannounced``; for `commitment` see `commitment_document`. `vocabulary`: sentences.
     """
     finding, components = rating.finding, rating.finding.components
     aggregation = _detail_of_type(AggregationDocument, finding.detail, finding.method)
@@ -124,7 +124,7 @@ def rating_document(
 
 
 def component_document(component: Component, vocabulary: Vocabulary) -> ComponentDocument:
-    """Return one component: the method's own fields with the common ones, which no method can replace."""
+    """Return the document of a component: the method's own fields, and the common fields, which no method replaces."""
     return replace(
         _detail_of_type(ComponentDocument, component.detail, component.name),
         name=component.name,
@@ -146,8 +146,8 @@ def component_document(component: Component, vocabulary: Vocabulary) -> Componen
 def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingEffect | None:
     """Return the effect that decides for or against a letter; ``None`` if nothing was measured.
 
-    Effects on unbiased input decide BS, effects on biased input DSBS, and all effects UCS. Of several that certainly
-    exceed their limits, the effect of the step itself decides, otherwise the one largest relative to its limit.
+    Effects on unbiased input decide BS, effects on biased input DSBS, and all effects UCS; the result most probably
+    exceeds its limit. Of several that surely do, it is a step's own effect, or else the largest relative to its limit.
     """
     steps = {Letter.BS: {1}, Letter.DSBS: {2}}.get(letter or Letter.UCS, {1, 2})  # without a letter: all
     candidates = [candidate for candidate in _measured_effects(part) if candidate.step in steps]
@@ -230,7 +230,7 @@ def _detail_of_type(kind: type[D], detail: Detail, owner: str) -> D:
 
 
 def reason_document(reason: Reason, vocabulary: Vocabulary) -> ReasonDocument:
-    """Return a reason as a document, with the sentence that explains it."""
+    """Return a reason as a document, with the sentence that explains it in the words of the method's `vocabulary`."""
     return ReasonDocument(reason.code, explain(reason, vocabulary), dict(reason.facts), reason.component)
 
 

@@ -100,7 +100,7 @@ def may_be_chance(groups: Mapping[str, LostOfGroup]) -> bool:
 
 
 def _differ_clearly(counts: Sequence[tuple[int, int]]) -> bool:
-    """Whether the largest and the smallest share of losses differ significantly; `counts` has (lost, all) by group."""
+    """Return whether the largest and smallest share of losses differ significantly; `counts`: (lost, all) by group."""
     if len(counts) < 2:
         return False
     shares = [lost / size for lost, size in counts]
@@ -109,7 +109,7 @@ def _differ_clearly(counts: Sequence[tuple[int, int]]) -> bool:
     lost, size = most_lost + least_lost, most_size + least_size
     as_extreme = np.arange(most_lost, min(lost, most_size) + 1)  # numbers of lost replies of the most affected group
     log_ways = _log_comb(most_size, as_extreme) + _log_comb(least_size, lost - as_extreme)
-    tail = np.exp(log_ways - _log_comb(size, lost)).sum()
+    tail = np.exp(log_ways - _log_comb(size, lost)).sum()  # hypergeometric probability of as many or more
     pair_count = len(counts) * (len(counts) - 1) / 2
     return bool(2 * pair_count * tail <= 1 - CONFIDENCE_AGAINST_CHANCE)  # both tails, and Bonferroni's correction
 
@@ -134,7 +134,7 @@ def loss_effect(
     *,
     of_no_group: int = 0,
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the difference between groups in the share of refusals; empty without a `limit`.
+    """Draw the difference between groups in the share of refusals (`loss_difference`); empty without a `limit`.
 
     If answers could not be read, a second effect includes them. It is an upper bound: it prevents a letter, but does
     not prove BS, because the parser of the answers may treat a group differently, and not the service.
@@ -156,10 +156,10 @@ def loss_effect(
 
 
 def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float, *, of_no_group: int = 0) -> Lost:
-    """Return the largest changes `step_1` and `step_2` of the effects by lost replies, and facts about the losses.
+    """Return the given largest changes of the effects that lost replies could cause, with facts about the losses.
 
-    `limit` is the limit of `loss_effect`; if it is ``None``, the letter need not survive the worst case. `of_no_group`
-    is the number of lost replies that belong to no group.
+    `limit` is that of `loss_effect`; if it is ``None``, the letter need not survive the worst case, and the result is
+    `NOTHING_LOST`. `of_no_group` is the number of lost replies that belong to no group.
     """
     groups = _losses_by_group(by_group)
     if limit is None or not groups:
@@ -171,7 +171,7 @@ def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: 
 def _loss_facts(groups: Mapping[str, LostOfGroup], of_no_group: int) -> Json:
     """Return the number of lost replies, and the largest and the smallest share of a group."""
     most_affected = max(groups, key=lambda name: groups[name].share)
-    least_affected = min(reversed([*groups]), key=lambda name: groups[name].share)  # of equal shares, another group
+    least_affected = min(reversed([*groups]), key=lambda name: groups[name].share)  # reversed: not `most_affected`
     return {
         "lost": sum(losses.refused + losses.unread + losses.failed for losses in groups.values()) + of_no_group,
         "most": most_affected,

@@ -79,7 +79,7 @@ class Plan:
     """Plan of a rating."""
 
     clear: Effort
-    """Effort if the letter is decided at the first look."""
+    """Effort if the letter is decided at the first look (interim analysis)."""
     at_most: Effort
     """Effort if no look before the last decides the letter."""
     declared: tuple[Chance, ...] | None
@@ -87,7 +87,7 @@ class Plan:
     why_unknown: str | None
 
     def as_json(self) -> JsonObject:
-        """Return the plan as JSON: the effort if the first look decides, and in ``at_most`` the worst case."""
+        """Return the plan as JSON: the effort if the first analysis decides, and in ``at_most`` the worst case."""
         chances = None if self.declared is None else [asdict(chance) for chance in self.declared]
         chance_entry = {"declared": chances, "declared_unknown": self.why_unknown}
         return {**asdict(self.clear), "at_most": asdict(self.at_most), **chance_entry}
@@ -154,7 +154,7 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
 
 
 def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[int, int]:
-    """Count the calls and the batches up to the first look, with questions grouped into calls as the driver does.
+    """Count calls and batches up to the first interim analysis, with questions grouped into calls as the driver does.
 
     The experiment runs on invented replies until `method.expected_probes` questions were asked. A translation gets a
     text, so that the translation back is asked as well; all other replies are failures, without effect before a look.

@@ -61,7 +61,7 @@ class ChangeEvidence:
 
 
 def choose_sentinels(by_weight: Sequence[str], count: int, rng: np.random.Generator) -> Sentinels:
-    """Choose up to `count` cases: three quarters at random from all, and of the others the first in `by_weight`."""
+    """Choose up to `count` cases of `by_weight` (most telling first): 3/4 of them at random, then the first others."""
     count = min(count, len(by_weight))
     fresh = {by_weight[index] for index in rng.choice(len(by_weight), round(FRESH_SHARE * count), replace=False)}
     telling = [key for key in by_weight if key not in fresh][: count - len(fresh)]
@@ -71,7 +71,7 @@ def choose_sentinels(by_weight: Sequence[str], count: int, rng: np.random.Genera
 def smoothed_ranks(history: Floats, today: Floats, uniforms: Floats) -> Floats:
     """Compute smoothed conformal p-values: ``(#{x < y} + u (1 + #{x = y})) / (n + 1)`` over `n` earlier outcomes `x`.
 
-    They are uniform on (0, 1) and independent of all earlier ones if the outcomes of a case are exchangeable.
+    They are uniform on (0, 1) and independent of all earlier p-values if the outcomes of a case are exchangeable.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def question_templates(attribute: str) -> tuple[QuestionTemplate, ...]:
 
 
 def attributes_with_questions() -> tuple[str, ...]:
-    """Names of the attributes with shipped questions."""
+    """Return the names of the attributes with shipped questions."""
     return tuple(read_table("questions")["questions"])
 
 

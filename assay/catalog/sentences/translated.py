@@ -21,12 +21,12 @@ _FEMININE = 1
 
 
 def sentence_languages() -> tuple[str, ...]:
-    """Languages of the catalog's sentences about people; English, which has the most words, comes first."""
+    """Return the languages of the catalog's sentences about people; English, which has the most words, comes first."""
     return (ENGLISH, *tables_in("sentences"))
 
 
 def sentence_table(language: str, field: str = "texts.language") -> Mapping[str, Any]:
-    """Return the table of a language other than English; raise `UnknownName` about the request's `field`."""
+    """Return a language's table, not English; raise `UnknownName` about the request's `field` if there is none."""
     if language not in sentence_languages()[1:]:  # the first is English
         raise UnknownName("language with sentences", language, sentence_languages(), field)
     return read_table(f"sentences/{language}")
@@ -75,12 +75,12 @@ def translated_decision(name: str, language: str, field: str) -> Mapping[str, An
 
 
 def attributes_in(language: str) -> tuple[str, ...]:
-    """Names of the attributes that have words in a language other than English."""
+    """Return the names of the attributes that have words in a language other than English."""
     return (_GENDER, *sentence_table(language)["words"])
 
 
 def add_adjective(noun: str, words: str | Sequence[str], gender: int) -> str:
-    """Add an adjective (one form per gender), or a phrase (one string), to a noun with its article.
+    """Add `words`, an adjective (a form per gender) or a phrase (a single string), to a noun with its article.
 
     The adjective's form for `gender` replaces ``{adjective}``, or follows the noun; a phrase follows the noun.
     """

@@ -26,7 +26,7 @@ class ChainDraws:
     transitions: Floats
     """Probability of each output for each input value; shape (draws, rows, outputs)."""
     content: Floats | None
-    """Excess concordance, in [-1, 1]; ``None`` where no content was asked with two values; shape (draws,)."""
+    """Excess concordance (equal answers beyond chance); shape (draws,). ``None``: no content asked with two values."""
     unmeasured: Floats
     """Share of the inputs that reach a later service without a value, in [0, 1]; shape (draws, rows). The answers to
     such texts were never measured, so that the outputs are known only to within this share."""
@@ -150,7 +150,7 @@ def _answers_by_content(services: Sequence[TransitionEvidence]) -> list[tuple[An
 
 
 def _answers_by_row(service: TransitionEvidence, content: str) -> Answers:
-    """Return the answers of a service to a content, for each value that the service before it can put out."""
+    """Return the answers of a service to a content, for each value that the service before it can return."""
     rows = service.contents.get(content, {})
     return tuple(_shares(rows.get(row, {}), service.outputs) for row in service.outputs)
 
@@ -170,7 +170,7 @@ def _recorded_paths(stages: tuple[Answers, ...]) -> Iterator[RecordedPath]:
         for stage in later_stages:
             is_known = np.array([answer is not None for answer in stage])
             missing.append(tuple(np.where(is_known, 0.0, stage_shares).tolist()))
-            stage_shares = stage_shares @ _fill_matrix(stage, np.zeros((len(stage), len(stage))))
+            stage_shares = stage_shares @ _fill_matrix(stage, np.zeros((len(stage), len(stage))))  # 0: not recorded
         yield RecordedPath(row, tuple(stage_shares.tolist()), tuple(missing))
 
 
@@ -195,11 +195,11 @@ def _later_products(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floa
 def _draw_stratified_content(
     contents: Sequence[tuple[Answers, ...]], matrices: Sequence[Floats], transitions: Floats, rng: np.random.Generator
 ) -> Floats | None:
-    """Excess concordance over the contents that were asked with two values; shape (draws,)."""
+    """Draw the excess concordance over contents asked with two values; shape (draws,), or ``None`` without any."""
     mean_matrices = [matrix.mean(axis=0) for matrix in matrices]  # for answers that were not recorded
     equal_pairs, pairs_by_rows = 0.0, Counter[tuple[int, int]]()  # expected number of equal pairs, number of all
-    for (first_answers, *others), count in Counter(contents).items():
-        stage_matrices = [_fill_matrix(stage, matrix) for stage, matrix in zip(others, mean_matrices, strict=True)]
+    for (first_answers, *later), count in Counter(contents).items():
+        stage_matrices = [_fill_matrix(stage, matrix) for stage, matrix in zip(later, mean_matrices, strict=True)]
         for (a, first_shares), (b, second_shares) in combinations(enumerate(first_answers), 2):
             if first_shares is not None and second_shares is not None:
                 equal_pairs += count * _chance_of_equal(np.array(first_shares), np.array(second_shares), stage_matrices)

@@ -41,9 +41,9 @@ class TransitionEvidence:
     counts: tuple[tuple[int, ...], ...]
     """Number of texts with each input value and each output; shape (rows, outputs)."""
     unbiased: tuple[tuple[float, ...], ...]
-    """Declared distributions of the blocks of step 1; shape (blocks, rows)."""
+    """Declared distributions of the values in each block of unbiased texts (step 1); shape (blocks, rows)."""
     biased: tuple[tuple[float, ...], ...]
-    """Declared distributions of the blocks of step 2; shape (blocks, rows)."""
+    """Declared distributions of the values in each block of biased texts (step 2); shape (blocks, rows)."""
     delta: float = 0.1
     """Tolerance of the effects (total variation)."""
     confidence: float = 0.95
@@ -59,7 +59,7 @@ class TransitionEvidence:
     hidden: tuple[HiddenDocument, ...] = ()
     """Hidden effects, each with its interval and limit as a rating states them."""
     contents: Contents = field(default_factory=dict)
-    """Counts by content, if they were read from the observations."""
+    """Counts by content (a sentence without its value), if they were read from the observations."""
 
     def __post_init__(self) -> None:
         if self.outputs[:-1] != self.rows:
@@ -101,7 +101,7 @@ def read_evidence(rating: RatingDocument) -> tuple[TransitionEvidence, ...]:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """Declared distributions of a request, by role."""
+    """Declared distributions of the blocks of a request: unbiased and biased ones."""
 
     unbiased: tuple[Shares, ...] = ()
     biased: tuple[Shares, ...] = ()

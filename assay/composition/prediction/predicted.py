@@ -53,7 +53,7 @@ class Prediction:
     outputs: Mapping[str, Mapping[str, float]]
     """Expected outputs of each declared block, unbiased ones first: ``U``, ``B1`` …"""
     effects: Mapping[str, Interval | None]
-    """Intervals (95 %) of ``step_1``, ``step_2`` and, if it is judged, ``content``."""
+    """Intervals (95 %) of ``step_1`` (unbiased input), ``step_2`` (biased input) and, if it is judged, ``content``."""
     probabilities: Probabilities
     letter: Letter
     assured: float
@@ -156,9 +156,9 @@ def _is_reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
 
     A later service was never asked about text without a value, so any output of such text counts as reached.
     """
-    first, *others = services
+    first, *later_services = services
     is_reached = first.table > 0
-    for service in others:
+    for service in later_services:
         can_follow = np.vstack([service.table > 0, np.ones(len(service.outputs), dtype=bool)])
         is_reached = is_reached @ can_follow  # by any value in between
     return np.asarray(is_reached)
@@ -216,7 +216,7 @@ def _assured_probability(letter: Letter, evidence: Evidence, chain: ChainDraws, 
 
 
 def _shift_effects(evidence: Evidence, change_1: Floats, change_2: Floats) -> Evidence:
-    """Add a change to the effect of each step, and twice that of step 1 to the excess concordance."""
+    """Add a change to each step's effect, and twice `change_1` (its largest change) to the excess concordance."""
     content = None if evidence.content is None else evidence.content + 2 * change_1
     return replace(evidence, step_1=evidence.step_1 + change_1, step_2=evidence.step_2 + change_2, content=content)
 

@@ -46,17 +46,17 @@ class Methodology:
     """A version of the methodology: the text and the rules by which evidence becomes a letter."""
 
     version: str
-    """Its number, which changes if the same evidence can get a different letter."""
+    """Number of the version, which changes if the same evidence can get a different letter."""
     digest: str
-    """``sha256:…`` of its text, in UTF-8."""
+    """``sha256:…`` of the version's text, in UTF-8."""
     published: str
-    """The day it was frozen, as ``2026-01-31``."""
+    """The day on which the text was frozen, as ``2026-01-31``."""
     status: Status
     """``current`` (used for new ratings), ``old`` (formerly used) or ``next`` (announced)."""
     summary: str
     changes: tuple[str, ...]
     methods: tuple[str, ...]
-    """Names of the methods that it can rate."""
+    """Names of the methods whose evidence the version can rate."""
     text: str = field(repr=False)
     """The frozen document, in Markdown."""
     amend: Callable[[Method], Method] = as_it_is

@@ -56,7 +56,7 @@ class SharesPosterior:
     spread: Interval
     """rho, the correlation of two trials of one kind: 0 if all shares are equal, 1 if each is 0 or 1."""
     means: Floats
-    """Posterior means of the shares; with few trials, a mean shrinks towards the others; shape (kinds,)."""
+    """Posterior mean of each kind's share; the fewer its trials, the nearer to the other kinds; shape (kinds,)."""
     _grid: Grid
     _counts: _Counts
 
@@ -88,7 +88,7 @@ class SharesPosterior:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Counts of each kind, and the distinct pairs of counts with their index for each kind."""
+    """Counts of successes and trials of each kind, and the distinct pairs of counts, with their index for each kind."""
 
     successes: Floats
     trials: Floats
@@ -115,14 +115,14 @@ def _draw_mean_and_rho(grid: Grid, rng: np.random.Generator, draws: int) -> tupl
 
 
 def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -> SharesPosterior:
-    """Fit the hierarchy to counts of each kind.
+    """Fit a model in which each kind of trial has its own share of successes, and the shares have a mean and a spread.
 
     Parameters
     ----------
     successes, failures : array_like of int, shape (kinds,)
         Number of successes and of failures of each kind.
     ties : array_like of int, shape (kinds,), optional
-        Number of trials of each kind that were neither. Each counts as 1/2.
+        Number of trials of each kind that were neither success nor failure. Each counts as half a success.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -
 
 
 def _scale_counts(success_column: ArrayLike, failure_column: ArrayLike, tie_column: ArrayLike) -> _Counts:
-    """Validate the counts, count a tie as half a success, and scale all for the smaller variance of ties."""
+    """Validate the counts, count a tie as half a success, and rescale all counts because ties vary less."""
     columns = (success_column, failure_column, tie_column)
     successes, failures, ties = (np.atleast_1d(np.asarray(column, dtype=float)) for column in columns)
     shapes = f"{successes.shape}, {failures.shape}, {ties.shape}"
@@ -170,9 +170,9 @@ def _scale_counts(success_column: ArrayLike, failure_column: ArrayLike, tie_colu
 
 
 def _relative_variance(votes: Floats, trials: Floats, tie_counts: Floats) -> float:
-    """Variance of trials (0, 1/2 or 1) within kinds, relative to that of decisions (0 or 1) with the same shares."""
+    """Return the variance of trials (0, 1/2, 1) within kinds, relative to decisions (0 or 1) with the same shares."""
     decision_variance = float((votes * (1 - votes / trials)).sum()) + ADDED_VARIANCE
-    return (decision_variance - float(tie_counts.sum()) / 4) / decision_variance  # 1/4: (1 - 1/2)**2, per tie
+    return (decision_variance - float(tie_counts.sum()) / 4) / decision_variance  # a tie's square is 1/4, not 1/2
 
 
 def _fit_grid(counts: _Counts) -> Grid:
@@ -191,7 +191,7 @@ def _fit_grid(counts: _Counts) -> Grid:
 
 
 def _posterior_grid(counts: _Counts, ranges: Sequence[Range], cells: tuple[int, int], share: float = 1.0) -> Grid:
-    """Compute each cell's posterior mass at its middle; each trial counts as `share` of a trial."""
+    """Compute each cell's posterior mass at its middle; trials are weighted by `share` (1/2: two count as one)."""
     grid = Grid.over(ranges, cells)
     m, rho = grid.middles(0)[:, None], grid.middles(1)[None, :]
     concentration = 1 / rho - 1  # K
@@ -204,7 +204,7 @@ def _posterior_grid(counts: _Counts, ranges: Sequence[Range], cells: tuple[int, 
 
 
 def _log_rising(start: Floats, steps: Floats, times: Integers) -> Floats:
-    """Sum ``log Gamma(start + steps) - log Gamma(start)`` over distinct steps, which occur `times` times."""
+    """Sum ``log Gamma(start + step) - log Gamma(start)`` over `steps`, each of which occurs as often as in `times`."""
     log_sum = -special.gammaln(start) * times.sum()
     for step, count in zip(steps, times, strict=True):
         log_sum = log_sum + count * special.gammaln(start + step)

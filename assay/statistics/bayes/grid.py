@@ -47,7 +47,7 @@ class Grid:
         return np.asarray(np.interp(np.asarray(levels, dtype=float), cumulative, self.edges[axis]))
 
     def narrow(self, negligible: float) -> tuple[Range, ...]:
-        """Return the ranges of the axes without ends of less than `negligible` mass; one spare cell stays at each."""
+        """Cut ends of less than `negligible` mass off each axis, but for one spare cell; return the axes' ranges."""
         ranges = []
         for axis, edges in enumerate(self.edges):
             first, last = np.searchsorted(np.cumsum(self.margin(axis)), [negligible, 1 - negligible])

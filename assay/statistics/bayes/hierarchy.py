@@ -77,7 +77,7 @@ class Posterior:
         return int(self.connection_draws[0].mu.size)
 
     def draws_of(self, connection: str) -> ConnectionDraws:
-        """Return one connection's draws (connections: see the module); raise `TooFewObservations` if it has no rows."""
+        """Return the draws of a connection, such as "associated"; raise `TooFewObservations` if it has no rows."""
         for draws in self.connection_draws:
             if draws.name == connection:
                 return draws
@@ -86,7 +86,7 @@ class Posterior:
         )
 
     def mean(self, connection: str) -> Floats:
-        """Draws of ``mu``: the connection's mean distance; shape (draws,)."""
+        """Return the draws of ``mu``, the mean distance of a connection such as "associated"; shape (draws,)."""
         return self.draws_of(connection).mu
 
     def spread(self, connection: str) -> Floats:
@@ -94,7 +94,7 @@ class Posterior:
         return self.draws_of(connection).tau
 
     def residual(self, connection: str) -> Floats:
-        """Draws of ``sigma``, the spread of distances around their word's mean; shape (draws,)."""
+        """Return the draws of ``sigma``, the spread of distances around their word's mean; shape (draws,)."""
         return self.draws_of(connection).sigma
 
     def words(self, connection: str) -> tuple[str, ...]:
@@ -106,9 +106,9 @@ class Posterior:
         return word in self.words(connection)
 
     def cell(self, connection: str, word: str) -> Floats:
-        """Draws of ``beta``: the word's own mean distance; shape (draws,).
+        """Return draws of ``beta``: a protected word's mean distance to words of the connection; shape (draws,).
 
-        Raise `TooFewObservations` if the word has no row of that connection.
+        Raise `TooFewObservations` if the protected word has no row of that connection.
         """
         draws, index = self._draws_and_index(connection, word)
         return np.asarray(draws.beta[index])
@@ -117,8 +117,8 @@ class Posterior:
         """Return draws of the word's mean distance from its own rows alone, without shrinkage; shape (draws,).
 
         `cell` shrinks words towards each other, so that a difference between two groups of words is underestimated:
-        with 40 control words by a twentieth, which is half of its uncertainty. Here words share only the residual. Each
-        draw has the same random noise as the draw of `cell`. The exceptions are those of `cell`.
+        with 40 control words by a twentieth, which is half of the difference's uncertainty. In these draws, words share
+        only the residual sigma. Each has the same random noise as the draw of `cell`. Exceptions are those of `cell`.
         """
         draws, index = self._draws_and_index(connection, word)
         error_variance = draws.sigma**2 / draws.row_counts[index]
@@ -147,7 +147,7 @@ def fit_hierarchy(
     residual: Residual = "per-connection",
     prior: Priors | str = "paper",
 ) -> Posterior:
-    """Draw from the posterior of every mean distance.
+    """Draw from the posterior of the mean cosine distance of each connection, and of each protected word in it.
 
     Repeated rows count each time: remove duplicates first if they are one observation. A connection's
     draws do not depend on the order of the rows.
@@ -157,7 +157,7 @@ def fit_hierarchy(
     distance : array_like, shape (n,)
         Cosine distances, in [0, 2].
     connection, protected : array_like of str, shape (n,)
-        Connection and protected word of each row.
+        Protected word of each row, and how its attribute word relates to it, such as "associated" (the connection).
     draws : int
         Number of joint, independent draws.
     residual : {"per-connection", "shared"}
@@ -170,7 +170,7 @@ def fit_hierarchy(
     TooFewObservations
         If there are no rows, or a connection has fewer than two.
     ZeroVariance
-        If the rows of every cell are equal: the residual would be zero, and every interval a point.
+        If all distances of each protected word are equal: the residual would be zero, and every interval a point.
     EvidenceError
         If a distance is not a finite number.
     OutOfBounds
@@ -222,7 +222,7 @@ def _cells_by_connection(distance: ArrayLike, connection: ArrayLike, protected: 
 def checked_columns(
     distance: ArrayLike, connection: ArrayLike, protected: ArrayLike
 ) -> tuple[Floats, list[str], list[str]]:
-    """Validate the columns: equal lengths, and distances that are cosine distances.
+    """Return distances, connections and protected words, if of equal length and the distances are cosine distances.
 
     Parameters and errors are those of `fit_hierarchy`.
     """
@@ -249,7 +249,7 @@ def checked_columns(
 
 # ---------------------------------------------------------------------------- posterior draws
 def _draw_group(group: dict[str, Cells], prior: Priors, rng: np.random.Generator, draws: int) -> list[ConnectionDraws]:
-    """Draw connections that share one sigma: first sigma, then tau given sigma, then mu and beta given both."""
+    """Draw the parameters of connections that share one sigma: sigma, tau given sigma, then mu and beta given both."""
     _check_variance(group)
     sigma, taus = SpreadGrid.around(list(group.values()), prior).draw(rng, draws)
     connection_draws = []

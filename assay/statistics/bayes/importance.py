@@ -18,7 +18,7 @@ from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.model import Floats
 
 MIN_EFFECTIVE_SHARE = 0.1
-"""Minimum ratio of the effective sample size to the number of inputs at which no surrogate is needed.
+"""Minimum ratio of the effective sample size to the number of inputs at which no surrogate model is needed.
 
 See docs/methods/stimulus-sampling.md.
 """
@@ -52,7 +52,7 @@ class Weights:
 
     @property
     def enough(self) -> bool:
-        """Whether the weights alone suffice; if not, a surrogate is needed to pick inputs."""
+        """Whether the weights alone suffice; if not, a surrogate model is needed to pick inputs."""
         return self.efficiency >= MIN_EFFECTIVE_SHARE and not self.heavy
 
     @property
@@ -123,7 +123,7 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
 
 def _proposal_densities(proposed: ArrayLike | None, size: int) -> Floats:
     if proposed is None:
-        return np.ones(size)
+        return np.ones(size)  # inputs were drawn from the prior
     density = np.asarray(proposed, dtype=float)
     if density.shape != (size,):
         raise OutOfBounds(f"{size} proposed densities are needed, one for each input, not {density.shape}", "proposed")
@@ -192,7 +192,7 @@ def pareto_shape(excess: ArrayLike) -> float:
     quartile = x[int(x.size / 4 + 0.5) - 1]
     # candidates of [1] for theta = -k / scale, weighted below by their profile likelihoods
     theta = 1 / x[-1] + (1 - np.sqrt(candidate_count / (np.arange(1, candidate_count + 1) - 0.5))) / (3 * quartile)
-    k = np.log1p(-theta[:, None] * x).mean(axis=1)
+    k = np.log1p(-theta[:, None] * x).mean(axis=1)  # the shape for each candidate
     log_likelihood = x.size * (np.log(-theta / k) - k - 1)
     weight = np.exp(log_likelihood - log_likelihood.max())
     best_theta = float(theta @ weight / weight.sum())

@@ -74,14 +74,14 @@ class Cells:
     def log_evidence(self, sigma: Floats, tau: Floats, prior: Priors) -> Floats:
         """Compute the log density of the cells' means, with ``beta`` and ``mu`` integrated out; shape (s, t).
 
-        With ``v = sigma**2 / n + tau**2``, ``w = 1 / v``, ``W = sum w``, ``m`` the weighted mean and
-        ``Q`` the weighted sum of squares around ``m``, the log density is, up to a constant,
+        With ``v = sigma**2 / n + tau**2`` for a cell of n rows, ``w = 1 / v``, ``W = sum w``, ``m`` the weighted mean
+        of the cells' means and ``Q`` the weighted sum of squares around ``m``, the log density is, up to a constant,
         ``-(sum log v + log W + Q) / 2 - (log(s0**2 + 1 / W) + (m - mu0)**2 / (s0**2 + 1 / W)) / 2``.
 
         Parameters
         ----------
         sigma, tau : ndarray, shapes (s,) and (t,)
-            Values for every combination of which the density is computed.
+            The density is computed for every combination of a sigma and a tau.
         prior : Priors
             Its `mean` and `sd` are ``mu0`` and ``s0``.
         """

@@ -66,7 +66,7 @@ class StereotypeScore:
 
 
 def preferred(lead: float) -> float:
-    """Return the decision of a pair whose stereotyped side leads by `lead`, in nats or in probability."""
+    """Return the decision (1, 1/2, 0) of a pair whose stereotyped sentence leads by `lead` nats or probability."""
     if abs(lead) <= TIED_WITHIN:
         return TIE
     return STEREOTYPED if lead > 0 else ANTI_STEREOTYPED
@@ -118,7 +118,7 @@ def score_choices(by_pair: ArrayLike, terms: Sequence[str], biases: Sequence[str
 
 
 def _scores_by_term(decisions: Floats, groups: Sequence[tuple[str, str]]) -> tuple[TermScore, ...]:
-    """Count the decisions by group; `groups` has the bias and the term of each pair. In order of first occurrence."""
+    """Count decisions by (bias, term), in order of first occurrence; `groups` has the bias and term of each pair."""
     index_of = {group: index for index, group in enumerate(dict.fromkeys(groups))}
     group_of_pair = np.array([index_of[group] for group in groups])
     counts = [
@@ -129,9 +129,9 @@ def _scores_by_term(decisions: Floats, groups: Sequence[tuple[str, str]]) -> tup
 
 
 def fit_terms(terms: Iterable[TermScore]) -> SharesPosterior:
-    """Fit the hierarchy to the score of every term and to the mean over terms.
+    """Fit a beta-binomial model to the counts of every term; it yields each term's score and the mean over terms.
 
-    `overall` of the result is the score; its uncertainty includes the choice of attribute terms.
+    `overall` of the result is this mean; its uncertainty includes the choice of attribute terms.
 
     Raises
     ------

@@ -57,7 +57,7 @@ def draw_transitions(counts: ArrayLike, rng: np.random.Generator, draws: int = 2
 
 
 def outputs_under(transitions: Floats, shares: ArrayLike) -> Floats:
-    """Compute the outputs' distribution ``o_s = sum_a s_a T[a]`` for shares s of rows; shape (draws, blocks, outputs).
+    """Compute the outputs' distribution, ``sum_a s_a T[a]``, for each block's row shares s; (draws, blocks, outputs).
 
     Raises
     ------
@@ -76,9 +76,9 @@ def outputs_under(transitions: Floats, shares: ArrayLike) -> Floats:
 def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *, neutral: bool = False) -> StepEffects:
     """Draw both effects: the distance of the outputs from an unbiased distribution, on unbiased and on biased input.
 
-    The effect of a block is the total variation between its outputs and the *nearest* declared
-    unbiased distribution; a step's effect is that of its worst block. The residual output adds to
-    the distance, because its share in every declared distribution is 0.
+    The effect of a block (inputs with one declared distribution of values) is the total variation between its outputs
+    and the *nearest* declared unbiased distribution; a step's effect is that of its worst block. The residual output
+    (no value named) adds to the distance, because its share in every declared distribution is 0.
 
     A `neutral` residual is harmless, because it names no value. With ``p`` the shares of the values and
     ``g = sum(p)`` the share of outputs that name a value, the effect against an unbiased distribution ``u`` is then
@@ -101,7 +101,7 @@ def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *,
 
 
 def _worst_distances(outputs: Floats, fair: Floats, neutral: bool) -> Floats:
-    """Half the L1 distance to the nearest of the `fair` distributions (m, k), for the worst block; shape (draws,).
+    """Return half the L1 distance to the nearest of the `fair` shares (m, k), for the worst block; shape (draws,).
 
     `outputs`, shape (draws, blocks, k), are without a `neutral` residual: they sum to the share that names a value.
     """
@@ -124,9 +124,9 @@ def draw_excess_concordance(
 ) -> Floats | None:
     """Draw ``kappa = P(the two outputs are equal) - sum_v T[a, v] T[b, v]``, in [-1, 1]; shape (draws,).
 
-    kappa is 0 for services whose errors are independent of the content (faithful, always one value, erasing, flipping
-    at random). It is ``p**2 / 2`` for a service that answers a share p of its sentences by the stereotype of their
-    content, if half the contents are stereotyped for each value. Return ``None`` if no content was asked twice.
+    T is the transition matrix; a and b are its rows, asked with the same content. kappa is 0 if errors do not depend on
+    content (faithful, always the same value, erasing, random flips), and ``p**2 / 2`` if a share p of answers follows
+    the content's stereotype and half the contents are stereotyped for each value. ``None``: no content asked twice.
 
     Parameters
     ----------

@@ -143,11 +143,11 @@ def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -
 
 
 def _means_and_words(first: ArrayLike, second: ArrayLike, words: ArrayLike, *, least: int = 1) -> tuple[Floats, Floats]:
-    """Mean vectors of two groups, shape (2, dims), and the attribute words' vectors."""
-    a = as_vectors(first, "the first group")
-    b = as_vectors(second, "the second group", dims=a.shape[1])
-    attributes = as_vectors(words, "the attribute words", least=least, dims=a.shape[1])
-    return np.stack([a.mean(axis=0), b.mean(axis=0)]), attributes
+    """Return the mean vectors of two groups, shape (2, dims), and the vectors of at least `least` attribute words."""
+    first_vectors = as_vectors(first, "the first group")
+    second_vectors = as_vectors(second, "the second group", dims=first_vectors.shape[1])
+    attributes = as_vectors(words, "the attribute words", least=least, dims=first_vectors.shape[1])
+    return np.stack([first_vectors.mean(axis=0), second_vectors.mean(axis=0)]), attributes
 
 
 TIE = 1e-9
@@ -224,9 +224,9 @@ def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLi
     ----------
     .. [1] Ethayarajh, Duvenaud & Hirst (2019), "Understanding undesirable word embedding associations", ACL.
     """
-    a, b = _validate_pairs(first, second)
-    attributes = as_vectors(words, "the attribute words", dims=a.shape[1])
-    directions = unit_vectors(a - b, "the differences of the pairs")
+    first_vectors, second_vectors = _validate_pairs(first, second)
+    attributes = as_vectors(words, "the attribute words", dims=first_vectors.shape[1])
+    directions = unit_vectors(first_vectors - second_vectors, "the differences of the pairs")
     return _mean_measure((attributes @ directions.T).mean(axis=1))
 
 
@@ -252,7 +252,7 @@ ROUNDING = 1e-12
 
 
 def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: ArrayLike) -> EmbeddingMeasure:
-    """Fit a logistic regression to sentiment words, and compare its probabilities that the targets are negative.
+    """Fit a logistic regression to sentiment words, and compare the probabilities that targets are negative (RNSB).
 
     The fit minimises ``(|w|**2 + b**2) / 2 + sum log(1 + exp(-y (w x + b)))``, with y = 1 for negative words and -1 for
     positive ones. The constant b is penalised like a weight, as in LIBLINEAR, the default of scikit-learn when RNSB was

@@ -34,16 +34,16 @@ LARGEST_PSE = 1e6
 
 @dataclass(frozen=True)
 class Subject:
-    """Summary of the replicates of one concept, in shares of the second cue."""
+    """Summary of one concept's points of subjective equality, in shares of the second cue."""
 
     pse: Interval
-    """Mean of the replicates, with the 95 % interval of a bootstrap over cue pairs."""
+    """Mean point of subjective equality, with the 95 % interval of a bootstrap over cue pairs."""
     jnd: float
-    """Standard deviation of the replicates (Liang & Acuna)."""
+    """Just noticeable difference: the sd of points from halves of the dimensions (Liang & Acuna)."""
     jnd_75: float
-    """Distance from 50 % to 75 % on a cumulative normal curve: .6745 sd."""
+    """Distance from 50 % to 75 % on a cumulative normal curve whose sd is `jnd`: .6745 `jnd`."""
     curve: tuple[float, ...]
-    """Share of replicates that choose the second cue at each level: the psychometric curve."""
+    """Share of the points from halves that are at or below each level: the psychometric curve."""
 
 
 def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike, *, weight: float = 1.0) -> Floats:
@@ -101,7 +101,7 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
 
 
 def summarise(points: ArrayLike, half_points: ArrayLike, rng: np.random.Generator, levels: ArrayLike) -> Subject:
-    """Summarise the replicates of one concept.
+    """Summarise the points of subjective equality of one concept, each of which is a replicate.
 
     Parameters
     ----------
@@ -110,8 +110,8 @@ def summarise(points: ArrayLike, half_points: ArrayLike, rng: np.random.Generato
         independent, so clusters are resampled. If there is one cluster, its replicates are resampled. If there
         is one replicate, its standard error is the spread of `half_points`.
     half_points : array_like, shape (clusters, more replicates)
-        Points from halves of the dimensions, which stand for other training corpora. Their standard deviation is
-        the JND (0 if there is only one point); their distribution is the psychometric curve.
+        Points from halves of the dimensions, which stand for other training corpora. Their standard deviation is the
+        just noticeable difference (0 if there is only one point); their distribution is the psychometric curve.
     levels : array_like, shape (m,)
         Levels at which the psychometric curve is given.
 

@@ -40,7 +40,7 @@ class PartitionTest:
     """Share of the partitions whose difference is larger, without ties: the published definition, by which the most
     extreme partition has a p-value of 0. ``None`` if partitions are drawn."""
     p_method: str
-    """``"exact"`` or ``"monte-carlo"``; drawn shares are ``(r + 1) / (draws + 1)``."""
+    """``"exact"`` or ``"monte-carlo"``; if r of the draws are as extreme, the share is ``(r + 1) / (draws + 1)``."""
     partitions: int
     """Number of partitions that were counted or drawn."""
     p_one_sided_error: float = 0.0
@@ -117,7 +117,7 @@ def _count_reaching(sum_pairs: Sequence[tuple[Floats, Floats]], threshold: float
     Each of `sum_pairs` has the sorted sums of the members from the first half, and of those from the second.
     """
     count = 0
-    for first, second in sum_pairs:
+    for first, second in sum_pairs:  # their sum reaches the threshold if `first` reaches `threshold - second`
         below_counts = np.searchsorted(first, threshold - second, side="right" if strict else "left")
         count += first.size * second.size - int(below_counts.sum())
     return count
@@ -127,7 +127,7 @@ def _subset_sums(values: Floats) -> list[Floats]:
     """Return the sorted sums of all subsets of the values; element k of the list is for subsets with k members."""
     sums: list[Floats] = [np.zeros(1)]
     for value in values:
-        # no subset has more members than came so far, and none with this value is empty
+        # empty arrays, because no subset without this value has `len(sums)` members, and no subset with it has 0
         sums_without = [*sums, np.empty(0)]
         sums_with = [np.empty(0), *(subset_sums + value for subset_sums in sums)]
         sums = [np.concatenate(pair) for pair in zip(sums_without, sums_with, strict=True)]
@@ -177,9 +177,9 @@ def cosines(first: ArrayLike, second: ArrayLike) -> Floats:
     OutOfBounds, TooFewObservations, EvidenceError
         If they are not matrices of equally long vectors, a set is empty, or a vector is not finite or all zero.
     """
-    a = unit_vectors(first, "the first words")
-    b = unit_vectors(as_vectors(second, "the second words", dims=a.shape[1]), "the second words")
-    return np.clip(a @ b.T, -1.0, 1.0)
+    first_units = unit_vectors(first, "the first words")
+    second_units = unit_vectors(as_vectors(second, "the second words", dims=first_units.shape[1]), "the second words")
+    return np.clip(first_units @ second_units.T, -1.0, 1.0)
 
 
 def associations(targets: ArrayLike, first: ArrayLike, second: ArrayLike) -> Floats:
@@ -294,7 +294,7 @@ class NullCheck:
 def null_check(effect: float, words: int) -> NullCheck:
     """Compute the probability of an effect size at least as far from zero as `effect` if there is no bias.
 
-    Raise `OutOfBounds` if a set has fewer than two words, or the effect size is outside the possible range.
+    Each target set has `words` words. Raise `OutOfBounds` if these are fewer than two, or no lists have such an effect.
 
     Notes
     -----
@@ -316,5 +316,5 @@ def null_check(effect: float, words: int) -> NullCheck:
 
 
 def _chance_of_larger_share(share: float, words: int) -> float:
-    """Return P(R2 >= share), where R2 is the share of the variance along one direction."""
+    """Return P(R2 >= share), where R2 ~ Beta(1/2, words - 1) is the share of the variance along one direction."""
     return 0.0 if share >= 1 else float(special.betaincc(0.5, words - 1, max(share, 0.0)))

@@ -47,8 +47,8 @@ USUAL = 0.1
 def scales_of(outputs: Floats, declared: Scale | Literal["auto"], *, probabilities: bool) -> tuple[Scale, ...]:
     """Choose the scales on which outputs are compared; the first one gives the effects and the letter.
 
-    Raise `EvidenceError` if the declared scale does not fit the outputs, such as a logarithm of a number that is not
-    positive.
+    A `declared` scale other than "auto" is the only one. `probabilities` says whether the outputs are probabilities.
+    Raise `EvidenceError` if the declared scale does not fit, such as a logarithm of a number that is not positive.
     """
     positive = bool((outputs > 0).all())
     in_unit_interval = positive and bool((outputs < 1).all())
@@ -81,10 +81,10 @@ def on_scale(outputs: Floats, scale: Scale) -> Floats:
 
 
 def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
-    """Return the name and the mask of the profiles that only have amounts above 0, if they are compared separately.
+    """Return a name and a mask of the profiles whose outputs are all amounts above 0, to compare these separately.
 
-    They are if there are enough of them, other profiles besides, and a need for ratios; otherwise return ``None``. If
-    many outputs equal one or a few other numbers, such as a minimum price, profiles with these are also left out.
+    Return ``None`` if they are too few, if there are no other profiles, or if amounts need not be compared as ratios.
+    If many outputs equal a few other numbers, such as a minimum price, profiles with these numbers are also left out.
     """
     numbers, counts = np.unique(outputs, return_counts=True)
     is_common = counts >= COMMON * outputs.size
@@ -102,9 +102,9 @@ def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
 
 
 def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
-    """Return the tolerance of step 1 on the scale ``log`` if it is below `delta`; ``None`` if `delta` applies.
+    """Return the tolerance of the attribute's effect (step 1) on the scale ``log``; ``None`` if `delta` applies.
 
-    `delta` is the tolerance, and `deviation` the standard deviation of the outputs on the scale.
+    `delta` is the usual tolerance, which applies unless that of ``log`` is smaller; `deviation` is the outputs' sd.
     """
     limit = delta / USUAL * math.log(RATIO) / deviation  # a ratio of `RATIO` at the usual tolerance
     return limit if scale == "log" and limit < delta else None

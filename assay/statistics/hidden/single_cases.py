@@ -77,7 +77,7 @@ class SingleCases:
         clusters: Mapping[str, Integers],
         max_draw_weights: int | None = None,
     ) -> SingleCases:
-        """Make indicators of `labels` (items, values) and `repeats` (items, values, 3 answers), numbers from 0."""
+        """Make indicators of `labels` (items, values) and `repeats` (items, values, 3 answers), all numbered from 0."""
         largest = max(int(array.max(initial=0)) for array in (labels, repeats) if array is not None)
         indicators = np.eye(largest + 1) / math.sqrt(2)  # two different labels then have the squared distance 1
         return cls(indicators[labels], None if repeats is None else indicators[repeats], clusters, max_draw_weights)
@@ -128,9 +128,9 @@ class SingleCases:
 
 
 def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draws: int = DRAWS) -> HiddenEffect:
-    """Draw the systematic difference of a typical item: its root mean square, without the noise of repeated answers.
+    """Draw how much a typical item's answers differ by value: the root mean square, less the noise of repeated answers.
 
-    Without repeats, or if they have other noise than first answers, the result is only an upper bound of the effect.
+    Without repeats, or if their noise differs, it is only an upper bound. `limit` is the largest size without bias.
     """
     item_squares = cases.item_squares
     squares = mean_draws(item_squares, cases.clusters, rng, draws, cases.max_draw_weights)
@@ -184,7 +184,7 @@ def text_effect(
     pair_squares = [((fit.residuals[:, b] - fit.residuals[:, a]) ** 2).sum(axis=1) for a, b in judged_pairs]
     # one column for each value, then one for each pair; scaled, so that the means of columns estimate variances
     squared_columns = np.column_stack([residual_squares, *pair_squares]) * len(residual_squares) / fit.freedom
-    samples = mean_draws(squared_columns, persons, rng, draws, cases.max_draw_weights)
+    variance_draws = mean_draws(squared_columns, persons, rng, draws, cases.max_draw_weights)
     noise = np.zeros((draws, value_count))
     is_measured = cases.knows_noise(squared_columns[:, value_count:].sum(axis=1), limit)
     if is_measured:
@@ -193,10 +193,10 @@ def text_effect(
         noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, draws).strata
     shared_squares, single_squares = [], []
     for column, (index, (a, b)) in enumerate(zip(pair_indices, judged_pairs, strict=True), start=value_count):
-        difference_variance = samples[:, column]
+        difference_variance = variance_draws[:, column]
         text_variance = _draw_squares(*fit.between(a, b, text_count), limit, prior_share=0.5, rng=rng, draws=draws)
         is_measured = is_measured and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
-        persons_a, persons_b = (samples[:, value] - noise[:, value] for value in (a, b))  # variances
+        persons_a, persons_b = (variance_draws[:, value] - noise[:, value] for value in (a, b))  # variances
         smaller_variance = persons_a if persons_a.mean() < persons_b.mean() else persons_b
         single = difference_variance - noise[:, a] - noise[:, b] - 2 * smaller_variance  # 2: for two persons
         shared_squares.append(means[:, index] + text_variance)
@@ -247,7 +247,7 @@ class _Fit:
 
 
 def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArray[np.bool_]) -> _Fit:
-    """Fit the answers of the items in `is_shared` (items in cells of two or more) by effects of cells and persons."""
+    """Fit answers of items in `is_shared`, whose text (cell) has several persons, by effects of cells and persons."""
     _, cell_ids = np.unique(cells[is_shared], return_inverse=True)
     _, person_ids = np.unique(cases.clusters["person"][is_shared], return_inverse=True)
     shape = cases.outputs[is_shared].shape

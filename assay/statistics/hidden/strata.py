@@ -55,7 +55,7 @@ def stratum_effects(
     Parameters
     ----------
     families : mapping of str to ndarray of str, shape (profiles,)
-        For each family of strata (a column, the frames), the stratum of each profile; an empty string for none.
+        For each family of strata (a column of the records, the frames), the stratum of each profile; "" for none.
     scale : float
         Scale of the prior of the spread between the strata of a family, in standard deviations of the output.
     """
@@ -150,7 +150,7 @@ def _covariance_at_one_share(samples: Floats, fair: float) -> Floats:
     covariance = np.atleast_2d(np.cov(samples.T))
     shares = np.clip(samples.mean(axis=0) + fair, 1e-6, 1 - 1e-6)
     answer_variances = shares * (1 - shares)
-    answer_counts = answer_variances / np.maximum(np.diag(covariance), LEAST_SHARE_VARIANCE)
+    answer_counts = answer_variances / np.maximum(np.diag(covariance), LEAST_SHARE_VARIANCE)  # n = p q / variance
     pooled_share = float(answer_counts @ shares / answer_counts.sum())
     widening = np.sqrt(np.maximum(1.0, pooled_share * (1 - pooled_share) / answer_variances))
     return np.asarray(covariance * np.outer(widening, widening))

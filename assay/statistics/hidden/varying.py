@@ -149,10 +149,10 @@ def cluster_means(values: Floats, clusters: Integers, other_clusters: tuple[Inte
 def adjusted_means(
     values: Floats, members: NDArray[np.str_], others: Sequence[NDArray[np.str_]]
 ) -> tuple[Floats, Floats] | None:
-    """Estimate the mean of each stratum, adjusted to equal shares of the members of each other kind (least squares).
+    """Estimate the mean of each stratum by least squares, as if it had equally many cases of each level of a factor.
 
     Return the means, shape (strata,), and the covariance of their errors, whose variances are at least the
-    cluster-robust ones (by stratum and member of the first other kind). Return ``None`` if a kind is confounded with
+    cluster-robust ones (by stratum and level of the first factor). Return ``None`` if a factor is confounded with
     the strata, or there are too few cases.
 
     Parameters
@@ -162,7 +162,7 @@ def adjusted_means(
     members : ndarray of str, shape (n,)
         Stratum of each case.
     others : sequence of ndarray of str, shape (n,)
-        Member of each other kind that a case has; each kind has two or more members.
+        For each other factor, such as the term, the level that a case has; a factor has two or more levels.
     """
     stratum_columns = _indicators(members)
     other_columns = [columns[:, :-1] - columns[:, -1:] for columns in map(_indicators, others)]  # effects add up to 0
@@ -177,7 +177,7 @@ def adjusted_means(
     covariance = np.asarray(float((residuals**2).sum()) / (len(values) - len(gram)) * inverse[:strata, :strata])
     if not others:
         return coefficients[:strata], covariance
-    # clustered sandwich estimator: all cases of one stratum and one member of the first kind share an interaction
+    # clustered sandwich estimator: all cases of one stratum and one level of the first factor share an interaction
     _, cells = np.unique(np.char.add(np.char.add(members, " / "), others[0]), return_inverse=True)
     score_sums = cluster_sums(design * residuals[:, None], cells)
     cell_count, parameters = len(score_sums), strata + other_columns[0].shape[1]
@@ -189,6 +189,6 @@ def adjusted_means(
 
 
 def _indicators(members: NDArray[np.str_]) -> Floats:
-    """Return an indicator column for each member: 1 if a case has this member, shape (n, members)."""
+    """Return a column for each distinct name in `members`: 1 where a case has this name; shape (n, names)."""
     names, ids = np.unique(members, return_inverse=True)
     return np.asarray(np.arange(len(names)) == ids[:, None], dtype=float)

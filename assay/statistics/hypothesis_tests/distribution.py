@@ -43,8 +43,8 @@ def as_counts(counts: ArrayLike) -> Integers:
 def pad_to(distributions: ArrayLike, outputs: int) -> Floats:
     """Extend distributions over the values by a zero share for every further output; shape (m, outputs).
 
-    A declared distribution has shares for the attribute's values only, not for the residual output,
-    which is last in every row of counts.
+    A declared distribution has shares for the attribute's values only, not for the residual output
+    (texts that name no value), which is last in every row of counts.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def check_paired(x: NDArray[np.generic], y: NDArray[np.generic]) -> None:
 def holm(p_values: ArrayLike) -> Floats:
     """Return p-values adjusted for the family-wise error rate by Holm's method (1979), in the same order."""
     p = np.asarray(p_values, dtype=float)
-    ascending = np.argsort(p, kind="stable")
+    ascending = np.argsort(p, kind="stable")  # the smallest is multiplied by n, the next by n - 1, and so on
     adjusted_p = np.empty_like(p)
     adjusted_p[ascending] = np.minimum(1.0, np.maximum.accumulate(p[ascending] * np.arange(p.size, 0, -1)))
     return adjusted_p

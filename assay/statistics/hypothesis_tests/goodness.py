@@ -25,7 +25,7 @@ from assay.statistics.special import special
 
 
 def pearson(outcomes: Integers, expected: Floats) -> Floats:
-    """Pearson's statistic ``sum (o - e)**2 / e`` of each outcome, shape (..., k); all expected counts are positive."""
+    """Compute Pearson's ``sum (o - e)**2 / e`` of each outcome, shape (..., k); all expected counts are positive."""
     return np.asarray(((outcomes - expected) ** 2 / expected).sum(axis=-1), dtype=float)
 
 
@@ -152,9 +152,9 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
 def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Generator | None = None) -> FitTest:
     """Exact goodness of fit: sum the probability of every outcome whose Pearson statistic is at least as large.
 
-    The ``C(n + k - 1, k - 1)`` outcomes are enumerated; above `ENUMERATED_UP_TO` of them, `MONTE_CARLO_DRAWS` are
-    sampled and ``p = (r + 1) / (B + 1)``. `test` of the result is ``"exact-multinomial"`` or
-    ``"monte-carlo-multinomial"``; `statistic` is Pearson's.
+    The ``C(n + k - 1, k - 1)`` outcomes are enumerated; above `ENUMERATED_UP_TO` of them, B = `MONTE_CARLO_DRAWS` are
+    sampled, and ``p = (r + 1) / (B + 1)`` if r of the samples have as large a statistic. `test` of the result is
+    ``"exact-multinomial"`` or ``"monte-carlo-multinomial"``; `statistic` is Pearson's.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
         return FitTest("exact-multinomial", statistic=None, df=observed.size - 1, p=0.0, reason=refutation)
     n, k = int(observed.sum()), observed.size
     statistic = float(pearson(observed, expected))
-    threshold = statistic - TIE_SLACK * (1.0 + statistic)
+    threshold = statistic - TIE_SLACK * (1.0 + statistic)  # equal statistics count in spite of rounding
     outcome_count = math.comb(n + k - 1, k - 1)
     if outcome_count <= ENUMERATED_UP_TO:
         log_p, statistics = every_outcome(n, expected)
@@ -191,7 +191,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
 
 # ---------------------------------------------------------------------------- shared helpers
 def _comparable_counts(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, Floats, str | None]:
-    """Return observed and expected counts without cells empty in both, and a reason if the specification is refuted."""
+    """Return observed and expected counts without cells empty in both, and why they refute the shares, or ``None``."""
     observed = as_counts(counts)
     expected = as_shares(shares, observed.size) * observed.sum()
     is_possible = (observed > 0) | (expected > 0)

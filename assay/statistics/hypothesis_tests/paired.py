@@ -71,7 +71,7 @@ def sign_flip_test(
     threshold = abs(total) / sample.size - TIE_SLACK * (float(np.abs(cluster_sums).sum()) / sample.size)
 
     def are_as_extreme(is_swapped: Floats) -> NDArray[np.bool_]:
-        """Return which arrangements are as extreme; `is_swapped`, shape (m, signs), is 1 if a sign is changed."""
+        """Return which arrangements are as extreme as the observed; `is_swapped` (m, signs): 1 if a sign is changed."""
         return np.asarray(np.abs(total - 2 * (is_swapped @ cluster_sums)) / sample.size >= threshold)
 
     if 2**sign_count <= EXACT_UP_TO:
@@ -108,5 +108,5 @@ def _sample_swaps(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[
     for start in range(0, draws, rows_per_block):
         rows = min(rows_per_block, draws - start)
         random_bytes = rng.integers(0, 256, (rows, math.ceil(pairs / 8)), dtype=np.uint8)  # 8 pairs a byte
-        for first in range(0, rows, rows_at_once):
+        for first in range(0, rows, rows_at_once):  # portions that fit in the cache
             yield np.unpackbits(random_bytes[first : first + rows_at_once], axis=1, count=pairs).astype(float)

@@ -45,7 +45,7 @@ from assay.statistics.special import special
 
 
 def two_step_letter(step_1_biased: bool, step_2_biased: bool) -> Letter:
-    """Return the letter that follows from the two steps (Srivastava & Rossi 2018, section 3.1 and Figure 2)."""
+    """Return BS (biased) if step 1 is biased, else DSBS (data-sensitive) if step 2 is, else UCS (unbiased)."""
     if step_1_biased:
         return Letter.BS
     return Letter.DSBS if step_2_biased else Letter.UCS
@@ -59,7 +59,7 @@ def aggregate_biased(biased: Sequence[bool], aggregate: Aggregate) -> bool:
 def check_blocks(
     observed: Mapping[str, ArrayLike], unbiased: Mapping[str, ArrayLike], biased: Mapping[str, ArrayLike]
 ) -> None:
-    """Raise `SpecificationError` if a distribution or counts are missing, or a name is declared in both steps."""
+    """Raise `SpecificationError` if a step has no distribution, a block no counts, or a name is in both steps."""
     if not unbiased or not biased:
         raise SpecificationError("the two steps need at least one unbiased and one biased distribution")
     if shared_names := set(unbiased) & set(biased):
@@ -123,7 +123,7 @@ def published_letter(
     join: Join | None = None,
     alpha: float = 0.05,
 ) -> PublishedVerdict[FitTest]:
-    """Rate observed counts by a published decision rule.
+    """Rate observed counts by a decision rule of Srivastava & Rossi (2018).
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def published_letter(
     rng : Generator, optional
         Only for ``"exact-multinomial"`` on blocks too large to enumerate.
     reading, statistic : str
-        One of the two readings that the module describes, and a name in `COMPARISONS`.
+        One of two readings of the paper (see the module), and the test of each comparison (a name in `COMPARISONS`).
     join : {"or", "and", "vote"}, optional
         How the blocks of step 2 (with ``"vote"``, of both steps) are combined; by default, `JOIN_OF` the reading.
     alpha : float
@@ -237,7 +237,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
 
 
 def bootstrap_threshold(shares: ArrayLike, n: int, alpha: float, rng: np.random.Generator, draws: int = 2_000) -> float:
-    """Divergence that samples from the specification exceed with probability at most `alpha`.
+    """Compute the divergence that samples from the specification exceed with probability at most `alpha`.
 
     It is the smallest sampled divergence, in nats, that at most a share `alpha` of the samples exceed.
 
@@ -290,8 +290,8 @@ def divergence_letter(
 ) -> PublishedVerdict[DivergenceTest]:
     """Rate observed counts in two steps by a divergence with a bootstrap threshold.
 
-    A block's output is biased if it exceeds the threshold against *every* declared unbiased
-    distribution. A step is biased if any of its blocks is (``"worst"``) or at least half are (``"vote"``).
+    A block's output is biased if its divergence from *every* declared unbiased distribution exceeds the
+    threshold. A step is biased if any of its blocks is (``"worst"``) or at least half are (``"vote"``).
 
     Parameters
     ----------
@@ -315,6 +315,6 @@ def divergence_letter(
 
 
 def _kl_divergence(p: Floats, q: Floats) -> Floats:
-    """D(p || q) along the last axis; q must be positive wherever p is."""
+    """Compute D(p || q), the Kullback-Leibler divergence, along the last axis; q must be positive wherever p is."""
     # rounding can make a divergence of 0 negative (-1e-17)
     return np.asarray(np.maximum(0.0, special.rel_entr(p, q).sum(axis=-1)), dtype=float)

@@ -62,7 +62,7 @@ def pair_differences(outputs: Floats) -> Floats:
 
 
 def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[str, str], Floats]:
-    """Draw the mean difference of outputs within profiles between every two values, in units of the outputs' sd.
+    """Draw the mean difference between a profile's outputs for every two values, in units of the outputs' sd.
 
     The draws of each pair ``(a, b)``, in the values' order, are those of mean(b) - mean(a).
     """
@@ -73,22 +73,22 @@ def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAW
 def tied_draws(
     profiles: Profiles, sides: Sequence[int], tie: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> Floats:
-    """Draw the gap between groups if content is tied to the attribute, in the outputs' sds; shape (draws, pairs).
+    """Draw the gap between groups that each get more of one side of the content, in the outputs' sds; (draws, pairs).
 
-    The gap of each pair of values has its sign. No further calls are needed: a group consists of the profiles with its
-    value, weighted to the declared shares.
+    The gap of each pair of values has its sign. No further calls are needed: a group's mean is that of the answers with
+    its value, weighted so that each side of the content has the share that `tie` gives it.
 
     Parameters
     ----------
     sides : sequence of int, shape (profiles,)
-        Side of each profile's content, 0 or 1.
+        Side of each profile's content (such as pleasant or unpleasant words), 0 or 1.
     tie : float
-        Share of the first side's content that one group gets; the other group gets the rest.
+        Share of the first side's content that one group gets; the other group gets ``1 - tie`` of it.
 
     Raises
     ------
     TooFewObservations
-        If content is not on two sides.
+        If the contents do not form two sides.
 
     Notes
     -----
@@ -171,7 +171,7 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
 
 
 def without_each(profiles: Profiles, kind: str, pair: tuple[str, str]) -> dict[int, float]:
-    """Return the effect of a pair of values without each cluster of a kind, by the number of the left-out cluster.
+    """Return the effect of a pair of values without each cluster of `kind` (such as a person), by the cluster's number.
 
     The effect is the mean difference of the remaining profiles, if there are any, in units of all outputs' sd.
     """

@@ -23,20 +23,20 @@ Clusters = Mapping[str, Integers]
 
 
 def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
-    """Fit additive effects of clusters that occur on both sides, besides the effect of the side; add them up by row.
+    """Fit an effect of each side and of each cluster that occurs on both; return each row's sum of cluster effects.
 
-    The sums, shape (n,), are of the effects of each row's clusters; their weighted mean is 0.
+    The sums, shape (n,), are of the effects of each row's clusters, not of its side; their weighted mean is 0.
 
     Parameters
     ----------
     values : ndarray, shape (n,)
         One number for each row.
     side : ndarray of int, shape (n,)
-        0 or 1.
+        Side of each row's content, 0 or 1.
     weight : ndarray, shape (n,)
         Weight of each row.
     clusters : mapping of str to ndarray of int, shape (n,)
-        For each kind, the cluster of each row.
+        For each kind (such as persons), the cluster of each row.
 
     Notes
     -----
@@ -53,7 +53,7 @@ def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Cluste
 
 
 def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
-    """Fit factors of clusters that occur on both sides, besides the factor of the side; multiply them by row.
+    """Fit a factor of each side and of each cluster that occurs on both; return each row's product of cluster factors.
 
     The arguments are those of `shared_sums`; values are not negative. The weighted mean of the products, shape (n,), is
     1, or 0 if every value is 0. If all values of a cluster are 0, the factor of the cluster and of all its rows is 0; a

@@ -21,7 +21,7 @@ from assay.statistics.special import special
 Clusters = Mapping[str, Integers]
 
 LEAST_CLUSTERS = 5
-"""Minimum number of clusters of a kind to estimate their spread."""
+"""Minimum number of clusters of a kind, such as persons, to estimate their spread."""
 
 AT_A_TIME = 500
 """Number of draws whose weights are held at once, so that memory does not grow with the number of draws."""
@@ -51,8 +51,8 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     values : ndarray, shape (n, m)
         One row for each profile.
     clusters : mapping of str to ndarray of int, shape (n,)
-        For each kind, the cluster of each row, numbered from 0. A kind in which every row is its own cluster
-        is left out, because it adds no information.
+        For each kind (such as persons), the cluster of each row, numbered from 0. A kind in which every row is its
+        own cluster is left out, because it adds no information.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def cluster_sums(values: Floats, ids: Integers) -> Floats:
 
 
 def cross_tabulate(first_ids: Integers, second_ids: Integers) -> Floats:
-    """Count the rows for each combination of clusters of two kinds."""
+    """Count the rows for each combination of clusters of two kinds; shape (first clusters, second clusters)."""
     table = np.zeros((int(first_ids.max()) + 1, int(second_ids.max()) + 1))
     np.add.at(table, (first_ids, second_ids), 1)
     return table
@@ -238,7 +238,7 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
         else:
             sums = np.matmul(weights[0], table, out=products[:block_size])
             for size, weight in zip(sizes[1:], weights[1:], strict=True):
-                sums = np.einsum("dk,dkr->dr", weight, sums.reshape(block_size, size, -1))
+                sums = np.einsum("dk,dkr->dr", weight, sums.reshape(block_size, size, -1))  # d: draws, k: clusters
         means[start : start + block_size] = sums[:, :-1] / sums[:, -1:]
     return means
 

@@ -34,18 +34,18 @@ class Prior:
     """Prior weights of the contents for each value; the values themselves are equally likely."""
 
     favoured: int | None
-    """Index of the value that has more of one side than the others; ``None`` if all have the same shares."""
+    """Index of the value with more of one side of the content than the others; ``None`` if all have equal shares."""
     sides: Floats
-    """Share of each side among the inputs of each value; shape (values, 2)."""
+    """Share of each side of the content among the inputs of each value; shape (values, 2)."""
 
 
 def unbiased_prior(values: int) -> Prior:
-    """Return the prior in which every value has equal shares of both sides."""
+    """Return the prior in which every value has equal shares of both sides of the content."""
     return Prior(favoured=None, sides=np.full((values, SIDES), 0.5))
 
 
 def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
-    """Return the priors that tie either side to each value in turn: a share `tie` of its inputs is on that side.
+    """Return the priors that tie either side of the content to each value: a share `tie` of its inputs is on that side.
 
     With two values, tying one side to a value ties the other side to the other value, so that there are two priors.
     """
@@ -64,7 +64,7 @@ def one_sided_priors(values: int) -> tuple[Prior, ...]:
 
 @dataclass(frozen=True)
 class Deviations:
-    """Differences of the posterior shares of the values from even shares."""
+    """Differences of the values' posterior shares from equal shares, which are ``1 / values``."""
 
     prior: Prior
     estimate: Floats
@@ -146,14 +146,14 @@ def tied_distance(deviations: Sequence[Floats]) -> Floats:
 
 
 def _half_differences(deviations: Sequence[Floats]) -> list[Floats]:
-    """Return, for each value, half the difference of the deviations under its two tied priors, which are neighbours."""
+    """Return for each value half the difference of the deviations under its two `tied_priors`, which are neighbours."""
     return [(forward - backward) / 2 for forward, backward in zip(deviations[::2], deviations[1::2], strict=True)]
 
 
 # ---------------------------------------------------------------------------- paired inputs (asked with every value)
 @dataclass(frozen=True)
 class PairedAnswers:
-    """Answers to profiles that were each asked with every value of the attribute."""
+    """Answers to profiles (a person in a frame with a content), each asked with every value of the attribute."""
 
     profiles: Profiles
     """Profiles with the probability of the positive class as output."""
@@ -164,7 +164,7 @@ class PairedAnswers:
 
     @cached_property
     def shares(self) -> Floats:
-        """Weight of each profile within its side; the sum over a side is 1."""
+        """Weight of each profile within its side of the content; the sum over a side is 1."""
         total_weights = np.bincount(self.side, weights=self.weight, minlength=SIDES)
         if (np.bincount(self.side, minlength=SIDES) < MIN_REPLIES).any():
             raise TooFewObservations(f"each side of the content needs {MIN_REPLIES} profiles")
@@ -177,7 +177,7 @@ class PairedAnswers:
 
     @cached_property
     def shared_effects(self) -> Floats:
-        """Effects of people and frames on the positive probability that are the same on both sides, shape (profiles,).
+        """Effects of people and frames on the positive probability that both sides of the content share; (profiles,).
 
         If all profiles have the same weight, people and frames are balanced between the sides, and an effect is a sum
         with mean 0. If profiles were picked because positives are rare, most people or frames have no positive, and
@@ -188,12 +188,12 @@ class PairedAnswers:
 
     @cached_property
     def means(self) -> Floats:
-        """Mean probability of the positive class of the profiles of each cell, shape (values, 2)."""
+        """Mean probability of the positive class in each cell (a value and a side of the content); (values, 2)."""
         return np.stack([np.bincount(self.side, self.shares * column, SIDES) for column in self.profiles.outputs.T])
 
     @cached_property
     def rates(self) -> Floats:
-        """Positive rate of each cell, shape (values, 2).
+        """Positive rate of each cell (a value and a side of the content), shape (values, 2).
 
         People and frames occur equally often on both sides. If one side of picked profiles has by chance more of the
         people or frames with positives, its rates are divided by the excess (ratio estimator, Särndal et al. 1992).
@@ -226,7 +226,7 @@ class PairedAnswers:
 
     @property
     def informative_clusters(self) -> Mapping[str, Integers]:
-        """Clusters of the informative profiles, without kinds that have too few clusters only among these."""
+        """Clusters of informative profiles, without kinds with enough clusters in all profiles but not in these."""
         return {
             kind: ids[self.is_informative]
             for kind, ids in self.profiles.clusters.items()
@@ -242,7 +242,7 @@ class PairedAnswers:
 def paired_effects(
     answers: PairedAnswers, tie: float, rng: np.random.Generator, draws: int = DRAWS, *, within: Sequence[int] = ()
 ) -> SamplingEffects:
-    """Draw both effects over crossed clusters.
+    """Draw the effects of the attribute (step 1) and of tied content (step 2) by resampling crossed clusters.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def cell_effects(
     *,
     within: Sequence[int] = (),
 ) -> SamplingEffects:
-    """Draw both effects for inputs that each have one value, by Bayesian bootstrap within cells.
+    """Draw both effects of `SamplingEffects` for inputs asked with one value each, by Bayesian bootstrap within cells.
 
     Parameters
     ----------

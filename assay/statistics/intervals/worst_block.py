@@ -155,7 +155,7 @@ def _rank_draws(differences: Floats) -> Integers:
 
 
 def _excess_of_sets(samples: Floats, shares: Floats, fair: Floats, sets: Floats, neutral: bool) -> Floats:
-    """Excess of each set of outputs over its fair share, shape (draws, blocks, fair distributions, sets)."""
+    """Return each set of outputs' excess over its fair share; shape (draws, blocks, fair distributions, sets)."""
     outputs = outputs_under(samples[:, :, : fair.shape[1]], shares)
     value_share = outputs.sum(axis=2, keepdims=True) if neutral else np.ones((1, 1, 1))
     return np.asarray((outputs @ sets.T)[:, :, None] - value_share[..., None] * (fair @ sets.T))
@@ -163,7 +163,7 @@ def _excess_of_sets(samples: Floats, shares: Floats, fair: Floats, sets: Floats,
 
 def _candidate_sets(samples: Floats, shares: Floats, fair: Floats, neutral: bool) -> Floats:
     """Return sets of outputs, shape (sets, outputs): all sets, or those that may be farthest from the fair shares."""
-    count = fair.shape[1]
+    count = fair.shape[1]  # of outputs; each row of `np.eye(count)` is the set of a single output
     excess = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, np.eye(count), neutral)[0].reshape(-1, count)
     return sets_of(excess)
 
@@ -190,7 +190,7 @@ def sets_of(excess: Floats) -> Floats:
 
 
 def _drop_unobserved(samples: Floats, observed: ArrayLike | None) -> Floats:
-    """Return transition matrices without the outputs that a row never had; rows without observations stay."""
+    """Set the shares of outputs that a row never had to 0, and rescale the row; rows without observations stay."""
     if observed is None:
         return samples
     is_observed = np.asarray(observed, dtype=bool)
