@@ -59,7 +59,7 @@ class PublicScores:
 
 
 def public_scores(task: Task, full_map: ThresholdMap, masked_names: Container[str]) -> PublicScores:
-    """Choose threshold maps and tenths of scores to publish; groupings in `masked_names` have neither, to hide counts."""
+    """Choose threshold maps and tenths of scores to publish so that no count is revealed; none for `masked_names`."""
     scores, people = task.scores, task.table.people
     if scores is None:
         return PublicScores()
