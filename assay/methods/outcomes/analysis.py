@@ -175,9 +175,9 @@ class _Comparison:
             intervals,
             lost=self._missing_values(sample).changes(),
         )
-        too_few = None if component.declared else self._too_few_reason([overall, *families])
-        if too_few is not None:
-            return self._add_uncompared_groups(measurement.give_up(too_few, measured_effects=intervals))
+        too_few_reason = None if component.declared else self._too_few_reason([overall, *families])
+        if too_few_reason is not None:
+            return self._add_uncompared_groups(measurement.give_up(too_few_reason, measured_effects=intervals))
         return self._add_uncompared_groups(self._add_calibration_reason(component, strata_rng))
 
     def _too_few_reason(self, families: Sequence[_Family]) -> Reason | None:
@@ -202,7 +202,7 @@ class _Comparison:
 
     @property
     def _excluded(self) -> Mapping[str, str]:
-        """The excluded groups, each with its reason."""
+        """Groups that the request excludes from comparisons, each with its reason."""
         return self.task.excluded.get(self.grouping.name, {})
 
     @cached_property
@@ -301,7 +301,7 @@ class _Comparison:
         return np.asarray(np.abs(fitted_together(family.gaps, self.output.delta, rng.spawn(1)[0])).max(axis=1))
 
     def _missing_values(self, sample: Sample) -> MissingValues:
-        low, high = np.quantile(sample.values, (0.025, 0.975))
+        low, high = np.quantile(sample.values, (0.025, 0.975))  # range without outliers
         no_group = self.grouping.codes < 0
         return MissingValues(self.task, self.output, self._compared_grouping, no_group, float(high - low))
 

@@ -21,7 +21,7 @@ _STATEMENT = re.compile(r"(?:[^{}]|\{[A-Za-z_]+\})+")
 
 
 def check_held_back(material: HeldBack) -> None:
-    """Raise `SpecificationError`, which names the field, if held-back material cannot be added to shipped material."""
+    """Raise `SpecificationError`, naming the field, if unpublished material cannot be added to the shipped material."""
     shipped = contents()
     if not material.contents.keys() <= shipped.keys():
         unknown = ", ".join(sorted(material.contents.keys() - shipped.keys()))
@@ -45,9 +45,9 @@ def check_held_back(material: HeldBack) -> None:
 
 
 def check_statements(statements: Sequence[str], field_name: str) -> None:
-    """Raise `SpecificationError`, naming the entry of `field_name`, if ``base`` cannot use a pattern.
+    """Raise `SpecificationError`, naming the entry of `field_name`, if the template ``base`` cannot use a statement.
 
-    A pattern must be one sentence from which every attribute that fits reads back the value that was written.
+    It must be the pattern of one sentence from which each attribute that fits reads back the value that was written.
     """
     for index, pattern in enumerate(statements):
         if not _is_statement(pattern):
