@@ -118,7 +118,7 @@ class AskedQuestion:
 
 
 def recorded_questions(records: Iterable[Json]) -> tuple[AskedQuestion, ...]:
-    """Convert records to questions; raise `SpecificationError` for an invalid record, such as without "unknown"."""
+    """Convert records to questions; raise `SpecificationError` if a record is invalid or no option is "unknown"."""
     questions = []
     for number, record in enumerate(records):
         question = read_question(record)

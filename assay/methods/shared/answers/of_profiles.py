@@ -48,7 +48,7 @@ class LabelSpellings:
         return {self.first(label): score for label, score in scores.items()}
 
     def first(self, label: str) -> str:
-        """Return the first spelling of a label, without outer spaces and marks; a label not seen before stays as it is."""
+        """Return the first spelling of a label, without outer spaces and marks; a label not seen so far as it is."""
         spellings = self.by_key.get(label_key(label))
         return plain_label(next(iter(spellings))) if spellings else label
 

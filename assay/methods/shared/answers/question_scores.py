@@ -186,7 +186,7 @@ def _estimate_scores(counts: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _finite_interval(estimate: float, draws: Floats) -> Interval | None:
-    """Return an estimate with the 95 % interval of its finite draws; ``None`` if it or all draws are infinite or NaN."""
+    """Return an estimate with the 95 % interval of its finite draws; ``None`` if it or every draw is not finite."""
     finite_draws = draws[np.isfinite(draws)]
     if not np.isfinite(estimate) or not len(finite_draws):
         return None

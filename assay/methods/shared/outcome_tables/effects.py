@@ -117,10 +117,10 @@ class Sample:
             successes, failures = person_weight * rng.standard_gamma(0.5, (2, draws, self.size))
             drawn_sums, drawn_totals = drawn_sums + successes, drawn_totals + successes + failures
         means = np.divide(drawn_sums, drawn_totals, out=np.zeros_like(drawn_sums), where=drawn_totals > 0)
-        # the weights give a mean of K bundles (K - 1) / (K + 1) of its variance, and normal tails
+        # random weights give the mean of K bundles (K - 1) / (K + 1) of its variance only, and normal tails
         bundle_counts = np.maximum(2.0, self.bundles_of_group)
         freedom = np.maximum(bundle_counts - 1, LEAST_FREEDOM)
-        chi_squared = 2 * special.gammaincinv(freedom / 2, rng.random((draws, 1)))
+        chi_squared = 2 * special.gammaincinv(freedom / 2, rng.random((draws, 1)))  # same quantile for all groups
         widening = np.sqrt(freedom / chi_squared * (bundle_counts + 1) / (bundle_counts - 1))
         centre = means.mean(axis=0)
         wide_means = centre + (means - centre) * widening
@@ -230,7 +230,7 @@ def within_strata(
     `strata`, shape (cells,), has the stratum of each cell, an index of `names`; `labels` are the names of the groups.
     `scale` is the prior's scale of the spread between strata, in the unit of the outcome. A large stratum is one
     of the `max_strata` largest, and has at least `least` people of both groups. Pairs of groups without two such strata
-    are left out. An insignificant difference is only a bound.
+    are left out. An insignificant difference is marked as a mere upper bound.
     """
     stratum_sizes = np.bincount(strata, sample.people, len(names))
     means: dict[int, Floats] = {}  # draws of the groups' means, by stratum
@@ -288,8 +288,8 @@ def largest_rate_change(
 ) -> float:
     """Return an upper bound on the change of any difference of rates (``positives / people``) by missing values.
 
-    All are numbers of people by group, shape (groups,). `undecided` people have no recorded decision. `favourable` and
-    `unfavourable` people have one, but may belong elsewhere, because their group or true outcome is unknown.
+    All arrays have numbers of people by group, shape (groups,). `undecided` people have no recorded decision;
+    `favourable` and `unfavourable` people do, but it is unknown whether they belong to the group and true outcome.
     """
     rate = positives / people
     highest = (positives + undecided + favourable) / (people + undecided + favourable)
@@ -298,8 +298,8 @@ def largest_rate_change(
 
 
 def largest_mean_change(sample: Sample, unsure: Sample) -> float:
-    """Return an upper bound on the change of any difference of means if any people of `unsure` belong to `sample`."""
-    deviations = unsure.values - sample.means[unsure.groups]
+    """Return an upper bound on the change of any difference of means if some people of `unsure` join `sample`."""
+    deviations = unsure.values - sample.means[unsure.groups]  # at worst, only the higher (or lower) values join
     shifts = [
         unsure.per_group(unsure.weight_sums * np.maximum(sign * deviations, 0)) / sample.totals for sign in (1, -1)
     ]

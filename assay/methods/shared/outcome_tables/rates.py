@@ -104,7 +104,7 @@ def two_proportion_z(successes: Sequence[float], trials: Sequence[float]) -> flo
 
 
 def least_expected(successes: Sequence[float], trials: Sequence[float]) -> float:
-    """Return the smallest expected count of the 2 x 2 table of two groups and two outcomes."""
+    """Return the smallest expected count, at equal rates, of the 2 x 2 table of two groups and two outcomes."""
     total_successes, total_trials = sum(successes), sum(trials)
     return min(trials) * min(total_successes, total_trials - total_successes) / total_trials
 
@@ -150,7 +150,7 @@ def auc(scores: ArrayLike, weights: ArrayLike, positive: ArrayLike) -> float | N
 
 
 def quantile(values: Floats, counts: Floats, share: float) -> float:
-    """Return a quantile of counted values as `numpy.quantile` does for the values themselves (linear)."""
+    """Return the quantile at `share` of values that each occur `counts` times, as `numpy.quantile` does (linear)."""
     order = np.argsort(values, kind="stable")
     counts_up_to = np.cumsum(counts[order])  # each value
     position = share * (counts_up_to[-1] - 1)  # of the quantile among all counted values, from 0
