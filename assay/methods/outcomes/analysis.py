@@ -90,8 +90,8 @@ class _Family:
 def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
     """Return the interval of the largest difference between groups; `fitted` are its draws from a joint fit of groups.
 
-    With three or more groups, the largest observed difference exceeds the true one, and 4,000 draws are too few for
-    joint limits. So the interval includes that of `fitted`, and also 0 unless a test rejects that all groups are equal.
+    With three or more groups, it includes the interval of `fitted`, because the largest observed difference exceeds the
+    true one and 4,000 draws are too few for joint limits; and also 0 unless a test rejects that all groups are equal.
     """
     interval = largest_interval(np.hstack([family.gaps for family in families]))
     if families[0].means.shape[1] < 3:  # two groups have a single difference
@@ -121,7 +121,7 @@ def _may_be_chance(families: Sequence[_Family]) -> bool:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Comparison of one outcome between the groups of one column or intersection."""
+    """Comparison of one outcome between the groups of one column, or of one intersection of columns."""
 
     name: str
     task: Task
@@ -380,7 +380,7 @@ class _Comparison:
         return threshold_map(task.table, self._compared_grouping, task.scores, task.truth, task.threshold)
 
     def _funnel(self, rng: np.random.Generator) -> FunnelDocument:
-        """Return the table of the steps of the process; empty without steps and for all outcomes but the first."""
+        """Return the outcomes by step of the process; empty without steps, and for all outcomes but the first."""
         task = self.task
         if not task.steps or self.output is not task.outputs[0]:
             return NO_FUNNEL

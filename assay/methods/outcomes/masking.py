@@ -45,7 +45,7 @@ from assay.model import Floats, Integers, Reason
 
 @dataclass(frozen=True)
 class PublicScores:
-    """Thresholds to publish, and names of the groupings with public threshold `maps`, or with public score `tenths`."""
+    """Thresholds to publish, and names of groupings whose threshold `maps`, or `tenths` of scores, are public."""
 
     thresholds: frozenset[float | None] = frozenset()
     maps: frozenset[str] = frozenset()
@@ -59,7 +59,7 @@ class PublicScores:
 
 
 def public_scores(task: Task, full_map: ThresholdMap, masked_names: Container[str]) -> PublicScores:
-    """Choose threshold maps and tenths of scores to publish so that no count is revealed; none for `masked_names`."""
+    """Choose threshold maps and tenths of scores to publish so that no masked count is revealed (`masked_names`)."""
     scores, people = task.scores, task.table.people
     if scores is None:
         return PublicScores()
@@ -321,7 +321,7 @@ def _public_count(count: int | None) -> int | None:
 def _public_reasons(
     reasons: Sequence[ReasonDocument], withheld_names: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
-    """Round the facts of reasons; leave out those of `withheld_names` and, if there are any, of the whole rating."""
+    """Round the facts of reasons; leave out all of withheld components and, if there are any, of the whole rating."""
     public_reasons = []
     for reason in reasons:
         if reason.component in withheld_names or (withheld_names and reason.component is None):

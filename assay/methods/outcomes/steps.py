@@ -90,7 +90,7 @@ def _add_gaps(
 
     The reference passes all steps most often. The ratio over all steps is the product of the ratios by step. Intervals
     combine draws of rates fitted by group and jointly (`outcome_table`). Add nothing if fewer than two groups reach
-    every step, or none passes them all.
+    every step, or no group passes all steps.
     """
     samples = []
     for step in reached_steps(steps, grouping):

@@ -138,7 +138,7 @@ class _Counts:
         return cls(people_of_variables, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
 
     def small_parts(self) -> Iterator[Part]:
-        """Yield the parts with a count of 1 to 4 people; with `PEOPLE`, `TRUTH` of the same row is masked as well."""
+        """Yield the parts with a count of 1 to 4 people and, if this part is `PEOPLE`, also `TRUTH` of the same row."""
         for part, count in zip(self.parts, self.membership @ self.people, strict=True):
             if 0 < count < LEAST_SHOWN:
                 yield part

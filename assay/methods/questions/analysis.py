@@ -125,7 +125,7 @@ def _means_by_template(scores: Mapping[str, Mapping[C, Sequence[float]]], kinds:
 
 
 def _draw_mean(by_template: Mapping[str, float], rng: np.random.Generator) -> Floats:
-    """Draw the signed mean over the population of templates, shape (draws,)."""
+    """Draw the mean score, with its sign, of the population of templates, shape (draws,)."""
     if not by_template:
         raise TooFewObservations("no template has answers to both of its questions in every kind of context")
     means = np.array([*by_template.values()])

@@ -33,7 +33,7 @@ class QuestionAnswers(Tally):
     """Number of choices of the first, second and third option in the order that was sent."""
 
     def ask(self, questions: Sequence[AskedQuestion], order_rng: np.random.Generator) -> Asking:
-        """Ask further questions, each in every order of its options, sent at random, and count the replies."""
+        """Ask further questions in every order of their options, sent in random sequence, and count the replies."""
         keys = [
             (len(self.questions) + index, order, repeat)
             for index in range(len(questions))

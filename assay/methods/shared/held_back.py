@@ -59,7 +59,7 @@ def check_statements(statements: Sequence[str], field_name: str) -> None:
 
 
 def _is_statement(pattern: str) -> bool:
-    """Return whether a pattern is one sentence with an occupation, from which every fitting attribute is read back."""
+    """Return whether a pattern is a sentence with an occupation from which each fitting attribute's value is read."""
     if len(pattern) > LONGEST or not _STATEMENT.fullmatch(pattern):
         return False
     frame = Frame(name="", pattern=pattern)

@@ -249,9 +249,9 @@ def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, 
 def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random.Generator) -> tuple[Case, ...]:
     """Set `Case.opponent`, the document with which a comparing service compares the case.
 
-    Half of the opponents are the same document about a person of one value; the others have another content, of either
-    side, about another person. Each kind is equally often about each value. Cases with one frame and content get the
-    same kind of opponent, so that their outputs differ by their persons only.
+    Half of the opponents are the same document about a person of the same pair; the others have another content, of
+    either side, about a person of another pair. Both kinds are about each value equally often. Cases with equal frame
+    and content get the same kind of opponent, so that their outputs differ by their persons only.
     """
     person_count = len(next(iter(profiles.people.values())))
     kinds = list(product((True, False), profiles.people))  # same document or not, value of the opponent's person

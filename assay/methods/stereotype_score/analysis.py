@@ -220,14 +220,14 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 def _typical_frame_effect(
     preferences: Sequence[tuple[Pair, float]], mean: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[Floats, bool] | None:
-    """Return draws of a typical frame's distance from 1/2 and whether they are a bound; ``None`` for too few frames."""
+    """Return draws of a typical frame's distance from 1/2 and whether it is only a bound; ``None`` for few frames."""
     frames, groups, terms = np.array([(pair.frame, str(pair.pair_index), pair.term) for pair, _ in preferences]).T
     distances = np.array([share for _, share in preferences]) - NO_PREFERENCE
     return typical_effect(mean, distances, frames, (groups, terms), scale=limit, rng=rng)
 
 
 def summary(score: StereotypeScore) -> Scores:
-    """Return a score's document: means over terms (Jiang et al.) and pairs (CrowS-Pairs), and share with interval."""
+    """Return a score for the document: means over terms (Jiang et al.) and pairs (CrowS-Pairs), and pooled share."""
     return Scores(
         over_terms=score.model,  # the published score of a model
         over_pairs=score.over_pairs,

@@ -129,7 +129,7 @@ def _draw_within_sides(
     delta: float,
     rng: np.random.Generator,
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the effect within each side of the contents; if positives are common there, also that of the negatives.
+    """Draw the effect within each side of the contents; if positives are common there, also that of negative inputs.
 
     A side with few positive inputs can only prevent a letter: if two positives are about the same group, resampling
     shows no uncertainty. If nearly all inputs are positive, the negative ones show differences (docs/decisions/0082).

@@ -132,14 +132,14 @@ class VectorStimuli(Bounded):
     # ------------------------------------------------------------------------ values, sides and priors
     @property
     def values(self) -> tuple[str, ...]:
-        """Names of the attribute's values, in their order."""
+        """Names of the attribute's values: in the order of `centres`, or sorted if they come from rows."""
         if self.centres:  # empty if the request has rows
             return tuple(self.centres)
         return tuple(sorted({value for value, _side in self._rows_of_cell}))
 
     @property
     def side_names(self) -> tuple[str, ...]:
-        """Names of the two sides, in their order."""
+        """Names of the two sides of the content: in the order of `sides`, or sorted if they come from rows."""
         if self.sides:  # empty if the request has rows
             return tuple(self.sides)
         return tuple(sorted({side for _value, side in self._rows_of_cell}))

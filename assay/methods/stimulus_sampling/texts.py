@@ -179,7 +179,7 @@ def inclusion(density: ArrayLike, count: float) -> Floats:
     The probabilities grow with `count`: if a member is taken whenever its own random number is below its probability,
     a larger sample contains every smaller one. The scale of `density`, shape (n,), does not matter.
 
-    Raise `OutOfBounds` if `count`, and `EvidenceError` if a density is not a positive, finite number.
+    Raise `OutOfBounds` if `count` is not positive, and `EvidenceError` if a density is not positive and finite.
     """
     densities = np.asarray(density, dtype=float)
     if not count > 0:

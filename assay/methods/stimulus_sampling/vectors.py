@@ -68,7 +68,7 @@ def from_surrogate(
 def vector_cases(
     supplies: Mapping[PriorCell, Supply], count: int, stimuli: VectorStimuli, kind: str
 ) -> Iterator[tuple[PriorCell, Case]]:
-    """Yield the first `count` vectors of each cell with the cell, as cases whose names begin with `kind`."""
+    """Yield (cell, case) for the first `count` vectors of each cell; the cases' names begin with `kind`."""
     for (value, side), supply in supplies.items():
         for index, vector in enumerate(supply.vectors[:count]):
             yield (value, side), Case(f"{kind}/{value}-{side}/{index}", (stimuli.record(vector),), original=value)

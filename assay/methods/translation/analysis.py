@@ -418,7 +418,7 @@ def _lost_reason(translations: Translations, common_facts: Json) -> Reason:
 
 
 def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[str, Interval | None]:
-    """Return the intervals of both steps and, if it is judged, of the excess concordance (``content``)."""
+    """Return the intervals of both steps and, if it is judged, of the excess of equal answers (``content``)."""
     evidence = posterior.evidence
     effects: dict[str, Interval | None] = dict(
         step_intervals(

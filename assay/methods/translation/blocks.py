@@ -212,7 +212,7 @@ class BlockWriter:
         """Write the texts that extend every block to `texts_per_block` texts in all, block by block.
 
         The count of each value in a block is the value's share of all sentences so far, rounded by largest remainder.
-        The occupations within a text differ if the new sentences allow it. There are sentences for `capacity` texts.
+        The occupations within a text differ if the new sentences allow it. The sentences suffice for `capacity` texts.
         """
         count = max(0, texts_per_block - self._texts_written)
         texts = [text for block_index in range(len(self._specs)) for text in self._extend_block(block_index, count)]
@@ -311,7 +311,7 @@ def _shuffled_contents(
 def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator, pool: Sequence[Occupation]) -> list[Content]:
     """List contents in random order, alternating between occupations mostly of men, mostly of women, and others.
 
-    Every part of the list has all these sides and frames equally often, until a side has no content left.
+    Every part of the list has these groups, and all frames, equally often, until a group has no content left.
     """
     contents_by_side = []
     for side in dict.fromkeys(occupation.side for occupation in pool):

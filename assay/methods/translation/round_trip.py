@@ -104,7 +104,7 @@ class RoundTrip(TranslationMethod):
         return capacity(attribute, construction(template), blocks, occupations())
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
-        """List the direction from the source into every language, then the directions back."""
+        """List the translations asked for, as (from, to): from the source into every language, then back."""
         outward = super().language_pairs()
         return [*outward, *((language, source) for source, language in outward)]
 

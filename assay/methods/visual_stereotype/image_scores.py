@@ -136,7 +136,7 @@ def term_interval(by_image: ArrayLike) -> Interval | None:
 
 
 def _number_terms(by_image: ArrayLike, terms: Sequence[str]) -> tuple[Floats, tuple[str, ...], Integers]:
-    """Validate scores; return them, the distinct terms in order of first occurrence, and the index of each image's."""
+    """Validate scores; return them, the terms in order of first occurrence, and the index of each image's term."""
     scores = np.asarray(by_image, dtype=float)
     if scores.shape != (len(terms),):
         raise OutOfBounds(f"each image needs a score and a term, not {scores.shape} and {len(terms)} of them")

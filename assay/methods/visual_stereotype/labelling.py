@@ -225,7 +225,7 @@ def _is_denied(words: str, label: re.Match[str]) -> bool:
 def why_unclear(answer: PictureReading) -> str | None:
     """Return the reason why a text does not answer the question, or ``None`` if it does.
 
-    A text may refuse, name both labels, deny one, mean one without naming it, or be too short for a caption.
+    A text may refuse, name both labels, deny a label, mean a label without naming it, or be too short for a caption.
     """
     if answer.share is not None or answer.text is None:
         return None

@@ -48,7 +48,7 @@ class LabelSpellings:
         return {self.first(label): score for label, score in scores.items()}
 
     def first(self, label: str) -> str:
-        """Return the first spelling of a label, without outer spaces and marks; a label not seen so far as it is."""
+        """Return the first spelling of a label, without outer spaces and marks; the label itself if it is unknown."""
         spellings = self.by_key.get(label_key(label))
         return plain_label(next(iter(spellings))) if spellings else label
 
@@ -66,7 +66,7 @@ class LabelSpellings:
 
 @dataclass
 class Answers(Tally):
-    """Answers about cases with each value, which are numbers or scores of labels, and counts of replies."""
+    """Answers (numbers, or scores of labels) about cases with each value of the attribute, and counts of replies."""
 
     cases: tuple[Case, ...]
     values: tuple[str, ...]

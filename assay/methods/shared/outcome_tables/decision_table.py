@@ -129,7 +129,7 @@ class DecisionTable(Bounded):
         weights: Floats | None = None,
         cuts: Sequence[float] = (),
     ) -> Self:
-        """Build a table from the columns of a file, with an entry for each person.
+        """Build a table from the columns of a file, which have an entry for each person.
 
         The scores of many people are put into quantile classes. Each end of a class, such as the median, is a class of
         its own, so that shares above it are exact; within a class, a score is replaced by the mean of the class. Raise
@@ -281,7 +281,7 @@ class DecisionTable(Bounded):
 
 
 def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
-    """Number the combinations of codes; return an example (index of a person) of each, and each person's number."""
+    """Number the combinations of codes; return the index of an example person of each, and each person's number."""
     numbers = np.zeros(len(keys[0]), dtype=np.int64)
     for codes in keys:  # combinations are numbered anew before each product, so that it does not overflow
         _, ranks = np.unique(numbers, return_inverse=True)

@@ -139,7 +139,7 @@ def wald_p_value(means: Floats, *, rates: bool = False) -> float:
 
     `means`, shape (draws, groups), are draws of each group's outcome; their covariance is that of the errors. If the
     outcomes are `rates`, their errors are those at the common rate, which makes Wald's test Pearson's. The error of a
-    single rate is smallest near 0 and 1, where it may be by chance: at a level of .05, Wald's test rejected .17 of
+    rate is smallest near 0 and 1, where the rate may be by chance: at a level of .05, Wald's test rejected .17 of
     files with 14 equal groups of 30 people and a rate of .1, and Pearson's .03.
 
     References

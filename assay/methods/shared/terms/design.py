@@ -152,7 +152,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return None
 
     def rule_items(self, words: W, rng: np.random.Generator) -> Sequence[Any]:  # noqa: ARG002
-        """Make items by a rule, for requests without items and author; return none if the method has no such rule."""
+        """Make items by a rule, for requests without items and author; an empty sequence if the method has no rule."""
         return ()
 
     @staticmethod

@@ -197,7 +197,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         )
 
     def units(self, delta: float) -> tuple[Units, ...]:
-        """Return the numbers of independent units, terms and answered items, and the minimum for a letter."""
+        """Return the numbers of independent units (terms, answered items), each with the minimum for a letter."""
         term_counts = {role: self.coverage()[LISTS[role]].found for role in ROLES if self.words.terms(role)}
         neutral_answers = sum(item.role == "neutral" for item in self.tally.results)
         stereotype_answers = len(self.tally.results) - neutral_answers
