@@ -102,7 +102,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         no_mean = np.full_like(effects.neutral, NO_PREFERENCE)  # adds 0: `super` judges the mean of both lists already
         limit = tolerance.of_step_1
         for kind, name, choices, score in (
-            ("individual", "typical frame", neutral_choices, effects.neutral),
+            ("individual", "typical frame", neutral_choices, effects.neutral),  # a frame that prefers a group
             ("individual", "typical frame, both stereotypes", group_choices, no_mean),
             ("content", "typical frame", stereotype_choices, effects.stereotyped),
         ):

@@ -114,9 +114,9 @@ def read_text(text: str, sent: Sequence[str], attribute: Attribute, source: Sour
     if not any(common_words & set(_WORD.findall(piece.casefold())) for piece in pieces):
         return Reading(unusable="not-english" if source is None else "not-source-language")
     value_words = attribute.lexicons["en"] if source is None else source.pronouns
-    texts = [value_words.without(part.casefold()) for part in (*pieces, *sent)]
+    texts = [value_words.without(sentence.casefold()) for sentence in (*pieces, *sent)]
     # words by their first five letters, which both genders of an occupation share ("enferme")
-    stems = [{word[:5] for word in _WORD.findall(part) if word not in common_words} for part in texts]
+    stems = [{word[:5] for word in _WORD.findall(sentence) if word not in common_words} for sentence in texts]
     returned, asked = stems[: len(sent)], stems[len(sent) :]
     if any(len(words & other) > len(words & asked[index]) for index, words in enumerate(returned) for other in asked):
         return Reading(unusable="sentence-order")

@@ -154,7 +154,7 @@ class RoundTrip(TranslationMethod):
         """Translate texts there and back, and count the values that return."""
         language = translations.language
         # in two halves, so that no two versions of a sentence come close together
-        for chunk in (half[at : at + BATCH] for half in halves(texts) for at in range(0, len(half), BATCH)):
+        for chunk in (half[start : start + BATCH] for half in halves(texts) for start in range(0, len(half), BATCH)):
             out_replies = yield [
                 Probe(
                     f"{translations.name}/{text.name}/out",

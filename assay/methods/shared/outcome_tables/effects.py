@@ -156,7 +156,7 @@ def wald_p_value(means: Floats, *, rates: bool = False) -> float:
         common_mean = float(effective_people @ centre / effective_people.sum())
         factor = np.sqrt(common_mean * (1 - common_mean) / binomial_variance)
         covariance = covariance * np.outer(factor, factor)
-    gaps = centre[1:] - centre[0]
+    gaps = centre[1:] - centre[0]  # differences from the first group
     contrasts = np.eye(len(centre))[1:] - np.eye(len(centre))[0]  # of each other group with the first
     statistic = gaps @ np.linalg.pinv(contrasts @ covariance @ contrasts.T, hermitian=True) @ gaps
     return float(special.chdtrc(len(gaps), max(0.0, float(statistic))))
@@ -185,7 +185,7 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
     sums = np.bincount(flat_index, sample.weight_sums * sample.values, math.prod(shape)).reshape(shape)
     totals = np.maximum(weight_table.sum(axis=1), 1e-300)  # never divides by 0
     shares, stratum_means = weight_table / totals[:, None], sums.sum(axis=1) / totals
-    information = np.diag(weight_table.sum(axis=0)) - shares.T @ weight_table
+    information = np.diag(weight_table.sum(axis=0)) - shares.T @ weight_table  # matrix of the normal equations
     # one eigenvalue is always 0: effects are determined up to a constant; each further one is a separate set of groups
     eigenvalues = np.linalg.eigvalsh(information)
     if (eigenvalues < 1e-9 * max(1.0, float(eigenvalues[-1]))).sum() > 1:
@@ -205,12 +205,12 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
         scores = np.zeros((bundle_count, group_count))
         np.add.at(scores, sample.bundles, deviations * (residuals * sample.weight_sums)[:, None])
         score_weights = np.full(bundle_count, bundle_count / max(1, bundle_count - 1))
-    covariance = inverse @ ((scores * score_weights[:, None]).T @ scores) @ inverse
+    covariance = inverse @ ((scores * score_weights[:, None]).T @ scores) @ inverse  # robust (sandwich)
     root = np.linalg.cholesky(covariance + 1e-15 * np.eye(group_count))  # effects sum to 0: the covariance is singular
     errors = rng.standard_normal((draws, group_count)) @ root.T
     if sample.bundles is not None:
         freedom = max(int(sample.bundles_of_group.min()) - 1, LEAST_FREEDOM)
-        errors *= np.sqrt(freedom / rng.chisquare(freedom, (draws, 1)))
+        errors *= np.sqrt(freedom / rng.chisquare(freedom, (draws, 1)))  # tails of Student's t
     return np.asarray(effects + errors)
 
 

@@ -267,7 +267,7 @@ def _differing_share(words: Sequence[str], other_words: Sequence[str]) -> float:
         for tag, start, end, other_start, other_end in changes
         if tag != "equal"
     )
-    return distance / (max(len(words), len(other_words)) + 1)
+    return distance / (max(len(words), len(other_words)) + 1)  # 1 for the group term
 
 
 # articles at the end of the text before a term; "a" and "an" depend on the term
