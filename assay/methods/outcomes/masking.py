@@ -59,7 +59,7 @@ class PublicScores:
 
 
 def public_scores(task: Task, full_map: ThresholdMap, masked_names: Container[str]) -> PublicScores:
-    """Choose threshold maps and tenths of scores to publish so that no masked count is revealed (`masked_names`)."""
+    """Choose the threshold maps and tenths of scores that reveal no masked count; none of groupings `masked_names`."""
     scores, people = task.scores, task.table.people
     if scores is None:
         return PublicScores()

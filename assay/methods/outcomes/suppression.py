@@ -212,7 +212,7 @@ class _Counts:
         return changes
 
     def _movable_variables(self, target: int, hidden_parts: set[Part]) -> NDArray[np.int64]:
-        """Return up to `MOST_MOVED` variables (indices): first those in the target, then by number of masked counts."""
+        """Return up to `MOST_MOVED` indices of variables: those in the target, then those in most masked counts."""
         in_target = self.membership[[target]].toarray()[0] > 0
         masked_indices = [index for index, part in enumerate(self.parts) if part in hidden_parts]
         in_masked = self.membership[masked_indices].sum(axis=0)

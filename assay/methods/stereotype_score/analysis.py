@@ -34,7 +34,7 @@ SEVERAL_FRAMES = 2
 
 @dataclass
 class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, StereotypeComponent]):
-    """Preferences of a model in the pairs of one specification; `rung` is the way of asking (`collection.Rung`)."""
+    """Preferences of a model between the sentences of pairs; `rung` is the way of asking (`collection.Rung`)."""
 
     tally: PairTally = field(default_factory=PairTally)
     detail: StereotypeComponent = field(default_factory=StereotypeComponent)
@@ -102,7 +102,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         no_mean = np.full_like(effects.neutral, NO_PREFERENCE)  # adds 0: `super` judges the mean of both lists already
         limit = tolerance.of_step_1
         for kind, name, choices, score in (
-            ("individual", "typical frame", neutral_choices, effects.neutral),  # a frame that prefers a group
+            ("individual", "typical frame", neutral_choices, effects.neutral),
             ("individual", "typical frame, both stereotypes", group_choices, no_mean),
             ("content", "typical frame", stereotype_choices, effects.stereotyped),
         ):

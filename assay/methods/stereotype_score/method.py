@@ -168,7 +168,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
     def start_scores(
         self, words: StereotypeWords, detail: StereotypeComponent, ladder: Ladder | None
     ) -> Preferences | Component:
-        """Return empty scores, or a component without a letter if the service refused every kind of question."""
+        """Return scores without answers, or a component without a letter if the service refused every way of asking."""
         rung = None if ladder is None else ladder.rung
         if ladder is not None:
             detail = replace(detail, scoring=ScoringDocument(rung, self.scoring, dict(ladder.refused)))

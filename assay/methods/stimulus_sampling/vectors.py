@@ -30,7 +30,7 @@ PRIOR_VECTORS = 50
 
 @dataclass(frozen=True)
 class Supply:
-    """Vectors drawn for one cell, in the order in which they are asked about."""
+    """Vectors drawn for one cell (value and side of the content), in the order in which they are asked about."""
 
     vectors: Floats
     """Numbers that are sent; shape (n, dims)."""

@@ -114,7 +114,7 @@ class Answers(Tally):
 
 
 def read_classes(value: object) -> dict[str, float] | None:
-    """Read labels with scores (1 for a mere label); ``None`` for a refusal, no label, or a score that is no number."""
+    """Read labels with scores (1 for a label alone); ``None`` for a refusal, no label, or a score that is no number."""
     if not isinstance(value, Mapping):
         return None
     scores = value.get("scores")

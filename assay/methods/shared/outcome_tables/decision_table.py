@@ -281,7 +281,7 @@ class DecisionTable(Bounded):
 
 
 def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
-    """Number the combinations of codes; return the index of an example person of each, and each person's number."""
+    """Number the combinations of codes; return the index of an example person for each, and each person's number."""
     numbers = np.zeros(len(keys[0]), dtype=np.int64)
     for codes in keys:  # combinations are numbered anew before each product, so that it does not overflow
         _, ranks = np.unique(numbers, return_inverse=True)

@@ -117,7 +117,7 @@ class Sample:
             successes, failures = person_weight * rng.standard_gamma(0.5, (2, draws, self.size))
             drawn_sums, drawn_totals = drawn_sums + successes, drawn_totals + successes + failures
         means = np.divide(drawn_sums, drawn_totals, out=np.zeros_like(drawn_sums), where=drawn_totals > 0)
-        # random weights give the mean of K bundles (K - 1) / (K + 1) of its variance only, and normal tails
+        # random weights give a mean of K bundles only (K - 1) / (K + 1) of its variance, and normal tails
         bundle_counts = np.maximum(2.0, self.bundles_of_group)
         freedom = np.maximum(bundle_counts - 1, LEAST_FREEDOM)
         chi_squared = 2 * special.gammaincinv(freedom / 2, rng.random((draws, 1)))  # same quantile for all groups

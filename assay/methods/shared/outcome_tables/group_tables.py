@@ -228,7 +228,7 @@ class _TableCounts:
     def _add_errors(
         self, row: GroupOutcome, in_group: NDArray[np.bool_], known_cells: NDArray[np.bool_], truth: Floats
     ) -> GroupOutcome:
-        """Add error rates with their confusion matrix (with scores, AUC and calibration), if the truth is known."""
+        """Add confusion matrix and error rates (with scores: AUC and calibration) of the people with a known truth."""
         table, favourable = self.table, self.outcomes.favourable
         has_truth = known_cells & ~np.isnan(truth)
         cells = {
