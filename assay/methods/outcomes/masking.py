@@ -321,7 +321,7 @@ def _public_count(count: int | None) -> int | None:
 def _public_reasons(
     reasons: Sequence[ReasonDocument], withheld_names: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
-    """Round the facts of reasons; leave out all of withheld components and, if there are any, of the whole rating."""
+    """Round the facts of reasons; leave out those of withheld components and, if there are any, of the whole rating."""
     public_reasons = []
     for reason in reasons:
         if reason.component in withheld_names or (withheld_names and reason.component is None):

@@ -163,7 +163,7 @@ def _draw_side_effects(
 
 
 def _too_few_reason(answered_inputs: AnsweredTexts | AnsweredCells, *, strata: bool) -> Reason | None:
-    """Return a reason if positive inputs or their clusters are too few, or a few have most weight; otherwise ``None``.
+    """Return a reason if positive inputs or their clusters are too few, or few have most of the weight; else ``None``.
 
     A few inputs can share a property by chance, and resampling them cannot show that: a single positive always
     belongs to one group. In simulations without any effect, five inputs of equal weight were found biased in .23 of

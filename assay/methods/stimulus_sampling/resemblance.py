@@ -108,7 +108,7 @@ class Texts:
         return distances
 
     def _sample_vectors(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Draw texts of the prior and of the posterior as 0/1 vectors of their words, both of shape (DOTS, words)."""
+        """Sample texts of the prior and of the posterior as 0/1 vectors of their words, shape (DOTS, words) each."""
         shares = (self.prior, self.posterior)
         indices = np.concatenate([rng.choice(self.p_positive.size, DOTS, p=probabilities) for probabilities in shares])
         vectors = indicators([self.words[int(index)] for index in indices])

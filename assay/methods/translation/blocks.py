@@ -261,7 +261,7 @@ def block_writer(
 def _sentences_about(
     name: str, contents: Iterable[Content], value: Value | None = None, people: Iterable[str] = ()
 ) -> Iterator[Sentence]:
-    """Yield a sentence with each content, neutral without `value`; in frames with a first name, `people` take turns.
+    """Yield a sentence with each content, neutral without a `value`; in frames with a first name, `people` take turns.
 
     `name` is that of the value, or of the labour side of the occupations.
     """

@@ -232,7 +232,7 @@ class Translations(Tally):
         return sum(self.by_block.values(), self._zero_counts())
 
     def concordance(self) -> tuple[int, int, dict[tuple[int, int], int]]:
-        """Count pairs of sentences that differ in the value only: with equal output, in all, and by their two rows."""
+        """Count pairs of sentences that differ in the value only: with equal outputs, in all, and by pair of rows."""
         equal_pairs = 0
         pairs_by_rows: Counter[tuple[int, int]] = Counter()
         for output_by_row in self.content.values():

@@ -97,7 +97,7 @@ def write_sentences(
     known_texts = {text for pair in usable_pairs for text in (pair.first, pair.second)}
     open_slots = _missing_sentences(words, Counter(pair.term for pair in usable_pairs), writing.per_term, rng)
     outcome = WrittenSentences(wanted=len(open_slots))
-    times_sent: Counter[str] = Counter()  # by prompt: the number distinguishes repeated probes
+    times_sent: Counter[str] = Counter()  # by prompt: the number tells repeated probes apart
     for _ in range(writing.tries):
         if not open_slots or outcome.unasked:
             break

@@ -135,7 +135,7 @@ def _cached_reader(words: StereotypeWords) -> _Reader:
 
 @dataclass(frozen=True, slots=True)
 class _SentenceTerms:
-    """Terms in a sentence: the group term's pair, group (0 or 1) and match; the attribute term and its list."""
+    """Terms in a sentence: the group term's pair, side (0: first group, 1: second), match; attribute term and list."""
 
     pair_index: int
     side: int
