@@ -50,7 +50,7 @@ LARGEST_ERROR = 2 / 3
 
 
 def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
-    """Return a component for each combination of an outcome with a column or intersection of groups."""
+    """Judge each outcome (decision or score) for each grouping of the people; return a component for each pair."""
     comparisons = [(grouping, output) for grouping in task.groupings for output in task.outputs]
     confidence = task.confidence ** (1 / len(comparisons))  # so that all letters together have the confidence
     components = []
@@ -62,7 +62,7 @@ def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
 
 @dataclass(frozen=True)
 class _Family:
-    """Mean outcomes by group among comparable people: all, those with one true outcome, or within strata."""
+    """Mean outcomes by group among comparable people: everybody, those with the same true outcome, or within strata."""
 
     alike: str
     """Property that all compared people share, such as a true outcome; empty if all people are compared."""
@@ -88,10 +88,10 @@ class _Family:
 
 
 def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
-    """Return the interval of the largest difference of a step; `fitted` are its draws from a joint fit of all groups.
+    """Return the interval of the largest difference between groups; `fitted` are its draws from a joint fit of groups.
 
-    With three or more groups, the largest of many differences is too large, and 4,000 draws are too few for the joint
-    limits of hundreds. So the interval includes the one of `fitted`, and 0 unless a test rejects that all are equal.
+    With three or more groups, it includes the interval of `fitted`, because the largest observed difference exceeds the
+    true one and 4,000 draws are too few for joint limits; and also 0 unless a test rejects that all groups are equal.
     """
     interval = largest_interval(np.hstack([family.gaps for family in families]))
     if families[0].means.shape[1] < 3:  # two groups have a single difference
@@ -110,8 +110,8 @@ def _smallest_p(families: Sequence[_Family]) -> float:
 def _may_be_chance(families: Sequence[_Family]) -> bool:
     """Return whether chance alone can explain all differences of a step (`assay.statistics.hidden.chance`).
 
-    With three or more groups, a test must also reject that all are equal: with 14 equal groups of 100 people, the
-    interval of the largest of their differences excludes 0 in 2 of 100 files.
+    With three or more groups, it can unless a test also rejects that all groups are equal: with 14 equal groups of 100
+    people, the interval of the largest of their differences excludes 0 in 2 of 100 files.
     """
     if may_be_chance(np.hstack([family.gaps for family in families])):
         return True
@@ -121,7 +121,7 @@ def _may_be_chance(families: Sequence[_Family]) -> bool:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Comparison of one outcome between the groups of one column or intersection."""
+    """Comparison of one outcome between the groups of one column, or of one intersection of columns."""
 
     name: str
     task: Task
@@ -175,20 +175,20 @@ class _Comparison:
             intervals,
             lost=self._missing_values(sample).changes(),
         )
-        too_few = None if component.declared else self._too_few_reason([overall, *families])
-        if too_few is not None:
-            return self._add_uncompared_groups(measurement.give_up(too_few, measured_effects=intervals))
+        too_few_reason = None if component.declared else self._too_few_reason([overall, *families])
+        if too_few_reason is not None:
+            return self._add_uncompared_groups(measurement.give_up(too_few_reason, measured_effects=intervals))
         return self._add_uncompared_groups(self._add_calibration_reason(component, strata_rng))
 
     def _too_few_reason(self, families: Sequence[_Family]) -> Reason | None:
-        """Return the reason for naming no most probable letter: standard errors are too large for the tolerance.
+        """Return a reason to name no most probable letter if standard errors are too large; otherwise ``None``.
 
-        The limit is `LARGEST_ERROR`. It applies to undeclared letters only, because a large difference can be found
-        with few people.
+        The limit `LARGEST_ERROR` applies to undeclared letters only, because few people can show a large difference.
         """
         excess = max(family.error for family in families) / (LARGEST_ERROR * self.output.delta)
         if excess <= 1:
             return None
+        # standard errors are proportional to 1 / sqrt(people), hence `excess**2`
         smallest = min(float(counts[self._compared_groups].min()) for counts in self._people_counts)
         usable = f"{smallest:,.0f} people of the smallest group compared"
         facts = {"unit": "person", "count": int(smallest), "needed": math.ceil(smallest * excess**2), "usable": usable}
@@ -197,17 +197,17 @@ class _Comparison:
     # ------------------------------------------------------------------------ people who are compared
     @cached_property
     def _known_cells(self) -> Mask:
-        """Whether each cell has a known group and outcome, shape (cells,)."""
+        """Whether each cell (combination of values) of the table has a known group and outcome, shape (cells,)."""
         return np.asarray((self.grouping.codes >= 0) & ~np.isnan(self.output.values))
 
     @property
     def _excluded(self) -> Mapping[str, str]:
-        """The excluded groups, each with its reason."""
+        """Groups that the request excludes from comparisons, each with its reason."""
         return self.task.excluded.get(self.grouping.name, {})
 
     @cached_property
     def _people_counts(self) -> list[Floats]:
-        """Numbers of people by group, shape (groups,): of all with a known outcome, then of each true outcome."""
+        """Numbers of people by group, shape (groups,): first with a known outcome, then with each true outcome."""
         selections = [self._known_cells]
         if self.task.truth is not None:
             selections += [self._known_cells & (self.task.truth == truth) for truth, _ in TRUTH_CLASSES]
@@ -216,7 +216,7 @@ class _Comparison:
 
     @cached_property
     def _compared_groups(self) -> list[int]:
-        """Indices of the groups that affect the letter: not excluded, with enough people in all of `_people_counts`."""
+        """Indices of the groups that affect the letter: at most `MOST_GROUPS`, not excluded, with enough people."""
         known_outcome_counts, *_ = self._people_counts
         is_large = np.min(self._people_counts, axis=0) >= LEAST_PEOPLE
         judged = [is_large[index] and label not in self._excluded for index, label in enumerate(self.grouping.labels)]
@@ -250,7 +250,7 @@ class _Comparison:
             columns["truth"] = self.task.truth
         for column, values in columns.items():
             for index in self._compared_groups or range(len(self.grouping.labels)):  # all groups if none is compared
-                # the truth must be known after either decision: known after one alone, it makes every error rate 0 or 1
+                # truth must be known after both decisions: known after one alone, it would make error rates 0 or 1
                 in_group = codes == index
                 by_decision = [in_group & (self.output.favourable == decision) for decision in (1.0, 0.0)]
                 for cells in by_decision if column == "truth" else [in_group]:
@@ -263,7 +263,7 @@ class _Comparison:
 
     # ------------------------------------------------------------------------ effects
     def _draw_alike(self, rng: np.random.Generator) -> list[_Family]:
-        """Draw outcomes for step 1, among comparable people: those with one true outcome, and within strata."""
+        """Draw the groups' mean outcomes for step 1: among people with the same true outcome, and within strata."""
         families = []
         output, task = self.output, self.task
         if task.truth is not None:
@@ -288,7 +288,7 @@ class _Comparison:
 
     @cached_property
     def _strata_sample(self) -> tuple[Sample, Grouping] | None:
-        """The sample of people with a known stratum, with the strata of its cells; ``None`` without strata."""
+        """The sample of people with a known stratum, and its cells grouped by stratum; ``None`` without strata."""
         strata = self.task.strata
         if strata is None:
             return None
@@ -301,7 +301,7 @@ class _Comparison:
         return np.asarray(np.abs(fitted_together(family.gaps, self.output.delta, rng.spawn(1)[0])).max(axis=1))
 
     def _missing_values(self, sample: Sample) -> MissingValues:
-        low, high = np.quantile(sample.values, (0.025, 0.975))
+        low, high = np.quantile(sample.values, (0.025, 0.975))  # range without outliers
         no_group = self.grouping.codes < 0
         return MissingValues(self.task, self.output, self._compared_grouping, no_group, float(high - low))
 
@@ -315,7 +315,7 @@ class _Comparison:
         return Reason("unequal-among-alike", {"alike": worst_family.alike, **self._gap_facts(worst_family)}, self.name)
 
     def _gap_facts(self, family: _Family) -> dict[str, Any]:
-        """Return the facts of a reason: names and rates of the two groups that differ most, and their difference."""
+        """Return facts for a reason: names, rates (of decisions) and difference of the two groups that differ most."""
         gaps = family.gaps.mean(axis=0)  # for each pair, the second group's mean less the first's
         index = int(np.abs(gaps).argmax())
         pair = [*combinations(range(len(self._compared_groups)), 2)][index]
@@ -330,7 +330,7 @@ class _Comparison:
         return facts
 
     def _add_calibration_reason(self, component: Component, rng: np.random.Generator) -> Component:
-        """Add a reason if a letter BS is due to a score that is calibrated in all groups (Kleinberg's theorem)."""
+        """Add a reason if the letter is BS although the score is calibrated in all groups (Kleinberg's theorem)."""
         task = self.task
         if component.letter is not Letter.BS or task.truth is None or task.scores is None:
             return component
@@ -342,7 +342,7 @@ class _Comparison:
         except EvidenceError:
             return component  # groups without a common tenth of the scores: nothing can be said of calibration
         if largest_interval(gaps).high > self.output.delta:
-            return component
+            return component  # with equal scores, groups may prove right unequally often: not calibrated
         return replace(component, reasons=(*component.reasons, Reason("calibrated-but-unequal", {}, self.name)))
 
     def _add_uncompared_groups(self, component: Component) -> Component:
@@ -354,7 +354,7 @@ class _Comparison:
         return replace(component, reasons=(*component.reasons, note))
 
     def _group_tables(self, rng: np.random.Generator) -> OutcomesComponent:
-        """Return the tables of the component: rows of all groups, threshold map and funnel."""
+        """Return the tables of the component: rows of all groups, threshold map of a score, funnel of the steps."""
         task, output = self.task, self.output
         result = outcome_table(task.table, self.grouping, task.outcomes(output), self._excluded, task.confidence, rng)
         compared_labels = set(self._labels)
@@ -380,7 +380,7 @@ class _Comparison:
         return threshold_map(task.table, self._compared_grouping, task.scores, task.truth, task.threshold)
 
     def _funnel(self, rng: np.random.Generator) -> FunnelDocument:
-        """Return the table of the steps of the process; empty without steps and for all outcomes but the first."""
+        """Return the outcomes by step of the process; empty without steps, and for all outcomes but the first."""
         task = self.task
         if not task.steps or self.output is not task.outputs[0]:
             return NO_FUNNEL

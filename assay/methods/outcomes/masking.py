@@ -45,7 +45,7 @@ from assay.model import Floats, Integers, Reason
 
 @dataclass(frozen=True)
 class PublicScores:
-    """Thresholds to publish, and names of the groupings with public threshold `maps`, or with public score `tenths`."""
+    """Thresholds to publish, and names of groupings whose threshold `maps`, or `tenths` of scores, are public."""
 
     thresholds: frozenset[float | None] = frozenset()
     maps: frozenset[str] = frozenset()
@@ -59,7 +59,7 @@ class PublicScores:
 
 
 def public_scores(task: Task, full_map: ThresholdMap, masked_names: Container[str]) -> PublicScores:
-    """Choose maps and tenths that reveal no masked count of groupings `masked_names`; `full_map` has all thresholds."""
+    """Choose the threshold maps and tenths of scores that reveal no masked count; none of groupings `masked_names`."""
     scores, people = task.scores, task.table.people
     if scores is None:
         return PublicScores()
@@ -69,7 +69,7 @@ def public_scores(task: Task, full_map: ThresholdMap, masked_names: Container[st
         answer_codes(output.favourable) for output in task.outputs if output.facts or task.threshold is not None
     ]
     is_median = scores == median
-    # codes of all public tables, maps as they are added; the number of people at the median is public unless small
+    # codes of all public tables, to which maps are added; the number of people at the median is public unless small
     public_codes = [np.stack([*cut_codes, is_median])] if people[is_median].sum() >= LEAST_SHOWN else []
     tenths = set[str]()
     codes_by_grouping = {}
@@ -87,7 +87,7 @@ def public_scores(task: Task, full_map: ThresholdMap, masked_names: Container[st
     all_thresholds = [row.threshold or 0.0 for row in full_map.thresholds]
     for name, codes in codes_by_grouping.items():
         shared_thresholds = _public_thresholds([*public_codes, codes], scores, people, all_thresholds)
-        # a map that costs the earlier ones most of their thresholds is left out
+        # all maps have the same thresholds; a map that costs the earlier maps most of theirs is left out
         if shared_thresholds and 2 * len(shared_thresholds) >= len(thresholds):
             thresholds, public_codes = shared_thresholds, [*public_codes, codes]
             maps.add(name)
@@ -95,7 +95,7 @@ def public_scores(task: Task, full_map: ThresholdMap, masked_names: Container[st
 
 
 def _public_thresholds(tables: list[Integers], scores: Floats, people: Floats, thresholds: list[float]) -> list[float]:
-    """Choose thresholds so that between two of them each combination of codes in `tables` has 0 or 5 or more people."""
+    """Choose thresholds between which each combination of codes in `tables` has either nobody or 5 or more people."""
     is_known = ~np.isnan(scores)
     bins = np.searchsorted(thresholds, scores[is_known], side="right")
     counts = np.hstack([_bin_sums(codes[:, is_known], bins, people[is_known], len(thresholds) + 1) for codes in tables])
@@ -109,7 +109,7 @@ def _public_thresholds(tables: list[Integers], scores: Floats, people: Floats, t
 
 
 def _bin_sums(codes: Integers, bins: Integers, people: Floats, size: int) -> Floats:
-    """Count people by bin of the score and combination of codes, shape (bins, combinations)."""
+    """Count people by bin of the score (`size` bins) and combination of codes, shape (bins, combinations)."""
     combinations, combination_index = np.unique(codes, axis=1, return_inverse=True)
     combination_count = combinations.shape[1]
     flat_index = bins * combination_count + combination_index.reshape(-1)
@@ -144,7 +144,7 @@ NOT_COUNTED = 3
 
 
 def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) -> RatingDocument:
-    """Return the public form of a rating; `task` is its counted file with the settings of its request.
+    """Return the public form of a rating, without small counts; `task` has its counted file and request's settings.
 
     Letters are not changed. The seed, the commitment and the counted file are always left out; a component's effects,
     probabilities and facts are left out if a group that affects its letter is masked.
@@ -232,7 +232,7 @@ class _PublicTables:
             self._masked.setdefault(part.code, []).append(part.name)
 
     def hides(self, label: str | None, *names: str) -> bool:
-        """Return whether a part named in `names` of the row of a group (``None``: unknown group) is masked."""
+        """Return whether any of the parts `names` is masked in the row of the group `label` (``None``: unknown)."""
         code = -1 if label is None else self.grouping.labels.index(label)
         return any(name in self._masked.get(code, ()) for name in names)
 
@@ -244,7 +244,7 @@ class _PublicTables:
     def component(
         self, component: OutcomesComponent, vocabulary: Vocabulary, withheld_names: Collection[str | None]
     ) -> OutcomesComponent:
-        """Return the component with its public fields; without effects and probabilities if in `withheld_names`."""
+        """Return the component's public fields; effects and probabilities only if it is not in `withheld_names`."""
         public_component = OutcomesComponent(
             **vars(self.table(component)),
             **{name: getattr(component, name) for name in ("name", "letter", "declared", "by", "outcome")},
@@ -263,7 +263,7 @@ class _PublicTables:
         )
 
     def out_of_order(self, step: StepDocument) -> Iterator[OutOfOrder]:
-        """Yield by group the people who passed a step out of order; a masked group always has an entry, ``None``."""
+        """Yield how many people of each group passed a step out of order: always ``None`` for a masked group."""
         people_of = {row.group: row.people for row in step.out_of_order}
         for group in (*self.grouping.labels, None):
             is_masked = self.hides(group, PEOPLE)
@@ -297,7 +297,7 @@ class _PublicTables:
         return replace(result, groups=groups, unknown=table.unknown)
 
     def row(self, row: GroupOutcome, *, keeps_truth: bool, keeps_tenths: bool = False) -> GroupOutcome:
-        """Return a row without its masked parts, and without comparisons of error rates unless `keeps_truth`."""
+        """Return a row without masked parts; `keeps_truth` keeps comparisons of error rates, `keeps_tenths` tenths."""
         code = -1 if row.group is None else self.grouping.labels.index(row.group)
         masked = tuple(name for name in (PEOPLE, UNDECIDED, TRUTH) if name in self._masked.get(code, ())) or NO_ITEMS
         undecided_count = None if UNDECIDED in masked else row.undecided
@@ -321,7 +321,7 @@ def _public_count(count: int | None) -> int | None:
 def _public_reasons(
     reasons: Sequence[ReasonDocument], withheld_names: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
-    """Round the facts of reasons; leave out all facts of components in `withheld_names` and, if any, of the rating."""
+    """Round the facts of reasons; leave out those of withheld components and, if there are any, of the whole rating."""
     public_reasons = []
     for reason in reasons:
         if reason.component in withheld_names or (withheld_names and reason.component is None):

@@ -153,7 +153,7 @@ class Outcomes(Bounded, Method):
     AGGREGATION: ClassVar[type[AggregationDocument]] = OutcomesAggregation
 
     def __post_init__(self) -> None:
-        """Check the columns; of a counted file, that it has them and the named values."""
+        """Fill in default columns, and check all; a counted file must have these columns and the named values."""
         super().__post_init__()
         if not self.by and not self.attribute:
             raise SpecificationError("name the columns with the groups of people", "by")
@@ -180,7 +180,7 @@ class Outcomes(Bounded, Method):
 
     # ------------------------------------------------------------------------ the file
     def references(self) -> References:
-        """Return the columns to count people by, unless the file is counted already."""
+        """Return the columns by which people must be counted; nothing if the file is counted already."""
         if self.table is not None:
             return NOTHING
         columns = dict.fromkeys((*self.by, self.decision, *self.steps, self.truth, *self.strata))
@@ -258,7 +258,7 @@ class Outcomes(Bounded, Method):
         return answers
 
     def _passing_value(self, table: DecisionTable, name: str) -> str:
-        """Return the value of `name` that means "passed", the first candidate if none occurs; raise if several do."""
+        """Return the value in column `name` that means "passed": the only candidate that occurs, or the first."""
         candidates = self.step_favourable or (self.favourable,)
         known_values = [value for value in candidates if value in table.column(name).values]
         if len(known_values) > 1:

@@ -32,7 +32,7 @@ class MissingValues:
     """Range of known outcomes without outliers: the middle 95 %."""
 
     def changes(self) -> Lost:
-        """Return the largest changes of the effects by unknown decisions, true outcomes, groups and strata."""
+        """Return how much unknown decisions, true outcomes, groups and strata could change the effects at most."""
         people, is_lost = self.task.table.people, self._undecided | self._unproved | self._no_stratum
         usable_counts, lost_counts = self._count(~is_lost, people), self._count(is_lost, people)
         by_group = {
@@ -43,7 +43,7 @@ class MissingValues:
         alike_by_stratum, stratum_change = self._changes_by_stratum()
         alike_change = max(overall_change, self._change_by_truth(), alike_by_stratum)
         of_no_group = int(people[self.no_group].sum())
-        # any limit but ``None``: a letter must survive the worst case of the unknown decisions
+        # the limit only must not be ``None``, so that a letter must survive the worst case of the missing values
         lost = lost_replies(by_group, 1.0, alike_change, overall_change, of_no_group=of_no_group)
         return replace(lost, stratum=stratum_change)
 
@@ -65,16 +65,16 @@ class MissingValues:
 
     @property
     def _is_unplaced(self) -> bool:
-        """Whether a group or a stratum is unknown."""
+        """Whether the group or the stratum of some people is unknown."""
         return bool((self.no_group | self._no_stratum).any())
 
     def _count(self, cells: Mask, numbers: Floats) -> Floats:
-        """Add up the numbers of cells by compared group, shape (groups,)."""
+        """Add up `numbers` (of each cell) over the selected cells by compared group, shape (groups,)."""
         counted = cells & (self.grouping.codes >= 0)
         return np.bincount(self.grouping.codes[counted], numbers[counted], len(self.grouping.labels)).astype(float)
 
     def _sample(self, cells: Mask) -> Sample:
-        """Return the known scores of compared people in some cells."""
+        """Return the known scores of the compared people in the selected cells."""
         counted = cells & ~self._undecided & (self.grouping.codes >= 0)
         return sample_of(self.task.table, self.grouping, self.output.values, counted, binary=False)
 
@@ -83,7 +83,7 @@ class MissingValues:
     ) -> float:
         """Return the largest change that missing values can make to a difference between groups of `compared` people.
 
-        People in `unsure` cells may be compared as well; those in `unknown` cells have no known outcome. `used` is the
+        People in `unsure` cells may belong to them; the outcome of people in `unknown` cells is unknown. `used` is the
         share of each group that is compared. Groups of fewer than `least_people` people are left out.
         """
         weight_sums, is_positive = self.task.table.weight_sums, self.output.values == 1
@@ -91,11 +91,11 @@ class MissingValues:
         may_join = self.no_group & (compared | unsure)  # people who may be of any group
         # by group: people without an outcome, and those who may add a positive or a negative one
         lost_kinds = ((unknown, compared), (positive, unsure), (negative, unsure))
-        lost = [
+        missing = [
             self._count(kind & cells, weight_sums) + weight_sums[kind & may_join].sum() for kind, cells in lost_kinds
         ]
-        known = [self._count(kind & compared, weight_sums) * used for kind in (positive, ~unknown)]
-        counts = np.stack([*lost, *known])
+        observed = [self._count(kind & compared, weight_sums) * used for kind in (positive, ~unknown)]
+        counts = np.stack([*missing, *observed])  # in the order of the parameters of `largest_rate_change`
         counts = counts[:, self._count(~unknown & compared, self.task.table.people) >= least_people]
         if self.output.binary:
             return largest_rate_change(*counts)
@@ -103,7 +103,7 @@ class MissingValues:
         return float(np.sort(lost_shares)[-2:].sum() * self.outcome_range)  # the two groups with the most lost people
 
     def _change_by_truth(self) -> float:
-        """Return the largest change among people with one true outcome; 0 if the file has no true outcomes."""
+        """Return the largest change among people with the same true outcome; 0 if the file has no true outcomes."""
         if self.task.truth is None:
             return 0.0
         largest_change = 0.0
@@ -116,7 +116,7 @@ class MissingValues:
         return largest_change
 
     def _changes_by_stratum(self) -> tuple[float, float]:
-        """Return the largest changes within strata together, and within a single one; 0 if there are no strata."""
+        """Return the largest change of the effect within all strata, and within a single stratum; 0 without strata."""
         task, groups = self.task, self.grouping
         if task.strata is None or not (self._is_unplaced or self._undecided.any()):
             return 0.0, 0.0
@@ -127,8 +127,8 @@ class MissingValues:
             np.bincount(cells, sums[is_known], math.prod(shape)).reshape(shape)
             for sums in (task.table.people, task.table.weight_sums)
         )
-        of_stratum, of_group = (np.maximum(1e-300, weights.sum(axis=axis)) for axis in (1, 0))
-        # mean share of each group in its people's strata; only the rest of a stratum is there to compare with
+        of_stratum, of_group = (np.maximum(1e-300, weights.sum(axis=axis)) for axis in (1, 0))  # never 0
+        # mean share of a group in its people's strata: people are only compared with others of their stratum
         own_share = (weights**2 / of_stratum[:, None]).sum(axis=0) / of_group
         used = np.maximum(1e-9, 1 - own_share)  # above 0, so that every group has a rate
         unknown = self._undecided | self._no_stratum | self.no_group

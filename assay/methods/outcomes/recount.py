@@ -106,7 +106,7 @@ def recount(rating: RatingDocument, task: Task) -> Iterator[str]:
 def _recount_rows(
     rows: Sequence[GroupOutcome], table: DecisionTable, grouping: Grouping, favourable: Floats, outcome: str
 ) -> Iterator[str]:
-    """Yield a sentence for each row of a table whose number of people or of favourable outcomes differs in the file."""
+    """Yield a sentence for each row with other counts than the file; `outcome` says in words what is favourable."""
     for row in rows:
         if row.people is None:
             continue

@@ -41,7 +41,7 @@ class ReachedStep:
 
 
 def reached_steps(steps: Sequence[Step], grouping: Grouping) -> Iterator[ReachedStep]:
-    """Yield the people who reached each step. People who passed a step out of order reach no later step."""
+    """Yield the people who reached each step of a process: those who passed every step before it."""
     has_reached = np.ones(len(grouping.codes), dtype=bool)
     for step in steps:
         codes = np.where(has_reached, grouping.codes, NOT_REACHED)
@@ -57,7 +57,7 @@ def funnel(
     confidence: float,
     rng: np.random.Generator,
 ) -> FunnelDocument:
-    """Compute the table of each step, and each group's ratio of rates to a reference group by step.
+    """Compute a table for each step and, by step, the ratio of each group's rate to that of a reference group.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def _add_gaps(
 
     The reference passes all steps most often. The ratio over all steps is the product of the ratios by step. Intervals
     combine draws of rates fitted by group and jointly (`outcome_table`). Add nothing if fewer than two groups reach
-    every step, or none passes them all.
+    every step, or no group passes all steps.
     """
     samples = []
     for step in reached_steps(steps, grouping):

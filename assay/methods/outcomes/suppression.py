@@ -1,7 +1,7 @@
 """Cell suppression: which counts of people a public table may show, so that no small count can be computed.
 
-Counts of 1 to 4 people are masked, and as many others as needed so that no masked count can be computed. Protected
-together are a column and its intersections, both outcomes, decisions and scores, and the totals.
+Counts of 1 to 4 people are masked, and as many others as needed so that no masked count can be computed. All tables are
+protected together: of a column and its intersections, of both outcomes (decision and score), and of the whole file.
 
 References
 ----------
@@ -80,10 +80,10 @@ class PublicTable:
 
 
 def masked_parts(tables: Sequence[PublicTable], people: Floats) -> frozenset[Part]:
-    """Return the parts that are masked; `people` has the number of people of each cell.
+    """Return the parts of the tables' rows to mask; `people` has the number of people of each cell.
 
-    Other data with the same published counts exist in which a masked count of fewer than `LEAST_SHOWN` people is larger
-    by `LEAST_SHOWN`, and data in which a larger masked count differs. Raise `MaskingTooCostly` beyond the limits above.
+    By the published counts alone, a masked count below `LEAST_SHOWN` could also be larger by `LEAST_SHOWN`, and any
+    other masked count could be different. Raise `MaskingTooCostly` if the search for such parts exceeds its limits.
     """
     counts = _Counts.of(tables, people)
     hidden_parts = set(counts.small_parts())
@@ -96,7 +96,7 @@ def masked_parts(tables: Sequence[PublicTable], people: Floats) -> frozenset[Par
 
 @dataclass(frozen=True)
 class _Counts:
-    """All counts of the tables as sums of people by combination of groups (atom) and by combination of answers."""
+    """All counts of the tables as sums of variables: people by combination of groups (atom) and of answers."""
 
     people: Floats
     """Shape (variables,): number of people of each atom and combination of answers."""
@@ -138,7 +138,7 @@ class _Counts:
         return cls(people_of_variables, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
 
     def small_parts(self) -> Iterator[Part]:
-        """Yield the parts with a count of 1 to 4 people; with `PEOPLE`, `TRUTH` of the same row is masked as well."""
+        """Yield the parts with a count of 1 to 4 people and, if this part is `PEOPLE`, also `TRUTH` of the same row."""
         for part, count in zip(self.parts, self.membership @ self.people, strict=True):
             if 0 < count < LEAST_SHOWN:
                 yield part
@@ -147,13 +147,13 @@ class _Counts:
                     yield Part(part.table, part.code, TRUTH)
 
     def protect(self, hidden_parts: set[Part]) -> set[Part]:
-        """Add parts to `hidden_parts` until no masked count can be computed, and return it."""
+        """Add parts to the set `hidden_parts` until no masked count can be computed; return the set."""
         counts = self.membership @ self.people
         largest_changes = np.zeros(len(counts))  # of each count, in data with the same published counts
         small_indices = [index for index, count in enumerate(counts) if 0 < count < LEAST_SHOWN]
         # an answer that nobody in the file has, such as an unknown truth, is no secret
         possible = np.flatnonzero(self.membership.sum(axis=1)).tolist()
-        searched = 0
+        total_size = 0
         while True:
             masked_indices = [index for index in possible if self.parts[index] in hidden_parts]
             # small counts come first: once they can be larger by `LEAST_SHOWN`, other masked counts must differ by 1
@@ -166,9 +166,9 @@ class _Counts:
                 return hidden_parts
             visible_count = sum(part not in hidden_parts for part in self.parts)
             size = max(1, min(len(self.people), MOST_MOVED) * visible_count)
-            searched += size
-            # counted instead of timed, so that every machine masks the same counts
-            if size > LARGEST_SEARCH or searched > ALL_SEARCHES:
+            total_size += size
+            # the size is limited instead of the time, so that every machine masks the same counts
+            if size > LARGEST_SEARCH or total_size > ALL_SEARCHES:
                 raise MaskingTooCostly
             count_changes = self._cheapest_change(target, growth, hidden_parts, LARGEST_SEARCH // size)
             largest_changes = np.maximum(largest_changes, np.abs(count_changes))
@@ -212,7 +212,7 @@ class _Counts:
         return changes
 
     def _movable_variables(self, target: int, hidden_parts: set[Part]) -> NDArray[np.int64]:
-        """Return up to `MOST_MOVED` variables (indices): first those in the target, then by number of masked counts."""
+        """Return up to `MOST_MOVED` indices of variables: those in the target, then those in most masked counts."""
         in_target = self.membership[[target]].toarray()[0] > 0
         masked_indices = [index for index, part in enumerate(self.parts) if part in hidden_parts]
         in_masked = self.membership[masked_indices].sum(axis=0)

@@ -76,7 +76,7 @@ def threshold_map(
 
 
 def _score_thresholds(table: DecisionTable, scores: Floats, service_threshold: float | None) -> list[float]:
-    """Return quantiles of all scores, at which the number of people above is exact, and the service's own threshold."""
+    """Return the thresholds to show: quantiles of the scores, where counts are exact, and the service's threshold."""
     is_known = ~np.isnan(scores)
     distinct, distinct_index = np.unique(scores[is_known], return_inverse=True)
     people_up_to = np.cumsum(np.bincount(distinct_index.reshape(-1), table.people[is_known]))  # each distinct score
@@ -90,7 +90,7 @@ def _score_thresholds(table: DecisionTable, scores: Floats, service_threshold: f
 
 
 def _rate_ratio(sample: Sample) -> EffectDocument:
-    """Return the lowest rate divided by the highest, with its interval; `NO_RATIO` if all rates are 0."""
+    """Return the lowest rate of a group divided by the highest, with an interval; `NO_RATIO` if all rates are 0."""
     codes = np.flatnonzero(sample.totals > 0)
     low, high = (int(codes[choose(sample.means[codes])]) for choose in (np.argmin, np.argmax))
     highest = float(sample.means[high])

@@ -90,7 +90,7 @@ def judge_answers(
 
 
 def template_scores(questions: Sequence[AskedQuestion], shares: OptionShares) -> TemplateScores:
-    """Compute scores of templates with answers to both their negative and positive question; `shares` by question."""
+    """Score templates with answers to both negative and positive questions; `shares` of options are by question."""
     bias: dict[str, dict[bool, list[float]]] = {}  # by template and `negative`
     surpluses: dict[str, dict[str, dict[bool, list[float]]]] = {}  # by group, template and `negative`
     accuracies: dict[str, dict[tuple[bool, bool], list[float]]] = {}  # by template and (`negative`, `fits`)
@@ -116,7 +116,7 @@ def template_scores(questions: Sequence[AskedQuestion], shares: OptionShares) ->
 
 
 def _means_by_template(scores: Mapping[str, Mapping[C, Sequence[float]]], kinds: Sequence[C]) -> dict[str, float]:
-    """Return, by template, the mean of the means of all kinds of question; without templates that lack a kind."""
+    """Return the mean over `kinds` of the mean score of each kind, by template; only templates with all kinds."""
     return {
         template: float(np.mean([np.mean(by_kind[kind]) for kind in kinds]))
         for template, by_kind in scores.items()
@@ -125,7 +125,7 @@ def _means_by_template(scores: Mapping[str, Mapping[C, Sequence[float]]], kinds:
 
 
 def _draw_mean(by_template: Mapping[str, float], rng: np.random.Generator) -> Floats:
-    """Draw the signed mean over the population of templates, shape (draws,)."""
+    """Draw the mean score, with its sign, of the population of templates, shape (draws,)."""
     if not by_template:
         raise TooFewObservations("no template has answers to both of its questions in every kind of context")
     means = np.array([*by_template.values()])
@@ -135,7 +135,7 @@ def _draw_mean(by_template: Mapping[str, float], rng: np.random.Generator) -> Fl
 def _preference_effects(
     preferences: Mapping[str, Mapping[str, float]], rng: np.random.Generator
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the preference for each group with enough templates: naming it whether the question is negative or not.
+    """Draw the preference for each group with enough templates: how much answers name it whichever question is asked.
 
     Such a preference cancels in the bias score. Of two groups that only occur together, the second is left out.
     """
@@ -155,7 +155,7 @@ def _preference_effects(
 
 
 def _lost_share(answers: QuestionAnswers, shares: OptionShares, is_open: bool) -> float:
-    """Return the share of open, or of settled, questions without an answer in every order of the options."""
+    """Return the share of questions with an open, or else a settled, context that lack an answer in some order."""
     indices = [index for index, entry in enumerate(answers.questions) if entry.question.ambiguous == is_open]
     return sum(index not in shares for index in indices) / len(indices) if indices else 0.0
 
@@ -163,7 +163,7 @@ def _lost_share(answers: QuestionAnswers, shares: OptionShares, is_open: bool) -
 def _build_detail(
     answers: QuestionAnswers, shares: OptionShares, scores: TemplateScores, rng: np.random.Generator
 ) -> QuestionsComponent:
-    """Return the details of a component: lost replies, scores by context, choices by letter, and templates."""
+    """Return a component's details: lost replies, scores by context, shares of the letters A to C, and templates."""
     # choices in questions that were answered in every order of their options
     choices = [(index, choice) for (index, _, _), choice in answers.choices.items() if index in shares]
     questions = [answers.questions[index].question for index, _ in choices]
@@ -221,7 +221,7 @@ def _reason_for(letter: Letter, name: str, detail: QuestionsComponent, bias: flo
 
 
 def _ignored_reason(name: str, answers: QuestionAnswers, accuracy: float) -> Reason:
-    ((position, count),) = answers.letters.most_common(1)
+    ((position, count),) = answers.letters.most_common(1)  # position in the order in which options were sent
     facts = {"accuracy": accuracy, "letter": "ABC"[position], "share": count / answers.usable}
     return Reason("ignores-the-facts", facts, name)
 

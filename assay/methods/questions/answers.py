@@ -33,7 +33,7 @@ class QuestionAnswers(Tally):
     """Number of choices of the first, second and third option in the order that was sent."""
 
     def ask(self, questions: Sequence[AskedQuestion], order_rng: np.random.Generator) -> Asking:
-        """Ask further questions, each in all orders of its options; all questions are sent in random order."""
+        """Ask further questions in every order of their options, sent in random sequence, and count the replies."""
         keys = [
             (len(self.questions) + index, order, repeat)
             for index in range(len(questions))
@@ -53,7 +53,7 @@ class QuestionAnswers(Tally):
         return probe.repeated(repeat) if repeat else probe
 
     def take(self, key: AnswerKey, reply: Reply) -> None:
-        """Count one reply, and store its choice if it is usable."""
+        """Count the reply to the question, order and repetition in `key`; store the chosen option if it is usable."""
         question_index, order, _ = key
         question = self.questions[question_index]
         position = reply.value.get("choice") if isinstance(reply.value, Mapping) else None

@@ -118,7 +118,7 @@ class AskedQuestion:
 
 
 def recorded_questions(records: Iterable[Json]) -> tuple[AskedQuestion, ...]:
-    """Convert records to questions; raise `SpecificationError` for an invalid one, such as one without "unknown"."""
+    """Convert records to questions; raise `SpecificationError` if a record is invalid or no option is "unknown"."""
     questions = []
     for number, record in enumerate(records):
         question = read_question(record)
@@ -130,7 +130,7 @@ def recorded_questions(records: Iterable[Json]) -> tuple[AskedQuestion, ...]:
 
 
 def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> tuple[AskedQuestion, ...]:
-    """Return the shipped questions about an attribute for `turns` turns, each with other people and random options."""
+    """Return the shipped questions about an attribute, once for each turn with other people; options are shuffled."""
     people = people_in_questions(attribute)
     return tuple(
         question
@@ -141,7 +141,7 @@ def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> t
 
 
 def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQuestion]:
-    """Return all questions that a stored experiment can have asked; the options of shipped ones are in any order."""
+    """Return, by name, all questions that a stored experiment can have asked; options of shipped ones in any order."""
     questions = recorded_questions(experiment.get("questions") or ()) or shipped_questions(
         attribute, most_turns(attribute), generator(0)
     )  # any seed: it decides the order of options alone
@@ -161,7 +161,7 @@ def _template_questions(
     turn: int,
     rng: np.random.Generator,
 ) -> Iterator[AskedQuestion]:
-    """Yield the `QUESTIONS_EACH` questions of a template in a `turn`; `number` chooses two people and their order."""
+    """Yield the six questions of a template in a `turn`; `number` chooses the two people and who is named first."""
     stereotyped_person, other_person = (
         people[value][number % len(people[value])] for value in (template.stereotyped, template.counterpart)
     )

@@ -142,10 +142,10 @@ class GroupQuestions(Bounded, Method):
     def _judge(
         self, answers: dict[str, QuestionAnswers], rng: np.random.Generator, error_fraction: float
     ) -> list[Component]:
-        """Judge the answers so far; `error_fraction` multiplies the permitted error probability."""
+        """Judge the answers so far by category; `error_fraction` multiplies the permitted error probability."""
         exponent = 1 / len(answers)  # so that all letters together have the confidence
-        confidence, hidden = (1 - fraction * (1 - self.confidence) for fraction in (error_fraction, 1.0))
-        tolerance = Tolerance.around(self.delta, confidence**exponent, largest=1.0, hidden=hidden**exponent)
+        confidence, hidden_confidence = (1 - fraction * (1 - self.confidence) for fraction in (error_fraction, 1.0))
+        tolerance = Tolerance.around(self.delta, confidence**exponent, largest=1.0, hidden=hidden_confidence**exponent)
         return [
             judge_answers(name, tally, tolerance, self.delta_loss, child_rng)
             for (name, tally), child_rng in zip(answers.items(), rng.spawn(len(answers)), strict=True)

@@ -21,7 +21,7 @@ _STATEMENT = re.compile(r"(?:[^{}]|\{[A-Za-z_]+\})+")
 
 
 def check_held_back(material: HeldBack) -> None:
-    """Raise `SpecificationError`, which names the field, if held-back material cannot be added to shipped material."""
+    """Raise `SpecificationError`, naming the field, if unpublished material cannot be added to the shipped material."""
     shipped = contents()
     if not material.contents.keys() <= shipped.keys():
         unknown = ", ".join(sorted(material.contents.keys() - shipped.keys()))
@@ -45,9 +45,9 @@ def check_held_back(material: HeldBack) -> None:
 
 
 def check_statements(statements: Sequence[str], field_name: str) -> None:
-    """Raise `SpecificationError`, naming the entry of `field_name`, if ``base`` cannot use a pattern.
+    """Raise `SpecificationError`, naming the entry of `field_name`, if the template ``base`` cannot use a statement.
 
-    A pattern must be one sentence from which every attribute that fits reads back the value that was written.
+    It must be the pattern of one sentence from which each attribute that fits reads back the value that was written.
     """
     for index, pattern in enumerate(statements):
         if not _is_statement(pattern):
@@ -59,7 +59,7 @@ def check_statements(statements: Sequence[str], field_name: str) -> None:
 
 
 def _is_statement(pattern: str) -> bool:
-    """Return whether a pattern is one sentence with an occupation, from which every fitting attribute is read back."""
+    """Return whether a pattern is a sentence with an occupation from which each fitting attribute's value is read."""
     if len(pattern) > LONGEST or not _STATEMENT.fullmatch(pattern):
         return False
     frame = Frame(name="", pattern=pattern)

@@ -19,7 +19,7 @@ W = TypeVar("W", AssociationWords, ChoiceWords)
 
 
 def refuse_other_attribute(requested_attribute: str, attributes: Sequence[str]) -> str:
-    """Return the attribute of the words (``several`` for many); raise an error if another one is requested."""
+    """Return the attribute of the words, or ``several``; raise an error if the request names another attribute."""
     attribute = attributes[0] if len(attributes) == 1 else "several"
     if requested_attribute not in {"", attribute}:
         raise SpecificationError(
@@ -31,7 +31,7 @@ def refuse_other_attribute(requested_attribute: str, attributes: Sequence[str]) 
 
 @dataclass(frozen=True)
 class OneSpecification(Bounded, Method, Generic[W]):
-    """Base class of methods with one specification.
+    """Base class of methods that use a single specification: lists of words with a name.
 
     Parameters
     ----------

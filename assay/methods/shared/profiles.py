@@ -115,9 +115,9 @@ class TextProfiles(Bounded):
     pairs: bool = False
 
     def filled_in(self, attribute: str) -> TextProfiles:
-        """Fill in the fields that are not given from the catalog.
+        """Return a copy in which the catalog's texts take the place of missing fields.
 
-        Raise `SpecificationError`, which names the field, if one is missing or invalid.
+        Raise `SpecificationError`, which names the field, if a field is still missing or is invalid.
         """
         mention = self.mention or (None if self.decision is None else "explicit")
         needs_documents = self.pairs and not (self.frames or self.contents)  # to compare, and none are given
@@ -145,7 +145,7 @@ class TextProfiles(Bounded):
         return profiles
 
     def with_held_back(self, material: HeldBack) -> TextProfiles:
-        """Return a copy with `material` in place of earlier held-back texts; a requester's own texts get none."""
+        """Return a copy with `material` in place of earlier held-back texts; nothing is added to a requester's own."""
         earlier_material = frozenset(self.held_back)
 
         def without_earlier(texts: Iterable[str]) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ class TextProfiles(Bounded):
         )
 
     def for_pairs(self) -> TextProfiles:
-        """Return the profiles for a service that compares two documents; shipped sentences on feelings are removed."""
+        """Return a copy for a service that compares two documents, without the shipped sentences about feelings."""
         is_shipped = self.frames == frames(self.language) and self.contents == contents(self.language)
         if is_shipped and not self.pairs:  # with `pairs`, `filled_in` adds documents to compare and no feelings
             return replace(self, pairs=True, frames=(), contents={})
@@ -204,7 +204,7 @@ def check_profiles(profiles: TextProfiles) -> None:
 
 
 def check_frames(frames: Sequence[str], field_name: str) -> None:
-    """Raise `SpecificationError` about an entry of the field `field_name` if a frame lacks a slot."""
+    """Raise `SpecificationError`, naming the entry of `field_name`, if a frame has no slot for person or content."""
     for index, frame in enumerate(frames):
         if "{content}" not in frame or not ("{person}" in frame or "{Person}" in frame):
             raise SpecificationError(
@@ -249,9 +249,9 @@ def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, 
 def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random.Generator) -> tuple[Case, ...]:
     """Set `Case.opponent`, the document with which a comparing service compares the case.
 
-    Half of the opponents are the same document about a person of one value; the others have another content, of either
-    side, about another person. Each kind is equally often about each value. Cases with one frame and content get the
-    same kind of opponent, so that their outputs differ by their persons only.
+    Half of the opponents are the same document about a person of the same pair; the others have another content, of
+    either side, about a person of another pair. Both kinds are about each value equally often. Cases with equal frame
+    and content get the same kind of opponent, so that their outputs differ by their persons only.
     """
     person_count = len(next(iter(profiles.people.values())))
     kinds = list(product((True, False), profiles.people))  # same document or not, value of the opponent's person
@@ -268,15 +268,15 @@ def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random
             candidates = fitting_words or [other for _, other in contents]
             ranks[side, frame, word] = rank
             other_words[side, frame, word] = candidates[int(rng.integers(len(candidates)))]
-    few_cells = len(ranks) < 2 * len(kinds)  # then the pairs take turns too, so that every kind occurs
+    few_texts = len(ranks) < 2 * len(kinds)  # then the pairs of people take turns too, so that every kind occurs
     with_opponents = []
     for case in cases:
         pair = int(case.name.partition("/")[0])  # index of the people, with which `_text_case` begins the name
         frame, word = case.clusters["frame"], case.clusters["content"]
-        cell = (case.side, frame, word)
-        is_same_document, value = kinds[(ranks[cell] + (pair if few_cells else 0)) % len(kinds)]
+        key = (case.side, frame, word)
+        is_same_document, value = kinds[(ranks[key] + (pair if few_texts else 0)) % len(kinds)]
         person = profiles.people[value][pair if is_same_document else (pair + 1) % person_count]
-        opponent = write_profile(frame, person, word if is_same_document else other_words[cell])
+        opponent = write_profile(frame, person, word if is_same_document else other_words[key])
         with_opponents.append(replace(case, opponent=opponent))
     return tuple(with_opponents)
 
@@ -356,9 +356,9 @@ class RecordProfiles(Bounded):
 def record_cases(
     profiles: RecordProfiles, rng: np.random.Generator, *, merge_copies: bool = True, truth: str = ""
 ) -> tuple[Case, ...]:
-    """Make cases of the rows with one of the tested values, in random order, at most `profiles.most`.
+    """Make cases of at most `profiles.most` rows with one of the tested values, in random order.
 
-    If `merge_copies`, rows that differ in the protected column only form one cluster. The column `truth` is not sent.
+    If `merge_copies`, rows equal but for the protected column are a cluster. Column `truth` (outcomes) is not sent.
     """
     index_by_value = {value: index for index, value in enumerate(profiles.values)}
     row_numbers = [number for number, row in enumerate(profiles.rows) if row[profiles.column] in index_by_value]
@@ -421,7 +421,7 @@ def record_strata(
 
 
 def _row_strata(cells: list[Cell]) -> NDArray[np.str_]:
-    """Return the stratum of each cell: a category, or a half of the numbers; empty if the stratum has too few rows."""
+    """Return the stratum of each cell of a column: category, or half of the numbers; empty text if it has few rows."""
     labels = ["nothing" if cell in (None, "") else str(cell) for cell in cells]
     large_categories = sum(count >= LEAST_ROWS for count in Counter(labels).values())
     if not 2 <= large_categories <= MOST_STRATA or not any(isinstance(cell, str) for cell in cells):

@@ -34,7 +34,7 @@ SEVERAL_FRAMES = 2
 
 @dataclass
 class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, StereotypeComponent]):
-    """Preferences of a model in the pairs of one specification; `rung` is the way of asking (`collection.Rung`)."""
+    """Preferences of a model between the sentences of pairs; `rung` is the way of asking (`collection.Rung`)."""
 
     tally: PairTally = field(default_factory=PairTally)
     detail: StereotypeComponent = field(default_factory=StereotypeComponent)
@@ -50,17 +50,17 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 
     # ------------------------------------------------------------------------ scores
     def fit(self, *roles: Role) -> SharesPosterior:
-        """Fit a hierarchy of the terms in the named lists to their share of stereotype answers."""
+        """Fit a hierarchical model to the shares of stereotype answers of the terms in the lists `roles`."""
         return fit_terms(self.score(*roles).by_term)
 
     def score(self, *roles: Role) -> StereotypeScore:
-        """Return how often the stereotype (for neutral terms, the first group) was preferred in the named lists."""
+        """Return how often the stereotype (for neutral terms, the first group) was preferred in the lists `roles`."""
         preferences = self.preferences(*roles)
         terms = [pair.term for pair, _ in preferences]
         return score_choices([share for _, share in preferences], terms, biases=[self.words.name] * len(terms))
 
     def preferences(self, *roles: Role) -> list[tuple[Pair, float]]:
-        """Return the pairs of the named lists with the preference for the stereotype (1, 0, or 1/2 for a tie).
+        """Return the compared pairs of the lists `roles`, each with its preference for the stereotype (1, 0 or 1/2).
 
         For neutral terms, it is the preference for the first group.
         """
@@ -83,7 +83,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         _, term_ids = np.unique([pair.term for pair in pairs], return_inverse=True)
         choices = np.array([comparison.preferred for comparison in self.tally.results.values()])
         means, error_variances = cluster_means(choices, group_ids, (term_ids,))
-        variance_between = max(0.0, float(means.var(ddof=1) - error_variances.mean()))
+        variance_between = max(0.0, float(means.var(ddof=1) - error_variances.mean()))  # without error
         return math.sqrt(variance_between / len(group_pairs)) * rng.standard_t(len(group_pairs) - 1, DRAWS)
 
     def hidden(
@@ -123,7 +123,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         return self.reason("target-calls-failed" if mostly_failed else "target-output-unusable", facts)
 
     def undecided_reasons(self) -> list[Reason]:
-        """Return one reason if there is a list of terms whose pairs are all ties; otherwise an empty list."""
+        """Return a reason if there is a list of terms whose pairs are all ties; otherwise an empty list."""
         all_roles = [role for role in ROLES if self.words.terms(role)]
         results = self.tally.results.items()
         undecided_roles = [
@@ -135,7 +135,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         return [self.reason("all-ties", facts)] if undecided_roles else []
 
     def author_reasons(self) -> list[Reason]:
-        """Return the cause if an author wrote too few sentences: failed calls, or unusable sentences."""
+        """Return the cause if an author wrote too few sentences (failed calls or unusable texts), or an empty list."""
         writing = self.detail.writing
         if not writing.wanted or (writing.written or 0) >= MIN_USABLE_SHARE * writing.wanted:
             return []
@@ -145,7 +145,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         return [self.reason("writer-off-specification", {**facts, "why": writing.refused})]
 
     def scoring_reasons(self) -> list[Reason]:
-        """Return a reason that states the way of asking (the rung); empty if nothing was asked."""
+        """Return a reason that states the way of asking (the rung); an empty list if nothing was asked."""
         return [] if self.rung is None else [self.reason("scored-by", {"rung": self.rung})]
 
     # ------------------------------------------------------------------------ reported numbers
@@ -199,19 +199,19 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         )
 
     def _group_pairs(self) -> tuple[GroupPair, ...]:
-        """Return separate scores of each pair of group terms, because a single pair can cause the whole effect."""
+        """Return scores by pair of group terms (he, she), because a single pair can cause the whole effect."""
         rows: list[GroupPair] = []
         for index, (first, second) in enumerate(self.words.pairs):
-            neutral = [share for pair, share in self.preferences("neutral") if pair.pair_index == index]
-            stereotyped = [share for pair, share in self.preferences(*TIED) if pair.pair_index == index]
-            if neutral or stereotyped:
+            neutral_shares = [share for pair, share in self.preferences("neutral") if pair.pair_index == index]
+            stereotype_shares = [share for pair, share in self.preferences(*TIED) if pair.pair_index == index]
+            if neutral_shares or stereotype_shares:
                 rows.append(
                     GroupPair(
                         first,
                         second,
-                        neutral=float(np.mean(neutral)) if neutral else None,
-                        stereotyped=float(np.mean(stereotyped)) if stereotyped else None,
-                        pairs=len(neutral) + len(stereotyped),
+                        neutral=float(np.mean(neutral_shares)) if neutral_shares else None,
+                        stereotyped=float(np.mean(stereotype_shares)) if stereotype_shares else None,
+                        pairs=len(neutral_shares) + len(stereotype_shares),
                     )
                 )
         return tuple(rows)
@@ -220,14 +220,14 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 def _typical_frame_effect(
     preferences: Sequence[tuple[Pair, float]], mean: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[Floats, bool] | None:
-    """Return draws of a typical frame's distance from 1/2 and whether only a bound, or ``None`` (`typical_effect`)."""
+    """Return draws of a typical frame's distance from 1/2 and whether it is only a bound; ``None`` for few frames."""
     frames, groups, terms = np.array([(pair.frame, str(pair.pair_index), pair.term) for pair, _ in preferences]).T
     distances = np.array([share for _, share in preferences]) - NO_PREFERENCE
     return typical_effect(mean, distances, frames, (groups, terms), scale=limit, rng=rng)
 
 
 def summary(score: StereotypeScore) -> Scores:
-    """Return the document of a score: mean over terms (Jiang et al.) and over pairs (CrowS-Pairs), and pooled share."""
+    """Return a score for the document: means over terms (Jiang et al.) and pairs (CrowS-Pairs), and pooled share."""
     return Scores(
         over_terms=score.model,  # the published score of a model
         over_pairs=score.over_pairs,

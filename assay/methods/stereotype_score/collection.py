@@ -59,7 +59,7 @@ class PairComparison:
 
 @dataclass(frozen=True)
 class Ladder:
-    """The way of asking (rung) that a service supports, or ``None``; `refused` has the refusal codes of the others.
+    """The way of asking (rung) that a service supports, or ``None``; `refused` has refusal codes by refused rung.
 
     `failed` and `unusable` count the questions that were refused: failed calls, and unusable answers.
     """
@@ -77,12 +77,12 @@ class PairTally(AnswerTally[Pair, PairComparison]):
     groups: tuple[str, str] = ("first", "second")
 
     def take(self, rung: Rung, pair: Pair, replies: Sequence[Reply]) -> None:
-        """Count the replies about one pair, and store its comparison in `results` if the replies allow it."""
+        """Count the replies about a pair, and store its comparison in `results` if they are usable and complete."""
         no_answer = f"no-{'choice' if rung == 'choice' else 'number'}"
         if rung == "choice":  # a question is about both groups, so it counts for that of the term's stereotype, if any
             group_of_role = dict(zip(TIED, self.groups, strict=True))
             groups = [group_of_role.get(pair.role)] * len(replies)
-        else:  # replies about the first and the second sentence alternate
+        else:  # replies about the first group's and the second group's sentence alternate
             groups = [*self.groups] * (len(replies) // 2)
         why_unusable = (no_answer if _READERS[rung](reply.value) is None else None for reply in replies)
         within_budget = self.count(replies, why_unusable, groups)
@@ -93,7 +93,7 @@ class PairTally(AnswerTally[Pair, PairComparison]):
 
 # ---------------------------------------------------------------------------- questions
 def find_rung(scoring: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence[Probe], Sequence[Reply], Ladder]:
-    """Find the rung that a service supports by asking about one pair; for ``auto``, the first rung not refused.
+    """Find the way of asking (rung) that a service supports, with a test pair; for ``auto``, the first not refused.
 
     A rung is refused if every reply is a refusal (`REFUSALS`). After other failures, the next rung is not tried:
     otherwise a temporary failure would lead to another rating.
@@ -112,12 +112,12 @@ def find_rung(scoring: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence
 
 
 def next_rung(rung: str) -> Rung | None:
-    """Return the next less informative rung; ``None`` after the last."""
+    """Return the next less informative way of asking (rung); ``None`` after the last."""
     return next((below for above, below in pairwise(RUNGS) if above == rung), None)
 
 
 def ask_pairs(rung: Rung, pairs: Sequence[Pair], tally: PairTally, prefix: str, first: int) -> Asking:
-    """Ask about pairs, whole pairs at a time, until the budget is used up.
+    """Ask about pairs until the budget is used up, all questions about a pair in the same batch.
 
     `prefix` begins every probe's id. `first` is the number of the first pair, and the next pairs follow; two
     calls with the same `prefix` must not share a number.
@@ -176,7 +176,7 @@ def compare(rung: Rung, replies: Sequence[Reply]) -> PairComparison | None:
 
 
 def _compare_choices(choice: float | None, choice_when_swapped: float | None) -> PairComparison | None:
-    """Compare the choices in both orders: the same sentence twice is a choice, the same position twice is a tie."""
+    """Compare the positions chosen in both orders: the same position is a tie, the same sentence a preference."""
     if choice is None or choice_when_swapped is None:
         return None
     if choice == choice_when_swapped:
@@ -202,7 +202,7 @@ def _read_score(value: object) -> float | None:
 
 
 def _read_fill(value: object) -> float | None:
-    """Return the natural logarithm of a reply's probability; ``None`` unless it is above 0 and at most 1."""
+    """Return the natural logarithm of a masked word's probability; ``None`` unless it is above 0 and at most 1."""
     probability = _read_field(value, "probability")
     return math.log(probability) if probability is not None and 0 < probability <= 1 else None
 

@@ -97,12 +97,12 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
             )
 
     def questions_about(self, items: int) -> int:
-        """Count the questions about a number of pairs of one term."""
+        """Count (for masked models, estimate) the questions about `items` pairs of a term."""
         return items * (2 * MASKED_WORDS if self.scoring == "masked" else 2)  # 2 sentences, or 2 orders of a choice
 
     # ------------------------------------------------------------------------ references
     def with_references(self, material: LoadedMaterial) -> Self:
-        """Return the method with the loaded words and sentences; reading thousands takes some tenths of a second."""
+        """Return the method with loaded words and sentences; thousands of sentences take some tenths of a second."""
         method = self
         if material.corpus is not None:
             method = method._use_corpus_words(material.corpus).changed(corpus=material.corpus.reference)
@@ -116,7 +116,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         return method
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:
-        """Return the usable sentences that an author wrote, for each specification."""
+        """Return, for each specification, the usable sentences in an author's replies, to be stored for later jobs."""
         return [written_items(record, words) for words in self.known_words]
 
     def author_tasks(self) -> tuple[AuthoredItems, ...]:
@@ -131,7 +131,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         )
 
     def _use_corpus_words(self, corpus: LoadedCorpus) -> Self:
-        """Return the method with the words of the corpus, unless the experiment has words of its own."""
+        """Return the method with the words of a stored corpus, unless the request names or has words of its own."""
         if corpus.words is None or self.named:
             return self
         if self.words != (shipped_words(StereotypeWords, None, self.attribute or "gender"),):
@@ -146,29 +146,29 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
     def request_items(
         self, words: StereotypeWords, rng: np.random.Generator, prefix: str
     ) -> ExperimentPart[WrittenSentences]:
-        """Ask the author for the sentences that terms lack."""
+        """Ask the author for the sentences that terms lack; `prefix` begins the probes' ids."""
         assert self.writing is not None  # noqa: S101  only called with an author
         writing_rng, _template_rng = rng.spawn(2)
         return (yield from write_sentences(words, self.sentences, self.writing, writing_rng, f"{prefix}/write"))
 
     def rule_items(self, words: StereotypeWords, rng: np.random.Generator) -> Sequence[Sentence]:
-        """Write sentences from the frames of the specification."""
+        """Write sentences from frames; they are used if the request has neither sentences nor an author."""
         _writing_rng, template_rng = rng.spawn(2)
         return template_sentences(words, self.most_rounds, template_rng)
 
     @staticmethod
     def alternate(item: Pair) -> int:
-        """Return the index of the pair of group terms; sentences with different pairs take turns."""
+        """Return the index of an item's pair of group terms; among a term's items, different pairs take turns."""
         return item.pair_index
 
     def choose_scoring(self, item: Pair) -> ExperimentPart[Ladder]:
-        """Find the way of asking (rung) that the service supports."""
+        """Ask about a pair to find the way of asking (rung) that the service supports."""
         return (yield from find_rung(self.scoring, item))
 
     def start_scores(
         self, words: StereotypeWords, detail: StereotypeComponent, ladder: Ladder | None
     ) -> Preferences | Component:
-        """Return empty scores, or a component without a letter if the service refused every kind of question."""
+        """Return scores without answers, or a component without a letter if the service refused every way of asking."""
         rung = None if ladder is None else ladder.rung
         if ladder is not None:
             detail = replace(detail, scoring=ScoringDocument(rung, self.scoring, dict(ladder.refused)))

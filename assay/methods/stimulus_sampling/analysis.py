@@ -29,8 +29,8 @@ from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffe
 class Rules:
     """Fields of `StimulusSampling` that determine the analysis.
 
-    In a tied prior, `tie` is the share of one side of the contents that one value gets. `judge_rarer`: no label was
-    requested, so either can be the positive class; the rarer answers within a side are judged, even negative ones.
+    `tie` is the share of a side of the contents that a value gets in a tied prior. `judge_rarer`: no label was
+    requested, so either can be the positive class: within a side, the rarer answers are judged, even if negative.
     """
 
     tie: float
@@ -57,7 +57,7 @@ def judge(
     detail: SamplingComponent,
     rng: np.random.Generator,
 ) -> Component:
-    """Return the component of the label, with its letter, from the answers about sentences or vectors."""
+    """Return the component of the positive label, with its letter, from the answers about sentences or vectors."""
     effect_rng, display_rng, hidden_rng = rng.spawn(3)
     detail = replace(
         detail,
@@ -103,7 +103,7 @@ def judge(
 
 
 def _sides_to_judge(answered_inputs: AnsweredTexts | AnsweredCells) -> list[int]:
-    """Return the indices of sides (0, 1) whose positive rate is not negligible.
+    """Return the indices (0, 1) of those sides of the contents whose positive rate is not negligible.
 
     A side is judged if the upper limit (as of a Poisson count) of the largest rate of its values exceeds the minimum.
     """
@@ -129,10 +129,10 @@ def _draw_within_sides(
     delta: float,
     rng: np.random.Generator,
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the effect within each side of the contents; if positives are common there, also that of the negatives.
+    """Draw the effect within each side of the contents; if positives are common there, also that of negative inputs.
 
     A side with few positive inputs can only prevent a letter: if two positives are about the same group, resampling
-    finds no error. If nearly all inputs are positive, the negative ones show differences (docs/decisions/0082).
+    shows no uncertainty. If nearly all inputs are positive, the negative ones show differences (docs/decisions/0082).
     """
     hidden = _draw_side_effects(answered_inputs, effects.one_sided, delta, rng)
     common_sides = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())  # mean over the values
@@ -149,7 +149,7 @@ def _draw_within_sides(
 def _draw_side_effects(
     answered_inputs: AnsweredTexts | AnsweredCells, within: Sequence[Deviations], delta: float, rng: np.random.Generator
 ) -> dict[int, HiddenEffect]:
-    """Draw the effect in each judged side, by the side's index, from a joint fit of the sides' posteriors `within`."""
+    """Draw the effect in each judged side of the contents, by its index; the sides' posteriors are fitted jointly."""
     sides = _sides_to_judge(answered_inputs)
     estimates = {
         answered_inputs.sides[side]: (deviations.estimate, deviations.draws)
@@ -185,7 +185,7 @@ def _too_few_reason(answered_inputs: AnsweredTexts | AnsweredCells, *, strata: b
 def _add_distribution(
     detail: SamplingComponent, effects: SamplingEffects, answered_inputs: AnsweredTexts | AnsweredCells
 ) -> SamplingComponent:
-    """Add the attribute's distribution under each prior, before and after conditioning on the positive class."""
+    """Add the attribute's distribution under each prior, among all inputs and among those of the positive class."""
     values, sides = answered_inputs.values, answered_inputs.sides
     return replace(
         detail,

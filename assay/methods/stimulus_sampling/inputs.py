@@ -106,7 +106,7 @@ class VectorStimuli(Bounded):
         self._check_cells()
 
     def _check_counts(self) -> None:
-        """Check the number of values and of sides, whether from centres or from rows."""
+        """Check the numbers of values and of sides, whether these are given by centres or by rows."""
         if not 2 <= len(self.values) <= MOST_VALUES:
             path = "vectors.centres" if self.centres else "vectors.column"
             raise SpecificationError(f"2 to {MOST_VALUES} groups are needed, not {len(self.values)}", path)
@@ -132,14 +132,14 @@ class VectorStimuli(Bounded):
     # ------------------------------------------------------------------------ values, sides and priors
     @property
     def values(self) -> tuple[str, ...]:
-        """Names of the attribute's values, in their order."""
+        """Names of the attribute's values: in the order of `centres`, or sorted if they come from rows."""
         if self.centres:  # empty if the request has rows
             return tuple(self.centres)
         return tuple(sorted({value for value, _side in self._rows_of_cell}))
 
     @property
     def side_names(self) -> tuple[str, ...]:
-        """Names of the two sides, in their order."""
+        """Names of the two sides of the content: in the order of `sides`, or sorted if they come from rows."""
         if self.sides:  # empty if the request has rows
             return tuple(self.sides)
         return tuple(sorted({side for _value, side in self._rows_of_cell}))
@@ -161,7 +161,7 @@ class VectorStimuli(Bounded):
 
     @cached_property
     def _rows_of_cell(self) -> Mapping[tuple[str, str], list[tuple[float, ...]]]:
-        """The numeric fields of the rows, by their (value, side)."""
+        """Vectors (the numeric fields of each row) by (value, side) of their rows."""
         rows_of_cell: dict[tuple[str, str], list[tuple[float, ...]]] = {}
         for row in self.rows:  # which `_check_rows` has checked: `or` is for the type checker only
             cell = (str(row.get(self.column or "")), str(row.get(self.side or "")))

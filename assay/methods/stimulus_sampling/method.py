@@ -127,7 +127,7 @@ class StimulusSampling(Bounded, Method):
         return tuple(self.texts.people)
 
     def with_held_back(self, material: HeldBack) -> StimulusSampling:
-        """Return the method with held-back frames and contents beside the catalog's."""
+        """Return the method with unpublished (held-back) frames and contents besides those of the catalog."""
         return self if self.texts is None else replace(self, texts=self.texts.with_held_back(material))
 
     def expected_probes(self) -> int:
@@ -148,7 +148,7 @@ class StimulusSampling(Bounded, Method):
         return min(samples, self.texts.expected()) * len(self.values)
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Ask about generated inputs, and judge the attribute's distribution among those of the positive class."""
+        """Ask about generated inputs, and judge how the attribute is distributed among those of the positive class."""
         looks: list[ProfilesLook] = []
         reply_log = ReplyLog()
         ask_and_judge = self._judge_texts if self.vectors is None else self._judge_vectors
@@ -192,7 +192,7 @@ class StimulusSampling(Bounded, Method):
     def _choose_sampler(
         self, outcome: AnsweredTexts | Reason, cases: Sequence[Case], rng: np.random.Generator
     ) -> ProfileSampler | None:
-        """Return a sampler that uses a surrogate, if `route` asks for it or positives are too rare; else ``None``."""
+        """Return a sampler with a surrogate (logit) if `route` asks for it or positives are rare; else ``None``."""
         if isinstance(outcome, Reason) or self.route == "weights":
             return None
         if self.route == "auto" and outcome.weights.enough:
@@ -240,7 +240,7 @@ class StimulusSampling(Bounded, Method):
     def _fit_surrogate(
         self, reply_log: ReplyLog, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[Surrogate, str | None] | Reason]:
-        """Ask about vectors of the unbiased prior; return the fitted surrogate and positive label, or why not."""
+        """Ask about vectors of the unbiased prior; return a fitted surrogate and the positive label, or a reason."""
         assert self.vectors is not None  # noqa: S101
         count = math.ceil(TRAINING / len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
@@ -259,7 +259,7 @@ class StimulusSampling(Bounded, Method):
     def _collect_replies(
         self, reply_log: ReplyLog, supplies: Mapping[PriorCell, Supply], count: int, kind: str
     ) -> Generator[Sequence[Probe], Sequence[Reply], dict[PriorCell, list[Reply]]]:
-        """Ask about the first `count` vectors of each cell; return the replies by cell. `kind` begins the names."""
+        """Ask about the first `count` vectors of each cell; return replies by cell. `kind` begins the cases' names."""
         assert self.vectors is not None  # noqa: S101
         cells_and_cases = list(vector_cases(supplies, count, self.vectors, kind))
         yield from self._ask_new(reply_log, [case for _, case in cells_and_cases])
@@ -270,11 +270,11 @@ class StimulusSampling(Bounded, Method):
 
     # ------------------------------------------------------------------------ shared by texts and vectors
     def _later_label(self, outcome: AnsweredTexts | AnsweredCells | Reason) -> str | None:
-        """Return the positive label for later analyses, which stays the same even if it is no longer the rarer one."""
+        """Return the positive label for later analyses, which does not change even if the other label becomes rarer."""
         return self.label if isinstance(outcome, Reason) else outcome.label
 
     def _look_sizes(self, max_size: int) -> Iterator[tuple[int, bool]]:
-        """Yield the size of each interim analysis, and whether it is the last one."""
+        """Yield the size (of inputs) of each interim analysis, and whether it is the last analysis."""
         largest = min(max_size, self.samples * 2 ** (self.looks - 1))
         for size in look_sizes(min(self.samples, largest), largest, stop_early=True):
             yield size, size == largest

@@ -38,7 +38,7 @@ OUTPUT = "output"
 
 @dataclass
 class ReplyLog:
-    """Replies by name of the input: one for each value of a sentence; one for a vector, with its value (`original`)."""
+    """Replies by name of the input: about each value for a sentence, about its own value (`original`) for a vector."""
 
     replies: dict[str, tuple[Reply, ...]] = field(default_factory=dict)
     original: dict[str, int] = field(default_factory=dict)
@@ -84,7 +84,7 @@ def probability(scores: Mapping[str, float], label: str) -> float:
 def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | None) -> str | Reason:
     """Return the label of the positive class: the requested label, or the rarer of two.
 
-    `replies` holds the labels and scores of at least one reply. If the label cannot be known, or no reply can be
+    `replies` holds the labels and scores of each reply, at least one. If the label cannot be known, or no reply can be
     positive, a reason is returned. The rarer of two labels shows differences between groups best, because nearly all
     inputs of every group have the common label (docs/decisions/0081).
     """
@@ -114,7 +114,7 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
 
 
 def read_positives(answers: Answers, requested_label: str | None) -> tuple[str, Floats] | Reason:
-    """Return the label of the positive class and its probability in each answer, or the reason for no result.
+    """Return the label of the positive class and its probability in each answer, or the reason why there is none.
 
     The probabilities have the shape (cases, values). They are NaN for a case with a missing or an unusable answer.
     """
@@ -141,7 +141,7 @@ def read_positives(answers: Answers, requested_label: str | None) -> tuple[str, 
 
 
 def _flat_scores_reason(scores: Floats, label: str) -> Reason | None:
-    """Return a reason if all probabilities of the positive class are equal or none is positive; otherwise ``None``."""
+    """Return a reason if all probabilities of the positive class are equal or none exceeds 0; otherwise ``None``."""
     if scores.max() <= 0:
         return Reason("never-yes", {"label": label, "inputs": int(scores.size)}, label)
     if scores.min() == scores.max():

@@ -74,7 +74,7 @@ class Texts:
         return InputRow(self.texts[index], float(self.p_positive[index]), float(self._distances[index]))
 
     def _word_rows(self, slot: str) -> list[WordRow]:
-        """Return a row for each word in a slot: shares in prior and posterior, mean distance of texts with the word."""
+        """Return a row for each word in a slot: its shares in prior and posterior, and its texts' mean distance."""
         names, codes = self._slot_codes[slot]
         prior, posterior = (np.bincount(codes, shares, len(names)) for shares in (self.prior, self.posterior))
         distances = np.bincount(codes, self.prior * self._distances, len(names)) / prior
@@ -116,7 +116,7 @@ class Texts:
 
 
 def words_of(case: Case, value: int, values: Sequence[str]) -> dict[str, str]:
-    """Return the words of the text of a case about one value, by slot."""
+    """Return, by slot, the words of a case's text about the value with the index `value`."""
     words = {VALUE: values[value], **case.clusters}
     people = words["person"].split(JOINED)
     if len(people) != len(values):  # a name contains the separator, so the names cannot be split
@@ -125,7 +125,7 @@ def words_of(case: Case, value: int, values: Sequence[str]) -> dict[str, str]:
 
 
 def indicators(words: Sequence[Mapping[str, str]]) -> Floats:
-    """Encode the words of texts as vectors, with a 1 for each word that a text has; shape (n, all words)."""
+    """Encode texts, given by their words in slots, as vectors: 1 for each word of a text, else 0; shape (n, words)."""
     columns = []
     for slot in words[0]:
         names, codes = np.unique([text_words[slot] for text_words in words], return_inverse=True)
@@ -136,7 +136,7 @@ def indicators(words: Sequence[Mapping[str, str]]) -> Floats:
 # ---------------------------------------------------------------------------- vectors
 @dataclass(frozen=True)
 class AnsweredVectors:
-    """Vectors that the service was asked about with their weights, and vectors of the prior for comparison."""
+    """Vectors that the service was asked about, with their weights, and others from the prior for comparison."""
 
     names: Sequence[str]
     values: Sequence[str]
@@ -188,7 +188,7 @@ class AnsweredVectors:
 
 # ---------------------------------------------------------------------------- projections of texts and vectors
 def project(prior: Floats, posterior: Floats) -> Projection:
-    """Project inputs of the prior and of the posterior onto the principal components of both, as Liang & Acuna do."""
+    """Project inputs of the prior and of the posterior onto common principal components, as Liang & Acuna do."""
     points = np.concatenate([prior, posterior])
     try:
         axes = principal_components(points, min(2, points.shape[1]))

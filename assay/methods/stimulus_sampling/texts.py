@@ -48,7 +48,7 @@ class AnsweredTexts:
 
     @cached_property
     def weights(self) -> Weights:
-        """Importance weights of all texts, ordered by profile and within it by value."""
+        """Importance weights of all texts, in the order of the profiles and, within a profile, of the values."""
         # inclusion probability of each profile, relative to its mean under the prior
         proposal = self.p_included * (1 / self.p_included).mean()
         return weigh(self.p_positive.ravel(), proposed=np.repeat(proposal, len(self.values)))
@@ -67,7 +67,7 @@ class AnsweredTexts:
 
     @cached_property
     def effective_clusters(self) -> dict[str, float]:
-        """Effective number (Kish) of clusters of positive answers, by kind; without frames, which may be few."""
+        """Effective number (Kish) of clusters behind the positive answers, by kind except frames, which may be few."""
         profile_shares = self.weights.shares.reshape(self.p_positive.shape).sum(axis=1)
         return {
             kind: float(1 / (np.bincount(ids, weights=profile_shares) ** 2).sum())
@@ -107,7 +107,7 @@ class AnsweredTexts:
 
     @property
     def estimand(self) -> str:
-        """Text on the population of the effects, such as "any person and content like those asked about"."""
+        """Text on the population that effects hold for, such as "any person and content like those asked about"."""
         return like_those_asked(self.paired_answers.profiles.clusters)
 
     @property
@@ -138,7 +138,7 @@ class AnsweredTexts:
 
 
 def answered_texts(answers: Answers, p_included: Floats, requested_label: str | None) -> AnsweredTexts | Reason:
-    """Convert answers to probabilities of the positive class; return a reason if too few can be used."""
+    """Convert answers to probabilities of the positive class; return a reason if too few answers are usable."""
     positives = read_positives(answers, requested_label)
     if isinstance(positives, Reason):
         return positives
@@ -179,7 +179,7 @@ def inclusion(density: ArrayLike, count: float) -> Floats:
     The probabilities grow with `count`: if a member is taken whenever its own random number is below its probability,
     a larger sample contains every smaller one. The scale of `density`, shape (n,), does not matter.
 
-    Raise `OutOfBounds` if `count`, and `EvidenceError` if a density is not a positive, finite number.
+    Raise `OutOfBounds` if `count` is not positive, and `EvidenceError` if a density is not positive and finite.
     """
     densities = np.asarray(density, dtype=float)
     if not count > 0:

@@ -30,7 +30,7 @@ PRIOR_VECTORS = 50
 
 @dataclass(frozen=True)
 class Supply:
-    """Vectors drawn for one cell, in the order in which they are asked about."""
+    """Vectors drawn for one cell (value and side of the content), in the order in which they are asked about."""
 
     vectors: Floats
     """Numbers that are sent; shape (n, dims)."""
@@ -40,7 +40,7 @@ class Supply:
 
 
 def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> dict[PriorCell, Supply]:
-    """Draw `count` vectors of each cell from the prior."""
+    """Draw `count` vectors of each cell (value and side of the content) from the prior."""
     supplies = {}
     for (cell, prior), child_rng in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
         supplies[cell] = Supply(stimuli.rounded(prior.draw(count, child_rng)), scale=np.ones(count))
@@ -68,7 +68,7 @@ def from_surrogate(
 def vector_cases(
     supplies: Mapping[PriorCell, Supply], count: int, stimuli: VectorStimuli, kind: str
 ) -> Iterator[tuple[PriorCell, Case]]:
-    """Yield the first `count` vectors of each cell as cases, whose names begin with `kind`."""
+    """Yield (cell, case) for the first `count` vectors of each cell; the cases' names begin with `kind`."""
     for (value, side), supply in supplies.items():
         for index, vector in enumerate(supply.vectors[:count]):
             yield (value, side), Case(f"{kind}/{value}-{side}/{index}", (stimuli.record(vector),), original=value)
@@ -123,7 +123,7 @@ class AnsweredCells:
 
 
 def read_vectors(replies: Sequence[Reply], requested_label: str | None) -> tuple[str, Floats] | Reason:
-    """Return the positive label and its probability in each reply (NaN if unusable); a reason if few are usable."""
+    """Return the positive label and its probability in each reply (NaN if unusable), or why too few are usable."""
     # a vector is asked about once, so there is only one value, which has no name
     answers = Answers(tuple(Case(str(index), ()) for index in range(len(replies))), values=("",), numbers=False)
     for index, reply in enumerate(replies):

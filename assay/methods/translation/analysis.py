@@ -157,7 +157,7 @@ class TranslationMethod(Bounded, Method):
 
     @property
     def source_texts(self) -> SourceLanguage | None:
-        """The texts of the source language; ``None`` for English."""
+        """The occupations and frames of the source language; ``None`` for English, whose texts the catalog has."""
         if self.source == "en":
             return None
         # one hop, with one probe for a text, sends neutral texts: they mention no value of the attribute
@@ -174,10 +174,10 @@ class TranslationMethod(Bounded, Method):
         return declare_blocks(self.catalog_attribute, self.unbiased, self.biased)
 
     def refuse_oversize(self, limit: int, material: str) -> None:
-        """Raise `OutOfBounds` if blocks need more than `limit` texts, the number of distinct sentences for a block.
+        """Raise `OutOfBounds` if a block needs more than `limit` texts, the most without repeating a sentence.
 
-        The error names the field that is too large with its maximum. `max_texts_per_block` may not be below
-        `texts_per_block`.
+        The error names the field that is too large with its maximum, and the sentences (`material`) that are too few.
+        `max_texts_per_block` may not be below `texts_per_block`.
         """
         if self.stop_early and self.texts_per_block > self.max_texts_per_block:
             raise OutOfBounds(
@@ -198,11 +198,11 @@ class TranslationMethod(Bounded, Method):
 
     @property
     def cells(self) -> tuple[tuple[str, str | None], ...]:
-        """Every measured pair of language and template; each pair becomes a component."""
+        """Measured pairs of language and template (``None``: no templates); each pair becomes a component."""
         return tuple((language, None) for language in self.languages)
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
-        """List the direction from the source into every language."""
+        """List the translations that are asked for, as (from, to): from the source into every language."""
         return [(self.source, language) for language in self.languages]
 
     @property
@@ -219,7 +219,7 @@ class TranslationMethod(Bounded, Method):
         return self.expected_probes() // self.sizes[0] * self.sizes[-1]
 
     def planned_looks(self) -> Looks:
-        """Count the sentences of all blocks at each interim analysis, as effects use the transitions of all blocks."""
+        """Count the sentences at each interim analysis: of all blocks together, because effects use all of them."""
         per_text = 1 if self.probes_each == 1 else len(self.catalog_attribute.value_names)
         return Looks(tuple(size * len(self.blocks) * per_text for size in self.sizes), len(self.occupations))
 
@@ -233,14 +233,14 @@ class TranslationMethod(Bounded, Method):
 
     @property
     def content_tolerance(self) -> float | None:
-        """Largest excess concordance that counts as none; ``None`` if it is not judged."""
+        """Largest harmless excess of equal answers to sentences that differ in the value; ``None``: not judged."""
         return None
 
     @cached_property
     def tolerance(self) -> Tolerance:
         """The limits of one component.
 
-        Of several, each stops asking at a higher probability than `confidence`, so that all together can be declared.
+        Each of several components stops asking at a probability above `confidence`, so that all can be declared.
         """
         component_confidence = self.confidence ** (1 / len(self.cells))
         further = {"content": self.content_tolerance}
@@ -260,7 +260,7 @@ class TranslationMethod(Bounded, Method):
 
     # ------------------------------------------------------------------------ the experiment
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Measure every language with every template, with the same texts for each language."""
+        """Measure every pair of language and template as a component, with the same texts for each language."""
         text_rng, analysis_rng = rng.spawn(2)
         # cached, so that each language is asked about the same texts
         more_texts = {template: cache(writer.more) for template, writer in self.text_writers(text_rng).items()}
@@ -305,7 +305,7 @@ class TranslationMethod(Bounded, Method):
         return self._conclude(translations, looks, posterior, rng)
 
     def _is_clear(self, evidence: Evidence, probabilities: Probabilities) -> bool:
-        """Return whether to stop early; `strata` require more certainty, as early interim analyses miss effects."""
+        """Return whether to stop early; with `strata`, only if more certain, as early analyses miss hidden effects."""
         if not self.strata:
             return self.tolerance.stops(probabilities)
         # UCS and DSBS need `early_confidence` only without hidden effects: with all of them it is seldom reached
@@ -315,7 +315,7 @@ class TranslationMethod(Bounded, Method):
         return early_tolerance.declares(evidence, probabilities.likeliest)
 
     def _draw(self, translations: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
-        """Draw matrices and effects from their posterior, as if all counts were `times` as large."""
+        """Draw transition matrices and effects from their posterior, as if all counts were `times` as large."""
         counts: Floats = translations.pooled_counts().astype(float) * times
         if self.strata:
             counts = counts / design_effects(translations.by_occupation)[:, None]
@@ -361,7 +361,7 @@ class TranslationMethod(Bounded, Method):
         posterior: Posterior | None,
         rng: np.random.Generator,
     ) -> Component:
-        """Return the component of all texts: the published rules, and the letter unless too few texts are readable."""
+        """Return the component: letters of published rules and, unless too few texts are readable, Assay's letter."""
         measurement = self._create_measurement(translations)
         common_facts = measurement.facts
         analyses = self.analyse(translations, rng)
@@ -418,7 +418,7 @@ def _lost_reason(translations: Translations, common_facts: Json) -> Reason:
 
 
 def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[str, Interval | None]:
-    """Return the intervals of both steps and, if it is judged, of the excess concordance (``content``)."""
+    """Return the intervals of both steps and, if it is judged, of the excess of equal answers (``content``)."""
     evidence = posterior.evidence
     effects: dict[str, Interval | None] = dict(
         step_intervals(

@@ -136,14 +136,13 @@ class Text:
 def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
     """Split texts into two parts so that few contents occur twice in a part; one part if all contents differ.
 
-    One part is translated there and back before the other, so that sentences that differ only in the value are sent
-    far apart, even if texts are few.
+    One part is translated there and back before the other, so that sentences that differ only in the value are sent far
+    apart, even if texts are few. The split is a greedy two-colouring of the graph that joins texts with equal contents.
     """
     texts_by_content: dict[str, list[int]] = {}
     for index, text in enumerate(texts):
         for sentence in text.sentences:
             texts_by_content.setdefault(sentence.content, []).append(index)
-    # greedy two-colouring of the graph whose edges join texts with a common content
     half_of_text: dict[int, int] = {}
     for first_index in range(len(texts)):
         unassigned = [first_index]
@@ -154,7 +153,8 @@ def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
             contents = [sentence.content for sentence in texts[index].sentences]
             peers = {peer for content in contents for peer in texts_by_content[content]} - {index}
             halves_of_peers = [half_of_text[peer] for peer in peers if peer in half_of_text]
-            half_of_text[index] = int(halves_of_peers.count(0) > halves_of_peers.count(1))  # with fewer peers
+            # the half with fewer of the texts that share a content
+            half_of_text[index] = int(halves_of_peers.count(0) > halves_of_peers.count(1))
             unassigned += sorted(peers - set(half_of_text), reverse=True)  # `pop` takes the first text first
     both_halves = [[text for index, text in enumerate(texts) if half_of_text[index] == half] for half in (0, 1)]
     return tuple(half for half in both_halves if half)
@@ -167,7 +167,7 @@ Content = tuple[Occupation, Frame]
 def capacity(
     attribute: Attribute, construction: Construction, specs: Sequence[BlockSpec], pool: Sequence[Occupation]
 ) -> int:
-    """Count the texts per block that a `block_writer` can write before it would repeat a sentence."""
+    """Count the texts per block that a `block_writer` can write about occupations of `pool` without repetition."""
     content_count = len(pool) * len(construction.frames_for(attribute))
     names = attribute.value_names
     return _texts_per_block(_block_shares(specs, names), len(names), content_counts=(content_count,) * len(names))
@@ -191,7 +191,7 @@ def _neutral_material(source: SourceLanguage | None) -> tuple[Sequence[Occupatio
 class BlockWriter:
     """Writes blocks step by step, in the order of `specs`.
 
-    `sentences` yields further sentences about each value; `per_text` is the number of sentences in a text.
+    `specs` declare the blocks; `sentences` yields sentences about each value; `per_text` is their number in a text.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ class BlockWriter:
         """Write the texts that extend every block to `texts_per_block` texts in all, block by block.
 
         The count of each value in a block is the value's share of all sentences so far, rounded by largest remainder.
-        The occupations within a text differ if the new sentences allow it. There are sentences for `capacity` texts.
+        The occupations within a text differ if the new sentences allow it. The sentences suffice for `capacity` texts.
         """
         count = max(0, texts_per_block - self._texts_written)
         texts = [text for block_index in range(len(self._specs)) for text in self._extend_block(block_index, count)]
@@ -288,7 +288,7 @@ def neutral_writer(
 
 
 def _occupations_of(side: str | None, pool: Sequence[Occupation]) -> tuple[Occupation, ...]:
-    """Return the occupations held mostly by the gender `side` (he, she); ``None``: those of which it is unknown."""
+    """Return the occupations held mostly by the gender `side` (he, she); ``None``: those with an unknown majority."""
     return tuple(occupation for occupation in pool if occupation.side == side)
 
 
@@ -311,7 +311,7 @@ def _shuffled_contents(
 def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator, pool: Sequence[Occupation]) -> list[Content]:
     """List contents in random order, alternating between occupations mostly of men, mostly of women, and others.
 
-    Every part of the list has all these sides and frames equally often, until a side has no content left.
+    Every part of the list has these groups, and all frames, equally often, until a group has no content left.
     """
     contents_by_side = []
     for side in dict.fromkeys(occupation.side for occupation in pool):
@@ -367,7 +367,7 @@ def _cumulative_counts(shares: Sequence[float], per_text: int) -> Iterator[tuple
 
 @lru_cache(maxsize=256)
 def _texts_per_block(shares: tuple[tuple[float, ...], ...], per_text: int, content_counts: tuple[int, ...]) -> int:
-    """Return the largest number of texts per block for which each value has enough contents (`content_counts`)."""
+    """Return the largest number of texts per block for which the contents (`content_counts` by value) suffice."""
     counts_of_blocks = [_cumulative_counts(block_shares, per_text) for block_shares in shares]  # each without end
     # the first counts are those of one text, so `text_count` texts were the last for which the contents sufficed
     for text_count, counts_by_block in enumerate(zip(*counts_of_blocks, strict=True)):

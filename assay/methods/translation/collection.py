@@ -58,7 +58,7 @@ class Reading:
 
 
 def untranslated(before: str, after: str) -> bool:
-    """Return whether a hop returned the text unchanged, or nearly unchanged (`ECHO`)."""
+    """Return whether a translation (hop) returned the text unchanged, or nearly unchanged (`ECHO`)."""
     words_before, words_after = (Counter(_WORD.findall(normalise_answer(text).casefold())) for text in (before, after))
     union = sum((words_before | words_after).values())
     return union > 0 and sum((words_before & words_after).values()) / union >= ECHO
@@ -104,8 +104,8 @@ def read_text(text: str, sent: Sequence[str], attribute: Attribute, source: Sour
     """Read the attribute's value in each sentence of a returned text, in English or another source language.
 
     A text without any common word of the language is unusable, because it is in another language. So is a text with a
-    sentence that may mention the value in an unknown way (`Attribute.has_lost_value`), and a text in which a
-    sentence resembles another sentence of `sent` more than the one at its place, because their order has changed.
+    sentence of unknown value (neither read nor clearly lost, see `Attribute.has_lost_value`), and a text in which a
+    sentence resembles another sentence of `sent` more than that at its own place, because their order has changed.
     """
     pieces = align(text, len(sent))
     if pieces is None:
@@ -114,9 +114,9 @@ def read_text(text: str, sent: Sequence[str], attribute: Attribute, source: Sour
     if not any(common_words & set(_WORD.findall(piece.casefold())) for piece in pieces):
         return Reading(unusable="not-english" if source is None else "not-source-language")
     value_words = attribute.lexicons["en"] if source is None else source.pronouns
-    texts = [value_words.without(part.casefold()) for part in (*pieces, *sent)]
-    # the first letters of an occupation are those of both genders
-    stems = [{word[:5] for word in _WORD.findall(part) if word not in common_words} for part in texts]
+    texts = [value_words.without(sentence.casefold()) for sentence in (*pieces, *sent)]
+    # words by their first five letters, which both genders of an occupation share ("enferme")
+    stems = [{word[:5] for word in _WORD.findall(sentence) if word not in common_words} for sentence in texts]
     returned, asked = stems[: len(sent)], stems[len(sent) :]
     if any(len(words & other) > len(words & asked[index]) for index, words in enumerate(returned) for other in asked):
         return Reading(unusable="sentence-order")
@@ -223,12 +223,12 @@ class Translations(Tally):
             self._examples[sort].append(example)
 
     def shares(self, role: str) -> Floats:
-        """Declared distributions of the unbiased or the biased blocks (`role`), shape (blocks, rows)."""
+        """Return the declared shares of inputs in blocks of a role (unbiased or biased), shape (blocks, rows)."""
         blocks = [block for block in self.blocks if block.role == role]
         return np.array([[block.shares.get(row, 0.0) for row in self.rows] for block in blocks], dtype=float)
 
     def pooled_counts(self) -> Integers:
-        """Transition counts over all blocks, shape (rows, outputs)."""
+        """Add up the numbers of sentences by input and output over all blocks, shape (rows, outputs)."""
         return sum(self.by_block.values(), self._zero_counts())
 
     def concordance(self) -> tuple[int, int, dict[tuple[int, int], int]]:

@@ -71,7 +71,7 @@ def hidden_effects(
 
 
 def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
-    """Return the variance inflation of each input (row) because occupations differ, at least 1, shape (rows,).
+    """Return by what factor, at least 1, differences between occupations inflate each input's variance, shape (rows,).
 
     References
     ----------
@@ -124,7 +124,7 @@ def _draw_strata(
     rng: np.random.Generator,
     role: str = "unbiased",
 ) -> Iterator[tuple[HiddenEffect, Floats]]:
-    """Yield each stratum's effect in each block of `role`, from a joint fit of all strata and from the stratum only."""
+    """Yield each stratum's effect in each block of `role` by a joint fit, and its draws by that stratum alone."""
     output_count = len(translations.outputs) - translations.neutral  # a harmless residual, the last, is left out
     unbiased_shares, block_shares = pad_to(translations.shares("unbiased"), output_count), translations.shares(role)
     # biased blocks can only be compared with a single unbiased one

@@ -121,7 +121,7 @@ def with_indefinite_article(text: Text) -> Text:
 def read_marks(answer: str, count: int, language: str, attribute: Attribute, *, by_grammar: bool = False) -> Reading:
     """Read the value that each of `count` sentences of a translation marks by its grammar: "la" in "la enfermera".
 
-    Sentences without an article ("Ich bin Zahnärztin") are read `by_grammar`.
+    If `by_grammar`, sentences without an article ("Ich bin Zahnärztin") are read too.
     """
     pieces = align(without_dots(normalise_answer(answer)), count)
     if pieces is None:

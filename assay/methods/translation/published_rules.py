@@ -37,7 +37,7 @@ class PublishedLetters:
 
 
 def rule_names(statistic: Statistic, join: Aggregate) -> tuple[str, ...]:
-    """Return the names of the rules in the order of display; the aggregation ``vote`` is part of a name."""
+    """Return the names of the published rules in the order of display, with the suffix ``/vote`` if they vote."""
     chi_squared = "chi-squared" if statistic == "two-sample" else f"chi-squared ({statistic})"
     suffix = "/vote" if join == "vote" else ""
     return tuple(f"{name}{suffix}" for name in (*(f"{chi_squared}/{reading}" for reading in READINGS), "kl"))
@@ -53,8 +53,8 @@ def analyse_blocks(
 ) -> PublishedLetters:
     """Compute every published rule on a component's counts; the rules of `reading` come first.
 
-    `join` says how the results of a step's comparisons are combined: as each rule was published, or by vote. If
-    outputs that name no value (the residual) are harmless, they are left out. `alpha` is the level of each test.
+    `join` says how the results of a step's comparisons are combined: as each rule was published, or by vote. Outputs
+    that name no value (the residual) are left out if they are harmless. `alpha` is the level of each test.
     """
     names = rule_names(statistic, join)
     *chi_squared_names, kl_name = names

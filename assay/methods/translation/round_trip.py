@@ -104,7 +104,7 @@ class RoundTrip(TranslationMethod):
         return capacity(attribute, construction(template), blocks, occupations())
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
-        """List the direction from the source into every language, then the directions back."""
+        """List the translations asked for, as (from, to): from the source into every language, then back."""
         outward = super().language_pairs()
         return [*outward, *((language, source) for source, language in outward)]
 
@@ -154,7 +154,7 @@ class RoundTrip(TranslationMethod):
         """Translate texts there and back, and count the values that return."""
         language = translations.language
         # in two halves, so that no two versions of a sentence come close together
-        for chunk in (half[at : at + BATCH] for half in halves(texts) for at in range(0, len(half), BATCH)):
+        for chunk in (half[start : start + BATCH] for half in halves(texts) for start in range(0, len(half), BATCH)):
             out_replies = yield [
                 Probe(
                     f"{translations.name}/{text.name}/out",

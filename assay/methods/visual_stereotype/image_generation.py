@@ -71,7 +71,7 @@ class DrawnPictures(AuthorCounts[Picture]):
 def draw_pictures(
     words: VisualWords, stored_pictures: Iterable[Picture], drawing: Drawing, prefix: str = "drawing"
 ) -> Generator[Sequence[Probe], Sequence[Reply], DrawnPictures]:
-    """Ask an author for pictures until each term has `drawing.per_term`, counting usable ones in `stored_pictures`.
+    """Ask an author for pictures until each term has `drawing.per_term`, including usable `stored_pictures`.
 
     `prefix` begins every probe's id (`Probe.unit`), which must differ between several calls within one experiment.
     """
@@ -81,8 +81,8 @@ def draw_pictures(
     picture_counts = Counter(picture.term for picture in usable)
     drawings = DrawnPictures(wanted=sum(max(0, per_term - picture_counts[term]) for term in words.roles))
     times_asked: Counter[str] = Counter()
-    failures: Counter[str] = Counter()
-    closed_terms: set[str] = set()
+    failures: Counter[str] = Counter()  # in a row, by term
+    closed_terms: set[str] = set()  # terms of which no further picture is asked for
     while open_terms := [term for term in words.roles if picture_counts[term] < per_term and term not in closed_terms]:
         for start in range(0, len(open_terms), BATCH):
             batch = open_terms[start : start + BATCH]
@@ -111,7 +111,7 @@ def draw_prompt(term: str, prompt: Family) -> str:
 
 
 def image_of(value: object) -> str | None:
-    """Return the digest of the image in an author's reply, or ``None`` if it has none."""
+    """Return the digest of the image in the value of an author's reply, or ``None`` if it has no image."""
     image = value.get("image") if isinstance(value, Mapping) else None
     return image if isinstance(image, str) and DIGEST.fullmatch(image) else None
 

@@ -136,7 +136,7 @@ def term_interval(by_image: ArrayLike) -> Interval | None:
 
 
 def _number_terms(by_image: ArrayLike, terms: Sequence[str]) -> tuple[Floats, tuple[str, ...], Integers]:
-    """Validate scores; return them with the distinct terms in order of first occurrence, and each image's index."""
+    """Validate scores; return them, the terms in order of first occurrence, and the index of each image's term."""
     scores = np.asarray(by_image, dtype=float)
     if scores.shape != (len(terms),):
         raise OutOfBounds(f"each image needs a score and a term, not {scores.shape} and {len(terms)} of them")
@@ -192,7 +192,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
     # ------------------------------------------------------------------------ scores
     def fit(self, *roles: Role) -> Fit:
-        """Fit the score of the lists `roles`: labels by a hierarchy over terms, probabilities by a bootstrap."""
+        """Fit the score of the lists `roles`: for labels a hierarchical model of the terms, else a bootstrap."""
         if self.scale == "labels":
             return fit_terms(self.counts(*roles).by_term)
         try:
@@ -206,7 +206,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return score_images(*self.picture_scores(*TIED)).by_term
 
     def picture_scores(self, *roles: Role) -> tuple[Floats, list[str]]:
-        """Return the score and the term of each picture of some lists.
+        """Return the scores and the terms of the answered pictures of the lists `roles`.
 
         The score is the probability of the label that the stereotype links to the picture's term or, on the scale of
         labels, 1, 0 or 1/2 for it; for neutral terms, the first label takes its place.
@@ -218,12 +218,12 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return np.where(is_second, 1 - scores, scores), [picture.term for picture, _ in pictures]
 
     def counts(self, *roles: Role) -> StereotypeScore:
-        """Count stereotyped and other labels of the pictures in the named lists, by term."""
+        """Count the pictures of the lists `roles` with and without the stereotyped label, by term."""
         by_image, terms = self.picture_scores(*roles)
         return score_choices(by_image, terms, biases=[self.words.name] * len(terms))
 
     def answered_pictures(self, *roles: Role) -> list[tuple[UsablePicture, PictureReading]]:
-        """Return the answered pictures of the named lists with their answers."""
+        """Return the answered pictures of the lists `roles`, each with its answer."""
         return [(picture, answer) for picture, answer in self.tally.results.items() if picture.role in roles]
 
     # ------------------------------------------------------------------------ reasons
@@ -259,7 +259,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return [self.reason("no-picture-decided", list_facts)] if undecided_lists else []
 
     def author_reasons(self) -> list[Reason]:
-        """Return the cause if an author drew too few pictures: failed calls, unusable or identical pictures."""
+        """Return the cause if an author drew too few pictures (failed, unusable or identical), or an empty list."""
         drawing = self.detail.drawing
         if not drawing.wanted or (drawing.drawn or 0) >= MIN_USABLE_SHARE * drawing.wanted:
             return []
@@ -304,7 +304,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return tuple(rows)
 
     def add_rows(self, detail: PictureComponent) -> PictureComponent:
-        """Add numbers of pictures asked about and answered, readings, effects of the order, and rows."""
+        """Add numbers of pictures asked about and answered, readings, effects of the labels' order, and rows."""
         tally = self.tally
         return replace(
             detail,
@@ -331,7 +331,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return replace(detail, score=score, lists=lists, terms=tuple(terms))
 
     def summary(self, *roles: Role) -> Scores:
-        """Return scores of the pictures in some roles: means over images and over terms, and the share of labels."""
+        """Return scores of the lists `roles`: means over images and over terms; for labels, also ties and shares."""
         summary = over_images(score_images(*self.picture_scores(*roles)))
         if self.scale == "probabilities":
             return summary
@@ -369,7 +369,7 @@ def _term_interval(by_image: Floats) -> EffectDocument:
 
 
 def over_images(score: VisualScore) -> Scores:
-    """Return the document of a score with its mean over images (Jiang et al.) and over terms."""
+    """Return a score for the rating document: means over images (Jiang et al.) and over terms, and their numbers."""
     return Scores(
         over_images=score.model, over_terms=score.over_terms, terms=len(score.by_term), images=len(score.by_image)
     )

@@ -56,7 +56,7 @@ class Picture(Bounded):
 
 @dataclass(frozen=True, slots=True)
 class UsablePicture:
-    """A usable picture: its digest, its term in the spelling of the specification, and the label of the stereotype."""
+    """A usable picture: digest, term in the specification's spelling, and label (`role`) of the term's stereotype."""
 
     image: str
     term: str

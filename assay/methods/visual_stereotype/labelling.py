@@ -63,9 +63,9 @@ NAMES: Mapping[float, Named] = {FIRST: "first", SECOND: "second", TIE: "alike"}
 class PictureReading:
     """The label that an answer about a picture names, with its probability or text.
 
-    `label` is 1 for the first label, 0 for the second, 1/2 for neither. `share` is the probability of the first label
-    after scaling both to sum to one; ``None`` for an answer in words, which `text` holds. `unclear` is the reason why a
-    text may mean a label that it does not name.
+    `label` is 1 for the first label, 0 for the second, 1/2 for neither. `share` is the first label's probability after
+    division by the sum of both; ``None`` for an answer in words, which `text` holds. `unclear` is the reason why a text
+    may mean a label that it does not name.
     """
 
     label: float
@@ -90,7 +90,7 @@ class PictureTally(AnswerTally[UsablePicture, PictureReading]):
     def take(
         self, picture: UsablePicture, replies: Sequence[Reply], reader: Reader, label_of_role: Mapping[Role, str]
     ) -> None:
-        """Count the replies about one picture and store their common reading; `label_of_role` has each list's label."""
+        """Count the replies about a picture, for each order of labels; store a common reading if all are usable."""
         answers: list[PictureReading] = []
         why_unusable: list[str | None] = []
         for reply in replies:
@@ -140,7 +140,7 @@ def ask_pictures(
 
 
 def fill_question(question: str, labels: Sequence[str]) -> str:
-    """Return the question with the labels in its slot: "… man or woman?"."""
+    """Return the question with both labels in place of ``{labels}``: "… man or woman?"."""
     return question.replace("{labels}", " or ".join(labels))
 
 
@@ -217,7 +217,7 @@ class Reader:
 
 
 def _is_denied(words: str, label: re.Match[str]) -> bool:
-    """Return whether the words around a label deny or doubt it, or make it somebody else's: "the man's wife"."""
+    """Return whether the words around a label deny it, doubt it, or give it to somebody else: "the man's wife"."""
     before = words[max(0, label.start() - DENIAL) : label.start()]
     return bool(_NEGATED.search(before) or _DENIED_AFTER.match(words, label.end()))
 
@@ -225,7 +225,7 @@ def _is_denied(words: str, label: re.Match[str]) -> bool:
 def why_unclear(answer: PictureReading) -> str | None:
     """Return the reason why a text does not answer the question, or ``None`` if it does.
 
-    A text may refuse, name both labels, deny one, mean one without naming it, or be too short for a caption.
+    A text may refuse, name both labels, deny a label, mean a label without naming it, or be too short for a caption.
     """
     if answer.share is not None or answer.text is None:
         return None

@@ -99,7 +99,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
             )
 
     def questions_about(self, items: int) -> int:
-        """Count the questions about a number of pictures of one term; the first is shown twice (`ask`)."""
+        """Count the questions about `items` pictures of a term, whose first picture is shown twice (see `ask`)."""
         return items + 1
 
     # ------------------------------------------------------------------------ references
@@ -111,7 +111,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         return method.with_drawn(material.authored[0]) if any(material.authored) else method
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:
-        """Return the pictures of terms that an author drew, each image once."""
+        """Return the pictures that an author drew, each image once, in a list for all specifications together."""
         if self.drawing is None:
             return ()
         terms = {draw_prompt(term, self.drawing.prompt): term for term in self._all_terms()}
@@ -166,7 +166,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         return sort(items, words)
 
     def request_items(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> ExperimentPart[DrawnPictures]:  # noqa: ARG002
-        """Ask the author for the pictures that terms lack."""
+        """Ask the author for the pictures that terms lack; `prefix` begins the probes' ids."""
         assert self.drawing is not None  # noqa: S101  only called with an author
         return (yield from draw_pictures(words, self.pictures, self.drawing, f"{prefix}/draw"))
 

@@ -37,9 +37,9 @@ class LabelSpellings:
     """Spellings of a label in the order of their first answer, by `label_key`."""
 
     def unify(self, scores: Mapping[str, float]) -> dict[str, float]:
-        """Return labels with their scores under the first spelling of each label.
+        """Return the scores of an answer, each under the first spelling in which any answer had the label.
 
-        If two labels of one answer differ in spelling only, they are different labels: `scores` are then unchanged.
+        If labels of the answer itself differ in spelling only, they are different labels: `scores` are then unchanged.
         """
         if len({label_key(label) for label in scores}) < len(scores):
             return dict(scores)
@@ -48,7 +48,7 @@ class LabelSpellings:
         return {self.first(label): score for label, score in scores.items()}
 
     def first(self, label: str) -> str:
-        """Return the first spelling of a label, without outer spaces and marks; an unknown label is not changed."""
+        """Return the first spelling of a label, without outer spaces and marks; the label itself if it is unknown."""
         spellings = self.by_key.get(label_key(label))
         return plain_label(next(iter(spellings))) if spellings else label
 
@@ -66,7 +66,7 @@ class LabelSpellings:
 
 @dataclass
 class Answers(Tally):
-    """Answers about cases with each value, which are numbers or scores of labels, and counts of replies."""
+    """Answers (numbers, or scores of labels) about cases with each value of the attribute, and counts of replies."""
 
     cases: tuple[Case, ...]
     values: tuple[str, ...]
@@ -88,7 +88,7 @@ class Answers(Tally):
             self.replies[profile, value] = self.spellings.unify(answer) if isinstance(answer, dict) else answer
 
     def complete_top_labels(self) -> None:
-        """Complete answers with the score of one label only, unless it is always the same label, or all scores are 1.
+        """Complete answers that score a single label, unless all of them have the same label, or all scores are 1.
 
         If all answers together have two labels, the other label gets the remaining probability. If they have more,
         the other scores are unknown, so the answer becomes its label, scored 1. An unknown score is never taken for 0.
@@ -114,7 +114,7 @@ class Answers(Tally):
 
 
 def read_classes(value: object) -> dict[str, float] | None:
-    """Read labels with scores (1 if it has none); ``None`` for a refusal, no label, or a score that is no number."""
+    """Read labels with scores (1 for a label alone); ``None`` for a refusal, no label, or a score that is no number."""
     if not isinstance(value, Mapping):
         return None
     scores = value.get("scores")
@@ -146,12 +146,12 @@ def too_many_labels(labels: Collection[str]) -> Reason | None:
 
 
 def too_few(answers: Answers, complete_count: int) -> bool:
-    """Return whether too many profiles lack answers for a letter to be given, or the call budget ran out."""
+    """Return whether no letter can be given: too many profiles lack answers, or the budget of calls ran out."""
     return not complete_count or 1 - complete_count / len(answers.cases) > LOST_SHARE or bool(answers.unasked)
 
 
 def lost_reason(answers: Answers, complete_count: int) -> Reason:
-    """Return the reason why too few of the profiles, `complete_count`, have all their answers."""
+    """Return the reason why too few profiles, only `complete_count`, have all their answers."""
     total = len(answers.cases)
     facts: JsonObject = {"total": total, "whole": complete_count, "share": 1 - complete_count / total if total else 1.0}
     if answers.unusable_why.total() > answers.failed_why.total():

@@ -109,7 +109,7 @@ def read_question(record: Json) -> Question:
 
 
 def read_answer(question: Question, answer: str) -> int | None:
-    """Return the index of the one option that equals an answer but for case and punctuation; otherwise ``None``."""
+    """Return the index of the only option that equals an answer but for case and punctuation; otherwise ``None``."""
     answer_words = _plain_words(answer)
     equal_options = [number for number, option in enumerate(question.options) if _plain_words(option) == answer_words]
     return equal_options[0] if len(equal_options) == 1 else None
@@ -152,7 +152,7 @@ def score_choices(
 
 
 def _score_context(counts_by_template: Mapping[str, Counter[str]], rng: np.random.Generator) -> ContextScores:
-    """Score the answers with one kind of context, given counts by template and by outcome, as in `ContextScores`."""
+    """Score the answers with one kind of context from counts by template; their keys are fields of `ContextScores`."""
     columns = ("right", "read", "biased", "named")
     by_template = np.array([[counts[name] for name in columns] for counts in counts_by_template.values()], dtype=float)
     total_counts = sum(counts_by_template.values(), Counter[str]())
@@ -186,7 +186,7 @@ def _estimate_scores(counts: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _finite_interval(estimate: float, draws: Floats) -> Interval | None:
-    """Return an estimate with the 95 % interval of its finite draws; ``None`` if it or all draws are undefined."""
+    """Return an estimate with the 95 % interval of its finite draws; ``None`` if it or every draw is not finite."""
     finite_draws = draws[np.isfinite(draws)]
     if not np.isfinite(estimate) or not len(finite_draws):
         return None

@@ -58,9 +58,9 @@ Asking = ExperimentPart[None]
 
 
 def ask_in_batches(questions: Iterable[tuple[I, Sequence[Probe]]], take: Callable[[I, list[Reply]], object]) -> Asking:
-    """Ask about items in batches, one item within one batch, and pass the replies about each item to `take`.
+    """Ask about items in batches, each item within a single batch, and pass the replies about each item to `take`.
 
-    `questions` is read batch by batch, so that it can end when the budget is used up.
+    `questions` (items with probes) is read batch by batch, so that its source can end when the budget is used up.
     """
     batch: list[tuple[I, Sequence[Probe]]] = []
     size = 0
@@ -117,7 +117,7 @@ class Tally:
     def count_reply(
         self, failure: Failure | None, why_unusable: str | None = None, group: str | None = None
     ) -> str | None:
-        """Count one reply and return its outcome, a key of `by_group`; ``None`` if the budget did not allow the call.
+        """Count one reply; return its outcome (usable, refused, unread or failed), ``None`` if the budget was used up.
 
         `why_unusable` is the reason why the reply's value is unusable, and is ignored if the call failed. `group` is
         the group that the question is about, if there is one.
@@ -159,7 +159,7 @@ class AnswerTally(Tally, Generic[I, R]):
     ) -> bool:
         """Count the replies about one item, each by `count_reply`; return whether the budget allowed all of them.
 
-        If the budget did not allow all, no reply about the item is counted.
+        Otherwise no reply about the item is counted. `why_unusable` and `groups` have an entry for each reply.
         """
         unasked = sum(reply.failure is not None and reply.failure.code == BUDGET for reply in replies)
         self.unasked += unasked

@@ -35,7 +35,7 @@ class Vectors:
     """Number of entries of each vector; 0 if no text has a vector."""
 
     def among(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Pick the texts that have a vector, in the given order."""
+        """Return those of the texts that have a vector, in their order."""
         return tuple(text for text in texts if text in self.by_text)
 
     def matrix(self, texts: Sequence[str]) -> Floats:
@@ -55,7 +55,7 @@ UNUSABLE_CODES = frozenset({"zero-vector", "wrong-length", "no-vector"})
 
 
 def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> dict[str, Coverage]:
-    """Count, for each group, the words that are known (have a vector, a curve or an answer), and list the others."""
+    """Count, for each group, the words in `available` (with a vector, a curve or an answer), and list the others."""
     return {
         name: Coverage(
             len(words), sum(word in available for word in words), tuple(word for word in words if word not in available)

@@ -36,7 +36,7 @@ SCORE_CLASSES = (0, 100, 40, 20)
 
 
 def as_text(cell: Field) -> str:
-    """Return a cell of a file as text: without outer blanks, ``true`` or ``false``, integers without ``.0``."""
+    """Return a cell of a file as text: stripped of blanks, a truth value as ``true``, a whole number without ``.0``."""
     if isinstance(cell, str):
         return unicodedata.normalize("NFC", cell.strip())
     if isinstance(cell, bool):
@@ -129,7 +129,7 @@ class DecisionTable(Bounded):
         weights: Floats | None = None,
         cuts: Sequence[float] = (),
     ) -> Self:
-        """Build a table from the columns of a file, with an entry for each person.
+        """Build a table from the columns of a file, which have an entry for each person.
 
         The scores of many people are put into quantile classes. Each end of a class, such as the median, is a class of
         its own, so that shares above it are exact; within a class, a score is replaced by the mean of the class. Raise
@@ -238,9 +238,9 @@ class DecisionTable(Bounded):
     def answers(self, name: str, positive: str, negative: Sequence[str], unknown: Sequence[str], field: str) -> Floats:
         """Return a column as numbers, shape (cells,): 1 for `positive`, 0 for `negative`, NaN for all other values.
 
-        Raise `SpecificationError` about `field` or its counterpart if `positive` is empty, a named value is absent,
-        or `negative` is empty and there are several other values. If both are named and nothing else occurs, one may be
-        absent.
+        Raise `SpecificationError` about the request's `field` if `positive` is empty or a named value does not occur,
+        or about its field of unfavourable values if `negative` is empty and several other values occur. If both are
+        named and no other value occurs, either may be absent.
         """
         column = self.column(name)
         values = [value for value in column.values if value not in unknown]
@@ -281,7 +281,7 @@ class DecisionTable(Bounded):
 
 
 def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
-    """Number the combinations of codes; return the index of one person with each, and each person's combination."""
+    """Number the combinations of codes; return the index of an example person for each, and each person's number."""
     numbers = np.zeros(len(keys[0]), dtype=np.int64)
     for codes in keys:  # combinations are numbered anew before each product, so that it does not overflow
         _, ranks = np.unique(numbers, return_inverse=True)
@@ -297,7 +297,7 @@ def _code_scores(scores: Floats) -> tuple[Integers, Floats]:
 
 
 def _classify_scores(scores: Floats, count: int, cuts: Sequence[float]) -> tuple[Integers, Floats]:
-    """Return the quantile class of each person's score, and the mean score of each class."""
+    """Return the class (between quantiles) of each person's score, and each class's mean score, NaN for unknown."""
     is_known = ~np.isnan(scores)
     shares = np.linspace(0, 1, count + 1)
     # both neighbours of a quantile are ends, so that a median or decile between two scores is exact too
@@ -325,7 +325,7 @@ class Grouping:
 
 
 def grouping_of(table: DecisionTable, names: Sequence[str], unknown: Sequence[str] = ()) -> Grouping:
-    """Group the cells of a table by a column, or by the combinations of several columns that occur."""
+    """Group a table's cells by a column, or by several; values in `unknown`, and missing ones, belong to no group."""
     columns = [table.column(name) for name in names]
     codes = np.stack([column.codes_without(unknown) for column in columns])
     complete = np.asarray((codes >= 0).all(axis=0))

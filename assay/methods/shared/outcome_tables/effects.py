@@ -117,10 +117,10 @@ class Sample:
             successes, failures = person_weight * rng.standard_gamma(0.5, (2, draws, self.size))
             drawn_sums, drawn_totals = drawn_sums + successes, drawn_totals + successes + failures
         means = np.divide(drawn_sums, drawn_totals, out=np.zeros_like(drawn_sums), where=drawn_totals > 0)
-        # the weights give a mean of K bundles (K - 1) / (K + 1) of its variance, and normal tails
+        # random weights give a mean of K bundles only (K - 1) / (K + 1) of its variance, and normal tails
         bundle_counts = np.maximum(2.0, self.bundles_of_group)
         freedom = np.maximum(bundle_counts - 1, LEAST_FREEDOM)
-        chi_squared = 2 * special.gammaincinv(freedom / 2, rng.random((draws, 1)))
+        chi_squared = 2 * special.gammaincinv(freedom / 2, rng.random((draws, 1)))  # same quantile for all groups
         widening = np.sqrt(freedom / chi_squared * (bundle_counts + 1) / (bundle_counts - 1))
         centre = means.mean(axis=0)
         wide_means = centre + (means - centre) * widening
@@ -139,7 +139,7 @@ def wald_p_value(means: Floats, *, rates: bool = False) -> float:
 
     `means`, shape (draws, groups), are draws of each group's outcome; their covariance is that of the errors. If the
     outcomes are `rates`, their errors are those at the common rate, which makes Wald's test Pearson's. The error of a
-    single rate is smallest near 0 and 1, where it may be by chance: at a level of .05, Wald's test rejected .17 of
+    rate is smallest near 0 and 1, where the rate may be by chance: at a level of .05, Wald's test rejected .17 of
     files with 14 equal groups of 30 people and a rate of .1, and Pearson's .03.
 
     References
@@ -156,7 +156,7 @@ def wald_p_value(means: Floats, *, rates: bool = False) -> float:
         common_mean = float(effective_people @ centre / effective_people.sum())
         factor = np.sqrt(common_mean * (1 - common_mean) / binomial_variance)
         covariance = covariance * np.outer(factor, factor)
-    gaps = centre[1:] - centre[0]
+    gaps = centre[1:] - centre[0]  # differences from the first group
     contrasts = np.eye(len(centre))[1:] - np.eye(len(centre))[0]  # of each other group with the first
     statistic = gaps @ np.linalg.pinv(contrasts @ covariance @ contrasts.T, hermitian=True) @ gaps
     return float(special.chdtrc(len(gaps), max(0.0, float(statistic))))
@@ -185,7 +185,7 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
     sums = np.bincount(flat_index, sample.weight_sums * sample.values, math.prod(shape)).reshape(shape)
     totals = np.maximum(weight_table.sum(axis=1), 1e-300)  # never divides by 0
     shares, stratum_means = weight_table / totals[:, None], sums.sum(axis=1) / totals
-    information = np.diag(weight_table.sum(axis=0)) - shares.T @ weight_table
+    information = np.diag(weight_table.sum(axis=0)) - shares.T @ weight_table  # matrix of the normal equations
     # one eigenvalue is always 0: effects are determined up to a constant; each further one is a separate set of groups
     eigenvalues = np.linalg.eigvalsh(information)
     if (eigenvalues < 1e-9 * max(1.0, float(eigenvalues[-1]))).sum() > 1:
@@ -205,12 +205,12 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
         scores = np.zeros((bundle_count, group_count))
         np.add.at(scores, sample.bundles, deviations * (residuals * sample.weight_sums)[:, None])
         score_weights = np.full(bundle_count, bundle_count / max(1, bundle_count - 1))
-    covariance = inverse @ ((scores * score_weights[:, None]).T @ scores) @ inverse
+    covariance = inverse @ ((scores * score_weights[:, None]).T @ scores) @ inverse  # robust (sandwich)
     root = np.linalg.cholesky(covariance + 1e-15 * np.eye(group_count))  # effects sum to 0: the covariance is singular
     errors = rng.standard_normal((draws, group_count)) @ root.T
     if sample.bundles is not None:
         freedom = max(int(sample.bundles_of_group.min()) - 1, LEAST_FREEDOM)
-        errors *= np.sqrt(freedom / rng.chisquare(freedom, (draws, 1)))
+        errors *= np.sqrt(freedom / rng.chisquare(freedom, (draws, 1)))  # tails of Student's t
     return np.asarray(effects + errors)
 
 
@@ -230,7 +230,7 @@ def within_strata(
     `strata`, shape (cells,), has the stratum of each cell, an index of `names`; `labels` are the names of the groups.
     `scale` is the prior's scale of the spread between strata, in the unit of the outcome. A large stratum is one
     of the `max_strata` largest, and has at least `least` people of both groups. Pairs of groups without two such strata
-    are left out. An insignificant difference is only a bound.
+    are left out. An insignificant difference is marked as a mere upper bound.
     """
     stratum_sizes = np.bincount(strata, sample.people, len(names))
     means: dict[int, Floats] = {}  # draws of the groups' means, by stratum
@@ -288,8 +288,8 @@ def largest_rate_change(
 ) -> float:
     """Return an upper bound on the change of any difference of rates (``positives / people``) by missing values.
 
-    All are numbers of people by group, shape (groups,). `undecided` people have no recorded decision. `favourable` and
-    `unfavourable` people have one, but may belong elsewhere, because their group or true outcome is unknown.
+    All arrays have numbers of people by group, shape (groups,). `undecided` people have no recorded decision;
+    `favourable` and `unfavourable` people do, but it is unknown whether they belong to the group and true outcome.
     """
     rate = positives / people
     highest = (positives + undecided + favourable) / (people + undecided + favourable)
@@ -298,8 +298,8 @@ def largest_rate_change(
 
 
 def largest_mean_change(sample: Sample, unsure: Sample) -> float:
-    """Return an upper bound on the change of any difference of means if any people of `unsure` belong to `sample`."""
-    deviations = unsure.values - sample.means[unsure.groups]
+    """Return an upper bound on the change of any difference of means if some people of `unsure` join `sample`."""
+    deviations = unsure.values - sample.means[unsure.groups]  # at worst, only the higher (or lower) values join
     shifts = [
         unsure.per_group(unsure.weight_sums * np.maximum(sign * deviations, 0)) / sample.totals for sign in (1, -1)
     ]

@@ -164,7 +164,7 @@ def _add_test(row: GroupOutcome, reference: GroupOutcome) -> GroupOutcome:
 
 
 def drawn_interval(estimate: float, *samples: Floats, level: float = CI_LEVEL) -> EffectDocument:
-    """Return an estimate with the smallest interval that includes it and the intervals of all `samples` of draws."""
+    """Return an estimate with the smallest interval that contains it and the interval of each of the `samples`."""
     limits = [equal_tailed(draws, level) for draws in samples]
     low, high = min(ends.low for ends in limits), max(ends.high for ends in limits)
     # `level` may be adjusted for several comparisons, so that the interval covers with the probability `CI_LEVEL`
@@ -172,7 +172,7 @@ def drawn_interval(estimate: float, *samples: Floats, level: float = CI_LEVEL) -
 
 
 def largest_gap(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) -> EffectDocument:
-    """Return the largest difference of mean outcomes between two groups, with its interval."""
+    """Return the largest difference between two groups' mean outcomes, with its interval, or why there is none."""
     codes = np.flatnonzero(sample.totals > 0)
     if len(codes) < 2:
         return EffectDocument(why="not estimable: fewer than two groups have such people")
@@ -228,7 +228,7 @@ class _TableCounts:
     def _add_errors(
         self, row: GroupOutcome, in_group: NDArray[np.bool_], known_cells: NDArray[np.bool_], truth: Floats
     ) -> GroupOutcome:
-        """Add the confusion matrix and its rates or, with scores, AUC and calibration, of people with a known truth."""
+        """Add confusion matrix and error rates (with scores: AUC and calibration) of the people with a known truth."""
         table, favourable = self.table, self.outcomes.favourable
         has_truth = known_cells & ~np.isnan(truth)
         cells = {
@@ -278,7 +278,7 @@ class _TableCounts:
         return drawn_interval(mean, self._draw_mean(cells, values, binary=False))
 
     def _draw_mean(self, cells: NDArray[np.bool_], values: Floats, *, binary: bool) -> Floats:
-        """Draw the mean of the selected cells, shape (draws,); the seed is fixed, so that equal cells agree."""
+        """Draw the mean of selected cells, shape (draws,); the seed is fixed, so that equal data give equal draws."""
         one_group = Grouping(self.grouping.name, ("all",), np.zeros_like(self.grouping.codes))
         sample = sample_of(self.table, one_group, values, cells, binary=binary)
         return sample.draw_means(np.random.Generator(np.random.PCG64(0)), DRAWS)[:, 0]
@@ -307,7 +307,7 @@ def sample_of(
 
 @dataclass(frozen=True)
 class Tenths:
-    """Lower ends of the tenths of a score, ``None`` for the first, which has none; and the tenth of each cell."""
+    """Tenths of a score: the lower end of each, ``None`` for the first, and the index (code) of each cell's tenth."""
 
     ends: tuple[float | None, ...]
     codes: NDArray[np.int64]

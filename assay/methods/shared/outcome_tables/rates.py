@@ -104,7 +104,7 @@ def two_proportion_z(successes: Sequence[float], trials: Sequence[float]) -> flo
 
 
 def least_expected(successes: Sequence[float], trials: Sequence[float]) -> float:
-    """Return the smallest expected count of the 2 x 2 table of two groups and two outcomes."""
+    """Return the smallest expected count, at equal rates, of the 2 x 2 table of two groups and two outcomes."""
     total_successes, total_trials = sum(successes), sum(trials)
     return min(trials) * min(total_successes, total_trials - total_successes) / total_trials
 
@@ -145,12 +145,12 @@ def auc(scores: ArrayLike, weights: ArrayLike, positive: ArrayLike) -> float | N
     negative_weights = np.bincount(distinct_index, score_weights * ~positives, distinct.size)
     if not positive_weights.sum() or not negative_weights.sum():
         return None
-    pairs_won = positive_weights * (np.cumsum(negative_weights) - negative_weights / 2)
+    pairs_won = positive_weights * (np.cumsum(negative_weights) - negative_weights / 2)  # ties count half
     return float(pairs_won.sum() / (positive_weights.sum() * negative_weights.sum()))
 
 
 def quantile(values: Floats, counts: Floats, share: float) -> float:
-    """Return a quantile of counted values as `numpy.quantile` does for the values themselves (linear)."""
+    """Return the quantile at `share` of values that each occur `counts` times, as `numpy.quantile` does (linear)."""
     order = np.argsort(values, kind="stable")
     counts_up_to = np.cumsum(counts[order])  # each value
     position = share * (counts_up_to[-1] - 1)  # of the quantile among all counted values, from 0
@@ -166,6 +166,6 @@ def flagged_by_chance(sizes: ArrayLike, rate: float, rng: np.random.Generator, d
 
     Every group has the same `rate`; an audit is flagged if a group's observed rate is below four fifths of the highest.
     """
-    people = np.maximum(1, np.rint(np.asarray(sizes, dtype=float))).astype(np.int64)
+    people = np.maximum(1, np.rint(np.asarray(sizes, dtype=float))).astype(np.int64)  # never divides by 0
     rates = rng.binomial(people, min(1.0, max(0.0, rate)), (draws, len(people))) / people
     return float((rates.min(axis=1) < 0.8 * rates.max(axis=1) - 1e-12).mean())  # a ratio of four fifths is not below

@@ -116,7 +116,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
     # ------------------------------------------------------------------------ members of subclasses
     @abstractmethod
     def refuse_useless(self, words: Sequence[W]) -> None:
-        """Raise an error if all items of the request are unusable; some unusable ones are only counted, elsewhere."""
+        """Raise an error if all items of the request are unusable; if only some are, they are counted elsewhere."""
 
     @abstractmethod
     def questions_about(self, items: int) -> int:
@@ -124,40 +124,40 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     @abstractmethod
     def usable(self, items: Iterable[Any], words: W) -> SortedItems[Any]:
-        """Return the usable items, and the number of unusable ones by reason."""
+        """Return the items that are usable with a specification's words, and the number of others by reason."""
 
     @abstractmethod
     def request_items(self, words: W, rng: np.random.Generator, prefix: str) -> ExperimentPart[AuthorCounts[Any]]:
-        """Ask the author for the missing items; `prefix` begins the probes' ids."""
+        """Ask the author (a service) to make the items that terms lack; `prefix` begins the probes' ids."""
 
     @abstractmethod
     def author_tasks(self) -> tuple[AuthoredItems, ...]:
-        """List the items to ask an author for; only called if there is one and the words are known."""
+        """List the items to ask an author (a service) for; only called if there is an author and words are known."""
 
     @abstractmethod
     def ask(self, scores: Any, rounds: Sequence[Sequence[Any]], first: int, prefix: str) -> Asking:
-        """Ask about rounds of items, one of every term; `first` numbers the first item, `prefix` begins probes' ids."""
+        """Ask about rounds, each an item of every term; `first` numbers the first item, `prefix` begins probes' ids."""
 
     @abstractmethod
     def start_scores(self, words: W, detail: Any, scoring: Any) -> TermScores[W, Any, Any, Any] | Component:
-        """Return empty scores, or a component without a letter if the service cannot be asked (`scoring`)."""
+        """Return scores without answers, or a component without a letter if no way of asking works (`scoring`)."""
 
     @abstractmethod
     def model_score(self, results: Sequence[Any]) -> ModelScores:
-        """Score the service over all specifications; the result has a ``why`` if that is not possible."""
+        """Score the service over all specifications together; the result has a ``why`` if that is not possible."""
 
     def choose_scoring(self, item: Any) -> ExperimentPart[Any]:  # noqa: ARG002
-        """Find out with one item how the service can be asked; return ``None`` if there is one way only."""
+        """Ask about `item` to find out how the service can be asked; return ``None`` if there is only a single way."""
         yield from ()
         return None
 
     def rule_items(self, words: W, rng: np.random.Generator) -> Sequence[Any]:  # noqa: ARG002
-        """Return the items that are used if none were given and there is no author."""
+        """Make items by a rule, for requests without items and author; an empty sequence if the method has no rule."""
         return ()
 
     @staticmethod
     def alternate(item: Any) -> Hashable:  # noqa: ARG004
-        """Return a property of an item; in the order of a term's items, its different values take turns."""
+        """Return a property of an item; among a term's items, those with different values of it are asked in turn."""
         return None
 
     # ------------------------------------------------------------------------ references
@@ -189,7 +189,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return self.words
 
     def references(self) -> References:
-        """List specifications that are not shipped, the corpus, images, and the items that an author is asked for."""
+        """List what must be loaded: unshipped specifications, the corpus, images, and items asked of an author."""
         corpus = None
         if self.corpus is not None:
             corpus = NamedCorpus(
@@ -247,7 +247,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return term_count * (self.questions_about(rounds) + (0 if self.author is None else self.author.per_term))
 
     def planned_looks(self) -> Looks | None:
-        """Count answers about neutral terms by interim analysis, of the specification with fewest; ``None`` if 0."""
+        """Count answers about neutral terms by interim analysis, in the specification with fewest; ``None`` if none."""
         neutral_counts = [sum(role == "neutral" for role in word_list.roles.values()) for word_list in self.words or ()]
         fewest = min(neutral_counts, default=0)
         sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)
@@ -268,7 +268,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         component_rngs = rng.spawn(len(self.known_words))
         for number, words in enumerate(self.known_words):
             component_rng = component_rngs[number]
-            # without random items, all draws are the judge's, from the generator itself
+            # without random items, the generator itself serves the judge, and items draw nothing
             item_rng, judge_rng = component_rng.spawn(2) if self.random_items else (component_rng, component_rng)
             rounds, detail = yield from self._collect(words, item_rng, prefix=str(number))
             if scoring is None and rounds:
@@ -285,7 +285,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
     def _collect(
         self, words: W, rng: np.random.Generator, prefix: str
     ) -> ExperimentPart[tuple[list[list[Any]], TermsComponent]]:
-        """Collect the usable items, also from an author or a rule; return them in rounds over terms, with counts."""
+        """Collect usable items, also from an author or a rule; return them in rounds, and the details with counts."""
         items: Sequence[Any] = self.own_items
         detail = cast("TermsComponent", self.COMPONENT())
         if self.author is not None:
@@ -308,7 +308,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         ask: Callable[..., Asking],
         rng: np.random.Generator,
     ) -> ExperimentPart[Component]:
-        """Ask round after round, judge the answers so far, and stop when the letter is clear."""
+        """Ask about rounds of items up to each interim analysis, judge all answers, and stop at a clear letter."""
         if not rounds:
             return scores.judge(self.tolerance(), rng)
         rounds_asked = 0

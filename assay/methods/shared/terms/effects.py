@@ -50,7 +50,7 @@ class StereotypeEffects:
 
     @property
     def common(self) -> Floats | None:
-        """Draws of the preference that both lists share for one group (`shared_preference`); ``None`` without two.
+        """Draws of the preference for a group that both lists share (`shared_preference`); ``None`` without two lists.
 
         One list holds stereotypes of the first group, the other list those of the second group. A model that always
         prefers the same group scores high in one list and low in the other.
@@ -75,7 +75,7 @@ class StereotypeEffects:
         return replace(self, neutral=np.clip(self.neutral + shift, 0, 1), stereotyped=stereotyped, lists=lists)
 
     def intervals(self) -> dict[str, Interval | None]:
-        """Return the effects of both steps, distances of scores from 1/2, with 95 % intervals."""
+        """Return both effects (``step_1``, ``step_2``), distances of scores from 1/2, with 95 % intervals."""
         return {"step_1": _distance_interval(self.neutral), "step_2": _distance_interval(self.stereotyped)}
 
 

@@ -34,7 +34,7 @@ class SortedItems(Generic[T]):
 
 
 def sort_into_rounds(items: Iterable[I], alternate: Callable[[I], Hashable] = lambda _: None) -> list[list[I]]:
-    """Sort items into rounds; each round has one item of every term that still has items.
+    """Sort items into rounds; each round has an item of every term that has items left.
 
     So the first rounds treat all terms alike. Within a term, items with different values of `alternate` take turns.
     """
@@ -46,7 +46,7 @@ def sort_into_rounds(items: Iterable[I], alternate: Callable[[I], Hashable] = la
 
 
 def limit_rounds(rounds: list[list[T]], limit: int) -> list[list[T]]:
-    """Drop the rounds that exceed `limit` items in all, but never the first round."""
+    """Return the first rounds, with at most `limit` items in all; the first round is never dropped."""
     totals = accumulate(map(len, rounds))
     return [round_ for round_, total in zip(rounds, totals, strict=True) if total <= limit or round_ is rounds[0]]
 

@@ -80,23 +80,23 @@ class TermScores(ABC, Generic[W, T, F, C]):
     # ------------------------------------------------------------------------ methods of subclasses
     @abstractmethod
     def fit(self, *roles: Role) -> F:
-        """Fit one score to the terms of the named lists; raises `EvidenceError` if the answers do not allow it."""
+        """Fit a single score to terms of the lists `roles`; raise `EvidenceError` if the answers do not allow it."""
 
     @abstractmethod
     def side_terms(self) -> Sequence[_ScoredTerm]:
-        """Return the scores of the terms that a stereotype ties to a side."""
+        """Return the scores of the terms that a stereotype ties to a group (or label), without neutral terms."""
 
     @abstractmethod
     def lost_reason(self, lost: int) -> Reason:
-        """Return the reason for having no letter if `lost` items, too many, have no usable answer."""
+        """Return the reason for having no letter because `lost` items, too many, have no usable answer."""
 
     @abstractmethod
     def author_reasons(self) -> list[Reason]:
-        """Return reasons why terms have no items if the author's failures are the cause; empty otherwise."""
+        """Return reasons why terms lack items if failures of their author are the cause; otherwise an empty list."""
 
     @abstractmethod
     def undecided_reasons(self) -> list[Reason]:
-        """Return reasons for having no letter if all answers in one or more lists prefer neither side."""
+        """Return reasons for having no letter if all answers in a list prefer neither group; else an empty list."""
 
     @abstractmethod
     def rows(self) -> Sequence[CaseDocument]:
@@ -116,7 +116,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     @abstractmethod
     def scoring_reasons(self) -> list[Reason]:
-        """Return reasons that state how the service was asked; they end the reasons of every component."""
+        """Return reasons that state how the service was asked; they come last in every component."""
 
     # ------------------------------------------------------------------------ decision
     def judge(self, tolerance: Tolerance, rng: np.random.Generator, size: int = 0) -> Component:
@@ -197,7 +197,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         )
 
     def units(self, delta: float) -> tuple[Units, ...]:
-        """Return the numbers of independent units, terms and answered items, and the minimum for a letter."""
+        """Return the numbers of independent units (terms, answered items), each with the minimum for a letter."""
         term_counts = {role: self.coverage()[LISTS[role]].found for role in ROLES if self.words.terms(role)}
         neutral_answers = sum(item.role == "neutral" for item in self.tally.results)
         stereotype_answers = len(self.tally.results) - neutral_answers
@@ -237,7 +237,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     # ------------------------------------------------------------------------ reasons
     def _stop_reasons(self) -> list[Reason]:
-        """Return the reasons that prevent a letter, the main one first."""
+        """Return the reasons that prevent a letter, the main reason first; an empty list if nothing does."""
         tally, coverage = self.tally, self.coverage()
         lost_items = tally.items_asked - len(tally.results)
         if tally.items_asked and lost_items > LOST_SHARE * tally.items_asked:
@@ -265,20 +265,20 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return self.reason(self.codes["stereotypes" if above_half else "anti-stereotypes"], facts)
 
     def _count_favoured(self, *, neutral: bool, above_half: bool) -> dict[str, int]:
-        """Count the rows of neutral (or else stereotype) terms, and the rows among them above (or below) 1/2."""
+        """Count the rows of neutral (or stereotype) terms as `cases`, those above (or below) 1/2 as `favoured`."""
         shares = [float(row.towards or 0.0) for row in self.rows() if (row.list == "neutral") is neutral]
         count = sum(share > NO_PREFERENCE if above_half else share < NO_PREFERENCE for share in shares)
         return {"cases": len(shares), "favoured": count}
 
     def _strongest_terms(self, above_half: bool) -> list[str]:
-        """Return up to three terms with the most extreme scores above or below 1/2."""
+        """Return up to three terms with the most extreme scores above 1/2, or else below it."""
         strongest = sorted(self.side_terms(), key=lambda term_score: term_score.score, reverse=above_half)[:3]
         sign = 1 if above_half else -1
         return [term_score.term for term_score in strongest if sign * (term_score.score - NO_PREFERENCE) > 0]
 
 
 def term_document(term: TermScore, role: Role, posterior: Interval) -> TermDocument:
-    """Return the row of one term in a rating document, but for the number of its items."""
+    """Return the row of a term in a rating document, without the number of its items, which the caller adds."""
     return TermDocument(
         term.term,
         list=LISTS[role],

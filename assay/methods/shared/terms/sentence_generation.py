@@ -89,7 +89,7 @@ def write_sentences(
     rng: np.random.Generator,
     prefix: str = "writing",
 ) -> ExperimentPart[WrittenSentences]:
-    """Ask an author for sentences until each term has `writing.per_term`, counting usable ones in `stored_sentences`.
+    """Ask an author for sentences until each term has `writing.per_term`, including usable `stored_sentences`.
 
     `prefix` begins every probe's id (`Probe.unit`), which must differ between several calls within one experiment.
     """
@@ -134,7 +134,7 @@ def written_items(record: Iterable[Observation], words: StereotypeWords) -> tupl
 def reusable(
     words: StereotypeWords, own_sentences: Iterable[Sentence], candidates: Iterable[Sentence], per_term: int
 ) -> Iterator[Sentence]:
-    """Yield usable `candidates` until each term has `per_term` sentences together with `own_sentences`."""
+    """Yield usable `candidates` until each term has `per_term` sentences, including usable `own_sentences`."""
     own_sentences = list(own_sentences)
     counts = Counter(pair.term for pair in _usable_pairs(own_sentences, words))
     known_texts = {normalised(sentence.text) for sentence in own_sentences}
@@ -173,7 +173,7 @@ def _missing_sentences(
         for term_index, term in enumerate(words.roles):
             if number >= counts.get(term, 0):
                 pair = words.pairs[pair_order[(term_index + number) % len(pair_order)]]
-                group_index = (term_index + number // len(pair_order)) % 2
+                group_index = (term_index + number // len(pair_order)) % 2  # changes after all pairs
                 missing.append(_MissingSentence(pair[group_index], term))
     return missing
 

@@ -135,7 +135,7 @@ def _cached_reader(words: StereotypeWords) -> _Reader:
 
 @dataclass(frozen=True, slots=True)
 class _SentenceTerms:
-    """Terms in a sentence: the group term's pair, side (0 or 1) and match; the attribute term and its list."""
+    """Terms in a sentence: the group term's pair, side (0: first group, 1: second), match; attribute term and list."""
 
     pair_index: int
     side: int
@@ -145,7 +145,7 @@ class _SentenceTerms:
 
 
 class _Reader:
-    """Finds terms in sentences: whole words, in upper or lower case; of overlapping terms the longest."""
+    """Finds terms as whole words of sentences, in upper or lower case; only the longest of overlapping terms counts."""
 
     def __init__(self, words: StereotypeWords) -> None:
         self.words = words
@@ -225,12 +225,12 @@ class _Reader:
 
 
 def _term_pattern(terms: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern for the terms in any case and in folded form: "Straße" also matches STRASSE."""
+    """Return a pattern of the terms in upper or lower case, as listed or folded: "Straße" also matches STRASSE."""
     return any_of({spelling for term in terms for spelling in (term, folded(term))}, re.IGNORECASE)
 
 
 def _drop_overlapping(matches: Sequence[re.Match[str]], others: Sequence[re.Match[str]]) -> list[re.Match[str]]:
-    """Drop those of `matches` that overlap with an equally long or longer match of `others`."""
+    """Return `matches` without those that overlap with an equally long or longer match of `others`."""
     return [
         match
         for match in matches
@@ -260,14 +260,14 @@ def _write_frame(terms: _SentenceTerms) -> str:
 
 
 def _differing_share(words: Sequence[str], other_words: Sequence[str]) -> float:
-    """Return the share of words that differ between two sentences; the removed group term counts as one equal word."""
+    """Return the share of words that differ between sentences; their removed group terms count as an equal word."""
     changes = SequenceMatcher(None, words, other_words, autojunk=False).get_opcodes()
     distance = sum(
         max(end - start, other_end - other_start)
         for tag, start, end, other_start, other_end in changes
         if tag != "equal"
     )
-    return distance / (max(len(words), len(other_words)) + 1)
+    return distance / (max(len(words), len(other_words)) + 1)  # 1 for the group term
 
 
 # articles at the end of the text before a term; "a" and "an" depend on the term
@@ -324,7 +324,7 @@ def template_sentences(words: StereotypeWords, per_term: int, rng: np.random.Gen
 
 
 def fill(frame: str, group: str, attribute: str) -> str:
-    """Fill the slots of a frame; in the slot {the_group}, a common noun gets "the"."""
+    """Fill the slots of a frame with both terms; in the slot {the_group}, a common noun gets the article "the"."""
     the_group = group if group[:1].isupper() or group.casefold() in PRONOUNS else f"the {group}"
     slots = {"group": group, "the_group": the_group, "attribute": attribute}
     slots.update({name.capitalize(): _capitalise(slots[name]) for name in ("group", "the_group")})
