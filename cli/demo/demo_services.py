@@ -253,7 +253,7 @@ def screeners(services: DemoServer) -> Iterator[Case]:
 
 
 def unfit(services: DemoServer) -> Iterator[Case]:
-    """Yield the cases of language models without information in their answers, and of a ranker by position."""
+    """Yield the cases of language models whose answers say nothing, and of a ranker that chooses by position."""
     yield _case(
         services,
         POSITIONAL,

@@ -60,7 +60,7 @@ LANGUAGE_MODEL_METHODS = (
 
 
 def write_draft(draft: Draft, file: Path, settings: Settings, *, force: bool) -> None:
-    """Check a draft, and write its file."""
+    """Check a draft, and write it as a request file; with `force`, overwrite an existing file."""
     target = draft.target | {"secret": PLACEHOLDER if draft.secrets else None}
     check_target(target, networks(settings), scraping=settings.allow_scraping)
     text = "\n".join(_draft_lines(draft, file)) + "\n"
@@ -113,7 +113,7 @@ def draft_from(
 
 
 def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
-    """Send a few questions to the service of a draft, and set the expression that leads to the answer."""
+    """Send a few questions to the service of a draft; set the expression that leads to the answer in its replies."""
     if draft.secrets and not secret:
         raise SpecificationError(f"the service needs a key: put it into the variable {SECRET_VARIABLE}", "secret")
     allowed_networks = networks(settings)

@@ -25,7 +25,7 @@ TITLES = {"published": "published (Srivastava & Rossi 2018, Table 2)", "revised"
 def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exit:
     """Compose letters and rating files, print the inference, and return the letter as an exit code.
 
-    Each of `arguments` is a letter or a file name, in the order of the services. `table` gives the headline letter.
+    `arguments` are letters or file names, in the order of the services; the headline letter is by the table `table`.
 
     Raise `SpecificationError` if a file is not a rating, the services do not fit together, or the table is unknown.
     """

@@ -50,7 +50,7 @@ def rerate_database(
 ) -> int:
     """Rate stored evidence by a version of the methodology and store the result with each rating.
 
-    `names` are ids of ratings; if empty, all tenants' ratings that lack the version and whose method it knows.
+    `names` are ids of ratings; if empty, all ratings whose method the version knows and that lack its letter.
     `methodologies` replace the shipped ones. Return 0, or 69 if some rating could not be rated again from its evidence.
 
     Raise `SpecificationError` if the version or a rating does not exist, or the version does not know its method.

@@ -96,7 +96,7 @@ UNKNOWN_CALLER = Caller(NO_TENANT, frozenset())
 
 
 async def identify(request: Request, *, cached: bool = False) -> Caller:
-    """Return the caller, identified once for each request, or raise ``key-invalid``.
+    """Return the caller, identified once for each request, or raise `Problem` ``key-invalid``.
 
     With `cached`, the key may come from a cache instead of the database.
     """
@@ -118,7 +118,7 @@ async def _identify_caller(request: Request, *, cached: bool) -> Caller:
 
 
 async def verified_key(service: HttpParts, secret: str) -> keys.ApiKey:
-    """Return the key with this plain text, or raise ``key-invalid``."""
+    """Return the key whose plain text is `secret`, or raise `Problem` ``key-invalid``."""
     key = await service.database.read(keys.verify, secret) if secret.isascii() else None  # all keys are ASCII
     if key is None:
         raise _unauthorized("key-invalid", 'Bearer realm="assay", error="invalid_token"')
@@ -186,7 +186,7 @@ PublicReader = Annotated[Caller, Depends(ReaderOrNobody())]
 
 
 async def public_download(request: Request, caller: PublicReader) -> None:
-    """Count a costly download; callers without a key have a rate limit per address."""
+    """Count a costly download of a caller without a key; raise ``rate-limited`` above the limit of the IP address."""
     if caller.tenant == NO_TENANT:
         await parts_of(request).rate_limiter.take(address_of(request), work=DOWNLOADS)
 

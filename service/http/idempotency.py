@@ -70,7 +70,7 @@ def once(
 
     Returns the answer, and what `work` created; ``None`` if the request is a repetition.
 
-    An answer that is not final (the caller waits for the job's end) is not stored. A repeated request
+    An answer for which `is_final` is false (a caller waits for the job's end) is not stored. A repeated request
     is refused with ``idempotency-in-flight`` until `store_answer` is called; a request with another
     payload is always refused, with ``idempotency-mismatch``.
     """
@@ -96,7 +96,7 @@ async def answer_once(service: HttpParts, repeat: Repeatable, work: Callable[[Co
 
 
 def is_known(c: Connection, repeat: Repeatable) -> bool:
-    """Return whether a request with the key has been answered or is running."""
+    """Return whether a request with the same ``Idempotency-Key`` has been answered or is running."""
     return repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key)
 
 

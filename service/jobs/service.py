@@ -52,7 +52,7 @@ MAX_EXPERIMENT_BYTES = 7_000_000
 
 @dataclass(frozen=True)
 class Order:
-    """A requested job, unnecessary if there is a rating at most `max_age_s` old (``None``: any unexpired rating)."""
+    """A requested job, unnecessary if a rating is at most `max_age_s` seconds old (``None``: any unexpired rating)."""
 
     job: NewJob
     max_age_s: int | None = 0
@@ -114,7 +114,7 @@ async def permit(service: Service, caller: Caller, target_url: str | None, count
 
 
 async def refuse_cooling(service: Service, caller: Caller, target_url: str | None) -> None:
-    """Raise ``cooling-down`` during the cool-down of the target at `target_url`."""
+    """Raise ``cooling-down`` during the cool-down (pause after a rating) of the target at `target_url`, if given."""
     cooldown_s = service.settings.cooldown_s
     if target_url and cooldown_s > 0:
         wait_s = await service.database.read(cooldowns.remaining_s, caller.tenant, target_url, cooldown_s)
@@ -178,10 +178,10 @@ def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[Stored
     rating = None if known_work.rating_id is None else ratings.find(c, known_work.rating_id, job.tenant)
     if rating is not None and rating.visibility == job.visibility:
         return rating, None, None
-    twin = None if known_work.twin_id is None else jobs.find(c, known_work.twin_id, job.tenant)
+    twin = None if known_work.twin_id is None else jobs.find(c, known_work.twin_id, job.tenant)  # an equal job
     if twin and twin.visibility == job.visibility and job.callback_url in {None, twin.callback_url}:
         return None, twin, queued_before(c, twin)
-    # near the limit they are counted again, under a lock
+    # near the limit, the unfinished jobs are counted again, under a lock
     if known_work.active >= max_active - NEAR_LIMIT and count_active(c, job.tenant) >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running; wait until one of them has ended")
     if known_work.refusals and job.kind in domains.CALLING:  # some host refuses ratings, and the job calls services
@@ -198,7 +198,7 @@ def queued_before(c: Connection, job: Job) -> int | None:
 async def rating_order(
     service: Service, caller: Caller, request: RatingRequest, target: ResolvedTarget, *, recurring: bool = False
 ) -> Order:
-    """Return the order for a rating; if `recurring`, items that an author generated earlier are added at each run.
+    """Return the order for a rating. If `recurring` (a schedule), each run adds items that an author made earlier.
 
     Raise `Problem` or `OutOfBounds` if the method cannot rate that kind of target, or the deadline is longer than is
     allowed here.
@@ -270,7 +270,7 @@ def _with_method(experiment: AnyMethod | UnnamedExperiment, kind: Kind) -> AnyMe
 
 
 def probe_order(service: Service, caller: Caller, target: ResolvedTarget) -> Order:
-    """Return the order for a probe; an identical running probe is joined only if the target is saved.
+    """Return the order for a probe (test call); an identical running probe is joined only if the target is saved.
 
     The digest of a target that is not saved would be the same with another secret.
     """
@@ -345,7 +345,7 @@ def check_judge(method: AnyMethod, request: RatingRequest) -> None:
 
 
 def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
-    """Refuse a missing author, which the caller knows to be needed, and an author that the experiment does not need."""
+    """Refuse an author that the experiment does not need, and ``None``: only call this if one is named or needed."""
     if author is None:
         remedy = "name the service that generates it, or send the material"
         raise SpecificationError(f"the experiment's material is generated; {remedy}", "author")
@@ -367,7 +367,7 @@ def maintenance_order(
 
 # ---------------------------------------------------------------------------- plans
 async def facts_of(service: Service, caller: Caller, target: ResolvedTarget, prices: Prices) -> Plannable:
-    """Return the facts about a target that a plan needs; a latency not given in `prices` is its newest probe's."""
+    """Return the facts about a target that a plan needs; without a latency in `prices`, that of the newest probe."""
     latency_s = prices.latency_s
     if latency_s is None and target.saved_id is not None:
         digest = probe_digest(caller, target)

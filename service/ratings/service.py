@@ -61,7 +61,7 @@ class Annotations:
     reply: OwnersReply | None = None
 
     def added_to(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a rating's document with the annotations, its summary in words, reason and number of questions."""
+        """Return a rating's document with annotations, a summary, the letter's reason and the number of questions."""
         reply = None if self.reply is None else ReplyView.of(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
         view = read(document)
@@ -82,7 +82,7 @@ class Annotations:
 def read_annotations(
     c: Connection, ratings: Sequence[StoredRating], methodology: Methodology | None
 ) -> dict[str, Annotations]:
-    """Return the annotations of several ratings by rating id; `methodology` is the announced methodology."""
+    """Return the annotations of several ratings by rating id; `methodology` is the announced next version, if any."""
     if not ratings:
         return {}
     ids = [rating.id for rating in ratings]
@@ -160,7 +160,7 @@ def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -
 def page_report(
     page_format: PageFormat, subject: Literal["suite", "composition"], document: Json, etag: str
 ) -> Response:
-    """Render a suite or composition; its report has the entity tag `etag` with Assay's version, which may differ."""
+    """Render a suite or composition; the tag is `etag` and Assay's version, as other versions may render otherwise."""
     report_etag = etag.removesuffix('"') + f'-{assay.__version__}"'
     headers = {"ETag": report_etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     return _file_response(render_page(page_format, subject, document), MEDIA_TYPES[page_format], headers)
@@ -191,7 +191,7 @@ async def recount_file(service: Service, rating: RatingDocument, tenant: str, up
 
 
 def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response:
-    """Return the table of a rating's sentences as a response; raise ``not-found`` if it has no sentences."""
+    """Return the table of a rating's sentences (CSV) as a response; raise ``not-found`` if the rating has none."""
     rows = [
         [component.name if name == "component" else getattr(row, name) for name in COLUMNS]
         for component in rating.rating.components
@@ -221,7 +221,7 @@ class ShortExperiment:
 
 
 def shorten(experiment: Mapping[str, Any] | None, max_entries: int = MAX_LISTED) -> ShortExperiment:
-    """Leave out all parts with more than `max_entries` entries, at any depth."""
+    """Leave out all lists and objects with more than `max_entries` entries, at any depth."""
     left_out: dict[str, int] = {}
     return ShortExperiment(_shorten(experiment, (), left_out, max_entries), left_out)
 

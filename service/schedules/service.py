@@ -35,7 +35,7 @@ async def prepared_orders(service: Service, caller: Caller, request: AnyRequest)
 
 
 def _watch_orders(c: Connection, caller: Caller, request: WatchRequest) -> Orders:
-    """Refuse a rating that cannot be watched; the orders hold the job that would rate its service again."""
+    """Return the orders of a watch: a job that rates the service again. Refuse a rating that cannot be watched."""
     try:
         rating = sentinels.watched_rating(c, request.rating, caller.tenant)
         rerating_job = sentinels.repeat_job(c, rating, caller.key_id)
@@ -55,7 +55,7 @@ def _refuse_secret(order: Order) -> Order:
 
 
 def checked_recurrence(service: Service, cron: str | None, interval_s: int | None) -> Recurrence:
-    """Return a recurrence; refuse one that is invalid or not allowed by the operator; the error names its field."""
+    """Return a recurrence; refuse it, naming its field, if it is invalid or not allowed by the operator."""
     recurrence = Recurrence(cron, interval_s)
     recurrence.check(service.settings.shortest_schedule_s)
     return recurrence

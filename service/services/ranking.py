@@ -183,7 +183,7 @@ def model_of(row: ServiceRating) -> str | None:
 
 
 def name_of(row: ServiceRating, *, for_address: bool) -> str:
-    """Return a service's name in page addresses: the words of its address and its key, or else the rating's id."""
+    """Return a service's name in page addresses: address words and key, or the rating's id if not `for_address`."""
     if not for_address or row.address is None or row.service is None:
         return row.id
     words = re.sub(r"[^a-z0-9]+", "-", row.address.lower())[:48].strip("-")

@@ -48,8 +48,8 @@ async def resolve_target(
 ) -> ResolvedTarget:
     """Return the target of a request, saved or described, after checking its description.
 
-    Raise `Problem` if there is no such target, or its description is invalid; the problem points into `path`
-    (``target``).
+    Raise `Problem` if there is no such target, or its description is invalid; the problem points into `path`,
+    by default ``target``.
     """
     with located(*path or ("target",)):
         return await checked_target(service, caller, request)
