@@ -120,13 +120,12 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     request = draft.target | {"secret": secret if draft.secrets else None}
     check_target(request, allowed_networks)
     target = read_target(request)
-    exchanges = list[Exchange]()
-
+    probe_exchanges = list[Exchange]()
     other_exchanges = list[Exchange]()
 
     async def send_questions() -> Any:
         async with Egress(allowed_networks, user_agent=settings.user_agent) as egress:
-            result = await probe(target, egress, exchanges=exchanges)
+            result = await probe(target, egress, exchanges=probe_exchanges)
             adapter = connect(target, egress.watched(other_exchanges.append))
             for ask in _other_questions(target) if result.code in READABLE else ():
                 with contextlib.suppress(CallFailed):
@@ -134,7 +133,7 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
             return result
 
     result = asyncio.run(send_questions())
-    body = exchanges[-1].received.body if exchanges and exchanges[-1].received else b""
+    body = probe_exchanges[-1].received.body if probe_exchanges and probe_exchanges[-1].received else b""
     received = [exchange.received for exchange in other_exchanges if exchange.received]
     other_bodies = [response.body for response in received if response.status in SUCCESSFUL]
     # a model that decides answers with a text, from which Assay reads the decision

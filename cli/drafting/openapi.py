@@ -135,7 +135,7 @@ def _add_body(call: Call, document: Document, operation: Json) -> None:
 
 
 def _add_security(call: Call, document: Document, operation: Json) -> None:
-    """Add an example of the first credential that the operation asks for to the call."""
+    """Add to the call an example of the first credential that the operation asks for."""
     schemes = member(member(document.content.get("components"), "components").get("securitySchemes"), "securitySchemes")
     requirements = members(operation.get("security", document.content.get("security")), "security")
     for name in (name for requirement in requirements for name in requirement):

@@ -48,7 +48,7 @@ def _print_comparison(comparison: Json) -> None:
         missing = f"; without a vector: {', '.join(rating['missing'])}" if rating["missing"] else ""
         letter = rating["letter"] if rating["declared"] else "inconclusive"
         console.print(f"[bold]{stage}[/bold]  {escape(str(rating['target']))} ({letter}){escape(missing)}")
-        for group in rating["hidden"]:
+        for group in rating["hidden"]:  # effects that the mean can hide
             low, high = (f"{group['effect'][end]:.3f}" for end in ("low", "high"))
             console.print(f"        {escape(group['name'])}: {group['effect']['estimate']:.3f} ({low} to {high})")
     counts = f"{comparison['pairs']} distances of both, {comparison['pairs_left_out']} left out"
@@ -99,7 +99,7 @@ ABSENT = "–"
 
 
 def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bool, as_json: bool) -> None:
-    """Print letters part by part, and overall by the worst part or by `vote`, with and without the parts `without`."""
+    """Print letters of ratings by part, and overall: by the worst part or by `vote`, and also without some parts."""
     aggregation: Literal["worst", "vote"] = "vote" if vote else "worst"
     comparison = side_by_side_document([read_rating(file) for file in files], without, aggregation)
     if as_json:

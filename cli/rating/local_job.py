@@ -250,7 +250,7 @@ def recorded_observations(database: Database, rating: StoredRating) -> Iterator[
     with database.read() as connection:
         observation_count = observations.count(connection, rating.job_id)
         unmasked_rating = rating.seen_by(rating.tenant).rating  # its owner sees all counts
-        unrolling = Unrolling(rated_method(unmasked_rating), unmasked_rating.seed or 0, observation_count)
+        unrolling = Unrolling(rated_method(unmasked_rating), unmasked_rating.seed or 0, observation_count)  # a replay
         while batch := unrolling.advance():
             for start in range(0, len(batch), PROBES_PER_READ):
                 probes = batch[start : start + PROBES_PER_READ]

@@ -114,7 +114,7 @@ def read_file(file: Path) -> JsonObject:
 
 
 def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: object) -> JsonObject:
-    """Set the experiment's fields that have their own options; the defaults are the usual method and gender."""
+    """Set the fields that have options of their own; by default the kind's usual method, and the attribute gender."""
     experiment["method"] = options.method or experiment.get("method") or _usual_method(kind)
     names_attribute = options.specification or {"attribute", "specification", "words"} & experiment.keys()
     if options.attribute or not names_attribute:
