@@ -45,7 +45,7 @@ def show(settings: Settings, tenant: str, search: str | None, *, as_json: bool) 
 
 
 def revoke(settings: Settings, key_id: str, tenant: str) -> None:
-    """Revoke a key."""
+    """Revoke an API key; raise `UnknownName` if the tenant has no such key."""
     with contextlib.closing(Database(settings.resolved_database_url)) as database, database.write() as connection:
         if not keys.revoke(connection, key_id, tenant):
             raise UnknownName("key", key_id, ("see `assay keys list`",))

@@ -166,7 +166,7 @@ class Draft:
 def draft_of(call: Call, kind: Kind) -> Draft:
     """Describe the service of a call as a target of the protocol `custom`.
 
-    Raise `SpecificationError` if the call cannot be made by Assay, or its text is not found.
+    Raise `SpecificationError` if Assay cannot make the call, or no text in it can be taken for the question.
     """
     url_parts = urlsplit(call.url)
     if url_parts.scheme not in {"http", "https"} or not url_parts.netloc:
@@ -199,7 +199,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
 
 
 def _remove_credentials(call_parts: Json, secret_names: set[str], draft: Draft) -> JsonObject:
-    """Move every credential from a call to `draft.secrets`; return the settings that send the first one."""
+    """Move every credential from a call to `draft.secrets`; return the settings that send the first credential."""
     settings: JsonObject = {}
     for part, members in call_parts.items():
         if not isinstance(members, dict):

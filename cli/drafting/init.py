@@ -91,7 +91,7 @@ def draft_from(
     """Draft the target of a curl command or an operation; without either, ask at the terminal.
 
     `text` has the words of the call that stand for a question; `url` replaces the document's address of the server;
-    `decides` is the decision of a language model, or ``own`` for one that is asked for at the terminal.
+    `decides` is the decision of a language model, or ``own`` for a decision to ask for at the terminal.
     """
     if decides not in {None, *decisions(), OWN_DECISION}:
         raise UnknownName("decision", str(decides), [*decisions(), OWN_DECISION], "decides")
@@ -167,7 +167,7 @@ def _other_questions(target: Target) -> Sequence[Ask]:
 
 
 def _ask_user(kind: Kind, decides: str | None) -> Draft:
-    """Ask for the protocol, the address, the settings that it requires, the decision, and whether there is a key."""
+    """Ask for the protocol, the address, the protocol's required settings, the decision, and whether there is a key."""
     kinds = {kind} if decides is None else {Kind.CLASSIFIER, Kind.LANGUAGE_MODEL}  # a language model that decides
     usable_protocols = {protocol.name: protocol for protocol in protocols() if kinds <= protocol.kinds}
     for protocol in usable_protocols.values():
@@ -194,7 +194,7 @@ def _ask_user(kind: Kind, decides: str | None) -> Draft:
 
 # ------------------------------------------------------------------------ the file
 def _draft_lines(draft: Draft, file: Path) -> Iterator[str]:
-    """Write a draft as TOML with comments."""
+    """Yield the lines of a draft's request file: TOML with comments."""
     target = draft.target
     yield f"# A service to rate. See what it answers: assay probe {file}. Rate it: assay rate {file}"
     if draft.secrets:

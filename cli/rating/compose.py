@@ -47,7 +47,7 @@ def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exi
 
 
 def _compose(links: Sequence[Letter | RatingDocument], arguments: Sequence[str], table: TableName) -> Json:
-    """Compose ratings by the tables and transition matrices; if one link is only a letter, by the tables alone."""
+    """Compose ratings by the tables and transition matrices; if any link is only a letter, by the tables alone."""
     ratings = [link for link in links if not isinstance(link, Letter)]
     try:
         if len(ratings) == len(links):

@@ -54,7 +54,7 @@ MOST_NOTE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class LogRules:
-    """Rules for a checkpoint: `required` of the `witnesses` cosigned it, and it extends the checkpoint in `earlier`.
+    """Rules for a checkpoint: at least `required` of `witnesses` cosigned it, and it extends the one in `earlier`.
 
     `proof` has the answer of ``GET /v1/log/proof/consistency``, which proves the extension.
     """
@@ -89,7 +89,7 @@ def read_checkpoint(path: Path, content: bytes) -> tuple[Checkpoint, list[str]]:
 
 
 def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rules: LogRules) -> Iterator[Check]:
-    """Check that the agency signed a checkpoint, that witnesses cosigned it, and that the log only grew."""
+    """Check the agency's signature of a checkpoint and, by `rules`, cosignatures of witnesses and the log's growth."""
     checkpoint, signature_lines = read_checkpoint(path, content)
     yield _check_signed("signature", checkpoint, signature_lines, keys)
     missing_witnesses = list[str]()

@@ -186,7 +186,7 @@ def _parse_value(option: str, key: str, text: str) -> Any:
 
 
 def _set_key(table: JsonObject, key: str, value: object) -> None:
-    """Set a dotted key of nested tables."""
+    """Set the value of a dotted key, such as ``limits.timeout_s``, in nested tables; create missing tables."""
     *tables, last_key = key.split(".")
     for name in tables:
         subtable = table[name] = table.get(name, {})

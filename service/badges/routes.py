@@ -119,7 +119,7 @@ async def _embed_response(
 
 
 def render(dated_rating: DatedRating, embed: Embed, base_url: str) -> Answer:
-    """Render an embed of a rating; ``unrated`` if there is none.
+    """Render a badge or a catalog entry of a rating; it says ``unrated`` if there is no rating.
 
     The entity tag is a digest of the bytes, because the age in a badge changes without the rating.
     """

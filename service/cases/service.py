@@ -30,7 +30,7 @@ CASES_A_SEARCH = 2_000
 
 
 async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
-    """Return all cases of a rating, with nothing that only its owner may see; concurrent callers share one read."""
+    """Return all cases (pairs, round trips or words) of a rating, as anyone may see them; callers share one read."""
 
     async def build_index() -> CaseIndex:
         builder = CaseIndexBuilder(await asyncio.to_thread(deciding_reader, rating.rating))

@@ -147,7 +147,7 @@ async def certificate_of(service: Service, rating: StoredRating) -> Certificate:
 
 
 async def signing_key(service: Service) -> SigningKey:
-    """Return the current signing key; raise ``signing-key-lost`` if it cannot be decrypted."""
+    """Return the current signing key, created if there is none; raise ``signing-key-lost`` if decryption fails."""
     try:
         key = await service.database.read(signing.find, service.vault)
         # `signing.current` creates the first key

@@ -55,7 +55,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True)
 class ChosenRating:
-    """The rating of a link, and the saved target that the request names."""
+    """The rating of a link (a service of a chain), and the saved target, if the request names it by its target."""
 
     rating: StoredRating
     target: StoredTarget | None

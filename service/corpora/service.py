@@ -170,7 +170,7 @@ def _refusal_message(reason: str, words: StereotypeWords) -> str:
 
 # ---------------------------------------------------------------------------- pictures
 async def read_pictures(sent_items: Sequence[SentenceItem | PictureItem]) -> list[NewPicture]:
-    """Decode new pictures of a corpus from base64; name the refused picture in a problem."""
+    """Decode new pictures of a corpus from base64; a problem points at a picture that is refused."""
     pictures = []
     for index, item in enumerate(sent_items):
         with located("items", index):

@@ -43,7 +43,7 @@ class HttpParts:
         """Return the database for the public data of an answer: the replica, if there is one.
 
         Callers who may just have written read the primary, and so see their own writes: those with a key or a cookie
-        (of a page, ``assay.has_cookie``), and all callers of an agency that requires no keys.
+        (``assay.has_cookie`` for a page's requests), and all callers of an agency that requires no keys.
         """
         scope = request.scope
         is_known = scope.get("assay.has_cookie") or scope.get("assay.caller", UNKNOWN_CALLER).tenant != NO_TENANT
@@ -128,7 +128,7 @@ async def verified_key(service: HttpParts, secret: str) -> keys.ApiKey:
 class Needs(SecurityBase):
     """A FastAPI dependency that requires a scope.
 
-    It is a security scheme itself: a separate scheme would be a second dependency (5 % of the time of a POST).
+    It is also FastAPI's security scheme: a separate scheme would be a second dependency (5 % of a POST's time).
     """
 
     model, scheme_name = _bearer.model, _bearer.scheme_name  # read by FastAPI
@@ -147,7 +147,7 @@ class Needs(SecurityBase):
 
 
 class MetricsReader(Needs):
-    """A FastAPI dependency of the metrics: a process of this machine, or an operator's key with ``metrics:read``.
+    """A FastAPI dependency that admits processes of this machine, or the operator's key with ``metrics:read``.
 
     This applies even if no other request requires a key: a service without keys may listen on every address.
     """

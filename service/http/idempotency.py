@@ -45,7 +45,7 @@ class Repeatable:
 
 
 async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) -> Repeatable:
-    """Return the identity of a request by a known caller: its tenant and key, and the digest of its body and query."""
+    """Return the identity of an identified caller's request: tenant, route, ``Idempotency-Key`` and payload digest."""
     caller: Caller = request.scope["assay.caller"]  # two tenants may use the same key
     payload = hashlib.sha256(await request.body())
     # without a query, the digest covers only the body, so that it equals the digests of older stored keys

@@ -210,7 +210,7 @@ def _options_response(scope: Scope) -> Response:
 
 
 def own_hosts(public_url: str | None) -> frozenset[str]:
-    """Return the host names under which a service without keys answers, in addition to loopback addresses."""
+    """Return the host names under which a service that needs no API keys answers, besides loopback addresses."""
     public_host = urlsplit(public_url or "").hostname
     return frozenset({"localhost"} | ({public_host} if public_host else set()))
 
@@ -245,7 +245,7 @@ def _is_own_host(name: str | None, hosts: frozenset[str]) -> bool:
 
 
 def _is_same_origin(origin: str, host: str | None, hosts: frozenset[str]) -> bool:
-    """Return whether an origin is the host of the request, or a name of the service that a proxy passes on."""
+    """Return whether an origin is the request's `host`, or the public host (`host` may differ behind a proxy)."""
     name = _hostname(origin)
     # another port of localhost can be another program
     return origin.partition("://")[2] == host or (name in hosts and name != "localhost")

@@ -44,7 +44,7 @@ class OpenStreams:
 
     @contextmanager
     def count_stream(self, tenant: str, key_id: str | None) -> Iterator[None]:
-        """Count a stream while the block runs (no `key_id` without a key); raise ``too-many-streams`` above a limit."""
+        """Count a stream while the block runs; raise ``too-many-streams`` above the limit of the tenant or API key."""
         limits: dict[tuple[str, str | None], int] = {(tenant, None): self._limit}
         if key_id is not None:
             limits[tenant, key_id] = max(1, self._limit // 2)
@@ -204,7 +204,7 @@ class RateLimiter:
             await self._connections.aclose()
 
     async def _ask(self, ask: Callable[[SlidingWindowCounterRateLimiter], Awaitable[T]]) -> T:
-        """Call `ask` with the limiter in Redis; without Redis, or for 10 seconds after it failed, with the local."""
+        """Call `ask` with the limiter in Redis; without Redis, and for 10 s after it failed, with the local limiter."""
         if self._shared_limiter is not None and time.monotonic() >= self._redis_rests_until:
             try:
                 return await ask(self._shared_limiter)

@@ -82,7 +82,7 @@ class Page(Generic[Row]):
 
     @classmethod
     def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> Page[Row]:
-        """Return the first `limit` rows; a further row, or a true `cut` (`store.core.rows.Rows`), means a next page."""
+        """Return a page of `limit` rows; further rows, or a true `rows.cut` (`store.core.rows`), mean a next page."""
         has_more = len(rows) > limit or getattr(rows, "cut", False)
         page_rows = rows[:limit]
         return cls(page_rows, key(page_rows[-1]) if has_more else None, getattr(rows, "total", None))

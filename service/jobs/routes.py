@@ -74,7 +74,7 @@ JOB_PLACED: JsonObject = {
 
 @dataclass(frozen=True)
 class Placement:
-    """A request for a job without its body: its caller, ``Idempotency-Key``, and the seconds of ``Prefer: wait``."""
+    """A request for a job, except its body: the caller, ``Idempotency-Key``, and the seconds of ``Prefer: wait``."""
 
     request: Request
     response: Response

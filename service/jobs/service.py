@@ -83,7 +83,7 @@ Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
 async def place(
     service: Service, caller: Caller, order: Order, repeat: Repeatable, show: Show, *, waits: bool
 ) -> tuple[Answer, Job | None]:
-    """Place an order; with `waits`, the final answer is built later, after the job's end.
+    """Place an order and build its answer by `show`; with `waits`, the final answer is built after the job's end.
 
     Returns the answer and, unless the request is a repetition, its job. Only new jobs count towards the rate limit.
 
@@ -200,8 +200,8 @@ async def rating_order(
 ) -> Order:
     """Return the order for a rating. If `recurring` (a schedule), each run adds items that an author made earlier.
 
-    Raise `Problem` or `OutOfBounds` if the method cannot rate that kind of target, or the deadline is longer than is
-    allowed here.
+    Raise `Problem` or `OutOfBounds` if the method cannot rate that kind of target, or the deadline is longer than the
+    operator allows.
     """
     kind = Kind(target.descriptor["kind"])
     request.experiment = method = _with_method(request.experiment, kind)  # also in the request, for schedules
@@ -256,7 +256,7 @@ async def rating_order(
 
 
 def check_deadline(service: Service, deadline_s: int) -> None:
-    """Refuse a deadline that is longer than is allowed here."""
+    """Refuse a deadline that is longer than the operator allows."""
     if deadline_s > (longest_s := service.settings.longest_deadline_s):
         raise OutOfBounds(f"deadline_s is {deadline_s}; this service allows at most {longest_s}", "deadline_s")
 
@@ -336,7 +336,7 @@ async def resolve_second(
 
 
 def check_judge(method: AnyMethod, request: RatingRequest) -> None:
-    """Refuse an experiment without the judge that it needs, and a judge beside an author."""
+    """Refuse an experiment without the judge that it needs, and a judge together with an author."""
     with located():
         if request.judge is not None and request.author is not None:
             raise SpecificationError("a job has an author or a judge, not both; leave one out", "judge")

@@ -50,7 +50,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Annotations:
-    """Annotations of one rating: its standing, the letter by the announced methodology, and the owner's reply.
+    """Annotations of a rating: its standing for its address, the announced methodology's letter, the owner's reply.
 
     `next_letter` is ``None`` if the evidence was not re-rated by `next_version`.
     """
@@ -115,7 +115,7 @@ PUBLIC_CACHE = f"public, max-age={FRESH_S}"
 
 
 def caching(*, private: bool) -> str:
-    """Return the ``Cache-Control`` of a rating; a private one is read again before a copy is used."""
+    """Return the ``Cache-Control`` of a rating; caches must revalidate a private rating before each use."""
     return "private, no-cache" if private else f"public, max-age={FRESH_S}, stale-while-revalidate={STALE_S}"
 
 

@@ -107,7 +107,7 @@ class WatchView(ResponseModel):
 
     @classmethod
     def of(cls, row: StoredSchedule) -> Self:
-        """Build the view of a schedule that watches."""
+        """Build the view of a schedule that watches a service for changes."""
         job = row.orders.jobs[0]  # the only job, which rates the service again
         change = row.change
         return cls(

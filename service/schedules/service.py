@@ -47,7 +47,7 @@ def _watch_orders(c: Connection, caller: Caller, request: WatchRequest) -> Order
 
 
 def _refuse_secret(order: Order) -> Order:
-    """Refuse an order with a secret, because only saved targets can store one."""
+    """Return an order, or refuse it if it has a secret, because only saved targets can store secrets."""
     if order.job.sealed_secret is not None:
         detail = "a schedule cannot store a secret; save the target with POST /v1/targets and name its id"
         raise Problem("bad-specification", detail, errors=[{"pointer": "/target/secret", "detail": detail}])

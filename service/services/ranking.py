@@ -108,7 +108,7 @@ SORT_KEYS: dict[Sort, Callable[[RankedService], str | float]] = {
 
 
 def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
-    """Rank by letter, then place a service after all whose whole interval is below the service's interval."""
+    """Rank services by letter; with equal letters, after all services whose whole interval is below their own."""
     ranking: list[RankedService] = []
     first_place = 1
     for letter in BEST_FIRST:
@@ -165,7 +165,7 @@ def effect_interval(figures: Json) -> tuple[float, float]:
 
 
 def effect_name(figures: Json, method: str) -> str:
-    """Return a deciding effect in words: the input on which it was measured, or the stratum, loss or item."""
+    """Return a deciding effect in words: the input on which it was measured, or the stratum, loss or item concerned."""
     name, hidden = figures["name"], figures["hidden"]
     hidden_document = None if hidden is None else HiddenDocument(hidden, name)
     # the words depend neither on the effect's interval nor on the chance of exceeding the limit

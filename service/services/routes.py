@@ -225,7 +225,7 @@ async def _read_service(request: Request, service: Service, name: str) -> RatedS
 
 
 def _letter_text(rating: ServiceRatingView) -> str:
-    """Return the letter of a rating, or that it is not declared, for the title of an entry."""
+    """Return the letter of a rating for an entry's title, marked as inconclusive if it is not declared."""
     letter = "no letter" if rating.letter is None else rating.letter
     return letter if rating.declared else f"inconclusive, {letter}"
 

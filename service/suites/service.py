@@ -59,7 +59,7 @@ def suite_line(suite: StoredSuite, progress: SuiteProgress) -> SuiteLine:
 
 
 def suite_view(suite_state: SuiteState, now_s: float) -> SuiteView:
-    """Build the profile of a suite; `now_s` is in seconds since 1970."""
+    """Build the profile (matrix of letters) of a suite; `now_s` is in seconds since 1970."""
     suite, cells, ratings = suite_state
     profile = _matrix_of_service(cells, suite.request["omitted"], ratings, now_s)
     services = None

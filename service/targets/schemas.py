@@ -103,5 +103,5 @@ class TargetLine(TargetView):
 
 
 def hint(last4: str | None) -> str | None:
-    """Return the hint of a secret from its last four characters; ``None`` if there is no secret."""
+    """Return a secret's hint, such as ``…x9f2``, from its last four characters; ``None`` without a secret."""
     return None if last4 is None else f"…{last4}"

@@ -104,7 +104,7 @@ def open_secret(service: Service, row: StoredTarget) -> str | None:
 async def check_target(service: Service, target: ResolvedTarget) -> None:
     """Refuse an invalid description of a target; the error names the field, relative to the target.
 
-    A saved target's secret is not checked again. The check runs in a thread, because that of a private key takes
+    A saved target's secret is not checked again. The check runs in a thread, because to check a private key takes
     milliseconds.
     """
     secret_field = {} if target.saved_id is not None else {"secret": target.secret}
