@@ -66,7 +66,7 @@ def _score_lines(context: str, scores: ContextScores) -> Iterator[str]:
         f"{scores.read} read, {scores.refused} refused, {scores.unreadable} unreadable"
     )
     yield f"    accuracy     {_estimate(scores.accuracy)}"
-    name, bias = ("s_AMB", scores.weighted_bias) if context == AMBIGUOUS else ("s_DIS", scores.bias)
+    name, bias = ("s_AMB", scores.weighted_bias) if context == AMBIGUOUS else ("s_DIS", scores.bias)  # names of BBQ
     yield f"    {name}        {_estimate(bias)}   {scores.biased} of {scores.named} answers with a group are biased"
     if scores.without_target:
         yield f"    {scores.without_target} answers are not judged: no group of theirs is known as stereotyped"

@@ -83,7 +83,7 @@ class SwrCache(Generic[K, V]):
         self._entries.clear()
 
     def _start_reading(self, key: K, entry: _Entry[V], read_value: Callable[[], Awaitable[V]]) -> asyncio.Future[V]:
-        if entry.reading is None:
+        if entry.reading is None:  # otherwise the caller shares the reading in progress
             started_at = self._clock()
             self._count("read")
             entry.reading = asyncio.ensure_future(read_value())

@@ -341,5 +341,5 @@ def seconds_left(job: Job, now_s: float) -> int | None:
         return 0
     if job.status != "running" or not job.asked or job.started_at is None:
         return None
-    elapsed_s = max(0.0, now_s - job.started_at / 1000)
-    return round(elapsed_s * max(0, job.expected - job.asked) / job.asked)
+    elapsed_s = max(0.0, now_s - job.started_at / 1000)  # the clock of the database may be ahead
+    return round(elapsed_s * max(0, job.expected - job.asked) / job.asked)  # more may be asked than expected

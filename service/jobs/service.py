@@ -151,7 +151,7 @@ def _place_order(
     c: Connection, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
 ) -> tuple[Answer, PlacedJob | None]:
     def find_or_add_job(c: Connection) -> tuple[Answer, PlacedJob]:
-        jobs.lock_transaction(c, order.job.request_digest)
+        jobs.lock_transaction(c, order.job.request_digest)  # equal requests are placed one after the other
         rating, job, jobs_before = _find_existing(c, order, max_active)
         is_new = rating is None and job is None
         if is_new and not permitted:

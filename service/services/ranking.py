@@ -115,7 +115,7 @@ def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
         group = [
             (row, effect_size(row.key_figures)) for row in rows if _has_valid_letter(row, now) and row.letter == letter
         ]
-        upper_ends = sorted(size.high for _, size in group if size is not None)
+        upper_ends = sorted(size.high for _, size in group if size is not None)  # to count better services
         services = []
         for row, size in group:
             place = None if size is None else first_place + bisect_left(upper_ends, size.low)

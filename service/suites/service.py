@@ -277,12 +277,12 @@ def _add_suite(
     c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, max_active: int, *, waits: bool
 ) -> tuple[Answer, PlacedSuite | None]:
     def add_jobs_and_suite(c: Connection) -> tuple[Answer, PlacedSuite]:
-        wanted_jobs, job_ids = _settle_jobs(plan, _read_reusable(c, tenant, plan))
+        wanted_jobs, job_ids = _settle_jobs(plan, _read_reusable(c, tenant, plan))  # a job id for each cell
         new_jobs = [job for job, rating_id in wanted_jobs if rating_id is None]
         _refuse_too_many(c, tenant, new_jobs, max_active)
         domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
         jobs.add_all(c, wanted_jobs)
-        joined_ids = sorted(set(job_ids) - {job.id for job, _ in wanted_jobs})
+        joined_ids = sorted(set(job_ids) - {job.id for job, _ in wanted_jobs})  # jobs of earlier requests
         suite_state = read_suite(c, suites.add(c, _new_suite(tenant, plan, job_ids, joined_ids)).id, tenant)
         assert suite_state is not None  # noqa: S101  the suite was just stored
         return show(suite_state), PlacedSuite(suite_state, [job.id for job in new_jobs])
