@@ -59,7 +59,7 @@ def total_of(index: CaseIndex, query: CaseQuery) -> int | None:
 async def page_of(
     service: Service, rating: StoredRating, index: CaseIndex, query: CaseQuery, start: int
 ) -> tuple[list[tuple[Case, list[StoredObservation]]], int | None]:
-    """Return the matching cases from `start`, each with its first observations; the next page's start or ``None``."""
+    """Return matching cases from `start`, each with its first observations, and the next page's start or ``None``."""
     cases = cases_of(index, query)
     if query.question is not None:
         case_id = index.by_question.get(hash(query.question))  # the index has hashes instead of texts

@@ -68,7 +68,7 @@ def once(
 ) -> tuple[Answer, Created | None]:
     """Call `work` unless its answer is stored, inside the transaction of connection `c`.
 
-    Returns the answer, and what `work` created; ``None`` if the request is a repetition.
+    Returns the answer, and what `work` created, or ``None`` instead of that if the request is a repetition.
 
     An answer for which `is_final` is false (a caller waits for the job's end) is not stored. A repeated request
     is refused with ``idempotency-in-flight`` until `store_answer` is called; a request with another

@@ -74,7 +74,7 @@ async def preferred_wait(
 ) -> int | None:
     """Return the seconds of the first ``wait`` preference, and confirm it in the header ``Preference-Applied``.
 
-    ``None`` if there is none. A preference that cannot be parsed is ignored, as RFC 7240 (section 2) requires.
+    Return ``None`` without such a preference. RFC 7240 (section 2) requires that an invalid preference is ignored.
     """
     for preference in ",".join(request.headers.getlist("prefer")).split(","):
         if match := _WAIT.match(preference):

@@ -143,8 +143,8 @@ def _is_new(c: Connection, order: Order, repeat: Repeatable, max_active: int) ->
     """Return whether an order needs a new job; only an estimate, because it reads without a transaction."""
     if is_known(c, repeat):
         return False
-    rating, twin, _ = _find_existing(c, order, max_active)
-    return rating is None and twin is None
+    rating, job_to_join, _ = _find_existing(c, order, max_active)
+    return rating is None and job_to_join is None
 
 
 def _place_order(

@@ -160,7 +160,7 @@ def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -
 def page_report(
     page_format: PageFormat, subject: Literal["suite", "composition"], document: Json, etag: str
 ) -> Response:
-    """Render a suite or composition; the tag is `etag` and Assay's version, as other versions may render otherwise."""
+    """Render a suite or composition; the entity tag is `etag` with Assay's version, which changes the rendering."""
     report_etag = etag.removesuffix('"') + f'-{assay.__version__}"'
     headers = {"ETag": report_etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     return _file_response(render_page(page_format, subject, document), MEDIA_TYPES[page_format], headers)
