@@ -251,7 +251,7 @@ def _insert_placeholders(call_parts: JsonObject, call: Call, kind: Kind, draft: 
 
 
 def _find_question_path(leaves: list[tuple[str, Path, Any]], text: str | None) -> tuple[str, Path] | None:
-    """Return (part, path) of `text`; without it, of a usual name's text or the only text with a space; or ``None``."""
+    """Return (part, path) of `text` or, if it is ``None``, of the likeliest question; ``None`` if there is none."""
     strings = [(part, path, value) for part, path, value in leaves if isinstance(value, str)]
     if text is not None:
         return next(((part, path) for part, path, value in strings if value == text), None)

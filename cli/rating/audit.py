@@ -59,7 +59,7 @@ def method_of_audit(options: AuditOptions) -> AnyMethod:
 
 
 def read_and_count(path: Path, columns: NamedDecisions, **options: Any) -> dict[str, Any]:
-    """Count a file's people by the values of columns; errors name the file. `options`: encoding, decimal, sheet."""
+    """Count a file's people by `columns`; errors name the file. `options` are its encoding, decimal sign and sheet."""
     media_type = TABLES.get(path.suffix.lower(), CSV)
     try:
         with path.open("rb") as content:

@@ -55,7 +55,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True)
 class ChosenRating:
-    """The rating of a link (a service of a chain), and the saved target, if the request names it by its target."""
+    """The rating of a link (a service of a chain), and its saved target if the request names that, not a rating."""
 
     rating: StoredRating
     target: StoredTarget | None
@@ -142,7 +142,7 @@ async def _read_observations(service: Service, links: Sequence[ChosenRating]) ->
     """Return each link's observations; an empty list for all links if some are archived, too many or unfit."""
     ratings = [link.rating.rating for link in links]
     question_count = sum(rating.calls or 0 for rating in ratings)
-    if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):  # no chainable matrix
+    if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):  # a rating lacks its matrix
         return []
     if [link for link in links if await service.database.read(places.find, link.rating.job_id)]:  # archived
         return []

@@ -259,7 +259,7 @@ def framed_items(corpus: NewCorpus, per_term: int) -> list[NewItem]:
 
 
 def edited_item(corpus: StoredCorpus, old_item: StoredItem, change: ItemChange) -> NewItem:
-    """Return the changed item; raise `SpecificationError` for a field that such items lack, or if it breaks a rule."""
+    """Return the changed item; raise `SpecificationError` for a field that it cannot have, or a broken rule."""
     is_picture = old_item.text is None
     for name in ("text", "group_term", "attribute_term") if is_picture else ("term",):
         if getattr(change, name) is not None:

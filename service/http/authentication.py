@@ -147,7 +147,7 @@ class Needs(SecurityBase):
 
 
 class MetricsReader(Needs):
-    """A FastAPI dependency that admits processes of this machine, or the operator's key with ``metrics:read``.
+    """A FastAPI dependency for metrics: admits processes of this machine, and the operator's key for ``metrics:read``.
 
     This applies even if no other request requires a key: a service without keys may listen on every address.
     """

@@ -345,7 +345,7 @@ def check_judge(method: AnyMethod, request: RatingRequest) -> None:
 
 
 def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
-    """Refuse an author that the experiment does not need, and ``None``: only call this if one is named or needed."""
+    """Refuse an unneeded author, and a missing author (``None``); called only if an author is named or needed."""
     if author is None:
         remedy = "name the service that generates it, or send the material"
         raise SpecificationError(f"the experiment's material is generated; {remedy}", "author")

@@ -125,7 +125,7 @@ def _refuse_oversize(size: int, *before: Sequence[object]) -> None:
 
 
 def _allowed_cells(body: SuiteRequest, kind: Kind, earlier_count: int) -> list[Cell]:
-    """List a service's cells (method, attribute, language); `earlier_count` cells of earlier services count too."""
+    """Return a service's cells (method, attribute, language); refuse too many, with the `earlier_count` before."""
     cells = [
         Cell(method_name(method), attribute, label=language)
         for method in _requested_methods(body, kind)
@@ -208,7 +208,7 @@ def _experiment_field_of(problem: Problem) -> str | None:
 
 # ---------------------------------------------------------------------------- unused names
 def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[OmittedCell]) -> None:
-    """Refuse a requested method, attribute or language (`label`) that no valid cell has; give a cell's reason."""
+    """Refuse a requested method, attribute or language (`label`) without a valid cell; report an invalid cell's reason."""
     methods = {cell.cell.method for cell in omitted} | {cell.method for cell in cells}
     for method, settings in body.settings.items():
         with located("settings", method):

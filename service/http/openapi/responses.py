@@ -64,7 +64,7 @@ def leads_to(parameter: str, *operations: str, pointer: str = "/id") -> JsonObje
 def created(
     model: type[BaseModel], description: str, links: Json | None = None, *, may_exist: bool = False
 ) -> JsonObject:
-    """Return the arguments of a route that creates a resource; if `may_exist`, it may answer 200 with an old one."""
+    """Return the arguments of a route that creates a resource; with `may_exist`, it may answer 200 (stored before)."""
     existing: Responses = {200: {"model": model, "description": "It existed already; the stored one is returned."}}
     return {
         "status_code": 201,
