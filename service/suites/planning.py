@@ -208,7 +208,7 @@ def _experiment_field_of(problem: Problem) -> str | None:
 
 # ---------------------------------------------------------------------------- unused names
 def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[OmittedCell]) -> None:
-    """Refuse a requested method, attribute or language (`label`) without a valid cell, with a cell's reason."""
+    """Refuse a requested method, attribute or language (`label`) without a valid cell; the error says why."""
     methods = {cell.cell.method for cell in omitted} | {cell.method for cell in cells}
     for method, settings in body.settings.items():
         with located("settings", method):
