@@ -27,7 +27,7 @@ TYPES = {"string": "text", "integer": "whole number", "number": "number", "boole
 
 
 def show_methods(name: str | None, kind: str | None, search: str | None, *, as_json: bool) -> None:
-    """Print the methods; with a `name`, only this one, with its fields and their defaults."""
+    """Print the methods; with a `name`, only that method, with its fields and their defaults."""
     methods = {method_name(method): method for method in every_method()}
     if name is not None:
         _show_method(_look_up("method", name, methods), as_json=as_json)
@@ -37,7 +37,7 @@ def show_methods(name: str | None, kind: str | None, search: str | None, *, as_j
 
 
 def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> None:
-    """Print the attributes with their values and methods; with a `name`, only this one, with its words by method."""
+    """Print the attributes with values and methods; with a `name`, only that attribute, with its words by method."""
     if name is None:
         show_list([_attribute_facts(attribute_name) for attribute_name in attributes()], search=search, as_json=as_json)
         return
@@ -69,7 +69,7 @@ def show_specifications(name: str | None, attribute_name: str | None, search: st
 
 
 def show_protocols(name: str | None, kind: str | None, search: str | None, *, as_json: bool) -> None:
-    """Print the protocols; with a `name`, only this one, with every setting and its description."""
+    """Print the protocols; with a `name`, only that protocol, with every setting and its description."""
     protocol_infos = {info.name: info for info in protocols()}
     if name is not None:
         _show_protocol(_look_up("protocol", name, protocol_infos), as_json=as_json)

@@ -99,14 +99,14 @@ def _explained(name: str, language: str) -> Iterator[None]:
 
 
 def member(value: object, where: str) -> Json:
-    """Return an object of a document, or an empty one for ``None``; raise `SpecificationError` for anything else."""
+    """Return `value` if it is an object, ``{}`` for ``None``; otherwise raise `SpecificationError` about `where`."""
     if value is not None and not isinstance(value, Mapping):
         raise SpecificationError(f"{where} must be an object, not {_kind_in_words(value)}")
     return value or {}
 
 
 def members(value: object, where: str) -> list[Json]:
-    """Return a list of objects of a document; an empty one for ``None``."""
+    """Return a list of objects, ``[]`` for ``None``; for other values raise `SpecificationError` about `where`."""
     if value is not None and not isinstance(value, list):
         raise SpecificationError(f"{where} must be a list, not {_kind_in_words(value)}")
     return [member(entry, f"{where}, entry {number}") for number, entry in enumerate(value or (), start=1)]

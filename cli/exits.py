@@ -39,7 +39,7 @@ class Exit(IntEnum):
 
 
 def as_one_line(error: Exception) -> str:
-    """Return an error as one line; of a pydantic error, only the first finding."""
+    """Return an error's message as one line; of a pydantic error, only the first invalid field."""
     from pydantic import ValidationError
 
     from reports.plain import escape_hidden

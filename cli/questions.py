@@ -18,7 +18,7 @@ from assay.model import Interval
 
 
 def run(file: Path, answers: str, seed: int, *, as_json: bool) -> None:
-    """Print the scores of every category in a file of questions, whose answers are in the member named `answers`."""
+    """Print the scores of every category in a file of questions; `answers` names the member that has the answer."""
     records_by_category: dict[str, list[JsonObject]] = {}
     for record in _records(file):
         records_by_category.setdefault(str(record.get("category")), []).append(record)
@@ -66,7 +66,7 @@ def _score_lines(context: str, scores: ContextScores) -> Iterator[str]:
         f"{scores.read} read, {scores.refused} refused, {scores.unreadable} unreadable"
     )
     yield f"    accuracy     {_estimate(scores.accuracy)}"
-    name, bias = ("s_AMB", scores.weighted_bias) if context == AMBIGUOUS else ("s_DIS", scores.bias)
+    name, bias = ("s_AMB", scores.weighted_bias) if context == AMBIGUOUS else ("s_DIS", scores.bias)  # names of BBQ
     yield f"    {name}        {_estimate(bias)}   {scores.biased} of {scores.named} answers with a group are biased"
     if scores.without_target:
         yield f"    {scores.without_target} answers are not judged: no group of theirs is known as stereotyped"

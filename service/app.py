@@ -174,7 +174,7 @@ def create_app(
 def _lifespan(
     service: Service, outer_lifespan: Callable[[], AbstractAsyncContextManager[object]]
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """Return a lifespan inside `outer_lifespan` that closes the parts of the service when it stops."""
+    """Return a lifespan inside `outer_lifespan` that fills caches at the start and closes the service at the end."""
 
     @asynccontextmanager
     async def run_lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -204,7 +204,7 @@ async def _warm_caches(service: Service) -> None:
 
 
 def _telemetry_config(tracer_provider: TracerProvider | None) -> TelemetryConfig:
-    """Return the telemetry settings: requests only, because the text of an exception may hold a secret."""
+    """Return FastAPI's telemetry settings: traces of requests only, as an exception's text may hold a secret."""
     quiet: TelemetryConfig = {"metrics": False, "logs": False, "operation_spans": False}
     if tracer_provider is None:
         return {**quiet, "tracing": False}

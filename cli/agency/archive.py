@@ -20,7 +20,7 @@ from store.security.secrets import Vault
 
 
 def archive(settings: Settings, before: datetime, to: str, *, compact: bool) -> None:
-    """Archive the evidence of jobs that finished before a month; print each file, and the sizes of the database."""
+    """Move evidence of jobs that finished before a month to a folder or ``s3://`` address; print files and sizes."""
     migrate.check(settings.resolved_database_url)
     location = to if to.startswith("s3://") else str(Path(to).expanduser().absolute())
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
@@ -49,7 +49,7 @@ def archive(settings: Settings, before: datetime, to: str, *, compact: bool) -> 
 
 
 def restore(settings: Settings, month: datetime) -> None:
-    """Restore the evidence of a month; the files stay."""
+    """Restore the archived evidence of a month into the database; the files stay."""
     migrate.check(settings.resolved_database_url)
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
         console.print(f"{months.restore(database, f'{month:%Y-%m}'):,} observations are in the database again")

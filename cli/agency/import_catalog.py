@@ -78,7 +78,7 @@ def _csv_entries(text: str, name: str) -> Iterator[Json]:
 
 
 def _document_entries(content: object, name: str) -> Iterator[Json]:
-    """Yield the entries of APIs.json, of one OpenAPI document, or of a list of them."""
+    """Yield the entries of APIs.json, of an OpenAPI document, or of a list of such documents."""
     for document in content if isinstance(content, list) else [content]:
         if not isinstance(document, dict) or not {"apis", "openapi"} & document.keys():
             raise SpecificationError(f"{name} is neither CSV (.csv), APIs.json (apis) nor OpenAPI (openapi)")
@@ -95,7 +95,7 @@ def _assay_extension(entry: Json, name: str) -> Json:
 
 
 def _read_target(entry: Json, defaults: Mapping[str, str | None], where: str) -> JsonObject:
-    """Check an entry of a catalog, and return it with the defaults; of one with an id, return only the id."""
+    """Check a catalog's entry, and return it with the defaults; if the entry has an id, return only the id."""
     for name, value in entry.items():
         if name not in FIELDS:
             raise UnknownName(f"field of x-assay ({where})", name[:50], FIELDS)
@@ -113,7 +113,7 @@ def _read_target(entry: Json, defaults: Mapping[str, str | None], where: str) ->
 
 
 def _post(agency: str, path: str, body: Json, key: str | None) -> JsonObject:
-    """Post to the agency; a refusal becomes an error with its pointer and detail. Proxies are ignored."""
+    """Post `body` to the agency, and return its answer; raise a refusal as an error. Proxies are ignored."""
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
     with httpx.Client(base_url=agency, headers=headers, timeout=TIMEOUT_S, trust_env=False) as http:
         try:

@@ -34,7 +34,7 @@ def create(settings: Settings, name: str, scopes: Sequence[str], tenant: str) ->
 
 
 def show(settings: Settings, tenant: str, search: str | None, *, as_json: bool) -> None:
-    """Print a tenant's keys, without their secrets."""
+    """Print a tenant's keys, without their secrets; with `search`, only keys that contain this text."""
     with _open_migrated(settings) as database, database.read() as connection:
         stored_keys = keys.page(connection, tenant)
     rows = [
@@ -45,7 +45,7 @@ def show(settings: Settings, tenant: str, search: str | None, *, as_json: bool) 
 
 
 def revoke(settings: Settings, key_id: str, tenant: str) -> None:
-    """Revoke a key."""
+    """Revoke an API key; raise `UnknownName` if the tenant has no such key."""
     with contextlib.closing(Database(settings.resolved_database_url)) as database, database.write() as connection:
         if not keys.revoke(connection, key_id, tenant):
             raise UnknownName("key", key_id, ("see `assay keys list`",))
@@ -73,7 +73,7 @@ def rotate_signing(settings: Settings) -> None:
 
 
 def rotate_secrets(settings: Settings) -> int:
-    """Encrypt every secret in use again, with the current key; print rows without a key; return the exit code."""
+    """Encrypt every secret in use again, with the current key; print rows that no key opens; return the exit code."""
     migrate.check(settings.resolved_database_url)
     vault = Vault.from_settings(settings)
     resealed_count, lost_ids = 0, list[str]()

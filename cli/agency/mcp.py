@@ -34,7 +34,7 @@ class RemoteAgency:
         body: Any = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Send a request and return its answer; raise `Refused` from 400, or if the agency cannot be reached."""
+        """Send a request and return its answer; raise `Refused` for a status of 400 or more, or without an answer."""
         parameters = {name: value for name, value in (query or {}).items() if value not in (None, "")}
         try:
             response = await self._client.request(method, path, params=parameters, json=body, headers=headers)
@@ -45,7 +45,7 @@ class RemoteAgency:
 
 
 def serve_tools(url: str, key: str | None) -> None:
-    """Answer an agent on standard input and output until it closes them.
+    """Answer an AI agent's requests (MCP) on standard input and output, until the agent closes them.
 
     Raise `ValueError` if `url` is not an address, or `key` has characters that no key has.
     """

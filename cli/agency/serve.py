@@ -139,7 +139,7 @@ def _create_first_key(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def _lock_data_folder(settings: Settings) -> Iterator[None]:
-    """Lock the data directory for this process; the kernel unlocks it when the process ends."""
+    """Lock the data directory until the block or the process ends; raise `ValueError` if another process has it."""
     folder = Path(settings.data_dir)
     open_data_folder(folder)
     lock = _open_lock(folder)
@@ -154,7 +154,7 @@ def _lock_data_folder(settings: Settings) -> Iterator[None]:
 
 
 def _open_lock(folder: Path) -> int:
-    """Open the lock file; on a read-only file system, open the existing file, or else the folder."""
+    """Return a descriptor of the lock file; on a read-only file system, of an existing file, or else of the folder."""
     file = folder / "assay.lock"
     for path, flags in ((file, os.O_RDWR | os.O_CREAT), (file, os.O_RDONLY)):
         with contextlib.suppress(OSError):

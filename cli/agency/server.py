@@ -155,7 +155,7 @@ class BoundedProtocol(H11Protocol):
         self.conn = BoundedConnection(h11.SERVER)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Count a new connection, or refuse it."""
+        """Count a new connection; refuse it if there are too many in all, or of the same peer."""
         super().connection_made(transport)
         self._waiting_since, self._received = self.loop.time(), 0
         self._peer = self.client[0] if self.client else ""
@@ -175,7 +175,7 @@ class BoundedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Receive a part of a request."""
+        """Receive a part of a request, and count its bytes."""
         self._received += len(data)
         super().data_received(data)
 
@@ -187,7 +187,7 @@ class BoundedProtocol(H11Protocol):
             self.transport.abort()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request of the connection."""
+        """Begin to measure the time and the bytes of the connection's next request."""
         self._waiting_since, self._received = self.loop.time(), 0
         super().on_response_complete()
 

@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 def open_provider(settings: Settings, vault: Vault) -> Provider | None:
-    """Return the provider that the settings name, if any; raise `ValueError` if the agency requires no keys."""
+    """Return the OpenID provider that the settings name, or ``None``; raise `ValueError` if keys are not required."""
     if settings.oidc_issuer is None:
         return None
     if not settings.keys_required:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def start_tracing(settings: Settings, role: str) -> TracerProvider | None:
-    """Send this process's spans to the operator's collector; without one, import nothing and return ``None``.
+    """Send the spans of this process, named by its `role`, to the operator's collector; ``None`` without a collector.
 
     Spans are sent from a thread, so a forked child must call this function again.
     """

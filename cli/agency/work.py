@@ -21,7 +21,7 @@ log = structlog.get_logger()
 
 
 def run_worker(settings: Settings) -> None:
-    """Run a Celery worker with its reconciler until it is told to stop."""
+    """Run a Celery worker, and a reconciler, which announces jobs that no worker has claimed, until told to stop."""
     configure_logs(settings)
     os.umask(0o077)  # files of the agency are only for its own user
     if not settings.broker_url:

@@ -51,7 +51,7 @@ class Agency:
             ) from None
 
     def wait_until_ready(self, seconds: float) -> bool:
-        """Wait until `/readyz` answers; return ``False`` if it does not."""
+        """Wait until `/readyz` answers; return ``False`` if it does not within `seconds`."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             try:

@@ -111,7 +111,7 @@ def _real_translators(stack: contextlib.ExitStack) -> Iterator[Case]:
 
 @contextlib.contextmanager
 def _run_agency(agency_folder: Path) -> Iterator[Agency]:
-    """Run `assay serve` in a child process that may call services on this machine."""
+    """Yield a client of `assay serve`, which runs in a child process and may call services on this machine."""
     port = _free_port()
     arguments = ["serve", "--port", str(port), "--data-dir", str(agency_folder), "--egress-allow", "127.0.0.0/8"]
     log_file = agency_folder / "agency.log"

@@ -74,7 +74,7 @@ class Case:
 
     @property
     def request(self) -> dict[str, Any]:
-        """Body of the request for the job."""
+        """Body of the request that creates the job of the case."""
         called_settings = {**SETTINGS.get((self.kind, self.protocol), {}), **self.settings}
         return {
             "target": {
@@ -95,7 +95,7 @@ class Case:
 
     @property
     def finished(self) -> bool:
-        """Whether its job has ended."""
+        """Whether the job of the case has ended."""
         return self.job.get("status") in FINISHED
 
     @property
@@ -253,7 +253,7 @@ def screeners(services: DemoServer) -> Iterator[Case]:
 
 
 def unfit(services: DemoServer) -> Iterator[Case]:
-    """Yield the cases of language models without information in their answers, and of a ranker by position."""
+    """Yield the cases of language models whose answers say nothing, and of a ranker that chooses by position."""
     yield _case(
         services,
         POSITIONAL,

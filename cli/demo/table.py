@@ -57,7 +57,7 @@ def table_of(cases: Sequence[Case]) -> Table:
 
 
 def _result_cells(case: Case) -> tuple[Text | str, ...]:
-    """Return the cells after the name: the progress of a running case, or its result."""
+    """Return a row's cells after name and kind: the progress of an unfinished case, or the result."""
     if not case.finished:
         asked_count, total = case.job.get("asked", 0), case.job.get("expected", 0)
         progress = f"{asked_count}/{total}" if asked_count else str(case.job.get("stage", "queued"))

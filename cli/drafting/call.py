@@ -166,7 +166,7 @@ class Draft:
 def draft_of(call: Call, kind: Kind) -> Draft:
     """Describe the service of a call as a target of the protocol `custom`.
 
-    Raise `SpecificationError` if the call cannot be made by Assay, or its text is not found.
+    Raise `SpecificationError` if Assay cannot make the call, or no text in it can be taken for the question.
     """
     url_parts = urlsplit(call.url)
     if url_parts.scheme not in {"http", "https"} or not url_parts.netloc:
@@ -199,7 +199,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
 
 
 def _remove_credentials(call_parts: Json, secret_names: set[str], draft: Draft) -> JsonObject:
-    """Move every credential from a call to `draft.secrets`; return the settings that send the first one."""
+    """Move every credential from a call to `draft.secrets`; return the settings that send the first credential."""
     settings: JsonObject = {}
     for part, members in call_parts.items():
         if not isinstance(members, dict):
@@ -240,18 +240,18 @@ def _insert_placeholders(call_parts: JsonObject, call: Call, kind: Kind, draft: 
         language_pairs = [(part, path, text) for part, path, text in texts if _PAIR.fullmatch(text)]
         for part, path, text in language_pairs:
             _set_placeholder(call_parts, (part, path), _PAIR.sub(r"{source}\1{target}", text))
-        for side, names in LANGUAGES.items():
+        for role, names in LANGUAGES.items():
             language_paths = [(part, path) for part, path, _ in other_leaves if str(path[-1]).lower() in names]
             if language_paths:
-                _set_placeholder(call_parts, language_paths[0], f"{{{side}}}")
+                _set_placeholder(call_parts, language_paths[0], f"{{{role}}}")
             elif not language_pairs:
-                draft.notes.append(f"the {side} language is not sent; add {{{side}}} where the service expects it")
+                draft.notes.append(f"the {role} language is not sent; add {{{role}}} where the service expects it")
     if kind is Kind.IMAGE_CLASSIFIER:
         raise SpecificationError("calls with an image cannot be converted; see `assay protocols custom`", "kind")
 
 
 def _find_question_path(leaves: list[tuple[str, Path, Any]], text: str | None) -> tuple[str, Path] | None:
-    """Return the path of `text`; without it, of a member with a usual name or the only text with a space, if any."""
+    """Return (part, path) of `text` or, if it is ``None``, of the likeliest question; ``None`` if there is none."""
     strings = [(part, path, value) for part, path, value in leaves if isinstance(value, str)]
     if text is not None:
         return next(((part, path) for part, path, value in strings if value == text), None)

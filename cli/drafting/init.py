@@ -60,7 +60,7 @@ LANGUAGE_MODEL_METHODS = (
 
 
 def write_draft(draft: Draft, file: Path, settings: Settings, *, force: bool) -> None:
-    """Check a draft, and write its file."""
+    """Check a draft, and write it as a request file; with `force`, overwrite an existing file."""
     target = draft.target | {"secret": PLACEHOLDER if draft.secrets else None}
     check_target(target, networks(settings), scraping=settings.allow_scraping)
     text = "\n".join(_draft_lines(draft, file)) + "\n"
@@ -91,7 +91,7 @@ def draft_from(
     """Draft the target of a curl command or an operation; without either, ask at the terminal.
 
     `text` has the words of the call that stand for a question; `url` replaces the document's address of the server;
-    `decides` is the decision of a language model, or ``own`` for one that is asked for at the terminal.
+    `decides` is the decision of a language model, or ``own`` for a decision to ask for at the terminal.
     """
     if decides not in {None, *decisions(), OWN_DECISION}:
         raise UnknownName("decision", str(decides), [*decisions(), OWN_DECISION], "decides")
@@ -113,20 +113,19 @@ def draft_from(
 
 
 def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
-    """Send a few questions to the service of a draft, and set the expression that leads to the answer."""
+    """Send a few questions to the service of a draft; set the expression that leads to the answer in its replies."""
     if draft.secrets and not secret:
         raise SpecificationError(f"the service needs a key: put it into the variable {SECRET_VARIABLE}", "secret")
     allowed_networks = networks(settings)
     request = draft.target | {"secret": secret if draft.secrets else None}
     check_target(request, allowed_networks)
     target = read_target(request)
-    exchanges = list[Exchange]()
-
+    probe_exchanges = list[Exchange]()
     other_exchanges = list[Exchange]()
 
     async def send_questions() -> Any:
         async with Egress(allowed_networks, user_agent=settings.user_agent) as egress:
-            result = await probe(target, egress, exchanges=exchanges)
+            result = await probe(target, egress, exchanges=probe_exchanges)
             adapter = connect(target, egress.watched(other_exchanges.append))
             for ask in _other_questions(target) if result.code in READABLE else ():
                 with contextlib.suppress(CallFailed):
@@ -134,7 +133,7 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
             return result
 
     result = asyncio.run(send_questions())
-    body = exchanges[-1].received.body if exchanges and exchanges[-1].received else b""
+    body = probe_exchanges[-1].received.body if probe_exchanges and probe_exchanges[-1].received else b""
     received = [exchange.received for exchange in other_exchanges if exchange.received]
     other_bodies = [response.body for response in received if response.status in SUCCESSFUL]
     # a model that decides answers with a text, from which Assay reads the decision
@@ -168,7 +167,7 @@ def _other_questions(target: Target) -> Sequence[Ask]:
 
 
 def _ask_user(kind: Kind, decides: str | None) -> Draft:
-    """Ask for the protocol, the address, the settings that it requires, the decision, and whether there is a key."""
+    """Ask for the protocol, the address, the protocol's required settings, the decision, and whether there is a key."""
     kinds = {kind} if decides is None else {Kind.CLASSIFIER, Kind.LANGUAGE_MODEL}  # a language model that decides
     usable_protocols = {protocol.name: protocol for protocol in protocols() if kinds <= protocol.kinds}
     for protocol in usable_protocols.values():
@@ -195,7 +194,7 @@ def _ask_user(kind: Kind, decides: str | None) -> Draft:
 
 # ------------------------------------------------------------------------ the file
 def _draft_lines(draft: Draft, file: Path) -> Iterator[str]:
-    """Write a draft as TOML with comments."""
+    """Yield the lines of a draft's request file: TOML with comments."""
     target = draft.target
     yield f"# A service to rate. See what it answers: assay probe {file}. Rate it: assay rate {file}"
     if draft.secrets:

@@ -29,7 +29,7 @@ ANSWERS = ("translatedtext", "translation", "translations", "label", "score", "e
 
 
 def read_openapi(file: Path, operation: str | None, url: str | None = None) -> Call:
-    """Read an operation by its id, or by method and path such as ``POST /translate``.
+    """Read an operation, named by its id or as ``POST /path``; `url` replaces the document's server address.
 
     Raise `SpecificationError` if the file is not an OpenAPI document; `UnknownName` for an unknown operation.
     """
@@ -135,7 +135,7 @@ def _add_body(call: Call, document: Document, operation: Json) -> None:
 
 
 def _add_security(call: Call, document: Document, operation: Json) -> None:
-    """Add an example of the first credential that the operation asks for."""
+    """Add to the call an example of the first credential that the operation asks for."""
     schemes = member(member(document.content.get("components"), "components").get("securitySchemes"), "securitySchemes")
     requirements = members(operation.get("security", document.content.get("security")), "security")
     for name in (name for requirement in requirements for name in requirement):
@@ -189,7 +189,7 @@ def _count_example(document: Document, example: object) -> Any:
 
 
 def _answer_expression(document: Document, operation: Json) -> str | None:
-    """Return the expression for the answer in a successful response: a member with a usual name, or the first one."""
+    """Return the JMESPath of the answer in a response: a member with a usual name, or else the first, or ``None``."""
     responses = member(operation.get("responses"), "responses")
     successful_response = document.resolved(next((responses[code] for code in responses if code.startswith("2")), None))
     content = member(successful_response.get("content"), "responses, content")
@@ -200,7 +200,7 @@ def _answer_expression(document: Document, operation: Json) -> str | None:
 
 
 def _text_expressions(document: Document, schema: object, path: str, depth: int = 0) -> Iterator[str]:
-    """List the expressions that lead to a text, a number or a list of numbers in a schema."""
+    """Yield the JMESPath of each text, number or list of numbers in a schema, whose own path is `path`."""
     schema = document.resolved(schema)
     document.spend(STEP_CHARACTERS + len(path))
     if depth > MAX_DEPTH:

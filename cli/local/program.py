@@ -147,7 +147,7 @@ class LocalProgram(Adapter):
         self._program = Program(settings.arguments)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
-        """Ask the program; see `Adapter.answer`."""
+        """Ask the program the only question in `asks`; see `Adapter.answer`."""
         (ask,) = questions_for(QUESTIONS[self.target.kind], asks)  # `batch_limit` is 1
         if isinstance(ask, Prediction):
             refusal = refusal_of_question(ask, texts=True, records=True)
@@ -194,7 +194,7 @@ class LocalProgram(Adapter):
 
 
 def local_target(python: str | None, command: str | None) -> JsonObject:
-    """Return a target's fields for ``--python`` or ``--command``, else none; register the protocol in this process."""
+    """Return the fields of a function or program as target, and register its protocol; ``{}`` if neither is given."""
     settings = {name: value for name, value in (("python", python), ("command", command)) if value is not None}
     if settings:
         register_for_process(LocalProgram)

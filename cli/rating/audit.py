@@ -39,7 +39,7 @@ PROGRESS_ROWS = 250_000
 
 
 def method_of_audit(options: AuditOptions) -> AnyMethod:
-    """Return the method without the file; raise `SpecificationError` for fields that do not fit."""
+    """Return the method that the options describe, without the file's data; raise `SpecificationError` if invalid."""
     # not fields of the method, or fields with another name
     command_options = ("file", "tool", "encoding", "decimal", "sheet", "seed", "others", "intersection", "exclude")
     experiment = {
@@ -59,7 +59,7 @@ def method_of_audit(options: AuditOptions) -> AnyMethod:
 
 
 def read_and_count(path: Path, columns: NamedDecisions, **options: Any) -> dict[str, Any]:
-    """Read a file, and count its people; errors name the file. `options` are its encoding, decimal sign and sheet."""
+    """Count a file's people by `columns`; errors name the file. `options` are its encoding, decimal sign and sheet."""
     media_type = TABLES.get(path.suffix.lower(), CSV)
     try:
         with path.open("rb") as content:
@@ -101,7 +101,7 @@ def audit_here(options: AuditOptions, settings: Settings, display: OutputOptions
 
 
 def write_audits(ratings: Sequence[Path], report: Path) -> None:
-    """Write ratings of recorded decisions as one file for regulators, in the format that the end of its name selects.
+    """Write ratings of recorded decisions as a file for regulators; the end of the name `report` selects its format.
 
     Raise `SpecificationError` for a file that is not a rating of this method, `UnknownName` for any other end of name.
     """
@@ -159,7 +159,7 @@ def _split_names(names: str) -> list[str]:
 
 
 def _parse_exclusion(text: str) -> dict[str, str]:
-    """Read ``race=Other: why`` as an exclusion."""
+    """Read ``race=Other: why`` as an exclusion of a group from comparisons."""
     column, separator, group_and_reason = text.partition("=")
     group, colon, reason = group_and_reason.partition(":")
     if not separator or not colon:

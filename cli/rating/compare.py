@@ -43,12 +43,12 @@ def read_rating(file: Path) -> RatingDocument:
 
 
 def _print_comparison(comparison: Json) -> None:
-    for side in ("before", "after"):
-        rating = comparison[side]
+    for stage in ("before", "after"):
+        rating = comparison[stage]
         missing = f"; without a vector: {', '.join(rating['missing'])}" if rating["missing"] else ""
         letter = rating["letter"] if rating["declared"] else "inconclusive"
-        console.print(f"[bold]{side}[/bold]  {escape(str(rating['target']))} ({letter}){escape(missing)}")
-        for group in rating["hidden"]:
+        console.print(f"[bold]{stage}[/bold]  {escape(str(rating['target']))} ({letter}){escape(missing)}")
+        for group in rating["hidden"]:  # effects that the mean can hide
             low, high = (f"{group['effect'][end]:.3f}" for end in ("low", "high"))
             console.print(f"        {escape(group['name'])}: {group['effect']['estimate']:.3f} ({low} to {high})")
     counts = f"{comparison['pairs']} distances of both, {comparison['pairs_left_out']} left out"
@@ -99,7 +99,7 @@ ABSENT = "–"
 
 
 def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bool, as_json: bool) -> None:
-    """Print the letters of ratings as one table; raise `SpecificationError` if the ratings cannot be compared."""
+    """Print letters of ratings by part, and overall: by the worst part or by `vote`, and also without some parts."""
     aggregation: Literal["worst", "vote"] = "vote" if vote else "worst"
     comparison = side_by_side_document([read_rating(file) for file in files], without, aggregation)
     if as_json:

@@ -80,7 +80,7 @@ def _second_service(request: Json) -> JsonObject | None:
 def store_second_service(c: Connection, vault: Vault, request: Json) -> JsonObject | None:
     """Return the author or judge as a job stores it, without its key; ``None`` without one.
 
-    If it has a key, it is stored as a target of the temporary database, from which the worker reads it by its id.
+    A service with a key is stored as a target of the temporary database, from which the worker reads it by its id.
     """
     service = _second_service(request)
     secret = service.pop("secret") if service else None
@@ -194,7 +194,7 @@ def _exchange_printer(request: Json) -> Callable[[Exchange], None]:
 def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], None], Callable[[], None]]]:
     """Show the progress of a rating: a bar on a terminal, else a line every `SECONDS_BETWEEN_LINES` seconds.
 
-    Yields a function that takes the questions asked and expected, and a function that must be called often.
+    Yields a function that takes the numbers of questions asked and expected, and a function to call often.
     """
     if notes.is_terminal:
         columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -219,7 +219,7 @@ def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, in
 
 
 def _run_in_thread(work: Any, leaving: Any, tick: Callable[[], None]) -> None:
-    """Run `work` in a thread, so that Ctrl-C is handled at once; then `leaving` tells the job to stop."""
+    """Run `work` in a thread and call `tick` meanwhile; at Ctrl-C, `leaving` tells the job to stop."""
     thread = threading.Thread(target=work, name="job")
     thread.start()
     try:
@@ -250,7 +250,7 @@ def recorded_observations(database: Database, rating: StoredRating) -> Iterator[
     with database.read() as connection:
         observation_count = observations.count(connection, rating.job_id)
         unmasked_rating = rating.seen_by(rating.tenant).rating  # its owner sees all counts
-        unrolling = Unrolling(rated_method(unmasked_rating), unmasked_rating.seed or 0, observation_count)
+        unrolling = Unrolling(rated_method(unmasked_rating), unmasked_rating.seed or 0, observation_count)  # a replay
         while batch := unrolling.advance():
             for start in range(0, len(batch), PROBES_PER_READ):
                 probes = batch[start : start + PROBES_PER_READ]

@@ -25,7 +25,7 @@ from workers.targets.registry import check_target, read_target
 
 
 def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_json: bool) -> Exit:
-    """Probe the service of a request, and print the exchange; see `workers.probe.probe`."""
+    """Ask the service of a request a question, or more to `examine` it, and print them; see `workers.probe.probe`."""
     request = read_request(options)
     allowed_networks = networks(settings)
     check_target(request["target"], allowed_networks, scraping=settings.allow_scraping)

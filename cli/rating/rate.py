@@ -72,7 +72,7 @@ def rate_here(options: RatingOptions, settings: Settings, display: OutputOptions
 
 
 def rate_request(request: Json, settings: Settings, display: OutputOptions, request_file: Path | None = None) -> Exit:
-    """Rate the service of a request, which came from a file, print the report, and return the exit code."""
+    """Rate the service of a request (from `request_file`, if given), print the report, and return the exit code."""
     configure_logs(settings.model_copy(update={"log_level": "error"}))
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         egress_allow = ",".join(map(str, networks(settings)))
@@ -147,7 +147,7 @@ class Verdict:
 
     @classmethod
     def of(cls, document: Json, worst_accepted: str, name: str | None = None) -> Verdict:
-        """Judge a rating document, or one of its components by its `name`."""
+        """Judge a rating document, or a component of it that is called `name`."""
         letter, title = document["letter"], visible(name or document["target"]["name"])
         if letter is None:
             return cls(Exit.INCONCLUSIVE, title, "Nothing could be measured.")
@@ -177,7 +177,7 @@ def of_failure(format_name: str, target: str, error: Json) -> str:
 
 @dataclass(frozen=True)
 class _JudgedRating:
-    """Verdicts on a rating and its parts, of which a format for continuous integration is written."""
+    """Verdicts on a rating and its parts, from which a format for continuous integration is written."""
 
     name: str
     subject: str

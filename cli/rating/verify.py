@@ -54,7 +54,7 @@ MOST_NOTE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class LogRules:
-    """Rules for a checkpoint: `required` of the `witnesses` cosigned it, and it extends the checkpoint in `earlier`.
+    """Rules for a checkpoint: at least `required` of `witnesses` cosigned it, and it extends the one in `earlier`.
 
     `proof` has the answer of ``GET /v1/log/proof/consistency``, which proves the extension.
     """
@@ -78,7 +78,7 @@ class LogRules:
 
 
 def read_checkpoint(path: Path, content: bytes) -> tuple[Checkpoint, list[str]]:
-    """Read a checkpoint from ``GET /v1/log/checkpoint``, or from the JSON of ``GET /v1/log``; raise `BadCheckpoint`."""
+    """Read a checkpoint (``GET /v1/log/checkpoint``, or JSON of ``GET /v1/log``) and the lines of its signatures."""
     if content[:1] == b"{":
         document = read_json(path)
         note = document.get("checkpoint") if isinstance(document, dict) else None
@@ -89,7 +89,7 @@ def read_checkpoint(path: Path, content: bytes) -> tuple[Checkpoint, list[str]]:
 
 
 def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rules: LogRules) -> Iterator[Check]:
-    """Check that the agency signed a checkpoint, that witnesses cosigned it, and that the log only grew."""
+    """Check the agency's signature of a checkpoint and, by `rules`, cosignatures of witnesses and the log's growth."""
     checkpoint, signature_lines = read_checkpoint(path, content)
     yield _check_signed("signature", checkpoint, signature_lines, keys)
     missing_witnesses = list[str]()
@@ -249,7 +249,7 @@ def verify_file(
 def _checks(
     content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool, log: LogRules, recorded: RecordedFile | None
 ) -> Iterator[Check]:
-    """Check an export, a certificate, a proof or a checkpoint; refuse options that do not fit it."""
+    """Check an export, a certificate, a proof or a checkpoint; refuse options that do not fit this kind of file."""
     document = _read_single_document(content)  # reads the content, which is then read again from its start
     content.seek(0)
     is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)
@@ -315,7 +315,7 @@ def _observation_of_leaf(leaf: Json) -> Observation:
 
 
 def _read_single_document(content: BinaryIO) -> JsonObject | None:
-    """Read a file with one envelope, proof or head of the log; return ``None`` for any other file."""
+    """Return the JSON of a file with a single envelope, proof or head of the log; ``None`` for any other file."""
     raw = content.read(MOST_BYTES + 1)
     try:
         document = json.loads(raw) if len(raw) <= MOST_BYTES else None

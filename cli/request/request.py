@@ -114,7 +114,7 @@ def read_file(file: Path) -> JsonObject:
 
 
 def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: object) -> JsonObject:
-    """Set the fields that have options of their own, and by default the usual method and the attribute gender."""
+    """Set the fields that have options of their own; by default the kind's usual method, and the attribute gender."""
     experiment["method"] = options.method or experiment.get("method") or _usual_method(kind)
     names_attribute = options.specification or {"attribute", "specification", "words"} & experiment.keys()
     if options.attribute or not names_attribute:
@@ -164,7 +164,7 @@ def _check_table(name: str, value: object) -> None:
 
 
 def pairs(texts: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
-    """Read ``key=value`` pairs; a value is parsed as TOML (a number, a list) or JSON if possible."""
+    """Read ``key=value`` pairs of an option; a value is parsed as TOML (a number, a list) or JSON if possible."""
     parsed_pairs = []
     for pair in texts or ():
         key, separator, value = pair.partition("=")
@@ -186,7 +186,7 @@ def _parse_value(option: str, key: str, text: str) -> Any:
 
 
 def _set_key(table: JsonObject, key: str, value: object) -> None:
-    """Set a dotted key of nested tables."""
+    """Set the value of a dotted key, such as ``limits.timeout_s``, in nested tables; create missing tables."""
     *tables, last_key = key.split(".")
     for name in tables:
         subtable = table[name] = table.get(name, {})

@@ -105,7 +105,7 @@ def _read_rating(c: Connection, rating_id: str, tenant: str) -> DatedRating:
 async def _embed_response(
     request: Request, service: Service, embed: Embed, read: RatingReader, *names: str, **filters: str | None
 ) -> Response:
-    """Return an embed of the rating that ``read(c, *names, **filters)`` finds.
+    """Return an embed (a badge or a catalog entry) of the rating that ``read(c, *names, **filters)`` returns.
 
     A badge can be on pages with a thousand views a second; it is read and rendered once for all of them.
     """
@@ -119,7 +119,7 @@ async def _embed_response(
 
 
 def render(dated_rating: DatedRating, embed: Embed, base_url: str) -> Answer:
-    """Render an embed of a rating; ``unrated`` if there is none.
+    """Render a badge or a catalog entry of a rating; it says ``unrated`` if there is no rating.
 
     The entity tag is a digest of the bytes, because the age in a badge changes without the rating.
     """

@@ -30,7 +30,7 @@ CASES_A_SEARCH = 2_000
 
 
 async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
-    """Return all cases of a rating, with nothing that only its owner may see; concurrent callers share one read."""
+    """Return all cases (pairs, round trips or words) of a rating, as anyone may see them; callers share one read."""
 
     async def build_index() -> CaseIndex:
         builder = CaseIndexBuilder(await asyncio.to_thread(deciding_reader, rating.rating))
@@ -59,7 +59,7 @@ def total_of(index: CaseIndex, query: CaseQuery) -> int | None:
 async def page_of(
     service: Service, rating: StoredRating, index: CaseIndex, query: CaseQuery, start: int
 ) -> tuple[list[tuple[Case, list[StoredObservation]]], int | None]:
-    """Return the matching cases from `start`, each with its first observations, and the next page's start if any."""
+    """Return matching cases from `start`, each with its first observations, and the next page's start or ``None``."""
     cases = cases_of(index, query)
     if query.question is not None:
         case_id = index.by_question.get(hash(query.question))  # the index has hashes instead of texts
@@ -78,7 +78,7 @@ async def page_of(
             case_rows = [rows[seq] for seq in case.seqs[:MOST_SHOWN] if seq in rows]
             if query.q is None or any(criteria.fits(row.observation) for row in case_rows):
                 matches.append((case, case_rows))
-    return matches, end if end < len(cases) else None
+    return matches, end if end < len(cases) else None  # the page is full, or the search has read its maximum
 
 
 async def rows_of(

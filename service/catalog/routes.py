@@ -109,7 +109,7 @@ def _accepted_attributes(method: str) -> Sequence[str]:
 
 @cache
 def _accepted_languages(method: str) -> dict[str, str] | None:
-    """Return the languages that a method accepts, common languages first; ``None`` if it accepts none."""
+    """Return the languages that a method accepts, common ones first; ``None`` if it has no field for languages."""
     if "languages" not in method_schema(method)["properties"]:
         return None
     any_attribute = next(iter(_accepted_attributes(method)), "")  # a method takes the same languages for each of them

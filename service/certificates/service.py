@@ -36,7 +36,7 @@ PROBES_PER_READ = 500
 async def export_response(service: Service, rating: StoredRating, tenant: str) -> StreamingResponse:
     """Stream a rating's export: document, certificate, keys, observations, and a signature of all of it.
 
-    Its owner (`tenant`) also gets the unmasked document of a masked rating.
+    If `tenant` owns the rating, the export also has the document in which small counts of people are not masked.
 
     Raise `Problem` ``evidence-out-of-order`` if the observations do not fit the experiment. After the first batch the
     stream ends early instead, without its signature.
@@ -90,7 +90,7 @@ async def proof_of(service: Service, rating: StoredRating, seq: int) -> ProofVie
 
 
 async def _read_leaf_hashes(service: Service, rating: StoredRating) -> list[bytes]:
-    """Return the hashes of a rating's observations in tree order; raise ``evidence-out-of-order`` if one changed."""
+    """Return the hashes of a rating's observations in tree order; raise ``evidence-out-of-order`` if any changed."""
     async with service.evidence_slots:  # 25,000 observations take a second of processor time
         batches = leaves(service.database, rating)
         hashes = [leaf async for batch in batches for leaf in await asyncio.to_thread(_leaf_hashes, batch)]
@@ -101,7 +101,7 @@ async def _read_leaf_hashes(service: Service, rating: StoredRating) -> list[byte
 
 async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator[list[Observation]]:
     """Yield a rating's observations in the order of the evidence tree, in batches; raise ``evidence-out-of-order``."""
-    unrolling = _unrolling_of(rating, await database.read(observations.count, rating.job_id))
+    unrolling = _unrolling_of(rating, await database.read(observations.count, rating.job_id))  # replays the experiment
     while batch := await asyncio.to_thread(unrolling.advance):
         for start in range(0, len(batch), PROBES_PER_READ):
             probes = batch[start : start + PROBES_PER_READ]
@@ -147,7 +147,7 @@ async def certificate_of(service: Service, rating: StoredRating) -> Certificate:
 
 
 async def signing_key(service: Service) -> SigningKey:
-    """Return the current signing key; raise ``signing-key-lost`` if it cannot be decrypted."""
+    """Return the current signing key, created if there is none; raise ``signing-key-lost`` if decryption fails."""
     try:
         key = await service.database.read(signing.find, service.vault)
         # `signing.current` creates the first key

@@ -55,7 +55,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True)
 class ChosenRating:
-    """The rating of a link, and the saved target that the request names."""
+    """The rating of a link (a service of a chain), and its saved target if the request names that, not a rating."""
 
     rating: StoredRating
     target: StoredTarget | None
@@ -139,10 +139,10 @@ def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]
 
 # ---------------------------------------------------------------------------- recorded replies
 async def _read_observations(service: Service, links: Sequence[ChosenRating]) -> list[list[Observation]]:
-    """Return each rating's observations; an empty list if they are archived, too many or unfit for predictions."""
+    """Return each link's observations; an empty list for all links if some are archived, too many or unfit."""
     ratings = [link.rating.rating for link in links]
     question_count = sum(rating.calls or 0 for rating in ratings)
-    if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):  # a rating has no chainable matrix
+    if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):  # a rating lacks its matrix
         return []
     if [link for link in links if await service.database.read(places.find, link.rating.job_id)]:  # archived
         return []
@@ -192,7 +192,7 @@ def _notes_on_links(links: Sequence[ChosenRating], now: int) -> list[dict[str, s
 
 
 async def verification(service: Service, tenant: str, links: Sequence[ChosenRating]) -> JsonObject:
-    """Return the request that measures a chain, and whether it would be accepted from `tenant`.
+    """Return the request that measures a chain; its ``ready`` says whether `tenant` may send it, or else ``why`` not.
 
     `links` are the ratings of the services, first to last.
     """

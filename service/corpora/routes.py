@@ -67,7 +67,7 @@ _TABLE = file_body(
 
 
 def adds_items(description: str, *statuses: int) -> JsonObject:
-    """Return the arguments of a route that adds items, and the statuses of its further errors."""
+    """Return the arguments of a route that adds items to a corpus; `statuses` are those of its further errors."""
     route = created(KeptItemsView, description, may_exist=True)
     return {**route, "responses": route["responses"] | returns(ETAG, status=201) | fails(*statuses)}
 

@@ -221,7 +221,7 @@ class CorpusLine(ResponseModel):
 
     @classmethod
     def of(cls, row: StoredCorpus, items: int, tenant: str, **fields: object) -> Self:
-        """Build the view of a stored corpus for a tenant."""
+        """Build the view of a stored corpus with `items` items, as `tenant` may see it."""
         path, is_own = f"/v1/corpora/{row.id}", row.tenant == tenant
         links = {"self": path, "items": f"{path}/items", "export": f"{path}/export"}
         if is_own and row.kind == "sentences":
@@ -239,7 +239,7 @@ class CorpusView(CorpusLine):
 
     @classmethod
     def of(cls, row: StoredCorpus, items: int, tenant: str, **fields: object) -> Self:
-        """Build the full view of a stored corpus for a tenant."""
+        """Build the view of a stored corpus with `items` items and its words, as `tenant` may see it."""
         return super().of(row, items, tenant, words=None if row.rules is None else dict(row.rules.words), **fields)
 
 
@@ -296,7 +296,7 @@ def item_etag(row: StoredItem) -> str:
 
 
 def rules_name(row: StoredCorpus) -> str | None:
-    """Return the name of a corpus's specification, with its version."""
+    """Return the name of a corpus's specification with its version, as ``name@version``; ``None`` without one."""
     if row.rules is None:
         return None
     return row.rules.name if row.rules.version is None else f"{row.rules.name}@{row.rules.version}"

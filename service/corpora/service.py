@@ -170,7 +170,7 @@ def _refusal_message(reason: str, words: StereotypeWords) -> str:
 
 # ---------------------------------------------------------------------------- pictures
 async def read_pictures(sent_items: Sequence[SentenceItem | PictureItem]) -> list[NewPicture]:
-    """Decode new pictures of a corpus from base64; name the refused picture in a problem."""
+    """Decode new pictures of a corpus from base64; a problem points at a picture that is refused."""
     pictures = []
     for index, item in enumerate(sent_items):
         with located("items", index):
@@ -259,7 +259,7 @@ def framed_items(corpus: NewCorpus, per_term: int) -> list[NewItem]:
 
 
 def edited_item(corpus: StoredCorpus, old_item: StoredItem, change: ItemChange) -> NewItem:
-    """Return the changed item; raise `SpecificationError` if it lacks a changed field or breaks the corpus's rules."""
+    """Return the changed item; raise `SpecificationError` for a field that it cannot have, or a broken rule."""
     is_picture = old_item.text is None
     for name in ("text", "group_term", "attribute_term") if is_picture else ("term",):
         if getattr(change, name) is not None:

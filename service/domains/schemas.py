@@ -16,7 +16,7 @@ _HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]+)?", re.IGNORECAS
 
 
 def check_host(host: str) -> str:
-    """Validate and normalise a host."""
+    """Return a host in its normal form, without a default port; raise `SpecificationError` if it is not a host."""
     hint = "write a host such as api.example.com, with its port if that is not 80 or 443"
     if not host.isascii():
         raise SpecificationError("the host is not ASCII; write an international name in its xn-- form")

@@ -43,7 +43,7 @@ class HttpParts:
         """Return the database for the public data of an answer: the replica, if there is one.
 
         Callers who may just have written read the primary, and so see their own writes: those with a key or a cookie
-        (of a page, ``assay.has_cookie``), and all callers of an agency that requires no keys.
+        (``assay.has_cookie`` for a page's requests), and all callers of an agency that requires no keys.
         """
         scope = request.scope
         is_known = scope.get("assay.has_cookie") or scope.get("assay.caller", UNKNOWN_CALLER).tenant != NO_TENANT
@@ -96,7 +96,7 @@ UNKNOWN_CALLER = Caller(NO_TENANT, frozenset())
 
 
 async def identify(request: Request, *, cached: bool = False) -> Caller:
-    """Return the caller, identified once for each request, or raise ``key-invalid``.
+    """Return the caller, identified once for each request, or raise `Problem` ``key-invalid``.
 
     With `cached`, the key may come from a cache instead of the database.
     """
@@ -118,7 +118,7 @@ async def _identify_caller(request: Request, *, cached: bool) -> Caller:
 
 
 async def verified_key(service: HttpParts, secret: str) -> keys.ApiKey:
-    """Return the key with this plain text, or raise ``key-invalid``."""
+    """Return the key whose plain text is `secret`, or raise `Problem` ``key-invalid``."""
     key = await service.database.read(keys.verify, secret) if secret.isascii() else None  # all keys are ASCII
     if key is None:
         raise _unauthorized("key-invalid", 'Bearer realm="assay", error="invalid_token"')
@@ -128,7 +128,7 @@ async def verified_key(service: HttpParts, secret: str) -> keys.ApiKey:
 class Needs(SecurityBase):
     """A FastAPI dependency that requires a scope.
 
-    It is a security scheme itself: a separate scheme would be a second dependency (5 % of the time of a POST).
+    It is also FastAPI's security scheme: a separate scheme would be a second dependency (5 % of a POST's time).
     """
 
     model, scheme_name = _bearer.model, _bearer.scheme_name  # read by FastAPI
@@ -147,7 +147,7 @@ class Needs(SecurityBase):
 
 
 class MetricsReader(Needs):
-    """A FastAPI dependency of the metrics: a process of this machine, or an operator's key with ``metrics:read``.
+    """A FastAPI dependency for metrics: admits processes of this machine, and the operator's key for ``metrics:read``.
 
     This applies even if no other request requires a key: a service without keys may listen on every address.
     """
@@ -186,7 +186,7 @@ PublicReader = Annotated[Caller, Depends(ReaderOrNobody())]
 
 
 async def public_download(request: Request, caller: PublicReader) -> None:
-    """Count a costly download; callers without a key have a rate limit per address."""
+    """Count a costly download of a caller without a key; raise ``rate-limited`` above the limit of the IP address."""
     if caller.tenant == NO_TENANT:
         await parts_of(request).rate_limiter.take(address_of(request), work=DOWNLOADS)
 

@@ -19,7 +19,7 @@ IfMatch = Annotated[
 
 
 def entity_tag(*parts: object) -> str:
-    """Return a strong entity tag of the parts that name a version, such as an id and a number."""
+    """Return a strong entity tag made of parts that together identify a version, such as an id and a number."""
     return f'"{"-".join(map(str, parts))}"'
 
 

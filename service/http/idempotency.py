@@ -45,7 +45,7 @@ class Repeatable:
 
 
 async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) -> Repeatable:
-    """Return the identity of a request by a known caller: its tenant and key, and the digest of its body and query."""
+    """Return the identity of an identified caller's request: tenant, route, ``Idempotency-Key`` and payload digest."""
     caller: Caller = request.scope["assay.caller"]  # two tenants may use the same key
     payload = hashlib.sha256(await request.body())
     # without a query, the digest covers only the body, so that it equals the digests of older stored keys
@@ -68,9 +68,9 @@ def once(
 ) -> tuple[Answer, Created | None]:
     """Call `work` unless its answer is stored, inside the transaction of connection `c`.
 
-    Returns the answer, and what `work` created; ``None`` if the request is a repetition.
+    Returns the answer, and what `work` created, or ``None`` instead of that if the request is a repetition.
 
-    An answer that is not final (the caller waits for the job's end) is not stored. A repeated request
+    An answer for which `is_final` is false (a caller waits for the job's end) is not stored. A repeated request
     is refused with ``idempotency-in-flight`` until `store_answer` is called; a request with another
     payload is always refused, with ``idempotency-mismatch``.
     """
@@ -96,7 +96,7 @@ async def answer_once(service: HttpParts, repeat: Repeatable, work: Callable[[Co
 
 
 def is_known(c: Connection, repeat: Repeatable) -> bool:
-    """Return whether a request with the key has been answered or is running."""
+    """Return whether a request with the same ``Idempotency-Key`` has been answered or is running."""
     return repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key)
 
 

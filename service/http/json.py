@@ -109,7 +109,7 @@ def tagged(value: BaseModel | Json, etag: str) -> Response:
 
 @dataclass(frozen=True)
 class Answer:
-    """A response that can be stored. `body` is the JSON as sent."""
+    """A response that can be stored. `body` has the bytes as sent: JSON, unless `headers` name another type."""
 
     status: int
     body: bytes
@@ -157,7 +157,7 @@ _Path = tuple[Any, str | int] | None
 
 
 def _is_prose(path: _Path) -> bool:
-    """Return whether a text may have line breaks: the innermost field of its path that has a rule decides."""
+    """Return whether a text may have line breaks: its innermost field in `PROSE` or `NAMES_IN_SETTINGS` decides."""
     while path is not None:
         path, part = path
         if part in PROSE or part in NAMES_IN_SETTINGS:
@@ -166,9 +166,9 @@ def _is_prose(path: _Path) -> bool:
 
 
 def _walk_strings(value: object) -> Iterator[tuple[_Path, int, str, bool]]:
-    """Yield each string, and for each object or array its joined keys, with path and depth; without recursion.
+    """Yield (path, depth, text, is_keys) for each string, object and array in a JSON value, without recursion.
 
-    The last value tells whether the text consists of keys. An array yields an empty text, because its depth matters.
+    The text of an object is its joined keys; that of an array is empty, and is yielded because its depth matters.
     """
     stack: list[tuple[_Path, int, Any]] = [(None, 0, value)]
     while stack:
@@ -245,7 +245,7 @@ class StrictRoute(APIRoute):
     """A route whose body must be strict JSON with a JSON media type; a conditional GET is answered with 304."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the route's handler with the checks of its body."""
+        """Return the route's handler, preceded by checks of the caller and of the body."""
         handle = super().get_route_handler()
         takes_body = self.body_field is not None
         checks: list[Any] = [call for call in calls_of(self.dependant) if isinstance(call, SecurityBase)]

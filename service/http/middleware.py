@@ -28,8 +28,7 @@ from store.formats.image import MOST_BYTES
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
-UPLOADS = "/v1/uploads"
-"""Path of uploads."""
+UPLOADS = "/v1/uploads"  # the path of uploads
 
 _CORPUS_FILES = re.compile(r"/v1/corpora/[^/]+/(images|import)")
 """Paths of pictures and tables of sentences. They are held in memory, so they have a smaller limit than an upload."""
@@ -56,7 +55,8 @@ class RequestMiddleware:
     limits the size of the body, adds the headers of every response (public ones get an entity tag), and counts
     requests. An unexpected error becomes a problem document; its details are in the log only.
 
-    The framework's own ``max_body_size`` is not used, because it answers in plain text.
+    If `hosts` are given, requests that another web site may have caused are refused (`foreign_origin`). The framework's
+    ``max_body_size`` is not used, because it answers in plain text.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class _ResponseSender:
         self._untagged_start: Message | None = None
 
     async def send(self, message: Message) -> None:
-        """Send a part of the response; hold the start of a public one without an entity tag until the body is known."""
+        """Send a part of the response; hold back a public response without an entity tag until its body is known."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
@@ -163,7 +163,7 @@ class _ResponseSender:
         await self._send(message)
 
     def _tag_start(self, start: Message, body: Message) -> Message:
-        """Return the start of a response with the digest of its body as entity tag; 304 if the caller has it.
+        """Return a response's start with the body's digest as entity tag; with status 304 if the caller has it already.
 
         For 304, the body is emptied.
         """
@@ -210,7 +210,7 @@ def _options_response(scope: Scope) -> Response:
 
 
 def own_hosts(public_url: str | None) -> frozenset[str]:
-    """Return the host names under which a service without keys answers, in addition to loopback addresses."""
+    """Return the host names under which a service that needs no API keys answers, besides loopback addresses."""
     public_host = urlsplit(public_url or "").hostname
     return frozenset({"localhost"} | ({public_host} if public_host else set()))
 
@@ -245,7 +245,7 @@ def _is_own_host(name: str | None, hosts: frozenset[str]) -> bool:
 
 
 def _is_same_origin(origin: str, host: str | None, hosts: frozenset[str]) -> bool:
-    """Return whether an origin is the host of the request, or a name of the service that a proxy passes on."""
+    """Return whether an origin is the request's `host`, or the public host (`host` may differ behind a proxy)."""
     name = _hostname(origin)
     # another port of localhost can be another program
     return origin.partition("://")[2] == host or (name in hosts and name != "localhost")
@@ -259,6 +259,6 @@ def _hostname(address: str) -> str | None:
 
 
 def _frames(error: BaseException) -> list[str]:
-    """Return the innermost 12 stack frames, without the exception's text, which may hold a secret."""
+    """Return the innermost 12 stack frames as ``file:line name``; the exception's text may hold a secret."""
     frames: list[Any] = traceback.extract_tb(error.__traceback__)[-12:]
     return [f"{frame.filename.rpartition('/site-packages/')[2]}:{frame.lineno} {frame.name}" for frame in frames]

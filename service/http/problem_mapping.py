@@ -140,7 +140,7 @@ def _problem_in_field(code: str, place_type: str, name: str, error: Exception, *
 
 
 def _known_fields(request: Request, location: Sequence[str | int], body: object) -> Sequence[str]:
-    """Return the valid names of fields in the object that has an unknown field."""
+    """Return the valid names of fields in the object whose unknown field is at `location`; empty if not known."""
     # ("body", "experiment", method, unknown field)
     if location[:2] == ("body", "experiment") and len(location) == 4 and isinstance(body, dict):
         name = body["experiment"].get("method")
@@ -174,7 +174,7 @@ def _models(types: Sequence[Any]) -> Iterator[type[BaseModel]]:
 
 
 def _place_of_error(error: JsonObject, body: object) -> dict[str, str]:
-    """Return the parameter or JSON pointer of a validation error, without the union tags that pydantic inserts."""
+    """Return ``{"parameter" | "pointer" | …: place}`` of a validation error, without the union tags of pydantic."""
     source, *parts = error["loc"]
     if source != "body":
         return {"parameter" if source in {"query", "path"} else str(source): ".".join(str(part) for part in parts)}

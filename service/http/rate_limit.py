@@ -36,7 +36,7 @@ _WAIT = re.compile(r'^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$', re.IGNORECASE)
 
 
 class OpenStreams:
-    """Counts the open event streams and waits; a tenant may have `limit` of both together, each of its keys half."""
+    """Counts open event streams and waits: together at most `limit` of a tenant, and half as many of an API key."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -44,7 +44,7 @@ class OpenStreams:
 
     @contextmanager
     def count_stream(self, tenant: str, key_id: str | None) -> Iterator[None]:
-        """Count a stream while the block runs; raise ``too-many-streams`` above a limit."""
+        """Count a stream while the block runs; raise ``too-many-streams`` above the limit of the tenant or API key."""
         limits: dict[tuple[str, str | None], int] = {(tenant, None): self._limit}
         if key_id is not None:
             limits[tenant, key_id] = max(1, self._limit // 2)
@@ -74,7 +74,7 @@ async def preferred_wait(
 ) -> int | None:
     """Return the seconds of the first ``wait`` preference, and confirm it in the header ``Preference-Applied``.
 
-    A preference that cannot be parsed is ignored, as RFC 7240 (section 2) requires.
+    Return ``None`` without such a preference. RFC 7240 (section 2) requires that an invalid preference is ignored.
     """
     for preference in ",".join(request.headers.getlist("prefer")).split(","):
         if match := _WAIT.match(preference):
@@ -142,7 +142,7 @@ class Allowance:
         }
 
     def refusal(self) -> Problem:
-        """Return the problem ``rate-limited`` of a request for more than is left."""
+        """Return the problem ``rate-limited`` for a request that needs more than `remaining`."""
         requests = "new jobs" if self.work == JOBS else f"requests of the kind {self.work!r}"
         headers = {"Retry-After": str(max(1, self.reset_s)), **self.headers}
         return Problem("rate-limited", f"{self.limit} {requests} are allowed in {self.window_s} s", headers=headers)
@@ -204,7 +204,7 @@ class RateLimiter:
             await self._connections.aclose()
 
     async def _ask(self, ask: Callable[[SlidingWindowCounterRateLimiter], Awaitable[T]]) -> T:
-        """Ask the limiter whose counts are in Redis; without Redis, or while it rests after a failure, the local."""
+        """Call `ask` with the limiter in Redis; without Redis, and for 10 s after it failed, with the local limiter."""
         if self._shared_limiter is not None and time.monotonic() >= self._redis_rests_until:
             try:
                 return await ask(self._shared_limiter)

@@ -73,7 +73,7 @@ def newest_first(row: Any) -> Key:
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
-    """Rows of one page, and the key of the next page if there is one."""
+    """Rows of one page, and the key of its last row if another page follows."""
 
     rows: Sequence[Row]
     next_key: Key | None
@@ -82,7 +82,7 @@ class Page(Generic[Row]):
 
     @classmethod
     def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> Page[Row]:
-        """Return a page of `rows`, read with ``limit + 1``; `store.core.rows.Rows` also know if they were cut."""
+        """Return a page of `limit` rows; further rows, or a true `rows.cut` (`store.core.rows`), mean a next page."""
         has_more = len(rows) > limit or getattr(rows, "cut", False)
         page_rows = rows[:limit]
         return cls(page_rows, key(page_rows[-1]) if has_more else None, getattr(rows, "total", None))
@@ -135,7 +135,7 @@ class ListReader:
         *arguments: object,
         key: Callable[[Any], Key] = newest_first,
     ) -> Response:
-        """Read one page of a list as `read` does, and respond with each row's `view`."""
+        """Read one page of a list by the method `read`, and return a response with the `view` of each row."""
         page = await self.read(query, list_name, read, *arguments, key=key)
         return self.response(query, list_name, page, [view(row) for row in page.rows])
 
@@ -185,7 +185,7 @@ def in_path(noun: str, find: Callable[..., Any], caller_type: object, parameter:
     Parameters
     ----------
     noun : str
-        The resource in the problem's words.
+        Word for the resource in the message of ``not-found``.
     find : callable
         Reads a row by connection, id and tenant; ``None`` if there is none that the tenant may see.
     caller_type

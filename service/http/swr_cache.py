@@ -56,7 +56,7 @@ class SwrCache(Generic[K, V]):
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
 
     async def get(self, key: K, read_value: Callable[[], Awaitable[V]]) -> V:
-        """Return a value; read it if it is missing or too old.
+        """Return the value of `key`; get it from `read_value` if it is missing or too old.
 
         An error is raised for every caller that waited for the same reading, and is not stored.
         """
@@ -83,7 +83,7 @@ class SwrCache(Generic[K, V]):
         self._entries.clear()
 
     def _start_reading(self, key: K, entry: _Entry[V], read_value: Callable[[], Awaitable[V]]) -> asyncio.Future[V]:
-        if entry.reading is None:
+        if entry.reading is None:  # otherwise the caller shares the reading in progress
             started_at = self._clock()
             self._count("read")
             entry.reading = asyncio.ensure_future(read_value())

@@ -31,7 +31,7 @@ class Dispatcher:
         self._thread: threading.Thread | None = None
 
     def ring(self, job_id: str) -> None:
-        """Queue a notification and return at once."""
+        """Queue the notification about a job, and return at once."""
         if self._thread is None:
             # a daemon thread, so that a stalled broker cannot keep the process from ending
             self._thread = threading.Thread(target=self._ring_queued_jobs, name="doorbell", daemon=True)

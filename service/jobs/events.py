@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 
 class EventStream:
-    """Distributes the events of jobs to their followers, who share their reads of the database.
+    """Distributes the events of jobs to followers (waits and event streams), which share reads of the database.
 
     `on_end` is called with the id of a finished job, before its followers get the last event.
     """

@@ -34,7 +34,7 @@ MOST_BYTES = 65_536
 
 
 async def with_named_inputs(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
-    """Insert the stored inputs that an experiment names, except the rows of a table."""
+    """Return the experiment `method` with the stored inputs that it names inserted, except the rows of a table."""
     references = method.references()
     with located("experiment"):
         corpus = None
@@ -68,7 +68,7 @@ async def reading_of(service: Service, tenant: str, rows: NamedRows) -> JsonObje
 
 
 async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: NamedRows, seed: int) -> AnyMethod:
-    """Insert the rows of an uploaded table that an experiment names.
+    """Return the experiment `method` with the rows of an uploaded table that it names inserted.
 
     The `seed` picks rows from a table that has more rows than a job can hold.
     """
@@ -79,7 +79,7 @@ async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: Name
 
 
 async def with_stored_items(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
-    """Insert the items that the experiment needs and that an author generated in earlier jobs of the tenant."""
+    """Return the experiment with the items that an author generated for it in earlier jobs of the tenant, if any."""
     authored = await service.database.read(materials.stored_material, tenant, method.references().authored)
     if not any(authored):
         return method
@@ -102,7 +102,7 @@ async def _find_words(service: Service, tenant: str, named_words: NamedWords, me
 
 
 def chosen_rows(rows: Sequence[Json], named_rows: NamedRows, rng: np.random.Generator) -> tuple[Json, ...]:
-    """Return the rows of a table that have a named value, at most `max_rows` of them at random, in the table's order.
+    """Return rows that have one of the named values: at most `max_rows`, drawn at random, in the table's order.
 
     Raises `UnknownName` for a column that the table lacks, or values that no row has.
     """
@@ -119,7 +119,7 @@ def chosen_rows(rows: Sequence[Json], named_rows: NamedRows, rng: np.random.Gene
 
 
 async def _add_trials(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
-    """Insert the uploaded answers that are rated instead of a service; refuse a method that takes none."""
+    """Return `method` with the uploaded answers that are rated instead of a service; refuse it if it takes none."""
     if not method.takes_trials:
         fitting_methods = " or ".join(method_name(other) for other in every_method() if other.takes_trials)
         raise SpecificationError(

@@ -42,13 +42,13 @@ RUNS_IN_A_SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
 
 
 async def ledger_csv(database: AsyncDatabase, job_id: str) -> StreamingResponse:
-    """Stream the ledger as CSV (RFC 4180)."""
+    """Stream a job's observations as CSV (RFC 4180)."""
     await database.read(observations.count, job_id)  # an archived job is reported before the answer begins
     return csv_file(f"{job_id}-observations", COLUMNS, pages(database, observations.page, job_id), _row_cells)
 
 
 async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingResponse:
-    """Stream the ledger as Parquet, with the columns of the CSV; no formula is escaped.
+    """Stream a job's observations as Parquet, with the columns of the CSV; formulas are not escaped.
 
     Raise `NotInstalled` if pyarrow is missing.
     """
@@ -64,7 +64,7 @@ async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingRespo
 
 
 async def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingResponse:
-    """Stream the ledger as JSON lines, exactly as recorded."""
+    """Stream a job's observations as JSON lines, exactly as recorded."""
     await database.read(observations.count, job_id)  # an archived job is reported before the answer begins
     return jsonl_file(f"{job_id}-observations", pages(database, observations.page, job_id), _json_record)
 
@@ -72,7 +72,7 @@ async def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingRespons
 async def pages(
     database: AsyncDatabase, read_page: Callable[[Connection, str, int, int], Sequence[Any]], owner_id: str
 ) -> AsyncIterator[Sequence[Any]]:
-    """Yield all rows of a job or corpus in pages, by ``read(c, owner_id, after, limit)``."""
+    """Yield all rows of a job or corpus, `owner_id`, in pages that ``read_page(c, owner_id, after, limit)`` reads."""
     after = 0
     while rows := await database.read(read_page, owner_id, after, ROWS_PER_READ):
         yield rows
@@ -82,7 +82,7 @@ async def pages(
 def csv_file(
     name: str, columns: Iterable[str], row_pages: AsyncIterator[Sequence[Any]], cells_of: Callable[[Any], Sequence[Any]]
 ) -> StreamingResponse:
-    """Stream pages of rows as CSV (RFC 4180), saved as a file."""
+    """Stream pages of rows as a CSV download (RFC 4180); `cells_of` returns a row's cells in the order of `columns`."""
 
     async def lines() -> AsyncIterator[str]:
         yield csv_lines([columns])
@@ -93,7 +93,7 @@ def csv_file(
 
 
 def jsonl_file(name: str, row_pages: AsyncIterator[Sequence[Any]], record: Callable[[Any], Json]) -> StreamingResponse:
-    """Stream pages of rows as JSON lines, saved as a file."""
+    """Stream pages of rows as a download of JSON lines; `record` returns the object of a row."""
 
     async def lines() -> AsyncIterator[str]:
         async for page in row_pages:
@@ -147,7 +147,7 @@ def _download(lines: AsyncIterator[str] | AsyncIterator[bytes], media_type: str,
 
 
 def paced(file: StreamingResponse, slots: asyncio.Semaphore) -> StreamingResponse:
-    """Limit how many pieces of files are made at once: each takes a slot, which is free while a client reads."""
+    """Limit how many pieces of files are made at once: making a piece takes a slot, and reading it takes none."""
     pieces = aiter(file.body_iterator)
 
     async def paced_pieces() -> AsyncIterator[str | bytes | memoryview]:

@@ -74,7 +74,7 @@ JOB_PLACED: JsonObject = {
 
 @dataclass(frozen=True)
 class Placement:
-    """A request for a job without its body: its caller, ``Idempotency-Key``, and the seconds of ``Prefer: wait``."""
+    """A request for a job, except its body: the caller, ``Idempotency-Key``, and the seconds of ``Prefer: wait``."""
 
     request: Request
     response: Response
@@ -84,17 +84,17 @@ class Placement:
     wait: int | None
 
     def count_wait(self) -> AbstractContextManager[None]:
-        """Count the wait, if any, towards the limits of the caller while the block runs."""
+        """Return a context manager that counts the wait, if any, towards the caller's limits while it is open."""
         streams, caller = self.service.open_streams, self.caller
         return streams.count_stream(caller.tenant, caller.key_id) if self.wait else nullcontext()
 
     async def response_of(self, answer: Answer) -> Response:
-        """Return the response with an answer, and with the rest of the caller's limit of new jobs."""
+        """Return the response of an answer, with headers that say how many new jobs the caller may still request."""
         allowance = await self.service.rate_limiter.remainder(self.caller.tenant)
         return answer.response(**self.response.headers, **allowance.headers)
 
     async def answer(self, order: Order, *, status_if_succeeded: int = 200) -> Response:
-        """Place an order and answer 202; with `wait`, answer after the job's end, or after `wait` seconds."""
+        """Place an order; answer 202 or, if its job succeeds within `wait` seconds, `status_if_succeeded`."""
         service, caller, wait = self.service, self.caller, self.wait
         queue = await _queue_state(service)
 
@@ -116,7 +116,7 @@ class Placement:
 async def placement(
     request: Request, response: Response, service: ServiceDependency, repeat: Repeat, wait: Wait
 ) -> Placement:
-    """Return the placement of a request by a known caller."""
+    """Return the `Placement` of a request whose caller was identified by an earlier dependency."""
     return Placement(request, response, service, request.scope["assay.caller"], repeat, wait)
 
 
@@ -215,7 +215,7 @@ async def stream_start(
         Header(max_length=18, pattern=r"^\d+$", description="Id of the last event seen; those after it are sent."),
     ] = None,
 ) -> int:
-    """Return the id of the event after which a follower continues; 204 after the last event of a finished job."""
+    """Return the id of the event after which a follower continues (0 if none); raise 204 if no event will follow."""
     after = int(last_event_id or 0)
     if after and not await service.database.read(jobs.events, job.id, after - 1, limit=1):
         after = 0  # the id is newer than every event of this job, so it belongs to another job

@@ -153,7 +153,7 @@ class JobWait(ResponseModel):
 
 
 class JobStart(NamedTuple):
-    """Place of a job in the queue, and the estimated seconds until its start."""
+    """Place of a job in the queue (from 1), and the estimated seconds until its start; ``None`` while unknown."""
 
     position: int
     in_s: int | None
@@ -250,7 +250,7 @@ class JobView(ResponseModel):
 
 
 def _experiment_to_show(job: Job) -> dict[str, Any] | None:
-    """Return the experiment; held-back material is shown only in a rating, and not when a job was cancelled."""
+    """Return a job's experiment, without held-back (unpublished) material until a rating has shown it."""
     if job.experiment is None or job.rating_id is not None:
         return job.experiment
     texts = job.experiment.get("texts")  # the other place of held-back material, depending on the method
@@ -285,7 +285,7 @@ class JobLine(JobView):
 
     @classmethod
     def listed(cls, job: Job, max_entries: int, *, base: str, now_s: float, rating: RatingLink | None) -> Self:
-        """Build the view of a job in a list, with parts of at most `max_entries` entries; see `JobView.of`."""
+        """Build the view of a job in a list, without parts of more than `max_entries` entries; see `JobView.of`."""
         short_experiment = shorten(_experiment_to_show(job), max_entries)
         view = JobView.of(replace(job, experiment=short_experiment.experiment), base=base, now_s=now_s, rating=rating)
         return cls(**dict(view), left_out=short_experiment.left_out)
@@ -314,7 +314,7 @@ class ObservationView(ResponseModel):
 
     @classmethod
     def of(cls, row: StoredObservation, thumbnail: str | None = None) -> Self:
-        """Build the view of a row of the ledger."""
+        """Build the view of a recorded observation; `thumbnail` is the address of its picture."""
         record, failure = row.observation.as_json(), row.observation.reply.failure
         if failure is not None and (service_message := service_said(failure.message)) is not None:
             record["failure"] |= {"service_said": service_message}
@@ -322,7 +322,7 @@ class ObservationView(ResponseModel):
 
     @classmethod
     def of_rows(cls, rows: Sequence[StoredObservation], thumbnails: Mapping[str, str]) -> list[Self]:
-        """Build the views of rows, with the addresses of the pictures in their questions."""
+        """Build the views of observations; `thumbnails` has the addresses of pictures by digest."""
         return [cls.of(row, thumbnails.get(getattr(row.observation.probe.ask, "image", ""))) for row in rows]
 
 
@@ -341,5 +341,5 @@ def seconds_left(job: Job, now_s: float) -> int | None:
         return 0
     if job.status != "running" or not job.asked or job.started_at is None:
         return None
-    elapsed_s = max(0.0, now_s - job.started_at / 1000)
-    return round(elapsed_s * max(0, job.expected - job.asked) / job.asked)
+    elapsed_s = max(0.0, now_s - job.started_at / 1000)  # the clock of the database may be ahead
+    return round(elapsed_s * max(0, job.expected - job.asked) / job.asked)  # more may be asked than expected

@@ -52,7 +52,7 @@ MAX_EXPERIMENT_BYTES = 7_000_000
 
 @dataclass(frozen=True)
 class Order:
-    """A requested job, unnecessary if there is a rating at most `max_age_s` old (``None``: any unexpired rating)."""
+    """A requested job, unnecessary if a rating is at most `max_age_s` seconds old (``None``: any unexpired rating)."""
 
     job: NewJob
     max_age_s: int | None = 0
@@ -83,7 +83,7 @@ Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
 async def place(
     service: Service, caller: Caller, order: Order, repeat: Repeatable, show: Show, *, waits: bool
 ) -> tuple[Answer, Job | None]:
-    """Place an order; with `waits`, the final answer is built later, after the job's end.
+    """Place an order and build its answer by `show`; with `waits`, the final answer is built after the job's end.
 
     Returns the answer and, unless the request is a repetition, its job. Only new jobs count towards the rate limit.
 
@@ -114,7 +114,7 @@ async def permit(service: Service, caller: Caller, target_url: str | None, count
 
 
 async def refuse_cooling(service: Service, caller: Caller, target_url: str | None) -> None:
-    """Raise ``cooling-down`` during the cool-down of the target at `target_url`."""
+    """Raise ``cooling-down`` during the cool-down (pause after a rating) of the target at `target_url`, if given."""
     cooldown_s = service.settings.cooldown_s
     if target_url and cooldown_s > 0:
         wait_s = await service.database.read(cooldowns.remaining_s, caller.tenant, target_url, cooldown_s)
@@ -143,15 +143,15 @@ def _is_new(c: Connection, order: Order, repeat: Repeatable, max_active: int) ->
     """Return whether an order needs a new job; only an estimate, because it reads without a transaction."""
     if is_known(c, repeat):
         return False
-    rating, twin, _ = _find_existing(c, order, max_active)
-    return rating is None and twin is None
+    rating, job_to_join, _ = _find_existing(c, order, max_active)
+    return rating is None and job_to_join is None
 
 
 def _place_order(
     c: Connection, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
 ) -> tuple[Answer, PlacedJob | None]:
     def find_or_add_job(c: Connection) -> tuple[Answer, PlacedJob]:
-        jobs.lock_transaction(c, order.job.request_digest)
+        jobs.lock_transaction(c, order.job.request_digest)  # equal requests are placed one after the other
         rating, job, jobs_before = _find_existing(c, order, max_active)
         is_new = rating is None and job is None
         if is_new and not permitted:
@@ -178,10 +178,10 @@ def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[Stored
     rating = None if known_work.rating_id is None else ratings.find(c, known_work.rating_id, job.tenant)
     if rating is not None and rating.visibility == job.visibility:
         return rating, None, None
-    twin = None if known_work.twin_id is None else jobs.find(c, known_work.twin_id, job.tenant)
+    twin = None if known_work.twin_id is None else jobs.find(c, known_work.twin_id, job.tenant)  # an equal job
     if twin and twin.visibility == job.visibility and job.callback_url in {None, twin.callback_url}:
         return None, twin, queued_before(c, twin)
-    # near the limit they are counted again, under a lock
+    # near the limit, the unfinished jobs are counted again, under a lock
     if known_work.active >= max_active - NEAR_LIMIT and count_active(c, job.tenant) >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running; wait until one of them has ended")
     if known_work.refusals and job.kind in domains.CALLING:  # some host refuses ratings, and the job calls services
@@ -198,10 +198,10 @@ def queued_before(c: Connection, job: Job) -> int | None:
 async def rating_order(
     service: Service, caller: Caller, request: RatingRequest, target: ResolvedTarget, *, recurring: bool = False
 ) -> Order:
-    """Return the order for a rating; if `recurring`, items that an author generated earlier are added at each run.
+    """Return the order for a rating. If `recurring` (a schedule), each run adds items that an author made earlier.
 
-    Raise `Problem` or `OutOfBounds` if the method cannot rate that kind of target, or the deadline is longer than is
-    allowed here.
+    Raise `Problem` or `OutOfBounds` if the method cannot rate that kind of target, or the deadline is longer than the
+    operator allows.
     """
     kind = Kind(target.descriptor["kind"])
     request.experiment = method = _with_method(request.experiment, kind)  # also in the request, for schedules
@@ -256,7 +256,7 @@ async def rating_order(
 
 
 def check_deadline(service: Service, deadline_s: int) -> None:
-    """Refuse a deadline that is longer than is allowed here."""
+    """Refuse a deadline that is longer than the operator allows."""
     if deadline_s > (longest_s := service.settings.longest_deadline_s):
         raise OutOfBounds(f"deadline_s is {deadline_s}; this service allows at most {longest_s}", "deadline_s")
 
@@ -270,7 +270,7 @@ def _with_method(experiment: AnyMethod | UnnamedExperiment, kind: Kind) -> AnyMe
 
 
 def probe_order(service: Service, caller: Caller, target: ResolvedTarget) -> Order:
-    """Return the order for a probe; an identical running probe is joined only if the target is saved.
+    """Return the order for a probe (test call); an identical running probe is joined only if the target is saved.
 
     The digest of a target that is not saved would be the same with another secret.
     """
@@ -336,7 +336,7 @@ async def resolve_second(
 
 
 def check_judge(method: AnyMethod, request: RatingRequest) -> None:
-    """Refuse an experiment without the judge that it needs, and a judge beside an author."""
+    """Refuse an experiment without the judge that it needs, and a judge together with an author."""
     with located():
         if request.judge is not None and request.author is not None:
             raise SpecificationError("a job has an author or a judge, not both; leave one out", "judge")
@@ -345,7 +345,7 @@ def check_judge(method: AnyMethod, request: RatingRequest) -> None:
 
 
 def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
-    """Refuse a missing author, which the caller knows to be needed, and an author that the experiment does not need."""
+    """Refuse an unneeded author, and a missing author (``None``); called only if an author is named or needed."""
     if author is None:
         remedy = "name the service that generates it, or send the material"
         raise SpecificationError(f"the experiment's material is generated; {remedy}", "author")
@@ -367,7 +367,7 @@ def maintenance_order(
 
 # ---------------------------------------------------------------------------- plans
 async def facts_of(service: Service, caller: Caller, target: ResolvedTarget, prices: Prices) -> Plannable:
-    """Return the facts about a target that a plan needs; a latency not given in `prices` is its newest probe's."""
+    """Return the facts about a target that a plan needs; without a latency in `prices`, that of the newest probe."""
     latency_s = prices.latency_s
     if latency_s is None and target.saved_id is not None:
         digest = probe_digest(caller, target)

@@ -87,6 +87,6 @@ async def revoke_key(key_id: str, service: ServiceDependency, caller: Admin) -> 
 
 
 def _create_key(c: Connection, tenant: str, body: KeyRequest) -> tuple[ApiKey, str]:
-    """Create a key; its expiry is computed from the database's clock, which also checks it."""
+    """Create a key; return it and its plain text. Its expiry is by the database's clock, which also checks it."""
     expires_at = None if body.expires_in_s is None else read_clock(c) + body.expires_in_s * 1000
     return keys.create(c, tenant, body.scopes, body.name, expires_at)

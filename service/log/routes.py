@@ -198,7 +198,7 @@ async def add_checkpoint(request: Request, service: ServiceDependency) -> Respon
 
 
 def _signed_request(body: bytes, keys: Sequence[VerifierKey]) -> tuple[AddCheckpoint, Checkpoint]:
-    """Parse a request, and verify that a known key of the log signed its checkpoint."""
+    """Return a parsed request and its checkpoint; raise `Problem` if no known key of the log signed the checkpoint."""
     if len(body) > MOST_BYTES:
         raise Problem("body-too-large", f"a request for a cosignature has at most {MOST_BYTES:,} bytes")
     try:

@@ -35,7 +35,7 @@ def model_of(dataclass: Any) -> type[ClosedModel]:
     for field in fields(dataclass):
         annotation = _schema_type(hints[field.name], model_of)
         if field.metadata.get("always"):
-            # null stands for an unknown value; truth values are always known, and a type with the default None has null
+            # null is an unknown value; truth values are always known, and the type includes null if the default is None
             needs_null = field.default is not None and not isinstance(field.default, bool)
             schema_fields[field.name] = (annotation | None if needs_null else annotation, ...)
         elif field.name != "json":  # `json` is the whole stored document, not a field of the document
@@ -45,7 +45,7 @@ def model_of(dataclass: Any) -> type[ClosedModel]:
 
 @cache
 def view_of(dataclass: type) -> type[ResponseModel]:
-    """Return the schema of a dataclass that an answer holds with all its fields."""
+    """Return the schema of a dataclass of which an answer always has every field."""
     hints = get_type_hints(dataclass).items()
     schema_fields: dict[str, Any] = {name: (_schema_type(hint, view_of), ...) for name, hint in hints}
     if "rated_at" in schema_fields:  # a time, which the dataclass holds as text
@@ -56,7 +56,7 @@ def view_of(dataclass: type) -> type[ResponseModel]:
 
 
 def _schema_type(hint: object, schema_of: Callable[[Any], type[BaseModel]]) -> Any:
-    """Return the type of a field in a schema: tuples are lists, and dataclasses their schemas."""
+    """Return the type of a field in a schema: tuples become lists, and dataclasses the schemas by `schema_of`."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is UnionType:
         members = [argument if argument is NoneType else _schema_type(argument, schema_of) for argument in arguments]

@@ -77,7 +77,7 @@ TAGGED_AND_RATED = returns(ETAG | RATED)
 
 
 def download(media_type: str, headers: Json | None = None) -> JsonObject:
-    """Return the arguments of a route for a file about a rating."""
+    """Return the arguments of a route that answers with a file about a rating."""
     responses = returns({**(headers or {}), **RATED}, media_type)
     return {"response_class": Response, "dependencies": DOWNLOAD, "responses": responses}
 
@@ -354,7 +354,7 @@ async def _read_annotations(request: Request, service: Service, rating: StoredRa
 
 
 def _rating_headers(rating: StoredRating, notes: Annotations, *, expired: bool = False) -> dict[str, str]:
-    """Return the headers of a rating; its tag depends on its state, its annotations and `expired`."""
+    """Return the headers of a rating; the entity tag depends on its state, its annotations `notes` and `expired`."""
     states = {"withdrawn": rating.withdrawn_at is not None, "expired": expired}
     suffix = "".join(f"-{state}" for state, holds in states.items() if holds)
     return headers_of(rating, f"{rating.visibility}{suffix}{notes.tag}")

@@ -197,7 +197,7 @@ class RatingSummary(RatingHead):
 
     @classmethod
     def of(cls, row: StoredRating | Summary, standing: Standing, sentence: str | None = None) -> Self:
-        """Build the view of a stored rating."""
+        """Build the view of a stored rating; `sentence` says why it has its letter."""
         withdrawn = None
         if row.withdrawn_at is not None:
             withdrawn = WithdrawnView(at=iso(row.withdrawn_at), reason=row.withdrawn_why or "")

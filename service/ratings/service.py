@@ -50,7 +50,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Annotations:
-    """Annotations of one rating: its standing, the letter by the announced methodology, and the owner's reply.
+    """Annotations of a rating: its standing for its address, the announced methodology's letter, the owner's reply.
 
     `next_letter` is ``None`` if the evidence was not re-rated by `next_version`.
     """
@@ -61,7 +61,7 @@ class Annotations:
     reply: OwnersReply | None = None
 
     def added_to(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a rating's document with the annotations, its summary in words, reason and number of questions."""
+        """Return a rating's document with annotations, a summary, the letter's reason and the number of questions."""
         reply = None if self.reply is None else ReplyView.of(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
         view = read(document)
@@ -82,7 +82,7 @@ class Annotations:
 def read_annotations(
     c: Connection, ratings: Sequence[StoredRating], methodology: Methodology | None
 ) -> dict[str, Annotations]:
-    """Return the annotations of several ratings by rating id; `methodology` is the announced methodology."""
+    """Return the annotations of several ratings by rating id; `methodology` is the announced next version, if any."""
     if not ratings:
         return {}
     ids = [rating.id for rating in ratings]
@@ -115,7 +115,7 @@ PUBLIC_CACHE = f"public, max-age={FRESH_S}"
 
 
 def caching(*, private: bool) -> str:
-    """Return the ``Cache-Control`` of a rating; a private one is read again before a copy is used."""
+    """Return the ``Cache-Control`` of a rating; caches must revalidate a private rating before each use."""
     return "private, no-cache" if private else f"public, max-age={FRESH_S}, stale-while-revalidate={STALE_S}"
 
 
@@ -160,7 +160,7 @@ def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -
 def page_report(
     page_format: PageFormat, subject: Literal["suite", "composition"], document: Json, etag: str
 ) -> Response:
-    """Render a suite or composition; its report has the entity tag `etag` with Assay's version, which may differ."""
+    """Render a suite or composition; the entity tag is `etag` with Assay's version, which changes the rendering."""
     report_etag = etag.removesuffix('"') + f'-{assay.__version__}"'
     headers = {"ETag": report_etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     return _file_response(render_page(page_format, subject, document), MEDIA_TYPES[page_format], headers)
@@ -191,7 +191,7 @@ async def recount_file(service: Service, rating: RatingDocument, tenant: str, up
 
 
 def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response:
-    """Return the table of a rating's sentences as a response; raise ``not-found`` if it has no sentences."""
+    """Return the table of a rating's sentences (CSV) as a response; raise ``not-found`` if the rating has none."""
     rows = [
         [component.name if name == "component" else getattr(row, name) for name in COLUMNS]
         for component in rating.rating.components
@@ -221,7 +221,7 @@ class ShortExperiment:
 
 
 def shorten(experiment: Mapping[str, Any] | None, max_entries: int = MAX_LISTED) -> ShortExperiment:
-    """Leave out all parts with more than `max_entries` entries, at any depth."""
+    """Leave out all lists and objects with more than `max_entries` entries, at any depth."""
     left_out: dict[str, int] = {}
     return ShortExperiment(_shorten(experiment, (), left_out, max_entries), left_out)
 

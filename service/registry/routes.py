@@ -87,7 +87,7 @@ async def _history_response(lists: Lists, query: PageQuery, list_name: str, page
 
 
 def _history_entries(steps: Sequence[Step]) -> list[HistoryEntry]:
-    """Compare each rating with the previous one; a page of long ratings takes several milliseconds."""
+    """Return the ratings of a history, each with its difference from the previous one; takes several milliseconds."""
     return [
         HistoryEntry.of(step, None if step.previous is None else difference(step.previous.rating, step.rating.rating))
         for step in steps
@@ -109,7 +109,7 @@ async def letter_distribution(
 async def count_letters(
     service: Service, database: PublicDatabase, query: DistributionQuery
 ) -> Counter[tuple[str, str, str, str]]:
-    """Count services by kind, attribute, method and letter."""
+    """Count the services of a registry query by (kind, attribute, method, letter)."""
     filters = query.model_dump()
     count_part = partial(rating_statistics.distribution, **filters)
     return await service.merge(database, ("letters", *filters.values()), read_part=count_part, merge=sum_of)

@@ -62,7 +62,7 @@ class SinceView(ResponseModel):
 
     @classmethod
     def of(cls, difference: RatingDifference) -> Self:
-        """Build the view from a difference."""
+        """Build the view from the difference of two ratings."""
         return cls.from_row(
             difference,
             id=str(difference.before.id),
@@ -86,7 +86,7 @@ class HistoryEntry(RatingHead):
 
     @classmethod
     def of(cls, step: Step, since: RatingDifference | None) -> Self:
-        """Build the view of one step of a history."""
+        """Build the view of a rating in a history; `since` is its difference from the previous rating, if compared."""
         links = {"href": f"/v1/ratings/{step.rating.id}", "since": None if since is None else SinceView.of(since)}
         return cls.model_validate(step.rating.shown | links)
 
@@ -147,7 +147,7 @@ class DistributionView(ResponseModel):
 
     @classmethod
     def of(cls, letters: Counter[tuple[str, str, str, str]]) -> Self:
-        """Build the view from counts."""
+        """Build the view from counts by (kind, attribute, method, letter)."""
         counts_by_question: dict[tuple[str, str, str], dict[str, int]] = {}
         for (kind, attribute, method, letter), count in sorted(letters.items()):
             counts_by_question.setdefault((kind, attribute, method), {})[letter] = count

@@ -25,7 +25,7 @@ class WatchRequest(RequestModel):
 
 
 def _request_tag(request: object) -> str:
-    """Return the tag of the schema of a request, which is JSON or validated already."""
+    """Return the tag by which pydantic chooses the schema of a request (JSON, or a validated object)."""
     names = set(request) if isinstance(request, dict) else ()
     if isinstance(request, WatchRequest) or "rating" in names:
         return "watch"
@@ -107,7 +107,7 @@ class WatchView(ResponseModel):
 
     @classmethod
     def of(cls, row: StoredSchedule) -> Self:
-        """Build the view of a schedule that watches."""
+        """Build the view of a schedule that watches a service for changes."""
         job = row.orders.jobs[0]  # the only job, which rates the service again
         change = row.change
         return cls(
@@ -169,7 +169,7 @@ class ScheduleView(ResponseModel):
 
 
 def last_run_view(made_id: str | None) -> LastRun | None:
-    """Build the view of a run's job or suite; the prefix of the id distinguishes them."""
+    """Build the view of a run's job or suite, which the id's prefix distinguishes; ``None`` if nothing was made."""
     if made_id is None:
         return None
     kind: Literal["job", "suite"] = "suite" if made_id.startswith("sui_") else "job"

@@ -35,7 +35,7 @@ async def prepared_orders(service: Service, caller: Caller, request: AnyRequest)
 
 
 def _watch_orders(c: Connection, caller: Caller, request: WatchRequest) -> Orders:
-    """Refuse a rating that cannot be watched; the orders hold the job that would rate its service again."""
+    """Return the orders of a watch: a job that rates the service again. Refuse a rating that cannot be watched."""
     try:
         rating = sentinels.watched_rating(c, request.rating, caller.tenant)
         rerating_job = sentinels.repeat_job(c, rating, caller.key_id)
@@ -47,7 +47,7 @@ def _watch_orders(c: Connection, caller: Caller, request: WatchRequest) -> Order
 
 
 def _refuse_secret(order: Order) -> Order:
-    """Refuse an order with a secret, because only saved targets can store one."""
+    """Return an order, or refuse it if it has a secret, because only saved targets can store secrets."""
     if order.job.sealed_secret is not None:
         detail = "a schedule cannot store a secret; save the target with POST /v1/targets and name its id"
         raise Problem("bad-specification", detail, errors=[{"pointer": "/target/secret", "detail": detail}])
@@ -55,7 +55,7 @@ def _refuse_secret(order: Order) -> Order:
 
 
 def checked_recurrence(service: Service, cron: str | None, interval_s: int | None) -> Recurrence:
-    """Return a recurrence; refuse one that is invalid or not allowed by the operator; the error names its field."""
+    """Return a recurrence; raise an error that names its field if it is invalid or not allowed by the operator."""
     recurrence = Recurrence(cron, interval_s)
     recurrence.check(service.settings.shortest_schedule_s)
     return recurrence

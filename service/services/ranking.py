@@ -108,14 +108,14 @@ SORT_KEYS: dict[Sort, Callable[[RankedService], str | float]] = {
 
 
 def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
-    """Rank by letter, then place a service after all whose whole interval is below the service's interval."""
+    """Rank services by letter; with equal letters, after all services whose whole interval is below their own."""
     ranking: list[RankedService] = []
     first_place = 1
     for letter in BEST_FIRST:
         group = [
             (row, effect_size(row.key_figures)) for row in rows if _has_valid_letter(row, now) and row.letter == letter
         ]
-        upper_ends = sorted(size.high for _, size in group if size is not None)
+        upper_ends = sorted(size.high for _, size in group if size is not None)  # to count better services
         services = []
         for row, size in group:
             place = None if size is None else first_place + bisect_left(upper_ends, size.low)
@@ -165,7 +165,7 @@ def effect_interval(figures: Json) -> tuple[float, float]:
 
 
 def effect_name(figures: Json, method: str) -> str:
-    """Return a deciding effect in words: the input on which it was measured, or the stratum, loss or item."""
+    """Return a deciding effect in words: the input on which it was measured, or the stratum, loss or item concerned."""
     name, hidden = figures["name"], figures["hidden"]
     hidden_document = None if hidden is None else HiddenDocument(hidden, name)
     # the words depend neither on the effect's interval nor on the chance of exceeding the limit
@@ -183,7 +183,7 @@ def model_of(row: ServiceRating) -> str | None:
 
 
 def name_of(row: ServiceRating, *, for_address: bool) -> str:
-    """Return a service's name in page addresses: the words of its address and its key, or else the rating's id."""
+    """Return a service's name in page addresses: address words and key, or the rating's id if not `for_address`."""
     if not for_address or row.address is None or row.service is None:
         return row.id
     words = re.sub(r"[^a-z0-9]+", "-", row.address.lower())[:48].strip("-")

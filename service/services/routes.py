@@ -123,7 +123,7 @@ async def warm_ranking_cache(service: Service, database: PublicDatabase, tenant:
 async def _read_ranking(
     request: Request, service: Service, tenant: str, query: RankingQuery, limit: int
 ) -> RankingView:
-    """Return at most `limit` rows of a ranking; only they are read whole."""
+    """Return at most `limit` rows of a ranking; only the ratings of these rows are read in full."""
     database = service.database_for(request)
     query, questions, ranking = await _rank(service, database, tenant, query)
     start, page = await asyncio.to_thread(ranking.page, query.sort, query.q, query.start, limit)
@@ -135,7 +135,7 @@ async def _read_ranking(
 async def _rank(
     service: Service, database: PublicDatabase, tenant: str, query: RankingQuery
 ) -> tuple[RankingQuery, list[RankedQuestionView], Ranking]:
-    """Return the query completed with its question (method and attribute), all questions of its kind, the ranking."""
+    """Return the query with its question (method, attribute) filled in, all questions of its kind, and the ranking."""
     now = await database.read(read_clock)
     kind = query.kind
     count_questions = partial(services.questions, tenant=tenant, kind=kind)
@@ -167,7 +167,7 @@ async def _rank(
 
 
 def _read_views(c: Connection, rows: Sequence[RankedService]) -> list[RankedServiceView]:
-    """Return rows of a ranking, but for those that were withdrawn since."""
+    """Return the views of rows of a ranking, except ratings that were withdrawn after it was computed."""
     now = read_clock(c)
     ratings = services.read(c, [row.id for row in rows])
     standing = standings(c, ratings.values())
@@ -225,7 +225,7 @@ async def _read_service(request: Request, service: Service, name: str) -> RatedS
 
 
 def _letter_text(rating: ServiceRatingView) -> str:
-    """Return the letter of a rating, or that it is not declared, for the title of an entry."""
+    """Return the letter of a rating for an entry's title, marked as inconclusive if it is not declared."""
     letter = "no letter" if rating.letter is None else rating.letter
     return letter if rating.declared else f"inconclusive, {letter}"
 
@@ -233,7 +233,7 @@ def _letter_text(rating: ServiceRatingView) -> str:
 def _atom_feed(
     title: str, base: str, page_path: str, feed_path: str, entries: Sequence[tuple[str, ServiceRatingView]]
 ) -> bytes:
-    """Write an Atom feed of ratings with their titles, the newest first."""
+    """Write an Atom feed of `entries`: ratings with their titles, the newest first."""
     feed = ET.Element("feed", xmlns=ATOM)
     _add_element(feed, "title", title)
     _add_element(feed, "id", f"{base}{page_path}")
@@ -251,7 +251,7 @@ def _atom_feed(
 
 
 def _add_element(parent: ET.Element, name: str, text: str | None = None) -> ET.Element:
-    """Add an element; characters that XML cannot have are left out."""
+    """Add an element to `parent` and return it; characters that XML cannot have are left out of its text."""
     element = ET.SubElement(parent, name)
     element.text = None if text is None else "".join(character for character in text if character.isprintable())
     return element

@@ -50,7 +50,7 @@ class KeyEffectView(ResponseModel):
 
     @classmethod
     def of(cls, row: ServiceRating) -> Self | None:
-        """Build the view of a rating's deciding effect; ``None`` if it has none with a limit."""
+        """Build the view of the effect that decided a rating; ``None`` if nothing was measured, or the limit is 0."""
         figures, size = row.key_figures or {}, effect_size(row.key_figures)
         if size is None:
             return None
@@ -80,7 +80,7 @@ class ServiceRatingView(ResponseModel):
 
     @classmethod
     def of(cls, row: ServiceRating, standing: Standing, *, now: int, before: ServiceRating | None = None) -> Self:
-        """Build the view of a rating; `before` is the previous one of the same series."""
+        """Build the view of a rating; `before` is the previous rating by the same method for the same attribute."""
         return cls.from_row(
             row,
             effect=KeyEffectView.of(row),
@@ -108,7 +108,7 @@ class RankedServiceView(ResponseModel):
 
     @classmethod
     def of(cls, place: int | None, row: ServiceRating, standing: Standing, now: int) -> Self:
-        """Build the view of a row."""
+        """Build the view of a ranked service; `place` is its rank, and `row` its newest rating."""
         return cls(
             place=place,
             service=name_of(row, for_address=standing.for_address),
@@ -171,7 +171,7 @@ class RatedServiceView(ResponseModel):
 
     @classmethod
     def of(cls, rows: Sequence[ServiceRating], standings: Mapping[str, Standing], now: int) -> Self:
-        """Build the view of a service from its ratings, newest first, not all withdrawn, and their standings by id."""
+        """Build the view of a service from its ratings, newest first, not all withdrawn, and `standings` by id."""
         newest = next(row for row in rows if row.withdrawn_at is None)
         target = newest.target
         series_views = []

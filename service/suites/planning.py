@@ -43,7 +43,7 @@ SET_BY_THE_SUITE = ("method", "attribute", "languages")
 
 @dataclass(frozen=True)
 class OmittedCell:
-    """An invalid combination, with the reason, and the invalid field of the experiment if there is one."""
+    """An invalid combination of method, attribute and language, with the reason and the invalid field, if known."""
 
     cell: Cell
     reason: str
@@ -57,7 +57,7 @@ class OmittedCell:
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """A valid combination: the number of its service, its cell and its order."""
+    """A valid combination of method, attribute and language: the index of its service, its cell and its order."""
 
     service: int
     cell: Cell
@@ -125,7 +125,7 @@ def _refuse_oversize(size: int, *before: Sequence[object]) -> None:
 
 
 def _allowed_cells(body: SuiteRequest, kind: Kind, earlier_count: int) -> list[Cell]:
-    """List the cells of a service; `earlier_count` is the number of cells of earlier services."""
+    """Return a service's cells (method, attribute, language); refuse too many, with the `earlier_count` before."""
     cells = [
         Cell(method_name(method), attribute, label=language)
         for method in _requested_methods(body, kind)
@@ -147,7 +147,7 @@ def as_asked(body: SuiteRequest | RatingRequest) -> JsonObject:
 
 # ---------------------------------------------------------------------------- cells
 def _requested_methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
-    """Return the named methods, or all methods that can rate the kind."""
+    """Return the methods that the request names and that can rate the kind; without names, all that can."""
     methods_by_name = {method_name(method): method for method in every_method()}
     if body.methods is None:
         return [method for method in every_method() if kind in method.kinds]
@@ -161,7 +161,7 @@ def _requested_methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
 
 
 def _languages_of_method(body: SuiteRequest, method: type[AnyMethod]) -> list[str]:
-    """Return the languages of a method's cells; one empty name if the method has no languages."""
+    """Return the languages of a method's cells; a list with one empty text if the method has no languages."""
     # the default value of the method's field; absent if the method has no languages
     default_languages: tuple[str, ...] | None = getattr(method, "languages", None)
     return [""] if default_languages is None else list(body.languages or default_languages)
@@ -208,7 +208,7 @@ def _experiment_field_of(problem: Problem) -> str | None:
 
 # ---------------------------------------------------------------------------- unused names
 def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[OmittedCell]) -> None:
-    """Refuse a method, attribute or language (a cell's label) without a cell, with its first omitted cell's reason."""
+    """Refuse a requested method, attribute or language (`label`) without a valid cell; the error says why."""
     methods = {cell.cell.method for cell in omitted} | {cell.method for cell in cells}
     for method, settings in body.settings.items():
         with located("settings", method):
@@ -235,7 +235,7 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
 def _path_of_cause(
     body: SuiteRequest, omissions: list[OmittedCell], unused_field: str, index: int | None
 ) -> tuple[str | int, ...]:
-    """Return the path, in the request, of the setting that excluded the cells, or else of the name that no cell has."""
+    """Return the request's path to the setting that made the cells invalid, or else to the name that no cell has."""
     if omissions and omissions[0].field:
         field, method = omissions[0].field.split(".")[0], omissions[0].cell.method
         if field in body.settings.get(method, {}):

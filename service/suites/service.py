@@ -59,7 +59,7 @@ def suite_line(suite: StoredSuite, progress: SuiteProgress) -> SuiteLine:
 
 
 def suite_view(suite_state: SuiteState, now_s: float) -> SuiteView:
-    """Build the profile of a suite; `now_s` is in seconds since 1970."""
+    """Build the profile (matrix of letters) of a suite; `now_s` is in seconds since 1970."""
     suite, cells, ratings = suite_state
     profile = _matrix_of_service(cells, suite.request["omitted"], ratings, now_s)
     services = None
@@ -87,7 +87,7 @@ def _profiles(suite: StoredSuite, cells: Sequence[StoredCell], ratings: Ratings,
 
 
 def _severity_key(view: WorstView | None) -> tuple[float, ...]:
-    """Return the sort key of a worst letter; services without a letter come last."""
+    """Return the sort key of a worst letter, the best first; services without a letter come last."""
     if view is None:
         return (math.inf,)
     return ("UCS", "DSBS", "BS").index(view.letter), view.probabilities["BS"], view.probabilities["DSBS"]
@@ -96,7 +96,7 @@ def _severity_key(view: WorstView | None) -> tuple[float, ...]:
 def _matrix_of_service(
     cells: Sequence[StoredCell], omissions: Sequence[Mapping[str, str]], ratings: Ratings, now_s: float
 ) -> JsonObject:
-    """Build the matrix of one service, with its worst letter."""
+    """Build the ``columns`` and ``rows`` of a service's matrix of letters, and its ``worst`` letter."""
     views: dict[Cell, CellView] = {cell.cell: _cell_view(cell, ratings, now_s) for cell in cells}
     for omission in omissions:
         views[Cell(omission["method"], omission["attribute"], omission["label"])] = _omitted_view(omission)
@@ -155,7 +155,7 @@ def _cell_view(cell: StoredCell, ratings: Ratings, now_s: float) -> CellView:
 
 
 def _missing_reason(cell: StoredCell, rating: RatingDocument) -> str | None:
-    """Return the reason why a cell has no letter: the job failed, or nothing could be measured."""
+    """Return the reason of a cell without a letter: a failed job, or nothing measured; ``None`` for other cells."""
     if cell.error is not None:
         return str(cell.error.get("detail") or cell.error.get("title"))
     is_unmeasured = cell.rating_id is not None and cell.letter is None
@@ -169,7 +169,7 @@ def _omitted_view(omission: Mapping[str, str]) -> CellView:
 
 
 def _worst_view(cells: Sequence[StoredCell], ratings: Ratings) -> WorstView | None:
-    """Return the worst letter, without withdrawn ratings."""
+    """Return the worst letter of ratings that are not withdrawn; ``None`` if there is none."""
     graded_cells = [cell for cell in cells if cell.letter is not None and cell.withdrawn_at is None]
     graded_ratings = [ratings[str(cell.rating_id)] for cell in graded_cells]
     verdict = worst_of(graded_ratings, missing=len(cells) - len(graded_ratings))
@@ -219,7 +219,7 @@ async def wait_for_end(service: Service, cells: Sequence[StoredCell], within_s: 
 
 
 def read_suite(c: Connection, suite_id: str, tenant: str) -> SuiteState | None:
-    """Read a suite with its cells and their ratings, in three queries."""
+    """Read a suite with its cells and their ratings, in three queries; ``None`` if the tenant has no such suite."""
     suite = suites.find(c, suite_id, tenant)
     if suite is None:
         return None
@@ -277,12 +277,12 @@ def _add_suite(
     c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, max_active: int, *, waits: bool
 ) -> tuple[Answer, PlacedSuite | None]:
     def add_jobs_and_suite(c: Connection) -> tuple[Answer, PlacedSuite]:
-        wanted_jobs, job_ids = _settle_jobs(plan, _read_reusable(c, tenant, plan))
+        wanted_jobs, job_ids = _settle_jobs(plan, _read_reusable(c, tenant, plan))  # a job id for each cell
         new_jobs = [job for job, rating_id in wanted_jobs if rating_id is None]
         _refuse_too_many(c, tenant, new_jobs, max_active)
         domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
         jobs.add_all(c, wanted_jobs)
-        joined_ids = sorted(set(job_ids) - {job.id for job, _ in wanted_jobs})
+        joined_ids = sorted(set(job_ids) - {job.id for job, _ in wanted_jobs})  # jobs of earlier requests
         suite_state = read_suite(c, suites.add(c, _new_suite(tenant, plan, job_ids, joined_ids)).id, tenant)
         assert suite_state is not None  # noqa: S101  the suite was just stored
         return show(suite_state), PlacedSuite(suite_state, [job.id for job in new_jobs])
@@ -309,7 +309,7 @@ def _read_reusable(c: Connection, tenant: str, plan: Plan) -> dict[str, Reusable
 
 
 def _settle_jobs(plan: Plan, known_work: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
-    """Return the jobs to add, each with the id (or ``None``) of the rating that answers it, and each cell's job id."""
+    """Return the jobs to add, each with the id of the rating that answers it or ``None``, and each cell's job id."""
     wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
     job_ids: list[str] = []
     for planned_cell in plan.planned:

@@ -91,7 +91,7 @@ class NewestLetterView(ResponseModel):
 
     @classmethod
     def of(cls, row: NewestRating | None) -> Self | None:
-        """Build the view of a rating."""
+        """Build the view of a rating; ``None`` for ``None``."""
         return None if row is None else cls.from_row(row, href=f"/v1/ratings/{row.id}", rated_at=iso(row.created_at))
 
 
@@ -103,5 +103,5 @@ class TargetLine(TargetView):
 
 
 def hint(last4: str | None) -> str | None:
-    """Return the hint of a secret from its last four characters."""
+    """Return a secret's hint, such as ``…x9f2``, from its last four characters; ``None`` without a secret."""
     return None if last4 is None else f"…{last4}"

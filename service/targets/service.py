@@ -48,8 +48,8 @@ async def resolve_target(
 ) -> ResolvedTarget:
     """Return the target of a request, saved or described, after checking its description.
 
-    Raise `Problem` if there is no such target, or its description is invalid; the problem points into `path`
-    (``target``).
+    Raise `Problem` if there is no such target, or its description is invalid; the problem points into `path`,
+    by default ``target``.
     """
     with located(*path or ("target",)):
         return await checked_target(service, caller, request)
@@ -104,7 +104,7 @@ def open_secret(service: Service, row: StoredTarget) -> str | None:
 async def check_target(service: Service, target: ResolvedTarget) -> None:
     """Refuse an invalid description of a target; the error names the field, relative to the target.
 
-    A saved target's secret is not checked again. The check runs in a thread, because that of a private key takes
+    A saved target's secret is not checked again. The check runs in a thread, because to check a private key takes
     milliseconds.
     """
     secret_field = {} if target.saved_id is not None else {"secret": target.secret}

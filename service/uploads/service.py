@@ -142,7 +142,7 @@ async def trials_of(service: Service, tenant: str, reference: str, *, field: str
 
 
 async def decisions_of(service: Service, upload: StoredUpload, columns: NamedDecisions) -> JsonObject:
-    """Count the people of an uploaded table of decisions (`store.formats.decision_rows.read_decisions`).
+    """Return counts of the people in an uploaded table of decisions (`store.formats.decision_rows.read_decisions`).
 
     The table is read with the encoding, the decimal sign and the sheet that were sent with the upload.
     """

@@ -220,7 +220,7 @@ def _stored_answer(c: Connection, row: Webhook, *, status: int = 200, headers: d
 async def _with_secret(
     service: Service, caller: Caller, repeat: Repeatable, work: Callable[[Connection], Answer]
 ) -> Response:
-    """Call `work` once, and add the endpoint's secret to the answer if it has not been replaced since."""
+    """Call `work` once per Idempotency-Key, and add the secret to the answer if it was not replaced meanwhile."""
     answer, _ = await service.database.write(once, repeat, lambda c: (work(c), None))  # None: nothing else is created
     document = read_json(answer.body)
     row = await service.database.read(webhooks.find, document["id"], caller.tenant)

@@ -61,7 +61,7 @@ class WebhookView(ResponseModel):
 
     @classmethod
     def of(cls, row: Webhook, key: PublicKey | None) -> Self:
-        """Build the view of an endpoint; `key` is the agency's signing key."""
+        """Build the view of an endpoint; `key` is the agency's signing key, if it has one yet."""
         path = f"/v1/webhooks/{row.id}"
         return cls.from_row(
             row,

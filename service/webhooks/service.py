@@ -36,7 +36,7 @@ class Deliveries:
         return json_response(view, headers={"Cache-Control": "private, no-cache"})
 
     def accepted_answer(self, c: Connection, delivery_id: str) -> Answer:
-        """Return the 202 answer with a delivery that was queued again, inside the transaction of `c`."""
+        """Return the 202 answer with a delivery that was just queued, inside the transaction of `c`."""
         view = self._read_view(c, delivery_id)
         return Answer(202, write_json(view), {"Location": view.href})
 

@@ -47,19 +47,19 @@ def _attribute_docstrings(module: str) -> dict[str, dict[str, str]]:
 class DescribedModel(BaseModel):
     """Base class of models whose attribute docstrings are the descriptions of fields in the OpenAPI document.
 
-    They are parsed when the document is built; pydantic's `use_attribute_docstrings` would parse them at every start.
+    The docstrings are parsed when the document is built; pydantic's `use_attribute_docstrings` does so at each start.
     """
 
     described_by: ClassVar[type | None] = None
-    """Class with the docstrings of a schema that is derived from it."""
+    """Class whose attribute docstrings describe this schema, if the schema is generated from that class."""
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         schema = handler(core)
         properties = handler.resolve_ref_schema(schema).get("properties", {})
-        # the class itself comes first, and what it describes stays
+        # the class itself comes first; `setdefault` keeps its descriptions, so that base classes only add missing ones
         for base in cls.__mro__[: cls.__mro__.index(DescribedModel)]:
-            source = base.__dict__.get("described_by") or base  # its own, not that of a base class
+            source = base.__dict__.get("described_by") or base  # set in `base` itself, not inherited
             for name, description in _attribute_docstrings(source.__module__).get(source.__name__, {}).items():
                 if name in cls.model_fields:
                     properties[cls.model_fields[name].alias or name].setdefault("description", description)
@@ -79,7 +79,7 @@ class QueryModel(BaseModel):
 
 
 class ResponseModel(DescribedModel):
-    """Base class of responses, which may get further fields; nested views are made from objects of equal attributes."""
+    """Base class of responses, which may get further fields; a nested view can be made of any object's attributes."""
 
     model_config = ConfigDict(defer_build=True, from_attributes=True)
 
@@ -109,7 +109,7 @@ def check_name(name: str) -> str:
 
 
 def check_url(url: str) -> str:
-    """Refuse an address that is not plain ``http(s)://host…``.
+    """Return an address, or refuse it if it is not plain ``http(s)://host…``.
 
     With control characters, blanks, backslashes and user names, two parsers can find different hosts in
     one address. Whether the host may be called is checked at the call.

@@ -33,7 +33,7 @@ EXAMPLES: dict[str, JsonObject] = json.loads(files(__package__).joinpath("exampl
 
 
 def examples_of(body: Any) -> JsonObject | None:
-    """Return the examples of a request's schema, or of the schema that it extends."""
+    """Return the examples of a request's schema, or of a schema that it extends; ``None`` if there are none."""
     schema = next(iter(get_args(body)), body)
     return next((EXAMPLES[base.__name__] for base in schema.__mro__ if base.__name__ in EXAMPLES), None)
 
@@ -48,7 +48,7 @@ PROBLEM_REF = {"$ref": "#/components/responses/Problem"}
 
 
 def describe(app: FastAPI, *, add_webhooks: Callable[[JsonObject], None], keys_required: bool) -> None:
-    """Serve the completed document at ``/openapi.json``, built on first use; `add_webhooks` adds a section."""
+    """Serve the OpenAPI document at ``/openapi.json``, built on first use; `add_webhooks` adds the webhooks to it."""
 
     def document() -> JsonObject:
         if app.openapi_schema is None:
@@ -121,7 +121,7 @@ def _complete_operation(route: APIRoute, method: str, operation: JsonObject, *, 
 
 
 def _error_statuses(method: str, operation: JsonObject, calls: Sequence[Any]) -> Iterator[str]:
-    """Yield the errors that follow from a route's dependencies, parameters and body."""
+    """Yield the statuses of the errors that follow from a route's dependencies, parameters and body."""
     yield from ("500", "503", "default")
     needs_key = any(isinstance(call, Needs) for call in calls)
     if needs_key or operation["tags"][0] not in PUBLIC_TAGS:
@@ -139,7 +139,7 @@ def _error_statuses(method: str, operation: JsonObject, calls: Sequence[Any]) ->
 
 
 def _require_discriminators(schemas: JsonObject) -> None:
-    """Make the discriminator field required in each member of a union: its default cannot choose the member."""
+    """Require the discriminator field in each member of a union: the field's default cannot choose the member."""
     fields = [field for schema in schemas.values() for field in schema.get("properties", {}).values()]
     for discriminator in [field["discriminator"] for field in fields if "discriminator" in field]:
         for reference in discriminator["mapping"].values():
@@ -149,7 +149,7 @@ def _require_discriminators(schemas: JsonObject) -> None:
 
 
 def _close_tuples(schema: object) -> None:
-    """Add ``items`` to closed tuples: pydantic leaves it out, and linters require it."""
+    """Add ``items`` to the schemas of tuples of a fixed length: pydantic leaves it out, and linters require it."""
     if isinstance(schema, dict):
         if "prefixItems" in schema and schema.get("maxItems") == len(schema["prefixItems"]):
             schema.setdefault("items", {})

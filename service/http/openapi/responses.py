@@ -56,7 +56,7 @@ CONFLICT = fails(409)
 
 
 def leads_to(parameter: str, *operations: str, pointer: str = "/id") -> JsonObject:
-    """Return links from a response to operations, whose `parameter` is the value at a JSON pointer of the body."""
+    """Return links from a response to operations, whose `parameter` gets the value at `pointer` in the body."""
     parameters = {parameter: f"$response.body#{pointer}"}
     return {operation: {"operationId": operation, "parameters": parameters} for operation in operations}
 
@@ -64,7 +64,7 @@ def leads_to(parameter: str, *operations: str, pointer: str = "/id") -> JsonObje
 def created(
     model: type[BaseModel], description: str, links: Json | None = None, *, may_exist: bool = False
 ) -> JsonObject:
-    """Return the arguments of a route that creates a resource; if `may_exist`, possibly an existing one (200)."""
+    """Return the arguments of a route that creates a resource; with `may_exist`, it may answer 200 (stored before)."""
     existing: Responses = {200: {"model": model, "description": "It existed already; the stored one is returned."}}
     return {
         "status_code": 201,
