@@ -19,7 +19,7 @@ from assay.errors import OutOfBounds, SpecificationError, UnknownName
 class Lexicon:
     """Words and phrases, each of which refers to one name, such as the name of a value.
 
-    Only whole words match, in any case and with any apostrophes: ``he`` matches in "He’s" and not in
+    Only whole words match, in upper or lower case and with any apostrophes: ``he`` matches in "He’s" and not in
     "the". Of overlapping phrases only the longest matches: "South African" is not also "African".
     A word that ends in an apostrophe (``l'``) also matches before a letter. No word may belong to two names.
     """
@@ -153,7 +153,7 @@ class Attribute:
     def read(self, sentence: str, language: str = "en") -> str:
         """Return the value that a sentence mentions (once or more often); the residual if it mentions none or several.
 
-        The sentence may be in any case and with any apostrophes. Raise `UnknownName` if there is no lexicon for the
+        The sentence may have any case and any apostrophes. Raise `UnknownName` if there is no lexicon for the
         language, whose region or script is ignored.
         """
         lexicon = _find_lexicon(self.lexicons, self.name, language)

@@ -27,7 +27,7 @@ class CaseQuery(PageQuery):
     kind: Kind = None
     order: Order = "weight"
     q: Annotated[
-        str | None, Field(min_length=1, max_length=200, description="Part of a question or answer, in any case.")
+        str | None, Field(min_length=1, max_length=200, description="Part of a question or answer, case ignored.")
     ] = None
     question: Annotated[
         str | None,

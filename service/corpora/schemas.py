@@ -169,7 +169,7 @@ class ItemQuery(PageQuery):
 
     q: Annotated[
         str | None,
-        Field(min_length=1, max_length=200, description="Part of the sentence, or of a picture's term, in any case."),
+        Field(min_length=1, max_length=200, description="Part of the sentence, or of a picture's term, case ignored."),
     ] = None
     term: Annotated[str | None, Field(max_length=100, description="One of the terms of the item.")] = None
     source: Annotated[ItemSource | None, Field(description="Origin of the item.")] = None

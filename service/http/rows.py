@@ -60,7 +60,7 @@ Fields = Annotated[
 ]
 
 Search = Annotated[
-    str | None, Field(min_length=1, max_length=200, description="Part of the target's name or address, in any case.")
+    str | None, Field(min_length=1, max_length=200, description="Part of the target's name or address, case ignored.")
 ]
 
 Paging = Annotated[PageQuery, Query()]

@@ -201,7 +201,7 @@ class ObservationQuery(PageQuery):
         str | None, Field(min_length=1, max_length=100, description="Code of a failure, `any` or `none`.")
     ] = None
     q: Annotated[
-        str | None, Field(min_length=1, max_length=200, description="Part of a question or answer, in any case.")
+        str | None, Field(min_length=1, max_length=200, description="Part of a question or answer, case ignored.")
     ] = None
 
 

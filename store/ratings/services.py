@@ -242,7 +242,7 @@ def similar_names(
     names = c.execute(query.order_by(site)).scalars().all()  # in the order of an index, where reading ends at the limit
     if len(names) == MOST_NAMES:  # there may be more: those with the text before and after an error are read instead
         error_length = min(3, len(text) // 2)  # room for one wrong letter or two swapped ones
-        # in steps of 2, because the error is longer; + 2, so that the last letters are in an error as well
+        # from 6 letters on, errors in steps of 2 hold any two neighbours, also the last; shorter texts have few others
         starts = range(0, len(text) - error_length + 2, 2)
         contexts = [(text[:start], text[start + error_length :]) for start in starts]
         is_similar = or_(*(holds(c, rated.searched, *filter(None, context)) for context in contexts))

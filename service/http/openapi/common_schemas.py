@@ -98,7 +98,7 @@ class ListModel(ResponseModel, Generic[Item]):
     items: list[Item]
     next_cursor: str | None
     total: int | None = None
-    """Number of rows of the whole list; null if it has more than 100,000, or is not counted."""
+    """Number of rows of the whole list; null if it has more than 1,000, or is not counted."""
 
 
 def check_name(name: str) -> str:

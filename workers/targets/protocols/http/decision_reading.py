@@ -90,7 +90,7 @@ _NUMBER_ON_SCALE = re.compile(r"(.*?\d)\s*(?:/|out\s+of|von|sur|de|su)\s*(\d+)(?
 def label_in(answer: str, labels: Sequence[str]) -> str | None:
     """Return the label that an answer gives; ``None`` if it gives none or may give several.
 
-    These are answers: the label alone, in any case and with marks around it, "Yes, because …", "Yes. The applicant …",
+    These are answers: the label alone, upper or lower case, marks around it, "Yes, because …", "Yes. The applicant …",
     "I recommend yes", "… My decision: yes.", ``{"answer": "yes"}``, and of "approve" also "Approved". A label in the
     middle of a sentence, an answer that names a second label or takes its own back, and a refusal are no answers.
     """
@@ -203,7 +203,7 @@ def option_in(answer: str, options: Sequence[str]) -> str | None:
 
 
 def _label_pattern(label: str, labels: Sequence[str]) -> str:
-    """Return a pattern for the words of a label in any case, with other endings ("approved") and without accents.
+    """Return a pattern for the words of a label, case ignored, with other endings ("approved") and without accents.
 
     Labels that would then be confused with each other are matched as they are.
     """
