@@ -278,8 +278,9 @@ def _read_page(
         .where(ratings.c.tenant == tenant if mine else _is_visible(tenant), *_in_state(state))
         .where(*equal(ratings, **filters), *about_target(ratings, q, kind))
     )
-    if digest is not None:
-        of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == key_of_digest(digest))
+    service = None if digest is None else key_of_digest(digest)
+    if service is not None:
+        of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == service)
         query = query.where(ratings.c.id.in_(of_service))
     if q is None or (is_among_newest := _newest_only(c, before)) is None:
         return page_of(c, query, ratings, build, before, limit)
@@ -294,11 +295,10 @@ def _read_page(
     service_keys = c.execute(named_services.limit(MOST_NAMED)).scalars().all()
     total = None
     if len(service_keys) < MOST_NAMED:  # otherwise a search of all ratings soon fills the page
-        conditions = [*_in_state(state, service_ratings), *equal(service_ratings, kind=kind)]
+        conditions = [*_in_state(state, service_ratings), *equal(service_ratings, kind=kind, service=service)]
         conditions += equal(service_ratings, **{name: value for name, value in filters.items() if name in columns})
-        named_ratings = select(columns.rating_id).where(columns.service.in_(set(service_keys)), is_listed, *conditions)
-        newest_named = newest_first(named_ratings, columns.created_at, columns.rating_id, before, MOST_NAMED)
-        ids = c.execute(newest_named).scalars().all()
+        named = select(columns.rating_id).where(columns.service.in_(set(service_keys)), is_listed, *conditions)
+        ids = c.execute(newest_first(named, columns.created_at, columns.rating_id, before, MOST_NAMED)).scalars().all()
         query = query.where(ratings.c.id.in_(ids))
         total = len(ids) if before is None and len(ids) < MOST_NAMED else None
     rows = limit_rows(page_rows(c, query, ratings, before, limit), lambda row: build(**row))

@@ -170,6 +170,12 @@ def test_the_ratings_that_a_search_finds_are_counted_if_they_do_not_fit_on_the_p
     assert many
 
 
+def test_a_search_within_the_ratings_of_one_service_counts_these_alone(database, many):
+    with database.read() as c:
+        listed = ratings.summaries(c, None, q="babelfish", digest=target(4)["digest"], limit=20)
+    assert ([row.id for row in listed], listed.total) == ([many[4]], 1)
+
+
 @pytest.mark.parametrize("typo", ["kingfsher", "kingfihser", "Kingfissher", "kungfisher", "kingfishe"])
 def test_a_service_is_suggested_for_a_typing_error_in_a_large_registry(database, many, typo):
     assert many
