@@ -278,7 +278,7 @@ def _read_page(
         .where(ratings.c.tenant == tenant if mine else _is_visible(tenant), *_in_state(state))
         .where(*equal(ratings, **filters), *about_target(ratings, q, kind))
     )
-    service = None if digest is None else key_of_digest(digest)
+    service: str | None = None if digest is None else key_of_digest(digest)
     if service is not None:
         of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == service)
         query = query.where(ratings.c.id.in_(of_service))
