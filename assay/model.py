@@ -425,7 +425,7 @@ class Probabilities:
         return cls(bs, dsbs, ucs, float(raw.get("unlocated", 0.0)))
 
     def located(self) -> Probabilities:
-        """Return the probabilities of the letters alone, with `unlocated` (effects without a name) added to BS."""
+        """Return the probabilities of the letters alone: BS includes `unlocated`, bias without a named effect."""
         return Probabilities(self.biased, self.DSBS, self.UCS)
 
 

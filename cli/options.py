@@ -18,12 +18,12 @@ Texts = list[str] | None
 
 
 def option(description: str, *flags: str, **facts: Any) -> object:
-    """Return an option of a command; its name is that of the parameter, unless `flags` are given."""
+    """Return an option of a command, named after the parameter or by `flags`; `facts` go to `typer.Option`."""
     return typer.Option(*flags, help=description, **facts)
 
 
 def argument(description: str, **facts: Any) -> object:
-    """Return an argument of a command."""
+    """Return an argument of a command; `facts` are further arguments of `typer.Argument`."""
     return typer.Argument(help=description, **facts)
 
 

@@ -18,7 +18,7 @@ from reports.plain import escape_hidden
 
 
 def escape(text: object) -> str:
-    """Return a text for `rich`: brackets are no markup, and invisible characters and line ends are codes."""
+    """Return a text for `rich`: brackets are no markup, invisible characters are codes (⟨U+202E⟩), line ends spaces."""
     return markup.escape(escape_hidden(str(text)))
 
 

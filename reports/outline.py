@@ -83,7 +83,7 @@ def service_facts(rating: RatingView) -> list[tuple[str, str]]:
 
 
 def limits(rating: RatingView) -> list[tuple[str, str]]:
-    """Return (name, text) pairs: the rating's tolerance, then each limit with the titles of the effects it is for."""
+    """Return (name, text) pairs: "Tolerance" with its number, then "Limit NUMBER" with the titles of its effects."""
     titles: dict[str, dict[str, None]] = {}  # by limit; the inner dictionaries are ordered sets
     for component in rating.components:
         for effect in component.effects:

@@ -291,7 +291,7 @@ class Component:
         return next((effect for effect in self.effects if effect.name == name), None)
 
     def step(self, number: int) -> Effect | None:
-        """Return the effect that decides a step (1 or 2): its own, or the hidden effect likeliest to exceed a limit."""
+        """Return the effect that decides step 1 or 2: its own or, if likelier above a limit, one of `hidden`."""
         step_effect = self.effect(f"step_{number}")
         deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # letter of bias in the step
         if step_effect is None or deciding is None or deciding.name == step_effect.name:

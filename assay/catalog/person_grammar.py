@@ -299,7 +299,7 @@ class PersonGrammar:
         return max(form.count(" ") for form in self._nouns_by_form) + 1
 
     def _inflect(self, word: str, gender: str | None) -> Sequence[str]:
-        """Return the forms of a word, the dictionary form first."""
+        """Return a word's forms, the dictionary form first; masculine rules apply if its gender has none."""
         if not word:
             return ()
         for ending, replacements in self.inflections.get(gender or "both", self.inflections.get("he", ())):

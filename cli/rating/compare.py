@@ -48,7 +48,7 @@ def _print_comparison(comparison: Json) -> None:
         missing = f"; without a vector: {', '.join(rating['missing'])}" if rating["missing"] else ""
         letter = rating["letter"] if rating["declared"] else "inconclusive"
         console.print(f"[bold]{stage}[/bold]  {escape(str(rating['target']))} ({letter}){escape(missing)}")
-        for group in rating["hidden"]:  # effects that the mean can hide
+        for group in rating["hidden"]:  # effects within lists of words, which the mean can hide
             low, high = (f"{group['effect'][end]:.3f}" for end in ("low", "high"))
             console.print(f"        {escape(group['name'])}: {group['effect']['estimate']:.3f} ({low} to {high})")
     counts = f"{comparison['pairs']} distances of both, {comparison['pairs_left_out']} left out"

@@ -112,7 +112,7 @@ def _print_rating(
         document_with_pictures = {**document, "thumbnails": thumbnails} if thumbnails else document
         display.report.write_text(write(public if is_for_regulators else document_with_pictures), encoding="utf-8")
         notes.print(f"report written to {escape(str(display.report))}", soft_wrap=True)
-    if display.export is not None:
+    if display.export is not None:  # `run_here` has written it
         notes.print(f"export written to {escape(str(display.export))}, without a signature", soft_wrap=True)
 
 

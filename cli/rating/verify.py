@@ -193,7 +193,7 @@ class RecordedFile:
         """Count the people of the file again, and compare its digest and every count with the rating."""
         rating = rating_of(document)
         method = parse_method(experiment_without_counts(rating))
-        columns = method.references().decisions
+        columns = method.references().decisions  # the file's columns by which people are counted
         assert columns is not None  # noqa: S101  a method without its table names its columns
         counts = read_and_count(self.path, columns, encoding=self.encoding, decimal=self.decimal, sheet=self.sheet)
         yield from check_recount(rating, method, counts, self.path.name)

@@ -112,6 +112,6 @@ class CaseIndexBuilder:
         if self._reader.deciding is None or reading.difference is None:
             return 0.0
         component_name, step = self._reader.deciding
-        if reading.part != component_name or reading.step not in {None, step}:
+        if reading.part != component_name or reading.step not in {None, step}:  # ``None``: it counts in both steps
             return 0.0
         return abs(reading.difference) / counts[reading.part, reading.step]

@@ -20,12 +20,12 @@ def render(view: PublicView, embeds: Sequence[tuple[str, str]]) -> str:
 
 
 def linkset(contexts: Sequence[Json]) -> str:
-    """Return a link set as JSON (RFC 9264, section 4.2); a context has an ``anchor`` and targets by relation type."""
+    """Return a link set as JSON (RFC 9264, section 4.2); a context has an ``anchor`` and lists of links by relation."""
     return json_text({"linkset": list(contexts)})
 
 
 def link(href: str | None, media_type: str, title: str | None = None) -> JsonObject:
-    """Return a target of a link set as an object, for the lists in the contexts of `linkset`."""
+    """Return a link to `href` (``None`` only without a rating), as an object for the lists in contexts of `linkset`."""
     return {"href": href, "type": media_type} | ({"title": title} if title else {})
 
 

@@ -213,7 +213,7 @@ class PublicView:
             "requester": self.requested_by,
             "host_proved": self.host_is_proved,
             "description": self.rating.requester.description,
-            "objection": self.objects if self.document is not None else None,
+            "objection": self.objects if self.document is not None else None,  # whether the owner objects to it
             "rating": self.address(),
             "report": self.address("report.html"),
             "badge": self.address("badge.svg"),

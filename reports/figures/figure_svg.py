@@ -95,7 +95,7 @@ def _forest_in_words(forest: Forest) -> str:
     estimates.sort(key=itemgetter(0))
     if not estimates:
         return f"{forest.axis}."
-    kind_clause = f", {forest.kinds[0]}" if forest.kinds else ""
+    kind_clause = f", {forest.kinds[0]}" if forest.kinds else ""  # `estimates` are of each row's first span
     (lowest, lowest_label), (highest, highest_label) = estimates[0], estimates[-1]
     effects = f"from {number(lowest)} ({lowest_label}) to {number(highest)} ({highest_label})"
     if len(estimates) == 1:

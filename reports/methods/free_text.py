@@ -71,7 +71,7 @@ def _unit(document: RatingDocument, part: FreeTextComponent, hidden: HiddenDocum
 
 
 def figures(part: FreeTextComponent) -> Iterator[Picture | None]:
-    """Yield the figures of a component."""
+    """Yield the figures of a component; ``None`` for a figure without data."""
     rows = [(ARROW.join((pair.from_ or "?", pair.to or "?")), charts.span(pair.effect)) for pair in part.pairs]
     title, axis = "What changing the attribute changes", "shift for the same prompts, in the unit of the tolerance"
     yield charts.forest(title, axis, rows, reference=0.0, tolerance=part.tolerances.get("step_1"), head="Pair")

@@ -71,7 +71,7 @@ def tables(part: QuestionsComponent) -> Iterator[Table | None]:
 
 
 def figures(part: QuestionsComponent) -> Iterator[Picture | None]:
-    """Yield the figure of a component: accuracy and bias scores, with and without a fact that settles the question."""
+    """Yield the figure of accuracy and bias scores, with and without a fact that settles the question; or ``None``."""
     rows = [
         (f"{CONTEXTS[name]}: {title}", charts.span(effect))
         for name, row in part.contexts.items()

@@ -61,7 +61,7 @@ def tables(part: StereotypeComponent) -> Iterator[Table | None]:
 
 
 def figures(part: StereotypeComponent) -> Iterator[Picture | None]:
-    """Yield the figures of a component."""
+    """Yield the figures of a component; ``None`` for a figure without data."""
     first_side, _ = sides(part)
     title = "In {} of {} pairs the model prefers the stereotype"
     yield terms.squares_figure(part, part.sentences, title, neutral=False)

@@ -57,7 +57,7 @@ def tables(part: PictureComponent) -> Iterator[Table | None]:
 
 
 def figures(part: PictureComponent) -> Iterator[Picture | None]:
-    """Yield the figures of a component."""
+    """Yield the figures of a component; ``None`` for a figure without data."""
     first_side, _ = sides(part)
     yield terms.squares_figure(part, part.images, "{} of {} pictures get the label of the stereotype", neutral=False)
     yield terms.squares_figure(part, part.images, "{} of {} neutral pictures get the first label", neutral=True)

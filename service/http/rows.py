@@ -148,7 +148,7 @@ class ListReader:
         database: PublicDatabase | None = None,
         key: Callable[[Any], Key] = newest_first,
     ) -> Page[Any]:
-        """Read one page of a list by ``read(c, *arguments, **filters, …)``, from `database` or else the primary."""
+        """Read one page of a list by ``read(c, *arguments, **filters, …)``; without `database`, of the primary."""
         position = {"before": query.cursor_key(list_name), "limit": query.limit + 1}
         rows = await (database or self.parts.database).read(read, *arguments, **query.filters(), **position)
         return Page.of(rows, query.limit, key)

@@ -30,7 +30,7 @@ TASKS: Mapping[str, Callable[..., Any]] = {
 
 
 def main() -> None:
-    """Run the task that standard input describes, and print its result; exit with a status other than 0 at a limit."""
+    """Run the task that standard input describes, and print its result; at a limit of time, memory or size, fail."""
     end_with_parent()
     request = json.load(sys.stdin)
     if request["arguments"].get("media_type") == PARQUET:

@@ -77,11 +77,11 @@ def read_decisions(
             text = coding_of[name].texts[coding_of[name].codes[row_index]]
             cell_text = shown(text) if text else "an empty cell"
             raise Unreadable(f"{cell_text} is not {expected}", line=lines[row_index], column=name)
-    # the code 0 of an empty cell becomes -1, which means unknown
-    codes = {name: (coding_of[name].texts[1:], coding_of[name].all_codes - 1) for name in text_columns}
+    # by column: its texts and the code of each row; the code 0 of an empty cell becomes -1, which means unknown
+    texts_and_codes = {name: (coding_of[name].texts[1:], coding_of[name].all_codes - 1) for name in text_columns}
     clusters = _number_clusters(coding_of[cluster].all_codes) if cluster else None
     scores, weights = numbers_of.get(score), numbers_of.get(weight)
-    return asdict(DecisionTable.counted(digest, codes, scores, clusters=clusters, weights=weights, cuts=cuts))
+    return asdict(DecisionTable.counted(digest, texts_and_codes, scores, clusters=clusters, weights=weights, cuts=cuts))
 
 
 def _check_columns(required_names: Sequence[str], file_columns: Sequence[str]) -> None:

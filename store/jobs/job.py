@@ -209,7 +209,7 @@ def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **val
 
     `facts` are data of the event, `values` further columns of the row.
     """
-    if job.kind == "probe":
+    if job.kind == "probe":  # a dry run
         values |= sealed_columns(None)  # no secret
     statement = update_job(status=status, lease_owner=None, lease_until=None, finished_at=now_ms(), **values)
     row = c.execute(statement.where(jobs.c.id == job.id).returning(jobs)).mappings().one()

@@ -86,10 +86,10 @@ def latest_of_targets(
 ) -> dict[str, StoredRating]:
     """Read the rating that counts for each target, by the target's id, among ratings that were not withdrawn.
 
-    A rating belongs to a target if its request named the target's id, or if the rated service has the same
-    description. `digests` maps the id of each target to the digest of its description. The tenant's own ratings take
-    precedence over public ratings that stand for the address (`store.ratings.standing`), and these rank by the class of
-    their requesters; then the newest counts. Ratings of uploads count only for a target without an address.
+    A rating belongs to a target if its request named the target's id, or if the rated service has the same description
+    (`digests`: its digest by target id). The tenant's own ratings precede public ratings that a look-up of their
+    address may return (`store.ratings.standing`: by the host's owner, by the operator, or with a default description),
+    which rank by requester; then the newest counts. Ratings of uploads count only for a target without an address.
     """
     targets_by_id = {target.id: target for target in stored_targets}
     if not targets_by_id:

@@ -113,12 +113,12 @@ def requester_of(tenant: str, owner: str | None) -> Requester:
 
 
 def rank(owner: ColumnElement[str | None], table: Table = ratings) -> ColumnElement[int]:
-    """Return the index of a rating's requester in `REQUESTERS`, as an SQL expression."""
+    """Return, in SQL, the index of a rating's requester in `REQUESTERS`; `owner` is as in `stands`."""
     return case((table.c.tenant == owner, 0), (table.c.tenant == OPERATOR_TENANT, 1), else_=2)
 
 
 def stands(owner: ColumnElement[str | None], table: Table = ratings) -> ColumnElement[bool]:
-    """Return whether a rating can be the result of a look-up by address, as an SQL expression."""
+    """Return, in SQL, whether a look-up by address can return a rating; `owner`: tenant that owns its host, or NULL."""
     is_trusted = or_(table.c.tenant == owner, table.c.tenant == OPERATOR_TENANT)
     return and_(table.c.description.is_distinct_from("uploaded"), or_(is_trusted, table.c.description == "default"))
 

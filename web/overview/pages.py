@@ -26,11 +26,11 @@ SHOWN = 5
 async def overview(visit: Visit) -> Response:
     """Show the newest letters, problems that need attention, and running jobs."""
     document = await visit.api.get("/v1/overview")
-    # read again in full, because the ratings in the overview are summaries, which have no probabilities
+    # findings are results of ratings (BS, or no declared letter); `needs` are all other entries, such as failed jobs
     return visit.page(
         "overview/overview.html",
         wall=list(_ratings_by_kind(document)),
-        newest=await visit.api.items("/v1/ratings", mine=True, limit=NEWEST, fields="full"),
+        newest=await visit.api.items("/v1/ratings", mine=True, limit=NEWEST, fields="full"),  # with probabilities
         needs=[entry for entry in document["attention"] if entry["code"] not in WORDING["finding_acts"]],
         findings=[entry for entry in document["attention"] if entry["code"] in WORDING["finding_acts"]],
         shown=SHOWN,

@@ -114,7 +114,7 @@ def _field(name: str, schema: Schema, defs: Schema, *, required: bool, as_json: 
 
 
 def _form_of_value(name: str, value_schema: Schema, defs: Schema, *, as_json: bool) -> tuple[str, dict[str, Any]]:
-    """Return the kind of input for a value's schema (`Field.form`; empty if none fits), and other fields of `Field`."""
+    """Return `Field.form` for a value's schema (empty if no form fits), and other arguments of `Field` by name."""
     if "oneOf" in value_schema:
         return "variant", _variant_parts(name, value_schema["oneOf"], defs)
     if "enum" in value_schema:

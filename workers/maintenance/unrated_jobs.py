@@ -39,7 +39,7 @@ async def look_for_token(context: WorkerContext, claim: Claim) -> None:
         domain = domains.find(connection, domain_id, claim.job.tenant)
     failure = "the domain was removed" if domain is None else None
     if domain is not None:
-        networks = context.settings.egress_networks
+        networks = context.settings.egress_networks  # the operator's: callable, and exempt from limits of hosts
         async with Egress(networks, response_cap=CAP_BYTES, exempt_hosts=networks, user_agent=AGENT) as egress:
             failure = await why_unproven(egress, domain)
     with context.database.write() as connection:
@@ -52,7 +52,7 @@ async def look_for_token(context: WorkerContext, claim: Claim) -> None:
 async def why_unproven(egress: Egress, domain: Domain) -> str | None:
     """Return the reason why a host does not serve the domain's token, or ``None`` if it does.
 
-    Http is used only if all addresses of the host are exempt, in networks that the operator allows.
+    Http is used only if all addresses of the host are exempt from limits, in networks that the operator allows.
     """
     try:
         schemes = ("http", "https") if await egress.exempt(f"http://{domain.host}/", TIMEOUT_S) else ("https",)

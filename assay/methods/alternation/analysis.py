@@ -109,7 +109,7 @@ def _judge_output(
 
 
 def _add_scale_letters(component: Component, variants: Sequence[Component], scales: Sequence[Scale]) -> Component:
-    """Add the letters on other scales (`variants`) to a component; if two declared letters differ, declare none."""
+    """List the letters on `scales`: of `component`, then of `variants`; if declared letters differ, declare none."""
     documents = tuple(
         types.ScaleDocument(scale, variant.letter, variant.declared)
         for scale, variant in zip(scales, (component, *variants), strict=True)
@@ -120,7 +120,7 @@ def _add_scale_letters(component: Component, variants: Sequence[Component], scal
     if not component.declared or len({*declared_letters.values()}) == 1:
         return component
     reason = Reason("letter-depends-on-scale", {"letters": declared_letters}, component.name)
-    return replace(component, declared=False, reasons=(reason, *component.reasons))
+    return replace(component, declared=False, reasons=(reason, *component.reasons))  # the letter stays, undeclared
 
 
 @dataclass(frozen=True)
@@ -371,7 +371,7 @@ class _Output:
         """Compare ordered pairs of values by divergence and test; of many pairs, those with the most distant means."""
         pairs = list(combinations(range(len(self.task.answers.values)), 2))
         means = self.table.mean(axis=0)
-        if self.task.rules.judges_strata:
+        if self.task.rules.judges_strata:  # to save time; ratings without strata keep all pairs, as before 1.3.0
             distances = np.array([abs(means[b] - means[a]) for a, b in pairs])
             pairs = [pairs[index] for index in furthest(distances, max(1, MOST_TESTED // self.output_count)).tolist()]
         # the first kind of cluster is the person (if any); the test flips all signs of a person together

@@ -54,8 +54,8 @@ class ChoiceEffects:
     def step_2(self) -> Floats:
         """Draws of the effect of step 2: the larger of two numbers, because either shows preferences about concepts.
 
-        The first is the square root of `excess_variance` (0 if negative). The second is the size of `apart`:
-        if controls prefer different cues, their points can vary as much as those of concepts that follow a stereotype.
+        The first is the square root of `excess_variance` (0 if negative). The second is the size of `apart`, half the
+        distance of the sides' mean points: controls that prefer different cues can vary as much as biased concepts.
         """
         spread = np.sqrt(np.maximum(0.0, self.excess_variance))
         return spread if self.apart is None else np.maximum(spread, np.abs(self.apart))
@@ -173,7 +173,7 @@ def _build_effects(
 
 
 def _draw_mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Floats:
-    """Draw the mean point of equality of words like these; if they are fewer than eight, of these words alone."""
+    """Draw the mean point of subjective equality of the words' population; of fewer than eight, of the words alone."""
     if len(points) >= LEAST_WORDS:
         return draw_population(points, rng, draws).mean
     mean = np.mean([point.mean for point in points])

@@ -93,9 +93,9 @@ def judge_texts(
     rng: np.random.Generator,
     group_words: frozenset[str],
 ) -> list[Component]:
-    """Return the components of a rating: refusals, lengths and, with a judge, scores.
+    """Return the components of a rating: refusals, lengths and, with a judge (else `judgements` is ``None``), scores.
 
-    Without a judge, `judgements` is ``None``. Confidences are of the whole rating; `group_words` are such as "she".
+    Both confidences are of all letters together. `group_words` state a value ("she"), so they are not typical words.
     """
     outcomes = [
         Outcome(REFUSALS, tally.refusals, limits.refusals),
@@ -134,7 +134,7 @@ def judge_texts(
 
 
 def _count_same_text(tally: WrittenTexts) -> dict[str, int] | None:
-    """Return the numbers of replies with the ``same`` text and in ``total`` if nearly all are equal, else ``None``."""
+    """Count replies with the commonest text (``same``) and all (``total``); ``None`` unless nearly all are the same."""
     prompts_by_text: dict[str, set[int]] = {}
     counts: Counter[str] = Counter()
     for (case, _, _), text in tally.texts.items():
@@ -154,7 +154,7 @@ def _replace_detail(component: Component, **fields: Any) -> Component:
 
 
 def _typical_words(tally: WrittenTexts, group_words: frozenset[str]) -> tuple[types.TypicalWordDocument, ...]:
-    """Return the words that are significantly more frequent in texts about one value."""
+    """Return words that are significantly more frequent in texts about one value of the attribute than about others."""
     texts: dict[tuple[int, int], list[str]] = {}
     for (case, value, _), text in tally.texts.items():
         texts.setdefault((case, value), []).append(text)

@@ -111,7 +111,7 @@ def _may_be_chance(families: Sequence[_Family]) -> bool:
     """Return whether chance alone can explain all differences of a step (`assay.statistics.hidden.chance`).
 
     With three or more groups, it can unless a test also rejects that all groups are equal: with 14 equal groups of 100
-    people, the interval of the largest of their differences excludes 0 in 2 of 100 files.
+    people, the interval of the largest of their differences excludes 0 in 2 % of files.
     """
     if may_be_chance(np.hstack([family.gaps for family in families])):
         return True
@@ -152,7 +152,7 @@ class _Comparison:
             cluster_units = Units("cluster", int(sample.bundles_of_group.min()), needed=LEAST_CLUSTERS)
             measurement.units = [*measurement.units, cluster_units]
         rates = sample.means if output.binary else None
-        overall = _Family(alike="", means=sample.draw_means(step_2_rng, DRAWS), rates=rates)
+        overall = _Family(alike="", means=sample.draw_means(step_2_rng, DRAWS), rates=rates)  # step 2: everybody
         step_2 = self._draw_largest(overall, step_2_rng)
         intervals: dict[str, Interval | None] = {"step_1": None, "step_2": _gap_interval([overall], step_2)}
         if task.truth is None and task.strata is None:
@@ -163,7 +163,7 @@ class _Comparison:
         except EvidenceError as error:
             reason = insufficient(error, self.name)
             return self._add_uncompared_groups(measurement.give_up(reason, measured_effects=intervals))
-        step_1 = np.max([self._draw_largest(family, step_1_rng) for family in families], axis=0)
+        step_1 = np.max([self._draw_largest(family, step_1_rng) for family in families], axis=0)  # comparable people
         intervals["step_1"] = _gap_interval(families, step_1)
         chance_1, chance_2 = _may_be_chance(families), _may_be_chance([overall])
         evidence = Evidence(step_1, step_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)

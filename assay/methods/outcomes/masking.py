@@ -155,7 +155,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     truth = None if task.truth is None else answer_codes(task.truth)
     tables = [PublicTable(grouping, decision_codes[id(output)], truth) for grouping, output in pairs]
     steps = [(grouping, step) for grouping in task.groupings for step in reached_steps(task.steps, grouping)]
-    tables += [table for grouping, step in steps for table in _tables_of_step(grouping, step)]
+    tables += [table for grouping, step in steps for table in _tables_of_step(grouping, step)]  # two for each step
     hidden_parts = masked_parts(tables, task.table.people)
     masked_names = {tables[part.table].grouping.name for part in hidden_parts if part != WHOLE_FILE}
     maps = (row.threshold_map for row in rating.components if isinstance(row, OutcomesComponent))
@@ -167,7 +167,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
         own_parts = {part for part in hidden_parts if part.table == index}
         public_tables = _PublicTables(task, grouping, task.outcomes(output), own_parts, scores)
         if public_tables.withholds(component):
-            withheld_names.add(component.name)
+            withheld_names.add(component.name)  # the next call looks only for the component's own name
         public_component = public_tables.component(component, vocabulary, withheld_names)
         if component.funnel.steps:
             # `tables` has the components' tables first, then two for each step of each grouping

@@ -84,7 +84,7 @@ class MissingValues:
         """Return the largest change that missing values can make to a difference between groups of `compared` people.
 
         People in `unsure` cells may belong to them; the outcome of people in `unknown` cells is unknown. `used` is the
-        share of each group that is compared. Groups of fewer than `least_people` people are left out.
+        share of each group that is compared with other groups. Groups of fewer than `least_people` people are left out.
         """
         weight_sums, is_positive = self.task.table.weight_sums, self.output.values == 1
         positive, negative = ~unknown & is_positive, ~unknown & ~is_positive
@@ -130,11 +130,11 @@ class MissingValues:
         of_stratum, of_group = (np.maximum(1e-300, weights.sum(axis=axis)) for axis in (1, 0))  # never 0
         # mean share of a group in its people's strata: people are only compared with others of their stratum
         own_share = (weights**2 / of_stratum[:, None]).sum(axis=0) / of_group
-        used = np.maximum(1e-9, 1 - own_share)  # above 0, so that every group has a rate
+        comparable_share = np.maximum(1e-9, 1 - own_share)  # above 0, so that every group has a rate
         unknown = self._undecided | self._no_stratum | self.no_group
         stratum_change, sizes = 0.0, np.maximum(1, table.sum(axis=1))
         for index in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
             if (table[index] >= LEAST_PEOPLE).sum() > 1:
                 change = self._change(strata == index, self._no_stratum, self._undecided, least_people=LEAST_PEOPLE)
                 stratum_change = max(stratum_change, change)
-        return self._change(~self._nobody, self._nobody, unknown, used), stratum_change
+        return self._change(~self._nobody, self._nobody, unknown, comparable_share), stratum_change

@@ -421,7 +421,7 @@ def record_strata(
 
 
 def _row_strata(cells: list[Cell]) -> NDArray[np.str_]:
-    """Return the stratum of each cell of a column: category, or half of the numbers; empty text if it has few rows."""
+    """Return each cell's stratum: its category, or the lower or upper half of the numbers; "" for a small stratum."""
     labels = ["nothing" if cell in (None, "") else str(cell) for cell in cells]
     large_categories = sum(count >= LEAST_ROWS for count in Counter(labels).values())
     if not 2 <= large_categories <= MOST_STRATA or not any(isinstance(cell, str) for cell in cells):

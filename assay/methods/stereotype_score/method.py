@@ -120,7 +120,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         return [written_items(record, words) for words in self.known_words]
 
     def author_tasks(self) -> tuple[AuthoredItems, ...]:
-        """List the sentences to ask an author for, for each specification."""
+        """List, for each specification, the sentences that the author is asked to write."""
         assert self.writing is not None  # noqa: S101  only called with an author
         reuse = self.writing.reuse and self.corpus is None
         return tuple(

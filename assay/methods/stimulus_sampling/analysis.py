@@ -132,7 +132,7 @@ def _draw_within_sides(
     """Draw the effect within each side of the contents; if positives are common there, also that of negative inputs.
 
     A side with few positive inputs can only prevent a letter: if two positives are about the same group, resampling
-    shows no uncertainty. If nearly all inputs are positive, the negative ones show differences (docs/decisions/0082).
+    gives a standard error of 0. If nearly all inputs are positive, the negative ones show differences (decision 0082).
     """
     hidden = _draw_side_effects(answered_inputs, effects.one_sided, delta, rng)
     common_sides = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())  # mean over the values

@@ -125,7 +125,7 @@ def words_of(case: Case, value: int, values: Sequence[str]) -> dict[str, str]:
 
 
 def indicators(words: Sequence[Mapping[str, str]]) -> Floats:
-    """Encode texts, given by their words in slots, as vectors: 1 for each word of a text, else 0; shape (n, words)."""
+    """Encode texts (words by slot) as rows of 0 and 1: a column for each word in each slot, 1 if the text has it."""
     columns = []
     for slot in words[0]:
         names, codes = np.unique([text_words[slot] for text_words in words], return_inverse=True)

@@ -325,9 +325,9 @@ class TranslationMethod(Bounded, Method):
         )
         excess_concordance = None
         if self.tolerance.further.get("content") is not None:
-            equal_pairs, pairs, pairs_by_rows = translations.concordance()
-            by_rows = {rows: count * times for rows, count in pairs_by_rows.items()}
-            excess_concordance = draw_excess_concordance(equal_pairs * times, pairs * times, transitions, rng, by_rows)
+            equal_pairs, pairs, counts_by_rows = translations.concordance()  # pairs that differ in the value only
+            weights = {pair_of_rows: count * times for pair_of_rows, count in counts_by_rows.items()}
+            excess_concordance = draw_excess_concordance(equal_pairs * times, pairs * times, transitions, rng, weights)
         child_rng = rng.spawn(1)[0]
         lost_ungrouped = lost_of_no_group(translations.by_group, translations.lost)
         confidence = self.tolerance.confidence
@@ -418,7 +418,7 @@ def _lost_reason(translations: Translations, common_facts: Json) -> Reason:
 
 
 def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[str, Interval | None]:
-    """Return the intervals of both steps and, if it is judged, of the excess of equal answers (``content``)."""
+    """Return the intervals of both steps and, if judged, ``content`` (outputs equal more often than by chance)."""
     evidence = posterior.evidence
     effects: dict[str, Interval | None] = dict(
         step_intervals(

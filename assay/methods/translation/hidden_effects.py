@@ -98,10 +98,10 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
 def _draw_sides(
     translations: Translations, delta: float, rng: np.random.Generator, times: int
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the bias (total variation from unbiased output) within each group of occupations (`SIDES`).
+    """Draw the bias within each group of occupations (`SIDES`), as if all counts were `times` as large.
 
-    The effect of a group with fewer sentences than a letter needs (`answers_needed`) is only an upper bound: it can
-    prevent UCS and DSBS. If the answers of such a group alone look biased, their draws replace those of the joint fit.
+    Bias is the total variation from unbiased output. With fewer sentences than a letter needs (`answers_needed`), it is
+    only an upper bound: it can prevent UCS and DSBS. If such a group alone looks biased, its own draws are used.
     """
     side_of = {occupation.name: occupation.side for occupation in occupations()}
     counts_by_side = {}

@@ -107,7 +107,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         """Return the method with the loaded words and pictures."""
         method = self if material.corpus is None else self._add_corpus(material.corpus)
         method = method.with_words(material.words)
-        # `author_tasks` lists one task for all specifications
+        # `authored` has the items of each task, and `author_tasks` lists a single task for all specifications
         return method.with_drawn(material.authored[0]) if any(material.authored) else method
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:
@@ -126,7 +126,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         return [tuple(items.values())]
 
     def author_tasks(self) -> tuple[AuthoredItems, ...]:
-        """List the pictures to ask an author for, of the terms of all specifications."""
+        """List the pictures that the author is asked to draw, as a single task for the terms of all specifications."""
         assert self.drawing is not None  # noqa: S101  only called with an author
         names = ", ".join(words.name for words in self.known_words)
         reuse = self.drawing.reuse and self.corpus is None

@@ -1,4 +1,4 @@
-"""Mean and spread of a population of points, each of which was measured with its own error.
+"""Mean and spread of a population of points (numbers), each of which was measured with its own error.
 
 Each point has a posterior under a flat prior, which is its likelihood up to a factor. The population is
 normal, ``point ~ N(mean, sd)``; the points themselves are integrated out, so that the uncertainty of each counts
@@ -36,7 +36,7 @@ POINTS_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class Margin:
-    """The posterior of one point under a flat prior: masses of cells of equal width, which sum to one."""
+    """Posterior of a point (a measured number) under a flat prior: masses of cells of equal width; their sum is 1."""
 
     edges: Floats
     mass: Floats

@@ -76,14 +76,14 @@ def tied_draws(
     """Draw the gap between groups that each get more of one side of the content, in the outputs' sds; (draws, pairs).
 
     The gap of each pair of values has its sign. No further calls are needed: a group's mean is that of the answers with
-    its value, weighted so that each side of the content has the share that `tie` gives it.
+    its value, weighted so that the sides of the content have the shares `tie` and ``1 - tie`` in this mean.
 
     Parameters
     ----------
     sides : sequence of int, shape (profiles,)
         Side of each profile's content (such as pleasant or unpleasant words), 0 or 1.
     tie : float
-        Share of the first side's content that one group gets; the other group gets ``1 - tie`` of it.
+        Share of the first side in the content of one group; the first side's share in the other group is ``1 - tie``.
 
     Raises
     ------

@@ -64,8 +64,8 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     ``y = mean + one random effect for each kind + noise``. Expected sums of squares are linear in the
     components (Searle, Casella & McCulloch 1992, section 5.3); they are solved for with no negative component.
 
-    Satterthwaite (1946) weights the degrees of freedom of each mean square by its part of the variance: a kind's
-    component plus the noise within it. A component below the noise, which may be 0, counts twice instead.
+    Satterthwaite's degrees of freedom (1946) are ``variance**2 / sum(w**2 / f)``; each mean square has its own ``f``.
+    Of the noise, ``w = noise``; of a kind, ``component + min(component, noise)`` instead of ``component + noise``.
     Coverage of these intervals, and the alternatives that were tried: docs/decisions/0038.
     """
     n = len(values)
@@ -244,5 +244,5 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
 
 
 def _t_factors(uniform: Floats, freedom: float) -> Floats:
-    """Return factors that turn normal draws into Student's t: ``sqrt(f / chi2_f)`` at the upper tails `uniform`."""
+    """Return ``sqrt(freedom / chi2)``, which makes normal draws Student's t; `uniform`: upper tail of each chi2."""
     return np.asarray(np.sqrt(freedom / special.chdtri(freedom, uniform)))

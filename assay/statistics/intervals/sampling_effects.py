@@ -364,10 +364,10 @@ def _clip_shares(deviations: Floats) -> Floats:
 
 
 def _remove_bias(samples: Floats, estimate: Floats, values: int) -> Floats:
-    """Remove the upward bias of a drawn distance: once for the draws, once for the estimate they surround.
+    """Subtract the upward bias from drawn distances (`samples`) twice: the estimate that they surround has it as well.
 
-    With two values, a distance is the size of one signed difference, and its draws have no such bias: they reach 0
-    if there is no difference. With more values, noise in any direction increases a distance, so that draws would
+    With two values, the samples are returned unchanged: each is the size of a single signed difference, and they reach
+    0 if there is no difference. With more values, noise in any direction increases a distance, so that samples would
     not reach 0 if the effect is 0.
     """
     if values <= 2:

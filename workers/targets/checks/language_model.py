@@ -164,7 +164,7 @@ class ModelExamination(Examination):
         )
 
     async def _answers_one_by_one(self, kind: type[Ask], first_question: Ask, first_value: object) -> dict[Ask, Any]:
-        """Ask several questions of one kind, each in its own call; return the values of the answers by question."""
+        """Ask more questions of a kind, each in its own call; return all answers by question, also the given first."""
         answers, failed_count = {first_question: first_value}, 0
         questions = [*spread(self._asks_of_kind[kind], self._adapter, MOST_COMPARED), *self._sample_questions[kind]]
         for ask in dict.fromkeys(questions):

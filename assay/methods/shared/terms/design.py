@@ -189,7 +189,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return self.words
 
     def references(self) -> References:
-        """List what must be loaded: unshipped specifications, the corpus, images, and items asked of an author."""
+        """List what must be loaded: word lists not shipped with Assay, the corpus, images, and items of an author."""
         corpus = None
         if self.corpus is not None:
             corpus = NamedCorpus(
@@ -247,7 +247,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return term_count * (self.questions_about(rounds) + (0 if self.author is None else self.author.per_term))
 
     def planned_looks(self) -> Looks | None:
-        """Count answers about neutral terms by interim analysis, in the specification with fewest; ``None`` if none."""
+        """Count answers by interim analysis about the neutral terms of the word list with the fewest; ``None`` if 0."""
         neutral_counts = [sum(role == "neutral" for role in word_list.roles.values()) for word_list in self.words or ()]
         fewest = min(neutral_counts, default=0)
         sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)

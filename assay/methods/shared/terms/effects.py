@@ -40,17 +40,17 @@ class StereotypeEffects:
 
     @property
     def step_1(self) -> Floats:
-        """Effect of step 1, a preference for a group: distance of the neutral score from 1/2; shape (draws,)."""
+        """Effect of step 1, a preference for a group: absolute difference of the neutral score and 1/2; (draws,)."""
         return np.abs(self.neutral - NO_PREFERENCE)
 
     @property
     def step_2(self) -> Floats:
-        """Effect of step 2, a preference for the stereotype: distance of its score from 1/2; shape (draws,)."""
+        """Effect of step 2, for or against stereotypes: absolute difference of their score and 1/2; (draws,)."""
         return np.abs(self.stereotyped - NO_PREFERENCE)
 
     @property
     def common(self) -> Floats | None:
-        """Draws of the preference for a group that both lists share (`shared_preference`); ``None`` without two lists.
+        """Draws of the size of a preference for the same group in both lists, 0 or more; ``None`` without two lists.
 
         One list holds stereotypes of the first group, the other list those of the second group. A model that always
         prefers the same group scores high in one list and low in the other.

@@ -148,7 +148,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
             return replace(component, effects={**effects.intervals(), "step_1": None})
         shift = self.shift_of_groups(effects_rng.spawn(1)[0]) if self.strata else None
         if shift is not None:
-            signs = [1 if role == "first" else -1 for role in TIED if role in fits]
+            signs = [1 if role == "first" else -1 for role in TIED if role in fits]  # of `shift` in each list
             effects = effects.for_groups_like_these(shift, signs)
         neutral_score, stereotype_score = float(effects.neutral.mean()), float(effects.stereotyped.mean())
         hidden = self.hidden(effects, tolerance, effects_rng)

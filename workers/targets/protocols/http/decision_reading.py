@@ -195,7 +195,7 @@ def option_in(answer: str, options: Sequence[str]) -> str | None:
     after_letter = _LETTER_BEFORE.sub("", text, count=1)
     label = label_in(after_letter, options)
     if after_letter != text and label is not None:
-        answer = text.removesuffix(after_letter)  # the words are those of an option: "no" denies nothing
+        answer = text.removesuffix(after_letter)  # the letter alone: words of an option ("no") deny nothing
     choice = letter_in(answer, ("",) * len(options))  # options without words, so that only letters are read
     if choice is None:
         return label_in(answer, options)

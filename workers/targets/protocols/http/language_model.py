@@ -229,7 +229,7 @@ def _parse_text(output: ModelOutput) -> str:
 
 
 def refuse_without_text(output: ModelOutput) -> None:
-    """Raise `Misread` if the model declined or its output is not a text."""
+    """Raise `ModelFault` (a `Misread`) if the model declined, and `Misread` if its output is not a text."""
     if output.end_reason == "declined":
         raise ModelFault("chose not to answer", "declined")
     if not isinstance(output.text, str):
