@@ -190,9 +190,12 @@ def provenance_section(rating: RatingView) -> Markup:
 
 def verify_section() -> Markup:
     """Write the section with the instructions for verifying the rating."""
-    parts_by_line = (enumerate(line.split("`")) for line in outline.VERIFY)  # parts with an odd index are commands
-    items = (tag("li", *(tag("code", part) if i % 2 else part for i, part in parts)) for parts in parts_by_line)
-    return tag("ol", *items)
+    return tag("ol", *(tag("li", *_mark_commands(line)) for line in outline.VERIFY))
+
+
+def _mark_commands(line: str) -> list[str | Markup]:
+    # parts with an odd index are within backticks
+    return [tag("code", part) if index % 2 else part for index, part in enumerate(line.split("`"))]
 
 
 def component_section(component: Component, rating: RatingView, *, opened: bool) -> Markup:
