@@ -185,7 +185,7 @@ def _ask_user(kind: Kind, decides: str | None) -> Draft:
     draft.target["settings"] = {key: typer.prompt(f"settings.{key}?", err=True) for key in asked_names}
     if decides is not None:
         set_decision(draft, decides)
-    elif kind not in find_protocol(name).kinds:  # a language model is of this kind only if it decides
+    elif kind not in find_protocol(name).kinds:  # `protocols()` also counts a language model that could decide
         ask_decision(draft)
     if protocol.needs_secret or typer.confirm("Does it want a key?", err=True):
         draft.secrets.append("")  # it is given in the environment

@@ -25,9 +25,10 @@ def check_held_back(material: HeldBack) -> None:
     shipped = contents()
     if not material.contents.keys() <= shipped.keys():
         unknown = ", ".join(sorted(material.contents.keys() - shipped.keys()))
-        raise SpecificationError(f"unknown sides in contents: {unknown}; known: {', '.join(shipped)}", "contents")
+        raise SpecificationError(f"unknown word lists: {unknown}; the lists are {', '.join(shipped)}", "contents")
     if len({len(material.contents.get(side, ())) for side in shipped}) > 1:
-        raise SpecificationError("contents need equally many words on each side, so that it stays balanced", "contents")
+        sizes = ", ".join(f"{side} {len(material.contents.get(side, ()))}" for side in shipped)
+        raise SpecificationError(f"the lists must have equally many words, not {sizes}", "contents")
     shipped_by_field: dict[str, Sequence[str]] = {
         "frames": frames(),
         "statements": [frame.pattern for frame in construction("base").frames],

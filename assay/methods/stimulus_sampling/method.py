@@ -163,7 +163,7 @@ class StimulusSampling(Bounded, Method):
         assert self.texts is not None  # noqa: S101
         text_rng, sampler_rng, analysis_rng = rng.spawn(3)
         cases = text_cases(self.texts, text_rng)
-        sampler: ProfileSampler | None = None
+        sampler: ProfileSampler | None = None  # until an analysis shows that a surrogate is needed
         component = None
         label = self.label
         for size, is_last in self._look_sizes(len(cases)):
@@ -171,7 +171,7 @@ class StimulusSampling(Bounded, Method):
                 profiles, p_included = list(cases[:size]), np.ones(size)
                 yield from self._ask_new(reply_log, profiles)
                 outcome = answered_texts(reply_log.answers(profiles, self.values), p_included, label)
-                label = self._later_label(outcome)
+                label = self._chosen_label(outcome)
                 sampler = self._choose_sampler(outcome, cases, sampler_rng)
             if sampler is not None:  # in this look and in all later ones
                 profiles, p_included = sampler.take(size)
@@ -226,7 +226,7 @@ class StimulusSampling(Bounded, Method):
             look_rng = analysis_rng.spawn(1)[0]
             replies = yield from self._collect_replies(reply_log, supplies, count, kind="vector")
             outcome = answered_cells(self.vectors, supplies, replies, label, look_rng.spawn(1)[0])
-            label = self._later_label(outcome)
+            label = self._chosen_label(outcome)
             complete_count = 0 if isinstance(outcome, Reason) else len(outcome.resemblance.p_positive)
             component = self._judge(
                 reply_log, outcome, look_rng, route=route, complete_count=complete_count, is_last=is_last
@@ -269,7 +269,7 @@ class StimulusSampling(Bounded, Method):
         return replies
 
     # ------------------------------------------------------------------------ shared by texts and vectors
-    def _later_label(self, outcome: AnsweredTexts | AnsweredCells | Reason) -> str | None:
+    def _chosen_label(self, outcome: AnsweredTexts | AnsweredCells | Reason) -> str | None:
         """Return the positive label for later analyses, which does not change even if the other label becomes rarer."""
         return self.label if isinstance(outcome, Reason) else outcome.label
 

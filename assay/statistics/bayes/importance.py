@@ -99,7 +99,7 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
     """
     probabilities = np.asarray(probability, dtype=float)
     if probabilities.ndim != 1 or probabilities.size == 0:
-        raise TooFewObservations(f"weights need a row of probabilities, one for each input, not {probabilities.shape}")
+        raise TooFewObservations(f"a list with one probability for each input is needed, not {probabilities.shape}")
     if not np.isfinite(probabilities).all():
         raise EvidenceError(
             f"{int((~np.isfinite(probabilities)).sum())} of {probabilities.size} probabilities are not finite numbers"

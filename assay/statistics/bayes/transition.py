@@ -163,6 +163,6 @@ def _pair_shares(rows: int, weights: Mapping[RowPair, float] | None) -> dict[Row
     total_weight = sum(pair_weights.values())
     if not rows_exist or total_weight <= 0 or any(weight < 0 for weight in pair_weights.values()):
         raise OutOfBounds(
-            f"weights must be non-negative, one of them positive, of pairs of rows below {rows}; got {pair_weights}"
+            f"weights belong to pairs of row numbers below {rows}, none negative and not all 0; got {pair_weights}"
         )
     return {pair: weight / total_weight for pair, weight in pair_weights.items()}

@@ -135,7 +135,7 @@ class Calls:
             try:
                 return await call()
             except CallFailed as failed:
-                most_attempts = FEW_TRIES if failed.code == "timeout" else tries
+                most_attempts = min(FEW_TRIES, tries) if failed.code == "timeout" else tries
                 if not failed.retriable or attempt >= most_attempts:
                     raise
                 requested_pause_s = failed.retry_after_s

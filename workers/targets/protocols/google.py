@@ -39,7 +39,7 @@ class GoogleSettings(TranslatorSettings):
         for name, identifier in (("project", self.project), ("location", self.location)):
             is_optional = name == "project" and self.version == "v2" and not identifier
             if not is_optional and not _IDENTIFIER.fullmatch(identifier):
-                raise SpecificationError(f"{name} must be a Google identifier for version v3, not {identifier!r}", name)
+                raise SpecificationError(f"{name} must be an identifier of Google Cloud, not {identifier!r}", name)
 
 
 class Google(HttpTranslator[GoogleSettings]):

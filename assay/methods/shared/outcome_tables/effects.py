@@ -189,7 +189,7 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
     # one eigenvalue is always 0: effects are determined up to a constant; each further one is a separate set of groups
     eigenvalues = np.linalg.eigvalsh(information)
     if (eigenvalues < 1e-9 * max(1.0, float(eigenvalues[-1]))).sum() > 1:
-        raise TooFewObservations("some groups share no stratum with the others, so that they cannot be compared")
+        raise TooFewObservations("groups that share no stratum with the others cannot be compared; use fewer strata")
     inverse = np.linalg.pinv(information, rcond=1e-10, hermitian=True)
     effects = inverse @ (sums - weight_table * stratum_means[:, None]).sum(axis=0)
     fitted = stratum_means[:, None] + effects - (shares @ effects)[:, None]  # shape (strata, groups)

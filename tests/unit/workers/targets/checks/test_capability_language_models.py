@@ -182,6 +182,15 @@ def test_answer_to_an_empty_text_is_noted():
     assert any("empty text" in note for note in look(deaf).notes)
 
 
+def test_a_model_that_never_answers_an_empty_text_is_fit_and_the_timeout_is_noted():
+    def hangs(asks):
+        return CallFailed("timeout", "no answer", retriable=True) if asks[0] == Score("") else None
+
+    model = Model({Score: score}, failures=hangs)
+    assert any("in vain" in note for note in look(model).notes)
+    assert model.calls.count([Score("")]) == 1
+
+
 def test_error_of_one_kind_of_question_does_not_affect_the_others():
     def ill(asks):
         is_score = isinstance(asks[0], Score)
