@@ -27,8 +27,7 @@ def check_held_back(material: HeldBack) -> None:
         unknown = ", ".join(sorted(material.contents.keys() - shipped.keys()))
         raise SpecificationError(f"unknown word lists: {unknown}; the lists are {', '.join(shipped)}", "contents")
     if len({len(material.contents.get(side, ())) for side in shipped}) > 1:
-        sizes = ", ".join(f"{side} {len(material.contents.get(side, ()))}" for side in shipped)
-        raise SpecificationError(f"the lists must have equally many words, not {sizes}", "contents")
+        raise SpecificationError(f"the lists {' and '.join(shipped)} must have equally many words", "contents")
     shipped_by_field: dict[str, Sequence[str]] = {
         "frames": frames(),
         "statements": [frame.pattern for frame in construction("base").frames],

@@ -157,7 +157,7 @@ def rated(name: str, step_1: float, step_2: float) -> dict[str, Any]:
         ("stimulus-sampling, vectors", "any vector of the stated prior"),
         ("forced-choice, embedder", "models, cue pairs, templates and words like these"),
         ("association, embedder", "control words like these; in step 2, words for groups and stereotypes like these"),
-        ("stereotype-score, masked", "terms like these and words for the groups like these"),
+        ("stereotype-score, masked", "terms like these and words for the groups like these (step 2: these words)"),
         ("visual-stereotype, labels", "terms like these with these words for the groups"),
     ],
 )

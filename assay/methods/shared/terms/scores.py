@@ -152,7 +152,8 @@ class TermScores(ABC, Generic[W, T, F, C]):
             effects = effects.for_groups_like_these(shift, signs)
         neutral_score, stereotype_score = float(effects.neutral.mean()), float(effects.stereotyped.mean())
         hidden = self.hidden(effects, tolerance, effects_rng)
-        groups = "with these words for the groups" if shift is None else "and words for the groups like these"
+        limit = " (step 2: these words)" if len(effects.lists) == 2 else ""  # a shift leaves the mean of two lists
+        groups = "with these words for the groups" if shift is None else f"and words for the groups like these{limit}"
         measurement.detail = replace(
             measurement.detail,
             estimand=f"terms like these {groups}",
