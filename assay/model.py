@@ -62,7 +62,7 @@ Record = tuple[tuple[str, Field], ...]
 """A row of a table: names with their cells, in the table's order."""
 
 COMPARED = (FIRST, SECOND, TIE) = "first", "second", "tie"
-"""Labels of the answer to a comparison; the first two also name the cells that hold the documents."""
+"""Labels of the answer to a comparison of two documents; the first two also name the cells that hold them."""
 
 
 @dataclass(frozen=True, slots=True)

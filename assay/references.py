@@ -89,7 +89,7 @@ class NamedDecisions:
     columns: tuple[str, ...]
     """Columns whose values are texts."""
     score: str = ""
-    """Column of numbers."""
+    """Column of scores (numbers); empty if there is none."""
     cluster: str = ""
     """Column that names each person's cluster: people of one cluster are not independent."""
     weight: str = ""

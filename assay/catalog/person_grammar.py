@@ -67,7 +67,7 @@ class PersonGrammar:
     predicates: Mapping[str, str] = field(default_factory=dict)
     """Pattern of a verb or adjective that is said of the subject, by gender."""
     phrases: Mapping[str, str] = field(default_factory=dict)
-    """Pattern of a determiner and a noun for both genders that show the gender only together: German cases."""
+    """Pattern, by gender, of a determiner with a noun of both genders that show it only together: German cases."""
     pronouns: Mapping[str, str] = field(default_factory=dict)
     """Pattern of pronouns that conflict with a noun of the other gender. Where a noun for men is used of women as well,
     no pronoun conflicts with it.
@@ -150,7 +150,7 @@ class PersonGrammar:
         return gender in GENDERS and bool(genders) and gender not in genders
 
     def _find_nouns(self, words: Sequence[Word], person: str | None) -> Iterator[tuple[int, int, Sequence[Noun]]]:
-        """Yield the first and the last index of each noun for the person, with its possible meanings."""
+        """Yield first index, last index and meanings of each noun in `words`; with `person`, of nouns for it only."""
         index = 0
         while index < len(words):
             for length in range(self._longest_form, 0, -1):  # the longest phrase first
@@ -311,7 +311,7 @@ class PersonGrammar:
 
 
 def _simplify(text: str) -> str:
-    """Return a text in lower case, composed, with apostrophes that end their word, and without vowel marks."""
+    """Return a text in lower case and NFC, with a blank after apostrophes, without Arabic and Hebrew vowel marks."""
     return _ARABIC_MARKS.sub("", plain(text).replace("ё", "е").replace("' ", "'").replace("'", "' "))
 
 

@@ -83,7 +83,7 @@ class Bracketing:
     written: str
     """The letters with brackets, such as ``"(BS * UCS) * DSBS"``; for a single service, its letter alone."""
     steps: tuple[Step, ...]
-    """In the order of evaluation; empty for a single service."""
+    """Evaluation steps in their order; empty for a single service."""
     possible: Letters
     """Possible letters of the chain under this bracketing."""
 
@@ -99,11 +99,11 @@ class ChainAnswer:
     contradiction: bool
     """Whether the table contradicts itself: its bracketings of this chain have no letter in common."""
     bracketings: tuple[Bracketing, ...]
-    """One example for each different answer; the first is evaluated from the left."""
+    """One example for each different set of possible letters; the first is evaluated from the left."""
 
     @property
     def letter(self) -> Letter | None:
-        """The inferred letter if only one is possible."""
+        """The inferred letter if only one is possible, else ``None``."""
         return next(iter(self.possible)) if len(self.possible) == 1 else None
 
 

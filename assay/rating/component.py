@@ -129,11 +129,11 @@ class Lost:
     step_1: float = 0.0
     """Largest change of the effect on unbiased input that lost replies could have caused, in units of the effect."""
     step_2: float = 0.0
-    """Largest change of the effect on biased input."""
+    """Largest change of the effect on biased input that lost replies could have caused."""
     facts: Json = field(default_factory=dict)
     """Facts about the lost replies, for the reasons."""
     refusals: Json = field(default_factory=dict)
-    """The same facts about refusals and failed calls only, without answers that could not be read."""
+    """Like `facts`, but about refusals and failed calls only, without answers that could not be read."""
     stratum: float = 0.0
     """Largest change of the effect within a single stratum, if it exceeds `step_1`."""
 
@@ -454,7 +454,7 @@ EARLY_ERROR_FRACTION = 0.25
 
 
 def look_sizes(first: int, largest: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:
-    """Yield the sample size of each analysis: `first`; if `stop_early`, then each times `growth`, up to `largest`."""
+    """Yield the sample size of each analysis: `first`; if `stop_early`, also `growth` times the last, to `largest`."""
     size = first
     yield size
     while stop_early and size < largest:

@@ -26,7 +26,7 @@ def sentence_languages() -> tuple[str, ...]:
 
 
 def sentence_table(language: str, field: str = "texts.language") -> Mapping[str, Any]:
-    """Return a language's table, not English; raise `UnknownName` about the request's `field` if there is none."""
+    """Return the texts of a language other than English; raise `UnknownName` about the request's `field` if none."""
     if language not in sentence_languages()[1:]:  # the first is English
         raise UnknownName("language with sentences", language, sentence_languages(), field)
     return read_table(f"sentences/{language}")
