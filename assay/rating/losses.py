@@ -198,7 +198,7 @@ def _losses_by_group(by_group: ByGroup) -> dict[str, LostOfGroup]:
 
 
 def losses_document(by_group: ByGroup, limit: float | None) -> Mapping[str, Shares]:
-    """Return the replies of each group by outcome; `NO_ENTRIES` if nothing was lost or `limit` is ``None``."""
+    """Count the replies of each group by outcome; `NO_ENTRIES` if nothing was lost or `limit` is ``None``."""
     if limit is None or not any(counts[outcome] for counts in by_group.values() for outcome in LOST):
         return NO_ENTRIES
     return {name: dict(counts) for name, counts in by_group.items()}

@@ -96,7 +96,7 @@ class SingleCases:
 
     @property
     def noise(self) -> Floats | None:
-        """Repeated answers without the drift of the service, which all questions share; ``None`` without repeats."""
+        """Repeated answers less their mean over all items, the service's drift; ``None`` if no item was repeated."""
         return self.repeats - self.repeats.mean(axis=0) if self.repeats is not None and len(self.repeats) else None
 
     @property
@@ -279,7 +279,7 @@ def _draw_squares(
     rng: np.random.Generator,
     draws: int,
 ) -> Floats:
-    """Draw the square of a size, given an estimate of the square with the variance ``error + by_size * square``.
+    """Draw the square of an effect's size, given an estimate of it with the variance ``error + by_size * square``.
 
     With the prior probability `prior_share`, the size is half-normal with half of the limit as its scale, or else 0;
     `by_size` is the growth of the estimate's variance per unit of the square.
