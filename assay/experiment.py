@@ -48,7 +48,7 @@ def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Answers about a component at each look (interim analysis), where the effect on unbiased input is their share."""
+    """Numbers of answers about a component at its interim analyses; the effect on unbiased input is a share of them."""
 
     answers: tuple[int, ...]
     """Total number of answers at each look."""

@@ -50,7 +50,7 @@ def alternatives(reader: str, name: str) -> str:
 
 @cache
 def compiled(reader: str, name: str) -> re.Pattern[str]:
-    """Return the pattern of `alternatives`, compiled to ignore case."""
+    """Return a compiled pattern, ignoring case, of any entry of a list (arguments as for `alternatives`)."""
     return re.compile(alternatives(reader, name), re.IGNORECASE)
 
 

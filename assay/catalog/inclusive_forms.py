@@ -16,7 +16,7 @@ MOST_WORDS_BETWEEN = 4
 """Maximum number of words from an article to that of the same noun in the other gender."""
 
 MOST_WORDS_APART = 12
-"""Maximum number of words from such an article to the other across a bracket or a sentence end: "El … . La …"."""
+"""Maximum number of words between two articles of one noun if a bracket or a sentence end is also between them."""
 
 LONGEST_BETWEEN = 150
 """Maximum number of characters between two marks of gender (such as articles) that belong together."""
@@ -157,7 +157,7 @@ class InclusiveForms:
 
     @cached_property
     def _joint_pattern(self) -> re.Pattern[str]:
-        """Pattern of the text between two marks of gender that belong together: few words and a sign or "or"; "and"."""
+        """Pattern of text between two marks of gender that belong together: "and", or few words and "or" or a sign."""
         word = rf"(?:[/\s(]+-?{LETTER}+(?:[-'/]{LETTER}+)*\)?)"  # " médico", "/-in"
         or_words, and_words = (
             rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or _NO_MATCH})[\s(]+" for joins in (self.either, self.both)

@@ -61,7 +61,7 @@ class PersonGrammar:
     inflections: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     """For each gender, endings of nouns with all endings that replace them; the first ending that fits counts."""
     determiners: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Words before a noun that show its gender."""
+    """Words before a noun that show its gender, by gender."""
     attributes: Mapping[str, str] = field(default_factory=dict)
     """Pattern of an adjective before the noun, by gender."""
     predicates: Mapping[str, str] = field(default_factory=dict)
@@ -169,7 +169,7 @@ class PersonGrammar:
         return bool(self.field_words and index and re.fullmatch(self.field_words, words[index - 1].text))
 
     def _look_up_noun(self, phrase: str) -> Sequence[Noun]:
-        """Return the possible meanings of a phrase as a noun, with one of `prefixes` or without."""
+        """Return the possible meanings of a phrase as a noun, with one of `prefixes` or without; empty if none."""
         if nouns := self._nouns_by_form.get(phrase, ()):
             return nouns
         for prefix in self.prefixes:
@@ -180,7 +180,7 @@ class PersonGrammar:
     def _read_noun(
         self, text: str, words: Sequence[Word], start: int, end: int, nouns: Sequence[Noun], *, spoken: bool
     ) -> str | None:
-        """Combine the genders of one noun and of the words that agree with it; `spoken` if the person may be "I"."""
+        """Return the gender by a noun and the words that agree with it, or ``None``; `spoken` if it may be "I"."""
         genders = {noun.gender for noun in nouns}
         gender = genders.pop() if len(genders) == 1 else None
         determiner_gender = self._determiner_gender(text, words, start)
@@ -237,7 +237,7 @@ class PersonGrammar:
         return BOTH if len(genders) > 1 else next(iter(genders), None)
 
     def _read_unlisted(self, text: str, words: Sequence[Word]) -> str | None:
-        """Read a sentence whose noun is not listed: by the ending of the noun and by the verb."""
+        """Return the gender that a sentence with an unlisted noun shows, by its ending and by the verb, or ``None``."""
         if any(word.text in self.blocked_by for word in words):
             return None
         positions = [index for index in range(len(words)) if self._is_noun_place(words, index)]

@@ -46,7 +46,7 @@ def people(attribute: Attribute, language: str = ENGLISH) -> Mapping[str, tuple[
 
 
 def names(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
-    """Return first names of people with each value, paired by position; empty if names do not indicate a value."""
+    """Return first names of people by value; those at the same position correspond; empty if names show no value."""
     return _trim_to_fewest({value.name: _names_of_value(attribute, value) for value in attribute.values})
 
 

@@ -133,7 +133,7 @@ def source_languages() -> tuple[str, ...]:
 
 
 def source_language(code: str, attribute: str, *, neutral: bool = False) -> SourceLanguage:
-    """Return a source language; raise about ``source`` if it has no texts (if `neutral`, no neutral ones) to write."""
+    """Return a source language; raise about the field ``source`` if it has no texts (no neutral ones, if `neutral`)."""
     codes = tuple(name for name in source_languages() if not neutral or _source_language(name).neutral.frames)
     if code not in codes:
         raise UnknownName("source language", code, ("en", *codes), "source")

@@ -90,7 +90,7 @@ class Value:
     """One value of an attribute, with its word forms."""
 
     name: str
-    """``"he"``, ``"muslim"`` …"""
+    """Name of the value, such as ``"he"`` or ``"muslim"``."""
     forms: Mapping[str, str]
     """The word for each slot of a sentence: ``{"subject": "he", "object": "him", …}``."""
     people: tuple[str, ...] = ()

@@ -78,7 +78,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Bracketing:
-    """One bracketing of a chain, with its letters."""
+    """One way to set brackets in a chain, with the possible letters that it gives."""
 
     written: str
     """The letters with brackets, such as ``"(BS * UCS) * DSBS"``; for a single service, its letter alone."""
@@ -162,7 +162,7 @@ def _in_order(letters: Letters) -> tuple[Letter, ...]:
 
 
 Word = tuple[Letter, ...]
-"""A chain of known letters."""
+"""Letters of a chain of which each service's letter is known."""
 
 # Parts of chains that can be replaced by shorter parts without a change of the result, so that long chains need few
 # combinations. docs/decisions/0021 proves each replacement for chains of any length.

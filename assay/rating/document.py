@@ -88,9 +88,9 @@ def rating_document(
     """Return a rating as one complete document; the store adds `id`, `rated_at`, `expires_at` and `requester`.
 
     `target` and `author` describe the service, and a second one that wrote the texts or drew the pictures, without
-    secrets. `calls` and `failed_calls` are the numbers of distinct questions asked and failed.
+    secrets; `vocabulary` has the sentences. `calls` and `failed_calls` count distinct questions, asked and failed.
     `evidence_digest` is the head of the Merkle tree over the observations, `hosts` every host that questions went to.
-    `audit` is ``announced`` or ``unannounced``; for `commitment` see `commitment_document`. `vocabulary` words reasons.
+    `audit` is ``announced`` or ``unannounced``; for `commitment` see `commitment_document`.
     """
     finding, components = rating.finding, rating.finding.components
     aggregation = _detail_of_type(AggregationDocument, finding.detail, finding.method)

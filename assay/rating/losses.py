@@ -27,13 +27,13 @@ class LostOfGroup:
     """Counts of the questions about a group, and of those without a usable answer."""
 
     questions: int
-    """Questions that were sent."""
+    """Number of questions that were sent."""
     refused: int = 0
-    """Questions that the service refused to answer."""
+    """Number of questions that the service refused to answer."""
     unread: int = 0
-    """Answers that could not be read."""
+    """Number of answers that could not be read."""
     failed: int = 0
-    """Calls that failed, such as timeouts and errors of the server."""
+    """Number of calls that failed, such as timeouts and errors of the server."""
 
     @property
     def share(self) -> float:

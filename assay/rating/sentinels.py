@@ -32,7 +32,7 @@ BETS = tuple((tail, stake) for tail in (0.08, 0.25) for stake in (0.1, 0.3))
 
 
 class Sentinels(NamedTuple):
-    """Keys of the chosen cases: drawn at random, and selected by their answers in the rating."""
+    """Keys of the chosen cases: `fresh` were drawn at random, `telling` selected by their answers in the rating."""
 
     fresh: tuple[str, ...]
     telling: tuple[str, ...]

@@ -33,7 +33,7 @@ def sentence_table(language: str, field: str = "texts.language") -> Mapping[str,
 
 
 def translated_people(attribute: Attribute, language: str) -> Mapping[str, tuple[str, ...]]:
-    """Return phrases for people with each value, paired by position; empty if a value has no words in the language.
+    """Return phrases for people by value; those at the same position correspond; empty if a value has no words.
 
     For attributes other than gender, nouns of both genders alternate, and each adjective has its noun's gender.
     """

@@ -116,7 +116,7 @@ class Cells:
         return beta
 
     def _moments_by_size(self) -> tuple[Floats, Floats, Floats]:
-        """Return the number of cells, mean of cell means and sum of squares around it for each size; each (sizes,)."""
+        """Return, for each size, the number of cells, the mean of their means, and the sum of squares around it."""
         counts: Floats = np.bincount(self.size_of).astype(float)
         centre: Floats = np.bincount(self.size_of, weights=self.means) / counts
         between: Floats = np.asarray(np.bincount(self.size_of, weights=(self.means - centre[self.size_of]) ** 2))

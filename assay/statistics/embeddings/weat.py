@@ -239,7 +239,7 @@ def weat_of_associations(first: ArrayLike, second: ArrayLike, *, rng: np.random.
     Parameters
     ----------
     first, second : array_like, shape (n,), (m,)
-        Associations of the words of X and of Y (see `associations`).
+        Associations of the words of the target sets X and Y (see `associations`).
     rng
         As for `weat`, with the same errors.
     """

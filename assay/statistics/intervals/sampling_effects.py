@@ -45,7 +45,7 @@ def unbiased_prior(values: int) -> Prior:
 
 
 def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
-    """Return the input distributions (priors) that tie a side of the content to a value: a share `tie` of its inputs.
+    """Return the distributions of inputs (priors) in which a share `tie` of one value's inputs is on one side.
 
     With two values, tying one side to a value ties the other side to the other value, so that there are two priors.
     """
@@ -70,7 +70,7 @@ class Deviations:
     estimate: Floats
     """Posterior share of each value minus ``1 / values``; the differences sum to 0; shape (values,)."""
     draws: Floats
-    """Draws of these differences; shape (draws, values)."""
+    """Draws of the differences in `estimate`; shape (draws, values)."""
 
     @property
     def shares(self) -> Floats:
@@ -226,7 +226,7 @@ class PairedAnswers:
 
     @property
     def informative_clusters(self) -> Mapping[str, Integers]:
-        """Clusters of informative profiles, without kinds with enough clusters in all profiles but not in these."""
+        """Clusters of informative profiles, without kinds that have enough clusters only with the other profiles."""
         return {
             kind: ids[self.is_informative]
             for kind, ids in self.profiles.clusters.items()

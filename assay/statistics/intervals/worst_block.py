@@ -20,7 +20,7 @@ from assay.statistics.hypothesis_tests.distribution import pad_to
 from assay.statistics.intervals.credible import absolute_value_interval
 
 DRAWS = 4000
-"""Draws from which the limits are computed."""
+"""Number of draws from which the limits are computed."""
 
 TIE_WIDTH_SE = 1.5
 """Differences within this many standard errors of the largest count as tied with it."""
