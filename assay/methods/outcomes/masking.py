@@ -59,7 +59,7 @@ class PublicScores:
 
 
 def public_scores(task: Task, full_map: ThresholdMap, masked_names: Container[str]) -> PublicScores:
-    """Choose the threshold maps and tenths of scores that reveal no masked count; none of groupings `masked_names`."""
+    """Choose threshold maps and tenths of scores that reveal no masked count; groupings in `masked_names` get none."""
     scores, people = task.scores, task.table.people
     if scores is None:
         return PublicScores()
@@ -321,7 +321,7 @@ def _public_count(count: int | None) -> int | None:
 def _public_reasons(
     reasons: Sequence[ReasonDocument], withheld_names: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
-    """Round the facts of reasons; leave out those of withheld components and, if there are any, of the whole rating."""
+    """Round the facts of reasons; if components are withheld, drop facts of reasons about them or the whole rating."""
     public_reasons = []
     for reason in reasons:
         if reason.component in withheld_names or (withheld_names and reason.component is None):

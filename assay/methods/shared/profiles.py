@@ -145,7 +145,7 @@ class TextProfiles(Bounded):
         return profiles
 
     def with_held_back(self, material: HeldBack) -> TextProfiles:
-        """Return a copy with `material` in place of earlier held-back texts; nothing is added to a requester's own."""
+        """Return a copy with `material` in place of earlier held-back texts; a requester's own texts gain nothing."""
         earlier_material = frozenset(self.held_back)
 
         def without_earlier(texts: Iterable[str]) -> tuple[str, ...]:
@@ -377,7 +377,7 @@ def record_cases(
 
 
 def numbered_clusters(cases: Sequence[Case]) -> dict[str, Integers]:
-    """Number the clusters of each kind, shape (cases,); leave out frames if they are too few to estimate a spread."""
+    """Return, by kind, the number of each case's cluster, shape (cases,); too few frames for a spread are left out."""
     ids_by_kind = {
         kind: np.unique([case.clusters[kind] for case in cases], return_inverse=True)[1] for kind in cases[0].clusters
     }

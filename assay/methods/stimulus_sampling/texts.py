@@ -44,7 +44,7 @@ class AnsweredTexts:
     """Inclusion probability of each profile in the sample from the pool; shape (profiles,)."""
 
     cell_count: ClassVar[int] = 1
-    """Number of cells that inputs were drawn for: 1, because each text is asked with every value."""
+    """Number of cells (value and side) with inputs of their own: 1, because each text is asked with every value."""
 
     @cached_property
     def weights(self) -> Weights:
