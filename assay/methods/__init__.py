@@ -140,7 +140,7 @@ CHOSEN = frozenset(
         *("draws", "half_samples", "per_term", "most_per_term", "stop_early"),
     }
 )
-"""Fields for the attribute, a named word list or the sample size; they hold no words or limits of a requester."""
+"""Fields of methods that name an attribute or word list, or set a sample size; they hold no words and no limits."""
 
 
 def is_default(method: AnyMethod, kind: Kind) -> bool:

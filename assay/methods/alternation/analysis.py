@@ -36,7 +36,7 @@ from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import largest_interval
 
 SMALL_GROUP = 30
-"""Groups with fewer records are flagged (docs/methods/alternation.md)."""
+"""Groups with fewer records than this are marked as small (docs/methods/alternation.md)."""
 
 LEAST_PROFILES = 30
 """Minimum number of different records or sentences for a letter."""
@@ -109,7 +109,7 @@ def _judge_output(
 
 
 def _add_scale_letters(component: Component, variants: Sequence[Component], scales: Sequence[Scale]) -> Component:
-    """List the letters on `scales`: of `component`, then of `variants`; if declared letters differ, declare none."""
+    """Add the letters on `scales` (its own, then `variants`) to `component`; if declared ones differ, declare none."""
     documents = tuple(
         types.ScaleDocument(scale, variant.letter, variant.declared)
         for scale, variant in zip(scales, (component, *variants), strict=True)

@@ -66,7 +66,7 @@ def predictive_check(
 
 
 def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> DensityDocument:
-    """Return a connection's shares in the predictive intervals and both densities; `cells`: its distances by word."""
+    """Return the shares of a connection's distances (`cells`, by word) in predictive intervals, and both densities."""
     connection_draws = posterior.draws_of(name)
     y = np.concatenate(list(cells.values()))
     samples = {word: posterior.cell(name, word) for word in cells}

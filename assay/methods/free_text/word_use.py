@@ -14,7 +14,7 @@ from assay.model import Floats
 from assay.statistics.hypothesis_tests.distribution import holm
 
 PRIOR_TOKENS = 500.0
-"""Weight of the prior in word occurrences; under it, each value has the word frequencies of all texts."""
+"""Weight of the prior, as a number of words; the prior gives each value the word frequencies of all texts."""
 
 LEAST_PROMPTS = 5
 """A word is tested if it occurs in the texts of at least this many pairs of a prompt and a value."""

@@ -28,7 +28,7 @@ class ThresholdDocument:
 
     threshold: float | None = None
     selected: tuple[float, ...] = NO_ITEMS
-    """By group: number of people with a score from the threshold."""
+    """By group: number of people with a score of at least `threshold`."""
     right: tuple[float, ...] = NO_ITEMS
     """By group: number of `selected` people for whom the favourable decision is right."""
     wrong: tuple[float, ...] = NO_ITEMS
@@ -52,7 +52,7 @@ class ThresholdMap:
 
 
 NO_MAP = ThresholdMap()
-"""The map of an outcome without a score."""
+"""Map without thresholds: for an outcome without a score, too few groups to compare, or a map that is withheld."""
 
 
 @dataclass(frozen=True)

@@ -204,7 +204,7 @@ def _tables_of_step(grouping: Grouping, step: ReachedStep) -> tuple[PublicTable,
 def _public_funnel(
     component: OutcomesComponent, task: Task, grouping: Grouping, hidden_parts: Collection[Part], start: int
 ) -> FunnelDocument:
-    """Return a component's funnel without masked counts; `start` is the index of its first table in `hidden_parts`."""
+    """Return a component's funnel without masked counts; `start` is the number of its first table (`Part.table`)."""
     full_funnel, documents = component.funnel, list[StepDocument]()
     tables = range(start, start + 2 * len(full_funnel.steps))  # two for each step, see `_tables_of_step`
     parts_by_table = [{part for part in hidden_parts if part.table == table} for table in tables]

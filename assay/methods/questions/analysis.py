@@ -24,7 +24,7 @@ from assay.statistics.intervals.worst_block import largest_interval
 DRAWS = 4000
 
 LOST_SHARE = 0.2
-"""Largest share of questions with one kind of context, not answered in every order of options, that allows a letter."""
+"""A letter needs all but this share of the questions of each kind of context answered in every order of options."""
 
 LEAST_ACCURACY = 0.5
 """Minimum accuracy, if the context states the answer, for the letter UCS: a model that ignores the context is right in
@@ -116,7 +116,7 @@ def template_scores(questions: Sequence[AskedQuestion], shares: OptionShares) ->
 
 
 def _means_by_template(scores: Mapping[str, Mapping[C, Sequence[float]]], kinds: Sequence[C]) -> dict[str, float]:
-    """Return the mean over `kinds` of the mean score of each kind, by template; only templates with all kinds."""
+    """Return, by template, the mean of the mean scores of all `kinds`; leave out templates that lack a kind."""
     return {
         template: float(np.mean([np.mean(by_kind[kind]) for kind in kinds]))
         for template, by_kind in scores.items()

@@ -32,7 +32,7 @@ Cell = str | int | float | bool | None
 Words = Mapping[str, tuple[str, ...]]
 
 MOST_WORDS, LONGEST, MOST_VALUES, MOST_CHARACTERS = 500, 300, 50, 200_000_000
-"""Maximum number of words of a list, characters of a word, values of own texts, and characters of all of them."""
+"""Maximum numbers: words of a list, characters of a word, values of an attribute, characters of all own texts."""
 
 MOST_STRATA, LEAST_ROWS = 12, 30
 """Maximum number of strata of records, and minimum number of rows of a stratum."""
@@ -44,7 +44,7 @@ ROW = "row"
 """Kind of cluster: records that are equal except in the protected column; such copies are not independent."""
 
 FRAME = "frame"
-"""Kind of cluster by frame (sentence with slots); ignored if frames are few: then effects hold for them only."""
+"""Kind of cluster by frame (sentence with slots); if frames are few, it is ignored: effects hold for these only."""
 
 COMPARED_DECISION = "hiring"
 """Decision of the catalog whose documents a comparing service gets, unless a request names others."""

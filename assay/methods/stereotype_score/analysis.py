@@ -89,7 +89,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def hidden(
         self, effects: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effects that the mean can hide: a preference in both lists, in a typical frame, in lost replies.
+        """Draw effects that the mean can hide: a preference in both lists or a typical frame, unequally lost replies.
 
         With neutral terms, a frame can prefer a group; with other terms, a group, the stereotype or its opposite.
         """
@@ -115,7 +115,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 
     # ------------------------------------------------------------------------ reasons
     def lost_reason(self, lost: int) -> Reason:
-        """Return the reason for `lost` pairs: failed calls or unusable answers, the more frequent of the two."""
+        """Return the reason why `lost` pairs have no answer: failed calls or unusable answers, whichever are more."""
         tally = self.tally
         mostly_failed = tally.failed_why.total() >= tally.unusable_why.total()
         causes = tally.failed_why if mostly_failed else tally.unusable_why

@@ -141,7 +141,7 @@ class AnsweredVectors:
     names: Sequence[str]
     values: Sequence[str]
     prior_vectors: Floats
-    """Vectors of the unbiased prior; shape (m, dims)."""
+    """Vectors of the unbiased prior, equally many for each value and side; shape (m, dims)."""
     prior_values: Integers
     """Index of the value of each vector in `prior_vectors`; shape (m,)."""
     inputs: Floats

@@ -241,7 +241,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return self.reason("target-calls-failed" if mostly_failed else "target-output-unusable", facts)
 
     def undecided_reasons(self) -> list[Reason]:
-        """Return a reason if all pictures have the same score or, with labels, a list has no picture with a label."""
+        """Return a reason if all probabilities are equal or, with labels, no picture of a list of terms got a label."""
         answers = self.tally.results
         if self.scale == "probabilities":
             distinct_scores = {answer.share for answer in answers.values()}

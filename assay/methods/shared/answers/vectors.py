@@ -55,7 +55,7 @@ UNUSABLE_CODES = frozenset({"zero-vector", "wrong-length", "no-vector"})
 
 
 def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> dict[str, Coverage]:
-    """Return, for each group, how many words are `available` (have a vector, curve or answer), and list the others."""
+    """Return, for each group, how many words are in `available` (with vector, curve or answer), and list the others."""
     return {
         name: Coverage(
             len(words), sum(word in available for word in words), tuple(word for word in words if word not in available)

@@ -40,12 +40,12 @@ class GroupOutcome:
     undecided: int | None = None
     """Number of people without a known outcome."""
     favourable: float | None = None
-    """Favourable outcomes; with weights, the sum of their weights."""
+    """Number of favourable outcomes; with weights, the sum of their weights."""
     rate: EffectDocument = NO_EFFECT
     ratio: EffectDocument = NO_EFFECT
     """Impact ratio: the rate divided by that of the reference group, which has the highest rate."""
     difference: EffectDocument = NO_EFFECT
-    """Rate less that of the reference group."""
+    """Rate minus that of the reference group."""
     shortfall: float | None = None
     """Number of favourable outcomes that the group lacks for the rate of the reference group."""
     z: float | None = None
@@ -66,7 +66,7 @@ class GroupOutcome:
     """Why the letter does not rest on the group."""
     mean_score: EffectDocument = NO_EFFECT
     matrix: Mapping[str, float] = NO_ENTRIES
-    """People by decision and truth: ``tp``, ``fp``, ``fn``, ``tn``."""
+    """Number of people by decision and truth: ``tp``, ``fp``, ``fn``, ``tn``."""
     error_rates: Mapping[str, EffectDocument] = NO_ENTRIES
     disparities: Mapping[str, DisparityDocument] = NO_ENTRIES
     auc: float | None = None

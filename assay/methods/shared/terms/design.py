@@ -136,7 +136,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     @abstractmethod
     def ask(self, scores: Any, rounds: Sequence[Sequence[Any]], first: int, prefix: str) -> Asking:
-        """Ask about rounds, each an item of every term; `first` numbers the first item, `prefix` begins probes' ids."""
+        """Ask about rounds of items, one of every term; `first` numbers the first item, `prefix` begins probe ids."""
 
     @abstractmethod
     def start_scores(self, words: W, detail: Any, scoring: Any) -> TermScores[W, Any, Any, Any] | Component:
@@ -247,7 +247,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return term_count * (self.questions_about(rounds) + (0 if self.author is None else self.author.per_term))
 
     def planned_looks(self) -> Looks | None:
-        """Count answers about neutral terms by interim analysis, for the list with fewest of them; ``None`` if 0."""
+        """Plan answers about neutral terms at each interim analysis, for the list with the fewest; ``None`` if 0."""
         neutral_counts = [sum(role == "neutral" for role in word_list.roles.values()) for word_list in self.words or ()]
         fewest = min(neutral_counts, default=0)
         sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)

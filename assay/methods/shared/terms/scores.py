@@ -96,7 +96,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     @abstractmethod
     def undecided_reasons(self) -> list[Reason]:
-        """Return reasons for having no letter if all answers in a list prefer neither group; else an empty list."""
+        """Return reasons for having no letter if, in a list of terms, no answer prefers a group; else an empty list."""
 
     @abstractmethod
     def rows(self) -> Sequence[CaseDocument]:
@@ -215,7 +215,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return math.ceil(MORE_ANSWERS * answers_needed(delta))
 
     def coverage(self) -> dict[str, Coverage]:
-        """Count, for each list, the terms with a usable answer."""
+        """Count, for each list of terms, those with a usable answer."""
         lists = {LISTS[role]: self.words.terms(role) for role in ROLES if self.words.terms(role)}
         return cover(lists, {item.term for item in self.tally.results})
 
