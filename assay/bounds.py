@@ -94,7 +94,7 @@ def _violated_requirement(bound: Any, value: Any) -> str | None:
 _INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""Match a control character, a line end, or a character that hides or reorders text; not ZWNJ and ZWJ (Persian)."""
+"""Match a control character, a line end, or a character that hides or reorders text; not ZWNJ and ZWJ of Persian."""
 
 
 def invisible_in(name: str) -> str | None:

@@ -50,7 +50,7 @@ def rating_digest(document: Mapping[str, Any]) -> str:
 
 
 def target_digest(descriptor: Mapping[str, Any]) -> str:
-    """Return the digest that identifies a target by its kind, protocol, address and settings, not secret or limits."""
+    """Return the digest that identifies a target by kind, protocol, address and settings, not by secret or limits."""
     return digest_of({key: descriptor[key] for key in ("kind", "protocol", "url", "settings") if key in descriptor})
 
 

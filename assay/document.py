@@ -288,7 +288,7 @@ class SourceDocument:
 
 
 NO_COMMITMENT, NO_REQUESTER, NO_AGGREGATION = CommitmentDocument(), RequesterDocument(), AggregationDocument()
-"""Defaults of a rating's fields."""
+"""Defaults of a rating's fields `commitment`, `requester` and `aggregation`."""
 
 
 @dataclass(frozen=True)
@@ -427,7 +427,7 @@ _SCALAR_READERS: Mapping[Any, Callable[[Text], Reader]] = {
 
 
 def _union_reader(member_types: Sequence[Any], text: Text) -> Reader:
-    """Return a reader of the types; with `str`, of texts only (an empty text is ``None``, unless `text` is `str`)."""
+    """Return a reader of any of the types; with `str`, only of texts (unless `text` is `str`, "" becomes ``None``)."""
     if str in member_types:
         empty_value = "" if text is str else None
         return lambda value: (text(value) or empty_value) if isinstance(value, str) else _ABSENT

@@ -48,7 +48,7 @@ def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Answers about a component at each look (interim analysis), if the effect on unbiased input is a share of them."""
+    """Numbers of answers about a component at its interim analyses; the effect on unbiased input is a share of them."""
 
     answers: tuple[int, ...]
     """Total number of answers at each look."""
@@ -112,7 +112,7 @@ class Method(ABC):
         """Return the number of questions of a job that ends at its first interim analysis."""
 
     def most_probes(self) -> int:
-        """Return the number of questions of a job that ends at its last interim analysis; by default there is one."""
+        """Return the number of questions of a job that ends at its last interim analysis: by default, the first."""
         return self.expected_probes()
 
     def for_pairs(self) -> Self:
@@ -123,7 +123,7 @@ class Method(ABC):
         )
 
     def planned_looks(self) -> Looks | None:
-        """Return the number of answers at each look; ``None`` if the effect on unbiased input is no share of them."""
+        """Return the numbers of answers at the looks; ``None`` if the effect on unbiased input is no share of these."""
         return None
 
     def finding(self, components: Sequence[Component], detail: AggregationDocument = NO_AGGREGATION) -> Finding:

@@ -59,10 +59,10 @@ Field = str | int | float | bool | None
 """A cell of a record."""
 
 Record = tuple[tuple[str, Field], ...]
-"""A row of a table: names with their cells, in the table's order."""
+"""A row of a table: pairs of a column's name and a cell, in the table's order."""
 
 COMPARED = (FIRST, SECOND, TIE) = "first", "second", "tie"
-"""Labels of the answer to a comparison; the first two also name the cells that hold the documents."""
+"""Labels of the answer to a comparison of two documents; the first two also name the cells that hold them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ class Probe:
 
     @property
     def question(self) -> tuple[Ask, str]:
-        """The question, and the number of its repetition as text; empty for the first time."""
+        """The question, and the number of its repetition as text (empty if it is not a repetition)."""
         return self.ask, self.unit.rpartition(REPEATED)[2] if REPEATED in self.unit else ""
 
     def repeated(self, times: int) -> Probe:
@@ -343,7 +343,7 @@ class HiddenEffect:
     """``stratum``, ``individual`` or ``loss`` for an effect on unbiased input (as in step 1), or ``content`` for an
     effect as in step 2. The kind selects the sentence that explains the effect."""
     name: str
-    """Name in tables; for a stratum, the family and the member."""
+    """Name in tables; for a stratum, the name of its family (such as the frames) and its own."""
     draws: Floats
     """Posterior draws of the size of the effect; shape (draws,)."""
     limit: float | None = None

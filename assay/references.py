@@ -75,7 +75,7 @@ class NamedRows:
     column: str
     """Column by which rows are selected."""
     values: tuple[str | int | float | bool | None, ...]
-    """Values of this column in the selected rows."""
+    """Values of `column` in the selected rows."""
     max_rows: int
     """Maximum number of rows; if there are more, the seed picks a part of them."""
     field: str
@@ -89,7 +89,7 @@ class NamedDecisions:
     columns: tuple[str, ...]
     """Columns whose values are texts."""
     score: str = ""
-    """Column of numbers."""
+    """Column of scores (numbers); empty if there is none."""
     cluster: str = ""
     """Column that names each person's cluster: people of one cluster are not independent."""
     weight: str = ""
@@ -129,7 +129,7 @@ class References:
     images: tuple[str, ...] = ()
     """Digests of images that the request names one by one; the tenant must be allowed to see them."""
     image_field: str = "pictures"
-    """The method's field that holds these images, each with its digest as ``image``."""
+    """The method's field that holds the images of `images`, each with its digest as ``image``."""
     words: NamedWords | None = None
     """Names of specifications of words to look up."""
     rows: NamedRows | None = None

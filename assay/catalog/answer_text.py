@@ -43,14 +43,14 @@ _NORMALISED = re.compile(r"[ !-%(-;=-_a-~\u00a1\u00ab\u00bb\u00bf-\u00d6\u00d8-\
 
 
 def alternatives(reader: str, name: str) -> str:
-    """Return a pattern of any entry of the list `name` of `reader` in ``answers.toml``; ``<x>`` includes the list x."""
+    """Return a pattern of any entry of list `name` in table `reader` of ``answers.toml``; ``<x>`` stands for list x."""
     pattern = "|".join(read_table("answers")[reader][name]).replace(" ", r"\s+")
     return f"(?:{re.sub(r'<([a-z_]+)>', lambda slot: alternatives(reader, slot[1]), pattern)})"
 
 
 @cache
 def compiled(reader: str, name: str) -> re.Pattern[str]:
-    """Return the pattern of `alternatives`, compiled to ignore case."""
+    """Return a compiled pattern, ignoring case, of any entry of a list (arguments as for `alternatives`)."""
     return re.compile(alternatives(reader, name), re.IGNORECASE)
 
 
@@ -110,7 +110,7 @@ def unwrap_json(text: str) -> str:
 
 
 def answers_of_json(members: Mapping[str, object], keys: frozenset[str]) -> list[object]:
-    """Return the distinct values of the members that may hold an answer.
+    """Return the distinct values of those members of a JSON object that may hold an answer.
 
     A member may hold one if its key is one of `keys`, alone or with a word such as "final"; the key of an only member
     may also be a word such as "label". Other members are ignored: the "B" of {"less_likely": "B"} is no answer.

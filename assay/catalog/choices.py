@@ -116,7 +116,7 @@ class AssociationWords(Bounded):
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
-        """Return all lists by name, without empty lists of control words."""
+        """Return all word lists by name ("women (protected)", "human" …), without empty lists of control words."""
         return {
             **{f"{group} (protected)": tuple(words) for group, words in self.protected.items()},
             **{f"{group} (stereotype)": tuple(words) for group, words in self.attributes.items()},
@@ -125,5 +125,5 @@ class AssociationWords(Bounded):
 
     @property
     def every(self) -> tuple[str, ...]:
-        """All words of all groups, each once."""
+        """All words of all lists in `groups`, each once."""
         return tuple(dict.fromkeys(word for words in self.groups.values() for word in words))

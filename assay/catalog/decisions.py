@@ -62,7 +62,7 @@ def decision(name: str, field: str = "decision", language: str = ENGLISH) -> Shi
 
 
 def mentioned(attribute: Attribute, mention: Mention, language: str = ENGLISH) -> Mapping[str, tuple[str, ...]]:
-    """Return mentions of people with each value, paired by position.
+    """Return phrases that mention people, by value of the attribute; phrases at the same position correspond.
 
     Explicit mentions that the catalog lacks are replaced by words for people (`profiles.people`). Without any words,
     raise `SpecificationError` about ``texts.mention``.

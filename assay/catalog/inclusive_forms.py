@@ -16,16 +16,16 @@ MOST_WORDS_BETWEEN = 4
 """Maximum number of words from an article to that of the same noun in the other gender."""
 
 MOST_WORDS_APART = 12
-"""The same maximum if a bracket or a sentence end is between: "El médico está aquí. La médica está aquí."."""
+"""Maximum number of words between two articles of one noun if a bracket or a sentence end is also between them."""
 
 LONGEST_BETWEEN = 150
-"""Maximum number of characters between two marks that belong together."""
+"""Maximum number of characters between two marks of gender (such as articles) that belong together."""
 
 SHORTEST_STEM = 4
-"""Minimum number of letters that two nouns share if they are the same one with another gender."""
+"""Minimum number of letters with which two nouns both begin if they are one noun in two genders."""
 
 ENDING = 3
-"""Maximum number of letters by which the shorter of these nouns exceeds the shared stem: the "eur" of "directeur"."""
+"""Maximum number of letters of the shorter noun after the stem that two nouns share: the "eur" of "directeur"."""
 
 LETTER = r"[^\W\d_]"
 _NO_MATCH = "(?!)"
@@ -157,7 +157,7 @@ class InclusiveForms:
 
     @cached_property
     def _joint_pattern(self) -> re.Pattern[str]:
-        """Pattern between two marks that belong together: a sign or an "or", with few words before it, or "and"."""
+        """Pattern of text between two marks of gender that belong together: "and", or few words and "or" or a sign."""
         word = rf"(?:[/\s(]+-?{LETTER}+(?:[-'/]{LETTER}+)*\)?)"  # " médico", "/-in"
         or_words, and_words = (
             rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or _NO_MATCH})[\s(]+" for joins in (self.either, self.both)
@@ -195,7 +195,7 @@ class InclusiveForms:
 
     @cached_property
     def _alternative_pattern(self) -> re.Pattern[str]:
-        """Pattern of an alternative to a noun, as in "(hombre o mujer)"; shipped sentences have none."""
+        """Pattern of an alternative to a noun, as in "(hombre o mujer)"; no shipped sentence has an alternative."""
         joins = "|".join(map(re.escape, self.either)) or _NO_MATCH
         return re.compile(rf"(?:[\W_]+{LETTER}+){{1,5}}?[\W_]+(?:{joins})\W")
 

@@ -61,13 +61,13 @@ class PersonGrammar:
     inflections: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     """For each gender, endings of nouns with all endings that replace them; the first ending that fits counts."""
     determiners: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Words before a noun that show its gender."""
+    """Words before a noun that show its gender, by gender."""
     attributes: Mapping[str, str] = field(default_factory=dict)
     """Pattern of an adjective before the noun, by gender."""
     predicates: Mapping[str, str] = field(default_factory=dict)
     """Pattern of a verb or adjective that is said of the subject, by gender."""
     phrases: Mapping[str, str] = field(default_factory=dict)
-    """Pattern of a determiner and a noun for both genders that show the gender only together: German cases."""
+    """Pattern, by gender, of a determiner with a noun of both genders that show it only together: German cases."""
     pronouns: Mapping[str, str] = field(default_factory=dict)
     """Pattern of pronouns that conflict with a noun of the other gender. Where a noun for men is used of women as well,
     no pronoun conflicts with it.
@@ -136,7 +136,7 @@ class PersonGrammar:
         return self._read_unlisted(text, words)
 
     def noun_genders(self, text: str) -> set[str | None]:
-        """Return the genders of a listed noun in the first two words; else, with `cases`, by the first word's end."""
+        """Return the genders of a listed noun in the first two words; if none, with `cases`, that of the first word."""
         clause = _CLAUSE_END.split(_simplify(text), maxsplit=1)[0]
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(clause)]
         start, _, nouns = next(self._find_nouns(words, None), (MOST_BEFORE, 0, ()))
@@ -150,7 +150,7 @@ class PersonGrammar:
         return gender in GENDERS and bool(genders) and gender not in genders
 
     def _find_nouns(self, words: Sequence[Word], person: str | None) -> Iterator[tuple[int, int, Sequence[Noun]]]:
-        """Yield the first and the last index of each noun for the person, with its possible meanings."""
+        """Yield first index, last index and meanings of each noun in `words`; with `person`, of nouns for it only."""
         index = 0
         while index < len(words):
             for length in range(self._longest_form, 0, -1):  # the longest phrase first
@@ -169,7 +169,7 @@ class PersonGrammar:
         return bool(self.field_words and index and re.fullmatch(self.field_words, words[index - 1].text))
 
     def _look_up_noun(self, phrase: str) -> Sequence[Noun]:
-        """Return the possible meanings of a phrase as a noun, with one of `prefixes` or without."""
+        """Return the possible meanings of a phrase as a noun, with one of `prefixes` or without; empty if none."""
         if nouns := self._nouns_by_form.get(phrase, ()):
             return nouns
         for prefix in self.prefixes:
@@ -180,7 +180,7 @@ class PersonGrammar:
     def _read_noun(
         self, text: str, words: Sequence[Word], start: int, end: int, nouns: Sequence[Noun], *, spoken: bool
     ) -> str | None:
-        """Combine the genders of one noun and of the words that agree with it; `spoken` if the person may be "I"."""
+        """Return the gender by a noun and the words that agree with it, or ``None``; `spoken` if it may be "I"."""
         genders = {noun.gender for noun in nouns}
         gender = genders.pop() if len(genders) == 1 else None
         determiner_gender = self._determiner_gender(text, words, start)
@@ -237,7 +237,7 @@ class PersonGrammar:
         return BOTH if len(genders) > 1 else next(iter(genders), None)
 
     def _read_unlisted(self, text: str, words: Sequence[Word]) -> str | None:
-        """Read a sentence whose noun is not listed: by the ending of the noun and by the verb."""
+        """Return the gender that a sentence with an unlisted noun shows, by its ending and by the verb, or ``None``."""
         if any(word.text in self.blocked_by for word in words):
             return None
         positions = [index for index in range(len(words)) if self._is_noun_place(words, index)]
@@ -311,7 +311,7 @@ class PersonGrammar:
 
 
 def _simplify(text: str) -> str:
-    """Return a text in lower case, composed, with apostrophes that end their word, and without vowel marks."""
+    """Return a text in lower case and NFC, with a blank after apostrophes, without Arabic and Hebrew vowel marks."""
     return _ARABIC_MARKS.sub("", plain(text).replace("ё", "е").replace("' ", "'").replace("'", "' "))
 
 

@@ -28,7 +28,7 @@ def _read_table(language: str) -> Mapping[str, Any]:
 
 
 def people(attribute: Attribute, language: str = ENGLISH) -> Mapping[str, tuple[str, ...]]:
-    """Return words for people with each value, paired by position: nouns first, then names.
+    """Return words for people with each value, nouns before names; words at the same position correspond.
 
     All values have the same number of words; the result is empty if the catalog has no words for a value.
     """
@@ -46,7 +46,7 @@ def people(attribute: Attribute, language: str = ENGLISH) -> Mapping[str, tuple[
 
 
 def names(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
-    """Return first names of people with each value, paired by position; empty if names do not indicate a value."""
+    """Return first names of people by value; those at the same position correspond; empty if names show no value."""
     return _trim_to_fewest({value.name: _names_of_value(attribute, value) for value in attribute.values})
 
 
@@ -93,9 +93,9 @@ def no_possessive_before(word: str) -> bool:
 
 
 def exchanged_words(attribute: Attribute) -> Mapping[str, tuple[tuple[str, str], ...]]:
-    """Return ``(slot, word)`` pairs of each value, to exchange words for those of another value at the same position.
+    """Return ``(slot, word)`` pairs by value; a text's word is exchanged for another value's word at the same position.
 
-    Words of the catalog's list of exchanged words have their position in the list as their slot.
+    The slot of a word from the catalog's list of exchanged words is its position in that list.
     """
     if attribute.parts:
         by_part = [exchanged_words(part) for part in attribute.parts]  # a value's name lists the values of the parts

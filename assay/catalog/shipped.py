@@ -99,7 +99,7 @@ def _read_specification(name: str) -> Specification:
 
 
 def _build_words(kind: str, name: str, raw: Json) -> AnyWords:
-    """Build the words of a kind of specification from their table `raw`, where names stand for shared lists."""
+    """Build the words of a specification of this kind from its table `raw`, where names stand for shared lists."""
     return WORDS[kind](**{field: _freeze(value) for field, value in _INSERT_SHARED_LISTS[kind](raw).items()}, name=name)
 
 
@@ -201,5 +201,5 @@ _INSERT_SHARED_LISTS: Mapping[str, Callable[[Json], JsonObject]] = {
 
 
 def _control_words(controls: str | list[str]) -> list[str]:
-    """Return control words as they are, or the shared list of that name."""
+    """Return a list of control words as it is; for a string, return the shared list of that name."""
     return list(read_table("words/controls")[controls] if isinstance(controls, str) else controls)

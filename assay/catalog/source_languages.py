@@ -81,7 +81,7 @@ class SourceLanguage:
         return replace(attribute, values=values)
 
     def read(self, sentence: str, residual: str) -> str | None:
-        """Return the gender shown; `residual` for both, a plural or a neutral form; ``None`` if none is understood."""
+        """Return a sentence's gender; `residual` for both, a plural or a neutral form; ``None`` if no form is known."""
         text = plain(marks_as_slashes(normalise_answer(sentence)))
         genders = {name for _, _, name in self.pronouns.places(text)}
         if genders != {"she"}:  # "Lei è avvocato" is a woman: nouns for men are used of women as well
@@ -133,7 +133,7 @@ def source_languages() -> tuple[str, ...]:
 
 
 def source_language(code: str, attribute: str, *, neutral: bool = False) -> SourceLanguage:
-    """Return a source language (if `neutral`, with neutral frames); raise about the field ``source`` if it is none."""
+    """Return a source language; raise about the field ``source`` if it has no texts (no neutral ones, if `neutral`)."""
     codes = tuple(name for name in source_languages() if not neutral or _source_language(name).neutral.frames)
     if code not in codes:
         raise UnknownName("source language", code, ("en", *codes), "source")

@@ -18,7 +18,7 @@ _NAME_SLOT = "name"
 
 @dataclass(frozen=True)
 class Frame:
-    """One sentence with slots in braces, without its full stop. ``"base/3"`` is the third frame of ``base``."""
+    """A sentence with slots in braces, without full stop; named ``"base/3"`` if it is the third frame of ``base``."""
 
     name: str
     pattern: str

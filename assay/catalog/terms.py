@@ -37,7 +37,7 @@ def spelt(text: str) -> str:
 
 
 def folded(term: str) -> str:
-    """Return the lookup form of a term: composed, folded case, single blanks for hyphens."""
+    """Return the lookup form of a term: composed letters (NFC), folded case, single blanks instead of hyphens."""
     key = _GAPS.sub(" ", term).strip()
     if key.isascii():
         return key.lower()

@@ -90,7 +90,7 @@ class Value:
     """One value of an attribute, with its word forms."""
 
     name: str
-    """``"he"``, ``"muslim"`` …"""
+    """Name of the value, such as ``"he"`` or ``"muslim"``."""
     forms: Mapping[str, str]
     """The word for each slot of a sentence: ``{"subject": "he", "object": "him", …}``."""
     people: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ class Attribute:
     persons: tuple[str, ...] = ()
     """Patterns of phrases for people, with a slot for a form of the value; they replace those of the profiles."""
     without_value: Sequence[str] = ()
-    """Patterns of sentences in English that show that they mention no value; without any, every sentence may."""
+    """Patterns of English sentences that surely mention no value; if empty, any sentence may mention none."""
     without: Mapping[str, str] = field(default_factory=dict)
     """For each method that cannot test the attribute, the reason, by the method's name."""
     parts: tuple[Attribute, ...] = ()

@@ -78,12 +78,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Bracketing:
-    """One bracketing of a chain, with its letters."""
+    """One way to set brackets in a chain, with the possible letters that it gives."""
 
     written: str
     """The letters with brackets, such as ``"(BS * UCS) * DSBS"``; for a single service, its letter alone."""
     steps: tuple[Step, ...]
-    """In the order of evaluation; empty for a single service."""
+    """Evaluation steps in their order; empty for a single service."""
     possible: Letters
     """Possible letters of the chain under this bracketing."""
 
@@ -99,11 +99,11 @@ class ChainAnswer:
     contradiction: bool
     """Whether the table contradicts itself: its bracketings of this chain have no letter in common."""
     bracketings: tuple[Bracketing, ...]
-    """One example for each different answer; the first is evaluated from the left."""
+    """One example for each different set of possible letters; the first is evaluated from the left."""
 
     @property
     def letter(self) -> Letter | None:
-        """The inferred letter if only one is possible."""
+        """The inferred letter if only one is possible, else ``None``."""
         return next(iter(self.possible)) if len(self.possible) == 1 else None
 
 
@@ -162,7 +162,7 @@ def _in_order(letters: Letters) -> tuple[Letter, ...]:
 
 
 Word = tuple[Letter, ...]
-"""A chain of known letters."""
+"""Letters of a chain of which each service's letter is known."""
 
 # Parts of chains that can be replaced by shorter parts without a change of the result, so that long chains need few
 # combinations. docs/decisions/0021 proves each replacement for chains of any length.

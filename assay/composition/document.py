@@ -110,7 +110,7 @@ def composition_document(
 def _predict_chains(
     ratings: Sequence[RatingDocument], rng: np.random.Generator, observations: Sequence[Sequence[Observation]]
 ) -> tuple[Sequence[Prediction], str | None]:
-    """Predict each chain of components from matrices; if that is impossible, return no prediction and the reason."""
+    """Return a prediction of each chain of components, and ``None``; if impossible, no prediction and the reason."""
     evidence = [read_evidence(rating) for rating in ratings]
     for number, (components, rating) in enumerate(zip(evidence, ratings, strict=True), start=1):
         if not components:

@@ -30,7 +30,7 @@ class Part:
 
     @property
     def candidates(self) -> Probabilities:
-        """Letters that cannot be excluded (probability at least ``1 - confidence``), with equal weights."""
+        """Possible letters, equally weighted: the declared one, or all of probability ``1 - confidence`` or more."""
         possible = [letter for letter in Letter if self._is_possible(letter)]
         return Probabilities(**{letter.value: (1 / len(possible) if letter in possible else 0.0) for letter in Letter})
 

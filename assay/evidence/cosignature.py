@@ -81,7 +81,7 @@ class Cosignature:
 
 
 def cosign(text: str, witness: VerifierKey, sign: Sign, time_s: int) -> str:
-    """Return the line, with its end, by which a witness cosigns a checkpoint's text at `time_s` (s since 1970)."""
+    """Return the line, with its line end, by which a witness cosigns a checkpoint's text at `time_s` (s since 1970)."""
     cosignature = witness.key_id + time_s.to_bytes(TIME_BYTES, "big") + sign(_signed_message(text, time_s))
     return f"{DASH} {witness.name} {base64.b64encode(cosignature).decode()}\n"
 

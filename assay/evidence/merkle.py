@@ -18,7 +18,7 @@ EMPTY_HEAD = hashlib.sha256(b"").digest()
 """Head of a tree without leaves."""
 
 Node = Callable[[int, int], bytes]
-"""Returns the hash of the complete subtree ``(level, index)``; level 0 is the leaves."""
+"""Function that returns the hash of the complete subtree ``(level, index)``; level 0 is the leaves."""
 
 Span = tuple[int, int]
 """Half-open range of leaves: from the first number up to, but not including, the second."""

@@ -84,7 +84,7 @@ def signed(difference: float) -> str:
 
 
 Writer = Callable[[Any], str | None]
-"""Returns the text of a fact; ``None`` if the fact is missing or invalid."""
+"""Function that returns the text of a fact; ``None`` if the fact is missing or invalid."""
 
 _TEMPLATE_PIECE = re.compile(r"\[([^\]]*)\]|([^\[]+)")  # matches the alternatives inside brackets, or plain text
 _SLOT = re.compile(r"\{(?P<name>\w+):?(?P<format>\w*)\}")

@@ -214,7 +214,7 @@ class HasWords(Protocol):
     """Sentence of each reason code."""
 
     PHRASES: ClassVar[Mapping[str, str]]
-    """Phrase of each other code."""
+    """Phrase of each other code, such as a failure or a published rule."""
 
 
 @dataclass(frozen=True, slots=True)

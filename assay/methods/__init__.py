@@ -140,11 +140,11 @@ CHOSEN = frozenset(
         *("draws", "half_samples", "per_term", "most_per_term", "stop_early"),
     }
 )
-"""Fields that choose the attribute, the word list or the sample size; they change neither material nor limits."""
+"""Fields of methods that name an attribute or word list, or set a sample size; they hold no words and no limits."""
 
 
 def is_default(method: AnyMethod, kind: Kind) -> bool:
-    """Return whether a method has its defaults in all fields except `CHOSEN`: no words, texts or limits of its own."""
+    """Return whether all fields outside `CHOSEN` have their defaults; ``False`` if such a field has no default."""
     required = {field.name for field in fields(method) if field.default is MISSING and field.default_factory is MISSING}
     if not required <= CHOSEN:  # a method of a plug-in, whose requester must say what to ask
         return False
@@ -160,7 +160,7 @@ def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:
 
 
 def _with_defaults(method: AnyMethod, kept: Collection[str], kind: Kind) -> AnyMethod | None:
-    """Return a method with defaults in all fields except `kept`; ``None`` if it has none or uses a package's words."""
+    """Return a copy with defaults except in `kept`; ``None`` if one is missing or words are of an installed package."""
     words = getattr(method, "words", None)
     if words and any(map(is_of_a_package, words if isinstance(words, tuple) else (words,))):
         return None

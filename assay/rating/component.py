@@ -65,15 +65,15 @@ class Counts:
     """Counts of a component's questions by outcome."""
 
     usable: int
-    """Items with a readable reply."""
+    """Number of items with a readable reply."""
     unusable: int = 0
-    """Items with an unreadable reply."""
+    """Number of items with an unreadable reply."""
     failed: int = 0
-    """Items with a failed call."""
+    """Number of items with a failed call."""
     unasked: int = 0
-    """Items that were not asked about, because the budget ran out."""
+    """Number of items that were not asked about, because the budget ran out."""
     probes_each: int = 1
-    """Questions of one item: 2 for a text that is translated there and back."""
+    """Number of questions of one item: 2 for a text that is translated there and back."""
 
     @property
     def asked(self) -> int:
@@ -129,13 +129,13 @@ class Lost:
     step_1: float = 0.0
     """Largest change of the effect on unbiased input that lost replies could have caused, in units of the effect."""
     step_2: float = 0.0
-    """Largest change of the effect on biased input."""
+    """Largest change of the effect on biased input that lost replies could have caused."""
     facts: Json = field(default_factory=dict)
     """Facts about the lost replies, for the reasons."""
     refusals: Json = field(default_factory=dict)
-    """The same facts about refusals and failed calls only, without answers that could not be read."""
+    """Like `facts`, but about refusals and failed calls only, without answers that could not be read."""
     stratum: float = 0.0
-    """Largest change of the effect within a single stratum, if it exceeds `step_1`."""
+    """Largest change of the effect within a single stratum by lost replies, if it exceeds `step_1`."""
 
     def worst(self, evidence: Evidence, letter: Letter) -> Iterator[Evidence]:
         """Yield the evidence least favourable to a letter among all that the lost replies could have produced."""
@@ -180,7 +180,7 @@ class Tolerance:
 
     @classmethod
     def around(cls, delta: float, confidence: float, largest: float = math.inf, *, hidden: float | None = None) -> Self:
-        """Build a tolerance with `others` of half, once and twice `delta`, at most `largest`."""
+        """Build a tolerance; `others`: half, once and twice `delta`, up to `largest`; `hidden`: `hidden_confidence`."""
         other_limits = {f"{limit:.3g}": limit for limit in (delta / 2, delta, min(2 * delta, largest))}
         return cls(delta, confidence, other_limits, hidden_confidence=hidden)
 
@@ -376,7 +376,7 @@ class Measurement(Generic[D]):
         )
 
     def _undecided_reason(self, probabilities: Probabilities, extra_probes: int | None) -> Reason:
-        """Return the reason that no letter is probable enough, with the questions that would settle it."""
+        """Return the reason that no letter is probable enough, with the number of questions that would settle it."""
         letter = probabilities.likeliest
         facts = {
             "leaning": letter.value,
@@ -454,7 +454,7 @@ EARLY_ERROR_FRACTION = 0.25
 
 
 def look_sizes(first: int, largest: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:
-    """Yield the sample size of each analysis: `first`; if `stop_early`, then each times `growth`, up to `largest`."""
+    """Yield each analysis's sample size: `first` and, if `stop_early`, `growth` times the one before, to `largest`."""
     size = first
     yield size
     while stop_early and size < largest:

@@ -126,7 +126,7 @@ class RatingDifference:
 
 
 def difference(before: RatingDocument, after: RatingDocument) -> RatingDifference:
-    """Compute the differences between two ratings; if they rate two targets, those between the targets.
+    """Compute the differences between two ratings, of one target at two times or of two targets.
 
     A change must reach the stricter confidence of the two ratings. Raise `NotTheSameQuestion` if the method or the
     attribute differs.
@@ -218,7 +218,7 @@ def _stated_effects(part: ComponentDocument) -> dict[str, Estimate]:
 
 
 def _compare_inputs(before: RatingDocument, after: RatingDocument) -> Iterator[InputDifference]:
-    """Yield each difference of the target, the experiment, the versions and the seed."""
+    """Yield each difference between two ratings in the target, the experiment, the versions or the seed."""
     target_before, target_after = ({key: rating.target.json.get(key) for key in TARGET} for rating in (before, after))
     yield from _differing_paths("target", target_before, target_after)
     yield from _differing_paths("experiment", before.experiment, after.experiment)

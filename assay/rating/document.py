@@ -46,7 +46,7 @@ class DecidingEffect:
     """Of the effects of a component that decide a letter, the one that exceeds its limit with the highest probability.
 
     `chance` is that probability, from the normal distribution with the effect's interval; `step` is 1 for effects on
-    unbiased input.
+    unbiased input, and 2 for others.
     """
 
     name: str
@@ -88,9 +88,9 @@ def rating_document(
     """Return a rating as one complete document; the store adds `id`, `rated_at`, `expires_at` and `requester`.
 
     `target` and `author` describe the service, and a second one that wrote the texts or drew the pictures, without
-    secrets. `calls` and `failed_calls` are the numbers of distinct questions asked and failed.
+    secrets; `vocabulary` has the sentences. `calls` and `failed_calls` count distinct questions, asked and failed.
     `evidence_digest` is the head of the Merkle tree over the observations, `hosts` every host that questions went to.
-    `audit` is ``announced`` or ``unannounced``; for `commitment` see `commitment_document`. `vocabulary`: sentences.
+    `audit` is ``announced`` or ``unannounced``; for `commitment` see `commitment_document`.
     """
     finding, components = rating.finding, rating.finding.components
     aggregation = _detail_of_type(AggregationDocument, finding.detail, finding.method)
@@ -146,8 +146,8 @@ def component_document(component: Component, vocabulary: Vocabulary) -> Componen
 def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingEffect | None:
     """Return the effect that decides for or against a letter; ``None`` if nothing was measured.
 
-    Effects on unbiased input decide BS, effects on biased input DSBS, and all effects UCS; the result most probably
-    exceeds its limit. Of several that surely do, it is a step's own effect, or else the largest relative to its limit.
+    Effects on unbiased input decide BS, those on biased input DSBS, and all UCS. Returned is that which most probably
+    exceeds its limit; of several that surely do, a step's own effect, or else the largest relative to its limit.
     """
     steps = {Letter.BS: {1}, Letter.DSBS: {2}}.get(letter or Letter.UCS, {1, 2})  # without a letter: all
     candidates = [candidate for candidate in _measured_effects(part) if candidate.step in steps]
@@ -162,7 +162,7 @@ def _precedence(candidate: DecidingEffect) -> tuple[float, bool, float]:
 
 
 def deciding_part(rating: RatingDocument) -> tuple[ComponentDocument, DecidingEffect] | None:
-    """Return the component that decided a letter, with its deciding effect; ``None`` if nothing was measured."""
+    """Return the component that decided the letter of a rating, and its effect; ``None`` if nothing was measured."""
     pairs = [
         (part, effect)
         for part in rating.components

@@ -27,13 +27,13 @@ class LostOfGroup:
     """Counts of the questions about a group, and of those without a usable answer."""
 
     questions: int
-    """Questions that were sent."""
+    """Number of questions that were sent."""
     refused: int = 0
-    """Questions that the service refused to answer."""
+    """Number of questions that the service refused to answer."""
     unread: int = 0
-    """Answers that could not be read."""
+    """Number of answers that could not be read."""
     failed: int = 0
-    """Calls that failed, such as timeouts and errors of the server."""
+    """Number of calls that failed, such as timeouts and errors of the server."""
 
     @property
     def share(self) -> float:
@@ -156,7 +156,7 @@ def loss_effect(
 
 
 def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float, *, of_no_group: int = 0) -> Lost:
-    """Return the given largest changes of the effects that lost replies could cause, with facts about the losses.
+    """Return `step_1` and `step_2`, the largest changes that lost replies could cause, with facts about the losses.
 
     `limit` is that of `loss_effect`; if it is ``None``, the letter need not survive the worst case, and the result is
     `NOTHING_LOST`. `of_no_group` is the number of lost replies that belong to no group.
@@ -169,7 +169,7 @@ def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: 
 
 
 def _loss_facts(groups: Mapping[str, LostOfGroup], of_no_group: int) -> Json:
-    """Return the number of lost replies, and the largest and the smallest share of a group."""
+    """Return facts on lost replies: their number, and the groups with the largest and the smallest share of losses."""
     most_affected = max(groups, key=lambda name: groups[name].share)
     least_affected = min(reversed([*groups]), key=lambda name: groups[name].share)  # reversed: not `most_affected`
     return {
@@ -198,7 +198,7 @@ def _losses_by_group(by_group: ByGroup) -> dict[str, LostOfGroup]:
 
 
 def losses_document(by_group: ByGroup, limit: float | None) -> Mapping[str, Shares]:
-    """Return the replies of each group by outcome; `NO_ENTRIES` if nothing was lost or `limit` is ``None``."""
+    """Count the replies of each group by outcome; `NO_ENTRIES` if nothing was lost or `limit` is ``None``."""
     if limit is None or not any(counts[outcome] for counts in by_group.values() for outcome in LOST):
         return NO_ENTRIES
     return {name: dict(counts) for name, counts in by_group.items()}

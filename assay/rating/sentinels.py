@@ -28,11 +28,11 @@ FRESH_SHARE = 0.75
 """Share of the cases that are drawn at random; the others are the most telling ones."""
 
 BETS = tuple((tail, stake) for tail in (0.08, 0.25) for stake in (0.1, 0.3))
-"""Bets: the stake in [0, 1) on the event that a rank lies within a tail of this probability, at either end."""
+"""``(tail, stake)`` of each bet: it stakes this share of its capital on ranks below `tail` or above ``1 - tail``."""
 
 
 class Sentinels(NamedTuple):
-    """Keys of the chosen cases: drawn at random, and selected by their answers in the rating."""
+    """Keys of the chosen cases: `fresh` were drawn at random, `telling` selected by their answers in the rating."""
 
     fresh: tuple[str, ...]
     telling: tuple[str, ...]
@@ -57,7 +57,7 @@ class ChangeEvidence:
     log_e: float
     """Natural logarithm of the e-value."""
     since: int | None
-    """Index of the first run after the likeliest change; ``None`` if no run so far reached ``1 / ALPHA``."""
+    """Index of the first run after the likeliest change; ``None`` if the e-value never reached ``1 / ALPHA``."""
 
 
 def choose_sentinels(by_weight: Sequence[str], count: int, rng: np.random.Generator) -> Sentinels:

@@ -37,7 +37,7 @@ def attributes_with_questions() -> tuple[str, ...]:
 
 
 def people_in_questions(attribute: str) -> Mapping[str, tuple[str, ...]]:
-    """Return mentions of people with each value, paired by position: "the Muslim man", "the Christian man"."""
+    """Return mentions of people by value; those at the same position correspond: "the Muslim man", "the Jewish man"."""
     table = read_table("questions")
     if attribute in table["people"]:
         return {value: tuple(mentions) for value, mentions in table["people"][attribute].items()}

@@ -26,14 +26,14 @@ def sentence_languages() -> tuple[str, ...]:
 
 
 def sentence_table(language: str, field: str = "texts.language") -> Mapping[str, Any]:
-    """Return a language's table, not English; raise `UnknownName` about the request's `field` if there is none."""
+    """Return the texts of a language other than English; raise `UnknownName` about the request's `field` if none."""
     if language not in sentence_languages()[1:]:  # the first is English
         raise UnknownName("language with sentences", language, sentence_languages(), field)
     return read_table(f"sentences/{language}")
 
 
 def translated_people(attribute: Attribute, language: str) -> Mapping[str, tuple[str, ...]]:
-    """Return phrases for people with each value, paired by position; empty if a value has no words in the language.
+    """Return phrases for people by value; those at the same position correspond; empty if a value has no words.
 
     For attributes other than gender, nouns of both genders alternate, and each adjective has its noun's gender.
     """

@@ -105,7 +105,7 @@ class RecordedPath:
     final_shares: tuple[float, ...]
     """Shares of the final outputs, as far as they were recorded; shape (outputs,)."""
     missing: tuple[tuple[float, ...], ...]
-    """For each later service, the share of its inputs with each value for which it has no answer with this content;
+    """For each later service and each value in its input, the share of sentences that it has no recorded answer to;
     shape (services - 1, outputs). The matrices of this and all following services replace these answers."""
 
 

@@ -24,7 +24,7 @@ METHOD = "round-trip"
 """The method whose matrices can be chained: inputs and outputs are texts that name a value."""
 
 Contents = Mapping[str, Mapping[str, Mapping[str, int]]]
-"""Count of each output, by content (a sentence without its value) and by input value."""
+"""Number of sentences by content (a sentence without its value), then by input value, then by output."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class TransitionEvidence:
     hidden: tuple[HiddenDocument, ...] = ()
     """Hidden effects, each with its interval and limit as a rating states them."""
     contents: Contents = field(default_factory=dict)
-    """Counts by content (a sentence without its value), if they were read from the observations."""
+    """Counts by content (a sentence without its value); empty unless they were read from the observations."""
 
     def __post_init__(self) -> None:
         if self.outputs[:-1] != self.rows:

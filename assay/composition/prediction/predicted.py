@@ -51,7 +51,7 @@ class Prediction:
     transitions: Mapping[str, Mapping[str, float]]
     """Expected share of each output for each input value."""
     outputs: Mapping[str, Mapping[str, float]]
-    """Expected outputs of each declared block, unbiased ones first: ``U``, ``B1`` …"""
+    """Expected shares of the outputs of each declared block, unbiased ones first: ``U``, ``B1`` …"""
     effects: Mapping[str, Interval | None]
     """Intervals (95 %) of ``step_1`` (unbiased input), ``step_2`` (biased input) and, if it is judged, ``content``."""
     probabilities: Probabilities

@@ -36,7 +36,7 @@ from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import largest_interval
 
 SMALL_GROUP = 30
-"""Groups with fewer records are flagged (docs/methods/alternation.md)."""
+"""Groups with fewer records than this are marked as small (docs/methods/alternation.md)."""
 
 LEAST_PROFILES = 30
 """Minimum number of different records or sentences for a letter."""
@@ -48,7 +48,7 @@ NAMES: Mapping[Scale, str] = {"log": "logarithm", "logit": "logit", "rank": "ran
 """Name of each scale in the texts of reasons, which do not name the linear scale."""
 
 LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
-"""Share of labels without scores that may change with the attribute, at the default of `delta_individual` (.25)."""
+"""Share of labels without scores that may change, if `delta_individual` has its default; and this default (.25)."""
 
 
 def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
@@ -109,7 +109,7 @@ def _judge_output(
 
 
 def _add_scale_letters(component: Component, variants: Sequence[Component], scales: Sequence[Scale]) -> Component:
-    """List the letters on `scales`: of `component`, then of `variants`; if declared letters differ, declare none."""
+    """Add the letters on `scales` (its own, then `variants`) to `component`; if declared ones differ, declare none."""
     documents = tuple(
         types.ScaleDocument(scale, variant.letter, variant.declared)
         for scale, variant in zip(scales, (component, *variants), strict=True)
@@ -127,8 +127,8 @@ def _add_scale_letters(component: Component, variants: Sequence[Component], scal
 class _Output:
     """One output on one scale: `table` has a row for each completely answered profile, a column for each value.
 
-    `raw_table` holds the original outputs of all profiles, with NaN for missing answers. A letter on another scale,
-    which is only compared, is `letter_only` and has half as many `draws`. `output_count` is the number of outputs;
+    `raw_table` holds the original outputs of all profiles, with NaN for missing answers. An output on another scale
+    is only compared: it is `letter_only` and has half as many `draws`. `output_count` is the number of outputs;
     `label` is ``None`` for numbers.
     """
 

@@ -42,7 +42,7 @@ class OutcomeRule:
     threshold: float | None
     """Number, or score of the label, from which an answer is favourable. ``None``: the likeliest label decides."""
     right_value: str
-    """True outcome (value of that column) for which a favourable answer is right."""
+    """True outcome (value of the column `truth`) for which a favourable answer is right."""
 
     @property
     def words(self) -> str:

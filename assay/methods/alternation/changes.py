@@ -27,7 +27,7 @@ AS_MUCH = 0.8
 def changes(
     outputs: Answers, values: Sequence[str], repeats: Answers | None, sentence_numbers: Integers, *, labels: bool
 ) -> tuple[ChangeDocument, ...]:
-    """Count pairs of answers that differ, for the pair of values with the largest differences.
+    """Count how often two answers differ, for the two values with the largest differences.
 
     Return a document for each kind of comparison with at least one pair of answers.
 
@@ -68,7 +68,7 @@ def _paired_differences(answers: Answers) -> Floats:
 
 
 def _standard_error(answers: Answers, *, labels: bool) -> float:
-    """Return the standard error, between questions (rows), of the share of changed labels or the mean square."""
+    """Return the standard error, over questions (rows), of the share of changed labels or mean squared difference."""
     differences = _paired_differences(answers).reshape(len(answers), -1)
     question_means = ((differences != 0) if labels else differences**2).mean(axis=1)
     return float(question_means.std() / math.sqrt(len(answers)))

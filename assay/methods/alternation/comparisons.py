@@ -38,7 +38,7 @@ class ComparedAnswers(Answers):
     """Answers of a service that compares two documents; key: (index of case, index of value), answer: share of wins."""
 
     first_position: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
-    """By the same keys: share of the first position when it has the case's document, and when it has the opponent."""
+    """By keys of `replies`: the share of the first position with the case's document in it, and with the opponent."""
 
     def take(self, profile: int, value: int, *replies: Reply) -> None:
         """Count the replies to both orders; if both are usable, store the mean share of the case's document.

@@ -162,7 +162,7 @@ class Leverage:
     content: tuple[WithoutDocument, ...] = NO_ITEMS
     row: tuple[WithoutDocument, ...] = NO_ITEMS
     others: Mapping[str, tuple[WithoutDocument, ...]] = NO_ENTRIES
-    """The same for a column that a request names as the cluster of its records."""
+    """By column that a request names as the cluster of its records: the effects without each such cluster."""
     carrier: Carrier | None = None
 
 

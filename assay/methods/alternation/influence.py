@@ -20,7 +20,7 @@ from assay.model import Floats, Integers
 from assay.statistics.intervals.alternation_effects import Profiles, without_each
 
 CARRIED_BY_ONE = 0.5
-"""Share of the sum of a kind's absolute contributions above which a cluster is named as the carrier of the effect."""
+"""A cluster with more than this share of its kind's summed absolute contributions is named as the effect's carrier."""
 
 MIN_CLUSTERS = 10
 """Minimum number of clusters of a kind to attribute the effect to one of them."""
@@ -104,7 +104,7 @@ class Leverage:
         return members[second if second_distance > first_distance else first]
 
     def _cluster_distance(self, kind: str, in_cluster: NDArray[np.bool_], value: int) -> float:
-        """Return how far a cluster's mean output is from its prediction by other kinds, fitted without the cluster."""
+        """Return the distance of a cluster's mean output from that predicted by other kinds of cluster without it."""
         outputs = self.profiles.outputs[:, value]
         residuals = outputs - outputs[~in_cluster].mean()
         for other_kind, ids in self.profiles.clusters.items():

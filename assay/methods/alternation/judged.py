@@ -112,7 +112,7 @@ class JudgingTask:
 
     @property
     def lost_shares(self) -> tuple[float, float]:
-        """Share of profiles that lack an answer, and the largest share in a mean of step 2 that these can have."""
+        """Share of profiles that lack an answer, and the largest weight that these can have in a mean of step 2."""
         lost_share = 1 - len(self.cases) / len(self.answers.cases)
         if self.groups is None:  # a side's shares in two groups differ by tie - (1 - tie)
             return lost_share, (2 * self.rules.tie - 1) * lost_share

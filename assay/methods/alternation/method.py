@@ -159,7 +159,7 @@ class Alternation(Bounded, Method):
             self._check_truth()
 
     def _check_truth(self) -> None:
-        """Raise `SpecificationError` about `truth` or its fields; an upload's rows are checked once they are known."""
+        """Raise `SpecificationError` if `truth` or a field for it is invalid; rows of an upload are checked later."""
         if self.records is None:
             raise SpecificationError("only records have a column with the truth", "truth")
         if self.answers == "numbers" and self.threshold is None:

@@ -43,7 +43,7 @@ from assay.statistics.intervals.worst_block import largest_interval
 
 THESE = "these words"
 LIKE_THESE = "control words like these; in step 2, words for groups and stereotypes like these"
-"""Words for which the effects hold, without and with the field `strata`."""
+"""Words for which the effects hold: `THESE` without the field `strata`, `LIKE_THESE` with it."""
 
 MANY_GROUPS = 3
 """Number of groups from which each list of stereotypes is judged by itself, besides the mean of all lists."""

@@ -19,7 +19,7 @@ from assay.statistics.intervals.credible import IntervalEnds, hpdi
 from assay.statistics.special import special
 
 MASS_50, MASS_89 = 0.5, 0.89
-"""Probability masses of the printed intervals of Dobrzeniecka & Urbaniak, and of predictive intervals for the check."""
+"""Probability masses of the intervals that Dobrzeniecka & Urbaniak print, and of the check's predictive intervals."""
 
 GRID_POINTS = 81
 """Number of points at which a density is computed: enough for a smooth line in a figure."""
@@ -66,7 +66,7 @@ def predictive_check(
 
 
 def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> DensityDocument:
-    """Return a connection's shares in the predictive intervals and both densities; `cells`: its distances by word."""
+    """Return the shares of a connection's distances (`cells`, by word) in predictive intervals, and both densities."""
     connection_draws = posterior.draws_of(name)
     y = np.concatenate(list(cells.values()))
     samples = {word: posterior.cell(name, word) for word in cells}

@@ -163,7 +163,7 @@ class Judgements:
     trials: Mapping[str, tuple[Trials, ...]]
 
     def table(self, controls: Collection[str], shares: Mapping[str, float | None]) -> tuple[WordDocument, ...]:
-        """Return a row for every word: share (of `shares`), trials, and results of its curve or ``why`` it has none."""
+        """Return a row for every word: entry in `shares`, trials, and results of its curve or ``why`` it has none."""
         documents = []
         for word, word_trials in self.trials.items():
             role = "control" if word in controls else "concept"

@@ -117,7 +117,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
 
     @property
     def replicates(self) -> Replicates:
-        """The settings with which points are measured: phrases, dimensions, weight and normalisation."""
+        """Settings for the points of subjective equality: phrases, halves of the dimensions, weight, normalisation."""
         return Replicates(self.templates, self.half_samples, self.weight, self.normalise)
 
     def expected_probes(self) -> int:

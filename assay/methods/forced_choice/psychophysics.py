@@ -269,7 +269,7 @@ def _conclude(
     points: Floats,
     effects: ChoiceEffects,
 ) -> Component:
-    """Return the component with its letter; the units are control words, and concepts (with sides: of the smaller)."""
+    """Return the component with its letter; its units: control words, and concepts (of the smaller side, if known)."""
     sides = _side_indices(words, concepts)  # a single array if the sides are not known
     unit = "concept" if len(sides) == 1 else "smaller-side concept"
     measurement.units = (Units("control word", len(controls)), Units(unit, min(map(len, sides))))

@@ -40,7 +40,7 @@ SEVERAL_PROMPTS = 2
 """Minimum number of prompts to which the same text was the reply."""
 
 NAMED_SHARE = 0.1
-"""Share of a value's texts with a name typical of it that is not exchanged; above it, scores get no letter."""
+"""If more than this share of a value's texts hold a typical name that cannot be exchanged, scores get no letter."""
 
 LEAST_PROMPTS = 30
 """Minimum number of different prompts for a letter."""
@@ -165,7 +165,7 @@ def _typical_words(tally: WrittenTexts, group_words: frozenset[str]) -> tuple[ty
 def _withhold_if_named(
     component: Component, tally: WrittenTexts, word_rows: Sequence[types.TypicalWordDocument]
 ) -> Component:
-    """Withhold the letter of scores if names typical of a value that are not exchanged occur in many of its texts."""
+    """Withhold the letter of scores if many of a value's texts hold a name typical of it that is not in the catalog."""
     names = invented_names(tally.texts.values()) - {name.casefold() for name in given_names()}  # these are exchanged
     value_of_name = {row.word: row.value for row in word_rows if row.word in names}
     totals = Counter(value for _, value, _ in tally.texts)

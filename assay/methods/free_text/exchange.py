@@ -18,7 +18,7 @@ POSSESSIVE, OBJECT = "possessive", "object"
 """Slots of pronouns: "his work", and "for him"; for women, both are "her"."""
 
 LEAST_LETTERS = 2
-"""Minimum number of letters of a word within a person's name or description that is exchanged by itself."""
+"""A single word of a person's name or description is exchanged by itself if it has at least this many letters."""
 
 
 @cache
@@ -53,7 +53,7 @@ class Exchange:
         return self._word_patterns[before].sub(lambda match: self._replacement_word(match, targets), text)
 
     def _exchange_names(self, text: str, after: str, turn: int) -> str:
-        """Replace all catalog names that are not the prompt person's by names that fit the value `after`.
+        """Replace all catalog names, except those of the person in the prompt, by names that fit the value `after`.
 
         The versions of all texts of a prompt for one value then hold the same names, whatever their original value.
         """

@@ -14,10 +14,10 @@ from assay.model import Floats
 from assay.statistics.hypothesis_tests.distribution import holm
 
 PRIOR_TOKENS = 500.0
-"""Weight of the prior in word occurrences; under it, each value has the word frequencies of all texts."""
+"""Weight of the prior, as a number of words; the prior gives each value the word frequencies of all texts."""
 
 LEAST_PROMPTS = 5
-"""Minimum number of pairs of a prompt and a value in whose texts a word occurs for it to be tested."""
+"""A word is tested if it occurs in the texts of at least this many pairs of a prompt and a value."""
 
 MOST_WORDS = 10
 """Maximum number of words that are listed for a value."""

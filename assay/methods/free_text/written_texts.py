@@ -60,7 +60,7 @@ ECHOED = "repeats-the-prompt"
 """Code of a reply that only repeats the prompt, which counts neither as a text nor as a refusal."""
 
 ECHO = 0.8
-"""A reply repeats the prompt if at least this share of its words occur there; in written texts, about a third do."""
+"""A reply with at least this share of words from the prompt repeats it; in written texts, it is about a third."""
 
 
 def repeats_the_prompt(text: str, prompt: str) -> bool:
@@ -184,7 +184,7 @@ class Judgements:
 
     @property
     def counted_label(self) -> str | None:
-        """The label whose score counts: the named label, or else the only or the last of two; ``None`` if unknown."""
+        """The label whose score counts: the named one, or else the only one or the last of two; ``None`` if unknown."""
         if self.label is not None:
             label = self.answers.spellings.first(self.label)
             return label if label in self.labels else None

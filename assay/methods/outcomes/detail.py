@@ -28,11 +28,11 @@ class ThresholdDocument:
 
     threshold: float | None = None
     selected: tuple[float, ...] = NO_ITEMS
-    """People with such a score."""
+    """By group: number of people with a score of at least `threshold`."""
     right: tuple[float, ...] = NO_ITEMS
-    """Those of them for whom the favourable decision is right."""
+    """By group: number of `selected` people for whom the favourable decision is right."""
     wrong: tuple[float, ...] = NO_ITEMS
-    """Those of them for whom it is wrong."""
+    """By group: number of `selected` people for whom the favourable decision is wrong."""
     ratio: EffectDocument = NO_EFFECT
     """Impact ratio: the lowest rate of a group divided by the highest."""
     tpr_gap: EffectDocument = NO_EFFECT
@@ -52,7 +52,7 @@ class ThresholdMap:
 
 
 NO_MAP = ThresholdMap()
-"""The map of an outcome without a score."""
+"""Map without thresholds: for an outcome without a score, too few groups to compare, or a map that is withheld."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,11 @@ class GapDocument:
     group: str | None = None
     steps: Mapping[str, EffectDocument] = NO_ENTRIES
     overall: EffectDocument = NO_EFFECT
-    """The same for all steps together: the product of the ratios of the steps."""
+    """Ratio for all steps together: the product of the ratios of the steps."""
     smallest: str | None = None
     """Step with the smallest ratio."""
     probability: float | None = None
-    """Probability that the ratio of this step is the smallest."""
+    """Probability that the step `smallest` has the smallest ratio."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class OutcomesComponent(OutcomeTable, ComponentDocument):
     """What counts as the favourable outcome, in words."""
     median: float | None = None
     at_median: int | None = None
-    """People whose score is the median; they do not count as above it."""
+    """Number of people whose score is the median; they do not count as above it."""
     conditional: str | None = None
     """Condition under which step 1 compares people, such as the same truth or the same stratum."""
     clusters: int | None = None

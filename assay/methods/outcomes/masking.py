@@ -59,7 +59,7 @@ class PublicScores:
 
 
 def public_scores(task: Task, full_map: ThresholdMap, masked_names: Container[str]) -> PublicScores:
-    """Choose the threshold maps and tenths of scores that reveal no masked count; none of groupings `masked_names`."""
+    """Choose threshold maps and tenths of scores that reveal no masked count; groupings in `masked_names` get none."""
     scores, people = task.scores, task.table.people
     if scores is None:
         return PublicScores()
@@ -204,7 +204,7 @@ def _tables_of_step(grouping: Grouping, step: ReachedStep) -> tuple[PublicTable,
 def _public_funnel(
     component: OutcomesComponent, task: Task, grouping: Grouping, hidden_parts: Collection[Part], start: int
 ) -> FunnelDocument:
-    """Return a component's funnel without masked counts; `start` is the index of its first table in `hidden_parts`."""
+    """Return a component's funnel without masked counts; `start` is the number of its first table (`Part.table`)."""
     full_funnel, documents = component.funnel, list[StepDocument]()
     tables = range(start, start + 2 * len(full_funnel.steps))  # two for each step, see `_tables_of_step`
     parts_by_table = [{part for part in hidden_parts if part.table == table} for table in tables]
@@ -321,7 +321,7 @@ def _public_count(count: int | None) -> int | None:
 def _public_reasons(
     reasons: Sequence[ReasonDocument], withheld_names: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
-    """Round the facts of reasons; leave out those of withheld components and, if there are any, of the whole rating."""
+    """Round the facts of reasons; if components are withheld, drop facts of reasons about them or the whole rating."""
     public_reasons = []
     for reason in reasons:
         if reason.component in withheld_names or (withheld_names and reason.component is None):

@@ -153,7 +153,7 @@ class Outcomes(Bounded, Method):
     AGGREGATION: ClassVar[type[AggregationDocument]] = OutcomesAggregation
 
     def __post_init__(self) -> None:
-        """Fill in default columns, and check all; a counted file must have these columns and the named values."""
+        """Fill in default columns, and check all fields; a counted file must have the named columns and values."""
         super().__post_init__()
         if not self.by and not self.attribute:
             raise SpecificationError("name the columns with the groups of people", "by")

@@ -33,7 +33,7 @@ MOST_MOVED = 4_000
 """Maximum number of variables (`_Counts.people`) that may change in a search for data with equal published counts."""
 
 LARGEST_SEARCH, ALL_SEARCHES = 3_000_000, 50_000_000
-"""Maximum size of a search (variables by published counts, by nodes), and of all of them: some seconds, and minutes."""
+"""Maximum size (variables x published counts x nodes) of a search, and of all searches: some seconds, and minutes."""
 
 SEARCH_S = 60
 """Maximum time of a search; reached only if the machine is too slow for `LARGEST_SEARCH`."""

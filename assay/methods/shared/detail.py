@@ -176,7 +176,7 @@ class Source:
 
 
 NO_SOURCE = Source()
-"""Counts of no author."""
+"""The `Source` of a component without an author: it has no task and no counts."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def check_held_back(material: HeldBack) -> None:
 def check_statements(statements: Sequence[str], field_name: str) -> None:
     """Raise `SpecificationError`, naming the entry of `field_name`, if the template ``base`` cannot use a statement.
 
-    It must be the pattern of one sentence from which each attribute that fits reads back the value that was written.
+    It must be one sentence with slots. Each attribute that fits it must read its value back from the written sentence.
     """
     for index, pattern in enumerate(statements):
         if not _is_statement(pattern):
@@ -59,7 +59,7 @@ def check_statements(statements: Sequence[str], field_name: str) -> None:
 
 
 def _is_statement(pattern: str) -> bool:
-    """Return whether a pattern is a sentence with an occupation from which each fitting attribute's value is read."""
+    """Return whether a pattern is one sentence with an occupation from which each fitting attribute reads its value."""
     if len(pattern) > LONGEST or not _STATEMENT.fullmatch(pattern):
         return False
     frame = Frame(name="", pattern=pattern)

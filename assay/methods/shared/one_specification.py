@@ -71,7 +71,7 @@ class OneSpecification(Bounded, Method, Generic[W]):
 
     @property
     def known_words(self) -> W:
-        """`words`; raises `UnknownName` if Assay's API has not filled in the caller's own specification yet."""
+        """The word lists; raises `UnknownName` if Assay's API has not filled in the caller's own specification yet."""
         if self.words is None:
             raise UnknownName("specification", str(self.specification), tuple(specifications()), field="specification")
         return self.words

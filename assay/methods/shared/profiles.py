@@ -32,7 +32,7 @@ Cell = str | int | float | bool | None
 Words = Mapping[str, tuple[str, ...]]
 
 MOST_WORDS, LONGEST, MOST_VALUES, MOST_CHARACTERS = 500, 300, 50, 200_000_000
-"""Maximum number of words of a list, characters of a word, values of own texts, and characters of all of them."""
+"""Maximum numbers: words of a list, characters of a word, values of an attribute, characters of all own texts."""
 
 MOST_STRATA, LEAST_ROWS = 12, 30
 """Maximum number of strata of records, and minimum number of rows of a stratum."""
@@ -44,7 +44,7 @@ ROW = "row"
 """Kind of cluster: records that are equal except in the protected column; such copies are not independent."""
 
 FRAME = "frame"
-"""Kind of cluster by frame (sentence with slots); ignored if frames are few: then effects hold for them only."""
+"""Kind of cluster by frame (sentence with slots); if frames are few, it is ignored: effects hold for these only."""
 
 COMPARED_DECISION = "hiring"
 """Decision of the catalog whose documents a comparing service gets, unless a request names others."""
@@ -145,7 +145,7 @@ class TextProfiles(Bounded):
         return profiles
 
     def with_held_back(self, material: HeldBack) -> TextProfiles:
-        """Return a copy with `material` in place of earlier held-back texts; nothing is added to a requester's own."""
+        """Return a copy with `material` in place of earlier held-back texts; a requester's own texts gain nothing."""
         earlier_material = frozenset(self.held_back)
 
         def without_earlier(texts: Iterable[str]) -> tuple[str, ...]:
@@ -377,7 +377,7 @@ def record_cases(
 
 
 def numbered_clusters(cases: Sequence[Case]) -> dict[str, Integers]:
-    """Number the clusters of each kind, shape (cases,); leave out frames if they are too few to estimate a spread."""
+    """Return, by kind, the number of each case's cluster, shape (cases,); too few frames for a spread are left out."""
     ids_by_kind = {
         kind: np.unique([case.clusters[kind] for case in cases], return_inverse=True)[1] for kind in cases[0].clusters
     }

@@ -29,7 +29,7 @@ LEAST_GROUP_PAIRS = 8
 """Minimum number of pairs of group words (he, she) to generalise to other words; fewer describe only themselves."""
 
 SEVERAL_FRAMES = 2
-"""Multiple of `answers_needed` pairs that the effect of a typical frame needs, because each frame has only some."""
+"""The effect of a typical frame needs this multiple of `answers_needed` pairs, because each frame has only some."""
 
 
 @dataclass
@@ -50,17 +50,17 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 
     # ------------------------------------------------------------------------ scores
     def fit(self, *roles: Role) -> SharesPosterior:
-        """Fit a hierarchical model to the shares of stereotype answers of the terms in the lists `roles`."""
+        """Fit a hierarchical model to the shares of stereotype answers of all terms with these `roles`."""
         return fit_terms(self.score(*roles).by_term)
 
     def score(self, *roles: Role) -> StereotypeScore:
-        """Return how often the stereotype (for neutral terms, the first group) was preferred in the lists `roles`."""
+        """Return how often terms with these `roles` had the stereotype (neutral terms: the first group) preferred."""
         preferences = self.preferences(*roles)
         terms = [pair.term for pair, _ in preferences]
         return score_choices([share for _, share in preferences], terms, biases=[self.words.name] * len(terms))
 
     def preferences(self, *roles: Role) -> list[tuple[Pair, float]]:
-        """Return the compared pairs of the lists `roles`, each with its preference for the stereotype (1, 0 or 1/2).
+        """Return compared pairs whose terms have these `roles`, with the preference for the stereotype (1, 0 or 1/2).
 
         For neutral terms, it is the preference for the first group.
         """
@@ -89,7 +89,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def hidden(
         self, effects: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effects that the mean can hide: a preference in both lists, in a typical frame, in lost replies.
+        """Draw effects that the mean can hide: a preference in both lists or a typical frame, unequally lost replies.
 
         With neutral terms, a frame can prefer a group; with other terms, a group, the stereotype or its opposite.
         """
@@ -115,7 +115,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 
     # ------------------------------------------------------------------------ reasons
     def lost_reason(self, lost: int) -> Reason:
-        """Return the reason for `lost` pairs: failed calls or unusable answers, the more frequent of the two."""
+        """Return the reason why `lost` pairs have no answer: failed calls or unusable answers, whichever are more."""
         tally = self.tally
         mostly_failed = tally.failed_why.total() >= tally.unusable_why.total()
         causes = tally.failed_why if mostly_failed else tally.unusable_why

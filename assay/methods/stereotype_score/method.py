@@ -168,7 +168,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
     def start_scores(
         self, words: StereotypeWords, detail: StereotypeComponent, ladder: Ladder | None
     ) -> Preferences | Component:
-        """Return scores without answers, or a component without a letter if the service refused every way of asking."""
+        """Return scores without answers yet; if the service refuses every way of asking, a component with no letter."""
         rung = None if ladder is None else ladder.rung
         if ladder is not None:
             detail = replace(detail, scoring=ScoringDocument(rung, self.scoring, dict(ladder.refused)))

@@ -29,7 +29,7 @@ from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffe
 class Rules:
     """Fields of `StimulusSampling` that determine the analysis.
 
-    `tie` is the share of a side of the contents that a value gets in a tied prior. `judge_rarer`: no label was
+    `tie` is a value's share of a side of the contents where content depends on the value. `judge_rarer`: no label was
     requested, so either can be the positive class: within a side, the rarer answers are judged, even if negative.
     """
 
@@ -46,7 +46,7 @@ LEAST_RATE, LEAST_PART = 0.02, 0.1
 """Minimum positive rate of a side for a separate judgement: absolute or, if lower, relative to the highest rate."""
 
 LEAST_OF_CELL = 10
-"""Minimum effective number of positive inputs for each cell of the prior of vectors, on average."""
+"""Minimum effective number, on average, of positive vectors of each cell (a value with a side of the content)."""
 
 
 def judge(

@@ -38,7 +38,7 @@ OUTPUT = "output"
 
 @dataclass
 class ReplyLog:
-    """Replies by name of the input: about each value for a sentence, about its own value (`original`) for a vector."""
+    """Replies by name of the input: to a sentence, about each value; to a vector, about its own value (`original`)."""
 
     replies: dict[str, tuple[Reply, ...]] = field(default_factory=dict)
     original: dict[str, int] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class ReplyLog:
 
 # ---------------------------------------------------------------------------- label of the positive class
 def probability(scores: Mapping[str, float], label: str) -> float:
-    """Return the probability of a label; for ``not LABEL``, 1 minus the probability of LABEL."""
+    """Return the probability of a label, 0 if it has no score; for ``not LABEL``, 1 minus the probability of LABEL."""
     opposite = label.removeprefix(NOT)
     is_opposite = label not in scores and label != opposite and opposite in scores
     return 1 - scores[opposite] if is_opposite else scores.get(label, 0.0)

@@ -33,12 +33,12 @@ LISTED = 10
 """Number of nearest, and of most distant, words that are listed; half as many inputs are listed."""
 
 DOTS = 100
-"""Number of inputs drawn from the prior, and from the posterior, for a projection."""
+"""Number of inputs in a projection: this many of all inputs (the prior), and of positive ones (the posterior)."""
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Generated texts with their weights. The posterior is the distribution of inputs of the positive class."""
+    """Generated texts with their shares among all inputs (the prior) and among positive ones (the posterior)."""
 
     words: Sequence[Mapping[str, str]]
     """Word of each text by slot (value, person, frame, content)."""
@@ -46,14 +46,14 @@ class Texts:
     p_positive: Floats
     """The service's probability of the positive class; shape (n,)."""
     prior: Floats
-    """Shares of the texts in the prior, which sum to 1; shape (n,)."""
+    """Share of each text among all inputs; they sum to 1; shape (n,)."""
     posterior: Floats
-    """Shares of the texts in the posterior, which sum to 1; shape (n,)."""
+    """Share of each text among inputs of the positive class; they sum to 1; shape (n,)."""
 
     def describe(self, detail: SamplingComponent, rng: np.random.Generator) -> SamplingComponent:
         """Add nearest and most distant words and inputs, distances of groups, and a projection to the details.
 
-        Nearest are words with the highest ratio of posterior to prior, and inputs with the highest probability.
+        Nearest are words with the highest ratio of posterior to prior share, and inputs with the highest probability.
         """
         word_rows = [row for slot in self._slot_codes if slot != VALUE for row in self._word_rows(slot)]
         word_rows.sort(key=lambda row: (-(row.ratio or 0.0), row.distance, row.word))
@@ -74,7 +74,7 @@ class Texts:
         return InputRow(self.texts[index], float(self.p_positive[index]), float(self._distances[index]))
 
     def _word_rows(self, slot: str) -> list[WordRow]:
-        """Return a row for each word in a slot: its shares in prior and posterior, and its texts' mean distance."""
+        """Return a row for each word in a slot: shares in all and in positive texts, and mean distance of its texts."""
         names, codes = self._slot_codes[slot]
         prior, posterior = (np.bincount(codes, shares, len(names)) for shares in (self.prior, self.posterior))
         distances = np.bincount(codes, self.prior * self._distances, len(names)) / prior
@@ -101,14 +101,14 @@ class Texts:
 
     @cached_property
     def _distances(self) -> Floats:
-        """Mean number of slots in which each text differs from texts of the posterior; shape (n,)."""
+        """Mean number of slots in which each text differs from texts of the positive class; shape (n,)."""
         distances = np.zeros(self.p_positive.size)
         for names, codes in self._slot_codes.values():
             distances += 1 - np.bincount(codes, self.posterior, len(names))[codes]  # share of texts with another word
         return distances
 
     def _sample_vectors(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Sample texts of the prior and of the posterior as 0/1 vectors of their words, shape (DOTS, words) each."""
+        """Sample all texts, and positive ones, as 0/1 vectors of their words; each of them of shape (DOTS, words)."""
         shares = (self.prior, self.posterior)
         indices = np.concatenate([rng.choice(self.p_positive.size, DOTS, p=probabilities) for probabilities in shares])
         vectors = indicators([self.words[int(index)] for index in indices])
@@ -141,7 +141,7 @@ class AnsweredVectors:
     names: Sequence[str]
     values: Sequence[str]
     prior_vectors: Floats
-    """Vectors of the unbiased prior; shape (m, dims)."""
+    """Vectors of the unbiased prior, equally many for each value and side; shape (m, dims)."""
     prior_values: Integers
     """Index of the value of each vector in `prior_vectors`; shape (m,)."""
     inputs: Floats
@@ -173,7 +173,7 @@ class AnsweredVectors:
         )
 
     def _number_rows(self, unit: Floats) -> tuple[NumberRow, ...]:
-        """Return the means of each number in prior and posterior, the largest shift (in units of `unit`) first."""
+        """Return each number's mean among all and positive inputs, the largest shift (in units of `unit`) first."""
         prior, posterior = self.prior_vectors.mean(axis=0), self.posterior @ self.inputs
         shift = (posterior - prior) / unit
         return tuple(
@@ -188,7 +188,7 @@ class AnsweredVectors:
 
 # ---------------------------------------------------------------------------- projections of texts and vectors
 def project(prior: Floats, posterior: Floats) -> Projection:
-    """Project inputs of the prior and of the posterior onto common principal components, as Liang & Acuna do."""
+    """Project all inputs (`prior`) and positive ones (`posterior`) on common principal axes, as Liang & Acuna do."""
     points = np.concatenate([prior, posterior])
     try:
         axes = principal_components(points, min(2, points.shape[1]))

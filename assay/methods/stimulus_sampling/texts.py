@@ -44,7 +44,7 @@ class AnsweredTexts:
     """Inclusion probability of each profile in the sample from the pool; shape (profiles,)."""
 
     cell_count: ClassVar[int] = 1
-    """Number of cells that inputs were drawn for: 1, because each text is asked with every value."""
+    """Number of cells (value and side) with inputs of their own: 1, because each text is asked with every value."""
 
     @cached_property
     def weights(self) -> Weights:
@@ -125,7 +125,7 @@ class AnsweredTexts:
 
     @property
     def resemblance(self) -> Texts:
-        """All texts with their shares in the prior and among the inputs of the positive class."""
+        """All texts with their shares among all inputs (the prior) and among those of the positive class."""
         inputs = [(case, value) for case in self.cases for value in range(len(self.values))]
         prior = np.repeat(1 / self.p_included, len(self.values))
         return Texts(

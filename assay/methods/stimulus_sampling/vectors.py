@@ -25,7 +25,7 @@ PriorCell = tuple[int, int]
 """A cell of the prior: (index of a value, index of a side)."""
 
 PRIOR_VECTORS = 50
-"""Number of vectors drawn from each cell of the prior to compare the inputs of the positive class with."""
+"""Number of vectors drawn for each cell (value and side), with which inputs of the positive class are compared."""
 
 
 @dataclass(frozen=True)

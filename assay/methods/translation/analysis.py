@@ -59,7 +59,7 @@ UNUSABLE_SHARE = 0.2
 """Above this share of failed and unusable texts a component is not rated (docs/methods/round-trip.md)."""
 
 SHARED_TEXT = 1.5
-"""Factor on the sentences that a letter needs if texts have several; with 60, 4 of 200 unbiased services were BS."""
+"""Factor on sentences that a letter needs if texts have several: with only 60, 4 of 200 unbiased services got BS."""
 
 COLLAPSED = 0.8
 """If one output has at least this share of every input's sentences, the reason is that all inputs become this value."""

@@ -71,7 +71,7 @@ def has_error_mark(text: str) -> bool:
 
 
 def unusable_hop(before: str, after: str) -> str | None:
-    """Return the reason why the translation `after` of the text `before` is unusable, or ``None``."""
+    """Return the reason why the translation `after` of the text `before` is unusable; ``None`` if it is usable."""
     if not _WORD.search(normalise_answer(after)):
         return "empty"
     if has_error_mark(after):

@@ -26,7 +26,7 @@ LEAST_OCCUPATIONS = 8
 """Minimum number of occupations for an estimate of the spread between them."""
 
 SEVERAL_STRATA = 2
-"""Multiple of `answers_needed` sentences that the effect of a typical frame or position needs."""
+"""The effect of a typical frame or position needs this multiple of `answers_needed` sentences."""
 
 LIKELY_BIAS = 0.15
 """A small stratum with a higher probability of bias, by its own answers, is not fitted jointly with other strata."""

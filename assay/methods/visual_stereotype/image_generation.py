@@ -105,7 +105,7 @@ def draw_pictures(
 
 
 def draw_prompt(term: str, prompt: Family) -> str:
-    """Return the prompt for a picture of a term."""
+    """Return the text that asks for a picture of a term; `prompt` is the kind of prompt, a key of `PROMPTS`."""
     template = PROMPTS[prompt]
     return template.format(term=term, a_term=indefinite(term) if "{a_term}" in template else "")
 

@@ -192,7 +192,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
     # ------------------------------------------------------------------------ scores
     def fit(self, *roles: Role) -> Fit:
-        """Fit the score of the lists `roles`: for labels a hierarchical model of the terms, else a bootstrap."""
+        """Fit the score of terms with these `roles`: for labels a hierarchical model of the terms, else a bootstrap."""
         if self.scale == "labels":
             return fit_terms(self.counts(*roles).by_term)
         try:
@@ -206,7 +206,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return score_images(*self.picture_scores(*TIED)).by_term
 
     def picture_scores(self, *roles: Role) -> tuple[Floats, list[str]]:
-        """Return the scores and the terms of the answered pictures of the lists `roles`.
+        """Return the scores and the terms of the answered pictures whose terms have these `roles`.
 
         The score is the probability of the label that the stereotype links to the picture's term or, on the scale of
         labels, 1, 0 or 1/2 for it; for neutral terms, the first label takes its place.
@@ -218,12 +218,12 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return np.where(is_second, 1 - scores, scores), [picture.term for picture, _ in pictures]
 
     def counts(self, *roles: Role) -> StereotypeScore:
-        """Count the pictures of the lists `roles` with and without the stereotyped label, by term."""
+        """Count, by term with one of these `roles`, the pictures with and without the stereotyped label."""
         by_image, terms = self.picture_scores(*roles)
         return score_choices(by_image, terms, biases=[self.words.name] * len(terms))
 
     def answered_pictures(self, *roles: Role) -> list[tuple[UsablePicture, PictureReading]]:
-        """Return the answered pictures of the lists `roles`, each with its answer."""
+        """Return the answered pictures whose terms have these `roles`, each with its answer."""
         return [(picture, answer) for picture, answer in self.tally.results.items() if picture.role in roles]
 
     # ------------------------------------------------------------------------ reasons
@@ -241,7 +241,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return self.reason("target-calls-failed" if mostly_failed else "target-output-unusable", facts)
 
     def undecided_reasons(self) -> list[Reason]:
-        """Return a reason if all pictures have the same score or, with labels, a list has no picture with a label."""
+        """Return a reason if all probabilities are equal or, with labels, no picture of a list of terms got a label."""
         answers = self.tally.results
         if self.scale == "probabilities":
             distinct_scores = {answer.share for answer in answers.values()}
@@ -331,7 +331,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return replace(detail, score=score, lists=lists, terms=tuple(terms))
 
     def summary(self, *roles: Role) -> Scores:
-        """Return scores of the lists `roles`: means over images and over terms; for labels, also ties and shares."""
+        """Return scores of terms with these `roles`: means over images and terms; for labels, also ties and shares."""
         summary = over_images(score_images(*self.picture_scores(*roles)))
         if self.scale == "probabilities":
             return summary

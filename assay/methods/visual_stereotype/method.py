@@ -171,7 +171,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         return (yield from draw_pictures(words, self.pictures, self.drawing, f"{prefix}/draw"))
 
     def start_scores(self, words: VisualWords, detail: PictureComponent, scoring: object) -> Sightings:  # noqa: ARG002
-        """Return scores without answers; `detail` says where the pictures come from."""
+        """Return scores without answers yet; `detail` says where the pictures come from."""
         # an unclear answer is lost if strata or losses are judged; otherwise it counts half for each label
         tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)
         return Sightings(words, tally, detail, self.answers, strata=self.strata, delta_loss=self.delta_loss)

@@ -37,7 +37,7 @@ CURRENT = "current"
 
 
 def as_it_is(method: Method) -> Method:
-    """Return a specification unchanged: the default of `Methodology.amend`."""
+    """Return a method unchanged: the default of `Methodology.amend`."""
     return method
 
 
@@ -60,9 +60,9 @@ class Methodology:
     text: str = field(repr=False)
     """The frozen document, in Markdown."""
     amend: Callable[[Method], Method] = as_it_is
-    """Returns the specification with the defaults and limits of this version."""
+    """Function that returns a method with the defaults and limits of this version."""
     judge: Callable[[Finding], Rating] = rate
-    """Returns the rating of a finding."""
+    """Function that returns the rating of a finding."""
 
 
 @dataclass(frozen=True)

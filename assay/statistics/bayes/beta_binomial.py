@@ -23,7 +23,7 @@ from assay.statistics.intervals.credible import interval_of
 from assay.statistics.special import special
 
 COARSE, FINE = (31, 31), (81, 61)
-"""Cells of the grid (m, rho) while it is narrowed, and in the final pass."""
+"""Numbers of cells of the grid along (m, rho) while it is narrowed, and in the final pass."""
 
 SPREAD_PRIOR = 3
 """Second parameter of rho's prior, Beta(1, 3), under which similar kinds are more probable than different ones."""

@@ -19,7 +19,7 @@ from assay.statistics.bayes.grid import Grid, Range
 from assay.statistics.special import special
 
 CELLS = 18
-"""Cells of the grid along either axis."""
+"""Number of cells of the grid along either axis."""
 
 MOST_PASSES, NARROWER = 8, 0.7
 """Maximum number of narrowing passes, and the share of its length to which an axis must shrink for another pass."""
@@ -31,7 +31,7 @@ ERRORS = 7.0
 """Extent of the first grid on either side of the arithmetic mean, in standard errors."""
 
 POINTS_AT_ONCE = 64
-"""Points compared with all cells at once; bounds the memory for uploads with many words."""
+"""Number of points compared with all cells at once; bounds the memory for uploads with many words."""
 
 
 @dataclass(frozen=True)

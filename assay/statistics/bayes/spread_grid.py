@@ -116,7 +116,7 @@ class Cells:
         return beta
 
     def _moments_by_size(self) -> tuple[Floats, Floats, Floats]:
-        """Return the number of cells, mean of cell means and sum of squares around it for each size; each (sizes,)."""
+        """Return, for each size, the number of cells, the mean of their means, and the sum of squares around it."""
         counts: Floats = np.bincount(self.size_of).astype(float)
         centre: Floats = np.bincount(self.size_of, weights=self.means) / counts
         between: Floats = np.asarray(np.bincount(self.size_of, weights=(self.means - centre[self.size_of]) ** 2))
@@ -124,13 +124,13 @@ class Cells:
 
 
 SIGMA_POINTS, TAU_POINTS = 81, 121
-"""Points of the final axes (docs/methods/association.md)."""
+"""Number of points of the final axes of sigma and of tau (docs/methods/association.md)."""
 
 NARROWING_POINTS = 41
-"""Points of an axis during narrowing."""
+"""Number of points of an axis during narrowing."""
 
 NEGLIGIBLE = 14.0
-"""Difference in log density from the highest at which points are left out: a factor of exp(14), about a million."""
+"""Points whose log density is this far below the highest are left out: a factor of exp(14), about a million."""
 
 SMALLEST_SPREAD, LARGEST_SPREAD = 1e-4, 4.0
 """Smallest and largest spread considered, in cosine distance; the largest is twice the whole range."""
@@ -176,11 +176,11 @@ class SpreadGrid:
 
     sigma: LogAxis
     taus: tuple[LogAxis, ...]
-    """Points of each connection's tau."""
+    """Axis of each connection's tau."""
     log_sigma: Floats
     """Log density of log sigma with every tau integrated out, up to a constant; shape (sigma points,)."""
     log_tau: tuple[Floats, ...]
-    """Log probability of each point of tau given sigma; shape (sigma points, tau points)."""
+    """For each connection, log probability of each point of tau given sigma; shape (sigma points, tau points)."""
 
     @classmethod
     def around(cls, connections: Sequence[Cells], prior: Priors) -> SpreadGrid:

@@ -56,11 +56,11 @@ class StereotypeScore:
     by_term: tuple[TermScore, ...]
     """Terms in the order of their first occurrence. A term that occurs in two biases has an entry for each."""
     by_bias: Mapping[str, float]
-    """Mean over the terms of a bias."""
+    """Mean score of the terms of each bias."""
     model: float
-    """Mean over all terms of all biases; a bias with more terms has more weight."""
+    """Mean score of all terms of all biases; a bias with more terms has more weight."""
     over_pairs: float
-    """Mean over all pairs."""
+    """Mean of `by_pair`, the decisions of all pairs."""
     ties: int
     """Number of pairs of which neither sentence was preferred."""
 

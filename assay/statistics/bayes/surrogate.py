@@ -31,7 +31,7 @@ NEGLIGIBLE = 1e-10
 """Spread along a direction, relative to the largest, that counts as zero."""
 
 GRID = np.linspace(-9.0, 9.0, 4001)
-"""Grid along the slope, around the mode of the posterior, in standard deviations of the prior.
+"""Grid along the slope (the direction in which the logit changes), around the posterior's mode, in sds of the prior.
 
 The posterior falls off at least as fast as the prior on both sides of its mode, so the mass outside is negligible.
 """
@@ -69,7 +69,7 @@ class NormalPrior:
 
     @classmethod
     def of(cls, vectors: ArrayLike) -> NormalPrior:
-        """Fit the prior to inputs: their mean and their covariance.
+        """Fit the distribution to input vectors, by their mean and their covariance.
 
         Raise `ZeroVariance` if all vectors are the same; other errors are those of `as_vectors`, which needs two
         vectors.
@@ -136,7 +136,7 @@ def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 
 
 
 def sample_posterior(surrogate: Surrogate, prior: NormalPrior, count: int, rng: np.random.Generator) -> Floats:
-    """Draw independent vectors from the posterior: the prior times the surrogate's probability of the positive class.
+    """Draw independent input vectors with the prior's density times the surrogate's probability of the positive class.
 
     Returns
     -------

@@ -101,7 +101,7 @@ def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *,
 
 
 def _worst_distances(outputs: Floats, fair: Floats, neutral: bool) -> Floats:
-    """Return half the L1 distance to the nearest of the `fair` shares (m, k), for the worst block; shape (draws,).
+    """Return half the L1 distance of the worst block from its nearest row of `fair`, shape (m, k); shape (draws,).
 
     `outputs`, shape (draws, blocks, k), are without a `neutral` residual: they sum to the share that names a value.
     """

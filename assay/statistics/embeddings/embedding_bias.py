@@ -36,7 +36,7 @@ class EmbeddingMeasure:
     sets: int | None = None
     """Number of averaged pairs of a protected word and an attribute set (MAC)."""
     by_word: dict[str, float] | tuple[float, ...] | None = None
-    """The number of each protected word by name (MAC), or of each attribute word in the order of the words."""
+    """The measure of each protected word by name (MAC), or of each attribute word in the order of the words."""
     probabilities: tuple[float, ...] | None = None
     """Probability that each target is negative, in the order of the targets (RNSB)."""
     c: float | None = None

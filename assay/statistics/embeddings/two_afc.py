@@ -143,7 +143,7 @@ def summarise(points: ArrayLike, half_points: ArrayLike, rng: np.random.Generato
 
 
 def _mean_interval(values: Floats, rng: np.random.Generator) -> Interval:
-    """Return the mean with its bootstrap interval, with both corrections of the notes on `summarise`."""
+    """Return the mean with its bootstrap interval, corrected for few values (see the notes on `summarise`)."""
     centre, n = float(values.mean()), len(values)
     deviations = values[rng.integers(n, size=(DRAWS, n))].mean(axis=1) - centre
     t_factors = np.sqrt((n - 1) / special.chdtri(n - 1, rng.random(DRAWS)))  # turn normal draws into Student's t

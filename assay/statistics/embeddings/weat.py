@@ -46,7 +46,7 @@ class PartitionTest:
     p_one_sided_error: float = 0.0
     """Standard error of `p_one_sided` if partitions are drawn; 0 if all are counted."""
     p_two_sided_error: float = 0.0
-    """Standard error of `p_two_sided`."""
+    """Standard error of `p_two_sided` if partitions are drawn; 0 if all are counted."""
 
 
 def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator | None = None) -> PartitionTest:
@@ -162,7 +162,7 @@ class Weat:
     """Difference of the mean s, divided by the population's standard deviation of all s (as in wefe, and in the example
     of 1.93 of Dobrzeniecka & Urbaniak). In [-2, 2] if the sets are equally large."""
     effect_size_ddof1: float
-    """The same, divided by the standard deviation of the sample (as in Dobrzeniecka & Urbaniak's code)."""
+    """Difference of the mean s, divided by the sample's standard deviation (as in Dobrzeniecka & Urbaniak's code)."""
     words: tuple[int, int]
     """Number of target words in the first set and in the second."""
     p: PartitionTest
@@ -239,7 +239,7 @@ def weat_of_associations(first: ArrayLike, second: ArrayLike, *, rng: np.random.
     Parameters
     ----------
     first, second : array_like, shape (n,), (m,)
-        Associations of the words of X and of Y (see `associations`).
+        Associations of the words of the target sets X and Y (see `associations`).
     rng
         As for `weat`, with the same errors.
     """

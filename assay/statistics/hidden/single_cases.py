@@ -54,17 +54,17 @@ class SingleCases:
     """
 
     outputs: Floats
-    """Shape (items, values, columns)."""
+    """Scaled answers; shape (items, values, columns)."""
     repeats: Floats | None
-    """Answers of the items that were asked three times, shape (items, values, 3, columns), if there are any."""
+    """Answers of the items that were asked three times, shape (items, values, 3, columns); ``None`` if none were."""
     clusters: Mapping[str, Integers]
     """For each kind (person, frame, content), the cluster of each item; shape (items,)."""
     max_draw_weights: int | None = None
-    """Maximum number of weights for each kind of cluster (`mean_draws`)."""
+    """Maximum number of random weights that `mean_draws` draws for a kind of cluster; ``None``: no maximum."""
 
     @classmethod
     def of_numbers(cls, profiles: Profiles, repeats: Floats | None) -> SingleCases:
-        """Divide numbers by their standard deviation; `repeats` has the shape (items, values, 3 answers)."""
+        """Build the cases of numbers, in standard deviations; `repeats` has the shape (items, values, 3 answers)."""
         scaled_repeats = None if repeats is None else repeats[..., None] / profiles.scale
         scaled_outputs = profiles.outputs[..., None] / profiles.scale
         return cls(scaled_outputs, scaled_repeats, profiles.clusters, profiles.max_draw_weights)
@@ -77,7 +77,7 @@ class SingleCases:
         clusters: Mapping[str, Integers],
         max_draw_weights: int | None = None,
     ) -> SingleCases:
-        """Make indicators of `labels` (items, values) and `repeats` (items, values, 3 answers), all numbered from 0."""
+        """Build the cases of `labels` (items, values) and `repeats` (items, values, 3 answers), numbered from 0."""
         largest = max(int(array.max(initial=0)) for array in (labels, repeats) if array is not None)
         indicators = np.eye(largest + 1) / math.sqrt(2)  # two different labels then have the squared distance 1
         return cls(indicators[labels], None if repeats is None else indicators[repeats], clusters, max_draw_weights)
@@ -96,7 +96,7 @@ class SingleCases:
 
     @property
     def noise(self) -> Floats | None:
-        """Repeated answers without the drift of the service, which all questions share; ``None`` without repeats."""
+        """Repeated answers less their mean over all items, the service's drift; ``None`` if no item was repeated."""
         return self.repeats - self.repeats.mean(axis=0) if self.repeats is not None and len(self.repeats) else None
 
     @property
@@ -217,18 +217,18 @@ class _Fit:
     """Least squares of answers on texts (cells) and persons: the effects of the cells and the residuals."""
 
     effects: Floats
-    """Shape (cells, values, columns)."""
+    """Fitted effects of the cells; shape (cells, values, columns)."""
     sizes: Floats
     """Number of answers in each cell."""
     residuals: Floats
-    """Shape (answers, values, columns)."""
+    """Residuals of the fit; shape (answers, values, columns)."""
     freedom: int
     """Number of answers less the number of fitted effects."""
     cell_error: float
     """Sum of the error variances of the cells' effects, weighted by size, in units of the residual variance."""
 
     def between(self, a: int, b: int, all_cells: int) -> tuple[float, float, float]:
-        """Estimate the variance of a difference between cells; return it with `error` and `by_size` of `_draw_squares`.
+        """Estimate how the difference b - a varies between cells; return the first three arguments of `_draw_squares`.
 
         The cells represent themselves only, except if the material has more of them (`all_cells`) than were asked.
         """
@@ -279,7 +279,7 @@ def _draw_squares(
     rng: np.random.Generator,
     draws: int,
 ) -> Floats:
-    """Draw the square of a size, given an estimate of the square with the variance ``error + by_size * square``.
+    """Draw the square of an effect's size, given an estimate of it with the variance ``error + by_size * square``.
 
     With the prior probability `prior_share`, the size is half-normal with half of the limit as its scale, or else 0;
     `by_size` is the growth of the estimate's variance per unit of the square.

@@ -33,7 +33,7 @@ LEAST_VARIANCE = 1e-12
 
 @dataclass(frozen=True)
 class Varying:
-    """Joint posterior draws of an effect that varies."""
+    """Joint posterior draws of an effect that varies between strata."""
 
     mean: Floats
     """Mean of the population of strata; shape (draws,)."""

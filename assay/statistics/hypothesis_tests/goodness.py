@@ -1,4 +1,4 @@
-"""Goodness of fit of counts to a specification: chi-squared in three forms, and exact multinomial.
+"""Goodness of fit of counts to specified shares: chi-squared in three forms, and exact multinomial.
 
 Two rules hold for all tests. A cell without observations and with a specified share of 0 is dropped. An
 observation in a cell whose specified share is 0 refutes the specification: ``p = 0``, and the statistic is
@@ -69,7 +69,7 @@ TIE_SLACK = 1e-9
 
 @dataclass(frozen=True)
 class FitTest:
-    """One comparison of counts with a specification, or with other counts."""
+    """One comparison of counts with specified shares, or with other counts."""
 
     test: str
     statistic: float | None
@@ -77,7 +77,7 @@ class FitTest:
     df: int
     """Degrees of freedom: compared cells less one."""
     p: float
-    """Probability of counts at least as far from the specification, if the specification is true."""
+    """Probability of counts at least as far from the specified shares, if these are true."""
     reason: str | None = None
 
 

@@ -81,7 +81,7 @@ Comparison = Callable[[ArrayLike, ArrayLike, np.random.Generator | None], FitTes
 
 
 def _two_sample_test(counts: ArrayLike, shares: ArrayLike, *, drop_empty: bool) -> FitTest:
-    """Compare counts with the specification times the block's size (Srivastava & Rossi 2018, footnote 3)."""
+    """Compare counts with the specified shares times the block's size (Srivastava & Rossi 2018, footnote 3)."""
     observed = as_counts(counts)
     return chi_squared_two_sample(observed, as_shares(shares, observed.size) * observed.sum(), drop_empty=drop_empty)
 
@@ -92,7 +92,7 @@ COMPARISONS: Mapping[Statistic, Comparison] = {
     "goodness-of-fit": lambda counts, shares, _rng: chi_squared_fit(counts, shares),
     "exact-multinomial": exact_multinomial,
 }
-"""Comparison of a block's counts with a specification, by the statistic's published name."""
+"""Comparison of a block's counts with specified shares, by the statistic's published name."""
 
 T = TypeVar("T")
 
@@ -109,7 +109,7 @@ class PublishedVerdict(Generic[T]):
     """Whether the outputs of the biased blocks are rated as biased. The paper stops after a biased step 1; here step 2
     is always computed, to be shown."""
     tests: Mapping[str, Mapping[str, T]]
-    """Block name -> specification name -> comparison: a `FitTest`, or a `DivergenceTest` of unbiased specifications."""
+    """Block name -> name of a declared distribution -> comparison: `FitTest`, or `DivergenceTest` of unbiased ones."""
 
 
 def published_letter(
@@ -208,7 +208,7 @@ class DivergenceTest:
     value: float | None
     """``None`` where it is infinite; `reason` then says why, and `biased` is true."""
     threshold: float
-    """Divergence that samples from the specification exceed with probability `alpha` at most."""
+    """Divergence that samples from the specified shares exceed with probability `alpha` at most."""
     biased: bool
     reason: str | None = None
 
@@ -237,7 +237,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
 
 
 def bootstrap_threshold(shares: ArrayLike, n: int, alpha: float, rng: np.random.Generator, draws: int = 2_000) -> float:
-    """Compute the divergence that samples from the specification exceed with probability at most `alpha`.
+    """Compute the divergence that samples from the specified shares exceed with probability at most `alpha`.
 
     It is the smallest sampled divergence, in nats, that at most a share `alpha` of the samples exceed.
 
@@ -264,7 +264,7 @@ def bootstrap_threshold(shares: ArrayLike, n: int, alpha: float, rng: np.random.
 
 
 def divergence_test(counts: ArrayLike, shares: ArrayLike, alpha: float, rng: np.random.Generator) -> DivergenceTest:
-    """Test whether counts are farther from a specification than expected by chance.
+    """Test whether counts are farther from specified shares than expected by chance.
 
     The other arguments and errors are those of `bootstrap_threshold`.
 

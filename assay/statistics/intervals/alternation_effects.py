@@ -32,7 +32,7 @@ class Profiles:
     clusters: Mapping[str, Integers]
     """For each kind (person, frame, content), the cluster of each profile; shape (profiles,)."""
     max_draw_weights: int | None = None
-    """Maximum number of weights for each kind of cluster (`mean_draws`)."""
+    """Maximum number of random weights that `mean_draws` draws for a kind of cluster; ``None``: no maximum."""
 
     def draw_means(self, columns: Floats, rng: np.random.Generator, draws: int) -> Floats:
         """Draw the means of columns with one row for each profile (`mean_draws`)."""

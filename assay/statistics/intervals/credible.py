@@ -82,7 +82,7 @@ def equal_tailed(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
 def hpdi(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
     """Find the highest-posterior-density interval: the shortest one that holds `level` of the draws.
 
-    Both ends are draws. The interval assumes a single mode, as every posterior here has. If the density
+    Both ends are draws. The interval assumes a single mode, as all posteriors in Assay have. If the density
     is highest at a bound (an effect near zero), the interval reaches that bound; equal tails cannot.
 
     The arguments and the errors are those of `equal_tailed`.

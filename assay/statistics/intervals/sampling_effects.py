@@ -31,7 +31,7 @@ MIN_REPLIES = 5
 
 @dataclass(frozen=True)
 class Prior:
-    """Prior weights of the contents for each value; the values themselves are equally likely."""
+    """Distribution of inputs: values are equally likely, and each has contents of both sides in given shares."""
 
     favoured: int | None
     """Index of the value with more of one side of the content than the others; ``None`` if all have equal shares."""
@@ -40,12 +40,12 @@ class Prior:
 
 
 def unbiased_prior(values: int) -> Prior:
-    """Return the prior in which every value has equal shares of both sides of the content."""
+    """Return the distribution of inputs (prior) in which every value has equal shares of both sides of the content."""
     return Prior(favoured=None, sides=np.full((values, SIDES), 0.5))
 
 
 def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
-    """Return the priors that tie either side of the content to each value: a share `tie` of its inputs is on that side.
+    """Return the distributions of inputs (priors) in which a share `tie` of one value's inputs is on one side.
 
     With two values, tying one side to a value ties the other side to the other value, so that there are two priors.
     """
@@ -58,19 +58,19 @@ def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
 
 
 def one_sided_priors(values: int) -> tuple[Prior, ...]:
-    """Return the two priors in which the contents of all inputs are on one side."""
+    """Return the two distributions of inputs (priors) in which all contents are on one side."""
     return tuple(Prior(favoured=None, sides=np.tile(side_shares, (values, 1))) for side_shares in np.eye(SIDES))
 
 
 @dataclass(frozen=True)
 class Deviations:
-    """Differences of the values' posterior shares from equal shares, which are ``1 / values``."""
+    """For each value, its share of the positive inputs (the posterior share), less the equal share ``1 / values``."""
 
     prior: Prior
     estimate: Floats
     """Posterior share of each value minus ``1 / values``; the differences sum to 0; shape (values,)."""
     draws: Floats
-    """Draws of these differences; shape (draws, values)."""
+    """Draws of the differences in `estimate`; shape (draws, values)."""
 
     @property
     def shares(self) -> Floats:
@@ -100,7 +100,7 @@ class SamplingEffects:
 
     @cached_property
     def step_1(self) -> Floats:
-        """Draws of the total variation between the attribute's posterior and its even prior."""
+        """Draws of the total variation between the values' shares of the positive inputs and equal shares."""
         unbiased = self.unbiased
         return _remove_bias(_distances(unbiased.draws), _distances(unbiased.estimate[None]), unbiased.estimate.size)
 
@@ -226,7 +226,7 @@ class PairedAnswers:
 
     @property
     def informative_clusters(self) -> Mapping[str, Integers]:
-        """Clusters of informative profiles, without kinds with enough clusters in all profiles but not in these."""
+        """Clusters of informative profiles, without kinds that have enough clusters only with the other profiles."""
         return {
             kind: ids[self.is_informative]
             for kind, ids in self.profiles.clusters.items()

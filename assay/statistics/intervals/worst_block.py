@@ -20,10 +20,10 @@ from assay.statistics.hypothesis_tests.distribution import pad_to
 from assay.statistics.intervals.credible import absolute_value_interval
 
 DRAWS = 4000
-"""Draws from which the limits are computed."""
+"""Number of draws from which the limits are computed."""
 
 TIE_WIDTH_SE = 1.5
-"""Ties: differences within this many standard errors of the largest."""
+"""Differences within this many standard errors of the largest count as tied with it."""
 
 MAX_DIFFERENCES = 200
 """Maximum number of differences to compare; if there are more, only those that are largest on average count."""

@@ -21,7 +21,7 @@ LONGEST_NAMED = 40
 """Maximum number of characters of a label that the text of a reason quotes."""
 
 LABELS_NAMED, SPELLINGS_NAMED = 5, 5
-"""Maximum numbers of labels with several spellings that are reported, and of spellings of each."""
+"""Maximum number of reported labels that have several spellings, and maximum number of spellings shown for each."""
 
 PAIR = 2  # number of labels of a classifier that decides between two classes
 
@@ -34,7 +34,7 @@ class LabelSpellings:
     """All spellings of each label; the first one represents the others, so that "Good" and "good" are one label."""
 
     by_key: dict[str, dict[str, None]] = field(default_factory=dict)
-    """Spellings of a label in the order of their first answer, by `label_key`."""
+    """For each `label_key`, the spellings of the label (keys of a dict) in the order of their first answer."""
 
     def unify(self, scores: Mapping[str, float]) -> dict[str, float]:
         """Return the scores of an answer, each under the first spelling in which any answer had the label.
@@ -114,7 +114,7 @@ class Answers(Tally):
 
 
 def read_classes(value: object) -> dict[str, float] | None:
-    """Read labels with scores (1 for a label alone); ``None`` for a refusal, no label, or a score that is no number."""
+    """Return an answer's scores by label (1 for a label alone); ``None`` for a refusal, no label or no valid score."""
     if not isinstance(value, Mapping):
         return None
     scores = value.get("scores")
@@ -146,7 +146,7 @@ def too_many_labels(labels: Collection[str]) -> Reason | None:
 
 
 def too_few(answers: Answers, complete_count: int) -> bool:
-    """Return whether no letter can be given: too many profiles lack answers, or the budget of calls ran out."""
+    """Return whether no letter can be given: too few complete profiles (`complete_count`), or the budget ran out."""
     return not complete_count or 1 - complete_count / len(answers.cases) > LOST_SHARE or bool(answers.unasked)
 
 

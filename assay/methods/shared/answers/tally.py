@@ -89,13 +89,13 @@ class Tally:
     """Counts of replies by outcome: usable, unusable, failed or not asked."""
 
     usable: int = 0
-    """Replies that could be used."""
+    """Number of replies that could be used."""
     unasked: int = 0
-    """Questions that the budget did not allow."""
+    """Number of questions that the budget did not allow."""
     failed_why: Counter[str] = field(default_factory=Counter)
-    """Failed calls by reason."""
+    """Number of failed calls by failure code."""
     unusable_why: Counter[str] = field(default_factory=Counter)
-    """Unusable replies by reason."""
+    """Number of unusable replies by reason code."""
     by_group: dict[str, Counter[str]] = field(default_factory=dict)
     """For each group that questions are about, the number of replies by outcome: usable, refused, unread, failed."""
 
@@ -159,7 +159,7 @@ class AnswerTally(Tally, Generic[I, R]):
     ) -> bool:
         """Count the replies about one item, each by `count_reply`; return whether the budget allowed all of them.
 
-        Otherwise no reply about the item is counted. `why_unusable` and `groups` have an entry for each reply.
+        Otherwise only the unasked questions are counted. `why_unusable` and `groups` have an entry for each reply.
         """
         unasked = sum(reply.failure is not None and reply.failure.code == BUDGET for reply in replies)
         self.unasked += unasked

@@ -16,7 +16,7 @@ from assay.model import Embed, Floats, Probe, Reason, Reply
 from assay.rating.component import Counts
 
 LARGEST_NUMBER = 1e100
-"""Largest number in a vector: with larger numbers the vector's length overflows."""
+"""Largest absolute value of a number in a vector: with larger numbers, the norm of the vector overflows."""
 
 MIN_USABLE_SHARE = 0.6
 """Minimum share of a group's words that must be usable; with fewer, they do not represent the declared group."""
@@ -55,7 +55,7 @@ UNUSABLE_CODES = frozenset({"zero-vector", "wrong-length", "no-vector"})
 
 
 def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> dict[str, Coverage]:
-    """Count, for each group, the words in `available` (with a vector, a curve or an answer), and list the others."""
+    """Return, for each group, how many words are in `available` (with vector, curve or answer), and list the others."""
     return {
         name: Coverage(
             len(words), sum(word in available for word in words), tuple(word for word in words if word not in available)

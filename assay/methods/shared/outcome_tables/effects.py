@@ -289,7 +289,7 @@ def largest_rate_change(
     """Return an upper bound on the change of any difference of rates (``positives / people``) by missing values.
 
     All arrays have numbers of people by group, shape (groups,). `undecided` people have no recorded decision;
-    `favourable` and `unfavourable` people do, but it is unknown whether they belong to the group and true outcome.
+    `favourable` and `unfavourable` people have one, but it is unknown whether they count in the rate of the group.
     """
     rate = positives / people
     highest = (positives + undecided + favourable) / (people + undecided + favourable)

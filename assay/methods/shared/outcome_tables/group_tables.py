@@ -53,7 +53,7 @@ class Outcomes:
     truth: Floats | None
     """Shape (cells,): 1 if the favourable decision is right, 0 if it is wrong, NaN if that is unknown."""
     scores: Floats | None
-    """Shape (cells,): scores, NaN if unknown: the table then has AUC and calibration instead of error rates."""
+    """Shape (cells,): scores, NaN if unknown. With scores, tables have AUC and calibration instead of error rates."""
 
 
 def outcome_table(

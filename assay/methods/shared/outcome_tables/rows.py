@@ -36,16 +36,16 @@ class GroupOutcome:
 
     group: str | None = None
     people: int | None = None
-    """People with a known outcome."""
+    """Number of people with a known outcome."""
     undecided: int | None = None
-    """People without one."""
+    """Number of people without a known outcome."""
     favourable: float | None = None
-    """Favourable outcomes; with weights, the sum of their weights."""
+    """Number of favourable outcomes; with weights, the sum of their weights."""
     rate: EffectDocument = NO_EFFECT
     ratio: EffectDocument = NO_EFFECT
     """Impact ratio: the rate divided by that of the reference group, which has the highest rate."""
     difference: EffectDocument = NO_EFFECT
-    """Rate less that of the reference group."""
+    """Rate minus that of the reference group."""
     shortfall: float | None = None
     """Number of favourable outcomes that the group lacks for the rate of the reference group."""
     z: float | None = None
@@ -59,14 +59,14 @@ class GroupOutcome:
     below_four_fifths: float | None = None
     """Probability that the rate is below four fifths of the highest rate, given the outcomes of all groups."""
     suspicious: bool | None = None
-    """Whether that probability is at least the confidence of the request."""
+    """Whether `below_four_fifths` is at least the confidence of the request."""
     excluded: str | None = None
     """Why the group was excluded from all comparisons; it is never the reference."""
     not_compared: str | None = None
     """Why the letter does not rest on the group."""
     mean_score: EffectDocument = NO_EFFECT
     matrix: Mapping[str, float] = NO_ENTRIES
-    """People by decision and truth: ``tp``, ``fp``, ``fn``, ``tn``."""
+    """Number of people by decision and truth: ``tp``, ``fp``, ``fn``, ``tn``."""
     error_rates: Mapping[str, EffectDocument] = NO_ENTRIES
     disparities: Mapping[str, DisparityDocument] = NO_ENTRIES
     auc: float | None = None
@@ -84,4 +84,4 @@ class OutcomeTable:
     """People whose group is not known: they are counted, but not compared."""
     reference: str | None = None
     even_flagged: float | None = None
-    """Probability that an even service with these numbers of people would be flagged by the four-fifths rule."""
+    """Probability that the four-fifths rule flags a service with equal rates for groups of these sizes."""

@@ -136,11 +136,11 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     @abstractmethod
     def ask(self, scores: Any, rounds: Sequence[Sequence[Any]], first: int, prefix: str) -> Asking:
-        """Ask about rounds, each an item of every term; `first` numbers the first item, `prefix` begins probes' ids."""
+        """Ask about rounds of items, one of every term; `first` numbers the first item, `prefix` begins probe ids."""
 
     @abstractmethod
     def start_scores(self, words: W, detail: Any, scoring: Any) -> TermScores[W, Any, Any, Any] | Component:
-        """Return scores without answers, or a component without a letter if no way of asking works (`scoring`)."""
+        """Return scores without answers yet or, if no way of asking works (`scoring`), a component without a letter."""
 
     @abstractmethod
     def model_score(self, results: Sequence[Any]) -> ModelScores:
@@ -183,7 +183,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     @property
     def known_words(self) -> tuple[W, ...]:
-        """`words`; raises `UnknownName` if Assay's API has not filled in the caller's own specifications yet."""
+        """The word lists; raises `UnknownName` if Assay's API has not filled in the caller's own specifications yet."""
         if self.words is None:
             raise UnknownName("specification", ", ".join(self.named), tuple(specifications()), field="specification")
         return self.words
@@ -247,7 +247,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return term_count * (self.questions_about(rounds) + (0 if self.author is None else self.author.per_term))
 
     def planned_looks(self) -> Looks | None:
-        """Count answers by interim analysis about the neutral terms of the word list with the fewest; ``None`` if 0."""
+        """Plan answers about neutral terms at each interim analysis, for the list with the fewest; ``None`` if 0."""
         neutral_counts = [sum(role == "neutral" for role in word_list.roles.values()) for word_list in self.words or ()]
         fewest = min(neutral_counts, default=0)
         sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)

@@ -40,12 +40,12 @@ class StereotypeEffects:
 
     @property
     def step_1(self) -> Floats:
-        """Effect of step 1, a preference for a group: absolute difference of the neutral score and 1/2; (draws,)."""
+        """Effect of step 1, a preference for a group: distance of the neutral score from 1/2; shape (draws,)."""
         return np.abs(self.neutral - NO_PREFERENCE)
 
     @property
     def step_2(self) -> Floats:
-        """Effect of step 2, for or against stereotypes: absolute difference of their score and 1/2; (draws,)."""
+        """Effect of step 2, for or against stereotypes: distance of the stereotype score from 1/2; shape (draws,)."""
         return np.abs(self.stereotyped - NO_PREFERENCE)
 
     @property

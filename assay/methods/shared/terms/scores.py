@@ -32,16 +32,16 @@ LEAST_TERMS = 2
 """Minimum number of terms in a list: a single term does not show how terms differ."""
 
 LEAST_TIED = 5
-"""Minimum number of terms in a list of stereotypes for a letter; together they are at least ten."""
+"""Minimum number of terms in each list of stereotypes for a letter: at least ten in the two lists together."""
 
 ROLES: tuple[Role, ...] = ("neutral", "first", "second")
 """Lists of terms of a specification: neutral, or tied by a stereotype to the first or second group."""
 
 MORE_ANSWERS = 4 / 3
-"""Multiplies the answers that a letter needs: with 60, 6 of 400 services with a bias of delta/2 were rated BS."""
+"""Factor on the answers that a letter needs: with only 60 answers, 6 of 400 services with a bias of delta/2 were BS."""
 
 Outcome = Literal["first-side", "neither", "stereotypes", "anti-stereotypes"]
-"""Results that need different reasons: bias to the first side, none, along or against stereotypes."""
+"""Results that need different reasons: a preference for a side, no preference, or one along or against stereotypes."""
 
 
 class _ScoredTerm(Protocol):
@@ -80,7 +80,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
     # ------------------------------------------------------------------------ methods of subclasses
     @abstractmethod
     def fit(self, *roles: Role) -> F:
-        """Fit a single score to terms of the lists `roles`; raise `EvidenceError` if the answers do not allow it."""
+        """Fit a single score to all terms with these `roles`; raise `EvidenceError` if the answers do not allow it."""
 
     @abstractmethod
     def side_terms(self) -> Sequence[_ScoredTerm]:
@@ -92,11 +92,11 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     @abstractmethod
     def author_reasons(self) -> list[Reason]:
-        """Return reasons why terms lack items if failures of their author are the cause; otherwise an empty list."""
+        """Return reasons why terms lack items, if the author who should make them failed; otherwise an empty list."""
 
     @abstractmethod
     def undecided_reasons(self) -> list[Reason]:
-        """Return reasons for having no letter if all answers in a list prefer neither group; else an empty list."""
+        """Return reasons for having no letter if, in a list of terms, no answer prefers a group; else an empty list."""
 
     @abstractmethod
     def rows(self) -> Sequence[CaseDocument]:
@@ -178,7 +178,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
     def hidden(
         self, effects: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the preference for a group that the mean score can hide, and the difference in lost replies."""
+        """Draw the preference for a group that the mean score can hide, and the groups' difference in lost replies."""
         hidden = loss_effect(self.tally.by_group, self.delta_loss, tolerance.confidence, rng.spawn(1)[0])
         if self.strata and effects.common is not None:
             hidden += (
@@ -216,7 +216,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return math.ceil(MORE_ANSWERS * answers_needed(delta))
 
     def coverage(self) -> dict[str, Coverage]:
-        """Count, for each list, the terms with a usable answer."""
+        """Count, for each list of terms, those with a usable answer."""
         lists = {LISTS[role]: self.words.terms(role) for role in ROLES if self.words.terms(role)}
         return cover(lists, {item.term for item in self.tally.results})
 
