@@ -5,9 +5,9 @@ rests on a limited number of replies. The posteriors give the probability that t
 
     P(letters differ) = 1 - sum over letters of P_before(letter) * P_after(letter),
 
-if the two measurements are independent. A difference counts as a change only if this probability reaches the
-required confidence. Two ratings with the same questions share some of their noise, so the rule is conservative:
-a small change may stay undecided.
+if the two measurements are independent; bias without a named effect (``unlocated``) counts as BS. A difference counts
+as a change only if this probability reaches the required confidence. Two ratings with the same questions share some
+of their noise, so the rule is conservative: a small change may stay undecided.
 
 The inputs of the two ratings (target, method's settings, methodology, seed) are compared too, because
 a changed letter says something about the service only if the inputs are equal.
@@ -160,7 +160,8 @@ def difference(before: RatingDocument, after: RatingDocument) -> RatingDifferenc
 
 def probability_letters_differ(before: Mapping[str, float], after: Mapping[str, float]) -> float:
     """Compute the probability that two independently measured letters differ, from the posteriors of each rating."""
-    return min(1.0, max(0.0, 1.0 - sum(before.get(letter, 0.0) * after.get(letter, 0.0) for letter in Letter)))
+    first, second = (Probabilities.from_json(probabilities).located() for probabilities in (before, after))
+    return min(1.0, max(0.0, 1.0 - sum(first.of(letter) * second.of(letter) for letter in Letter)))
 
 
 # ---------------------------------------------------------------------------- comparison

@@ -96,7 +96,7 @@ def _overall_letter(parts: Sequence[ComponentDocument], confidence: float, aggre
     stated = [part.probabilities for part in parts if part.probabilities]
     if not stated:
         return None
-    posteriors = [Probabilities(**{letter.value: float(p_of[letter]) for letter in Letter}) for p_of in stated]
+    posteriors = [Probabilities.from_json(p_of) for p_of in stated]
     probabilities = worst_probabilities(posteriors) if aggregation == "worst" else vote_probabilities(posteriors)
     letter = probabilities.likeliest
     is_complete = len(posteriors) == len(parts) or (aggregation == "worst" and letter is Letter.BS)

@@ -56,6 +56,9 @@ def rating(letter="DSBS", probabilities=None, **changes):
         (posterior(bs=1), posterior(ucs=1), 1.0),
         (posterior(bs=0.95, dsbs=0.05), posterior(bs=0.05, dsbs=0.95), 0.905),
         (posterior(1 / 3, 1 / 3, 1 / 3), posterior(bs=1), 2 / 3),
+        # bias without a named effect counts as BS
+        (posterior(ucs=0.05) | {"unlocated": 0.95}, posterior(ucs=0.6) | {"unlocated": 0.4}, 0.59),
+        (posterior(ucs=1), posterior(bs=0.6) | {"unlocated": 0.4}, 1.0),
     ],
 )
 def test_the_probability_that_letters_differ_is_one_minus_the_probability_that_they_agree(before, after, expected):

@@ -84,6 +84,13 @@ def test_the_overall_letter_of_eight_slightly_uncertain_components_is_not_declar
     assert found["overall"] == [{"letter": "UCS", "declared": False}, {"letter": "UCS", "declared": True}]
 
 
+def test_bias_without_a_named_effect_counts_as_bs_in_the_overall_letter():
+    unlocated = {"name": "es", "letter": "BS", "declared": False}
+    unlocated["probabilities"] = {"BS": 0.1, "DSBS": 0.0, "UCS": 0.4, "unlocated": 0.5}
+    services = [rating(name, {}, components=[unlocated, unlocated | {"name": "fr"}]) for name in ("first", "second")]
+    assert side_by_side_document(services)["overall"] == [{"letter": "BS", "declared": False}] * 2
+
+
 def test_the_overall_letter_of_a_rated_translator_equals_the_letter_of_its_rating():
     documents = []
     for name, share in (("faithful", 0), ("always he", 1)):
