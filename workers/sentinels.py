@@ -38,7 +38,7 @@ class WatchTask:
     """Observations of the rating, by unit."""
     case_keys: frozenset[str]
     reference: Mapping[str, float]
-    """The outcomes in the rating of the cases that were drawn at random."""
+    """For cases drawn at random: their outcomes in the rating; empty after the first run of a test."""
 
     @property
     def pairs(self) -> Sequence[tuple[str, str]]:

@@ -96,7 +96,7 @@ def value_text(entry: Mapping[str, Any]) -> str:
 
 
 def _outcomes(table_columns: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield each value that can be favourable: its form value, and ``column = value``."""
+    """Yield a pair for each value that can be favourable: the form's value, and the text ``column = value``."""
     for column in table_columns:
         texts = [value_text(entry) for entry in column.get("values") or ()]
         if 1 < len(texts) <= MAX_VALUES:

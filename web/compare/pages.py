@@ -30,7 +30,7 @@ RANKED_BY = ("method", "attribute", "language", "sort")
 """Parameters of a ranking; the page's address and the API use the same names."""
 
 LARGEST_DRAWN = 20.0
-"""Largest effect that an axis shows, in units of its limit; longer intervals end at the edge."""
+"""Largest effect that an axis shows, as a multiple of the effect's limit; longer intervals end at the edge."""
 
 SENTENCES = 40
 """Number of sentences or words on a page."""

@@ -16,10 +16,10 @@ from web.frame.visit import with_query
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 LONGEST_COMPARED = 100
-"""Number of words and marks above which two texts are not compared: the time can grow with its square."""
+"""Longest text, in words and punctuation marks, that is compared: the time can grow with the square of its length."""
 
 LONGEST_QUESTION, LONGEST_ANSWER, SHOWN = 300, 150, 120
-"""Numbers of characters above which a question or an answer is folded, and of the beginning that stays visible."""
+"""Characters of the longest question and of the longest answer that are not folded, and of a folded text's start."""
 
 
 class Piece(NamedTuple):

@@ -29,7 +29,7 @@ class WordField:
 
 
 PAIR_FIELD = "pairs"
-"""Field of the words for the groups."""
+"""Name of the field with pairs of words for the two groups of people, such as ``man, woman``."""
 
 _FIELDS = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
 

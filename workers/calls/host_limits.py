@@ -97,7 +97,7 @@ class HostLimits:
 
     @asynccontextmanager
     async def slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
-        """Hold a slot at a URL's host in the block, when free; raise `RatingsRefused` if the host refuses ratings.
+        """Wait for a slot at a URL's host, and hold it in the block; raise `RatingsRefused` if that refuses ratings.
 
         Calls to other hosts at the same `addresses` count too. A tenant that owns the host needs no slot.
         """

@@ -311,7 +311,7 @@ class Egress:
     ) -> Response:
         """Make one call, without redirects, cookies, proxies or environment variables.
 
-        `Host`, lengths and `Accept-Encoding` are set here. `timeout_s` is the deadline in seconds, from connecting to
+        `Host`, lengths and `Accept-Encoding` are added. `timeout_s` is the deadline in seconds, from connecting to
         the last byte, and `room` the maximum size of this response's body in bytes, if it is larger than the cap. After
         the HTTP statuses `retriable`, a retry may help. `secrets` are the keys in the request, of which the service's
         messages are cleaned before they become part of a `CallFailed`; if they are ``None``, no message is quoted.

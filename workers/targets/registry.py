@@ -118,7 +118,7 @@ def find_protocol(protocol: str) -> type[Adapter] | Preset:
 
 
 def kinds_of(adapter: type[Adapter] | Preset) -> frozenset[Kind]:
-    """Return the kinds of service that a protocol supports, including those of a model with a decision (`DECIDING`)."""
+    """Return the kinds of service that a protocol supports, including those of a model that decides (`DECIDING`)."""
     protocol: Any = _adapters()[adapter.base] if isinstance(adapter, Preset) else adapter
     decides = any(setting.name == "decision" for setting in fields(protocol.settings_type))
     return adapter.kinds | DECIDING if decides and Kind.LANGUAGE_MODEL in adapter.kinds else adapter.kinds
@@ -265,7 +265,7 @@ class TargetChecker:
         return questions_per_call(adapter, with_tightened_limits(valid_target).limits)
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:
-        """Raise a `SpecificationError` for an address to which no notice may be sent."""
+        """Raise a `SpecificationError` that names the request's `field` if no notice may be sent to the URL in it."""
         try:
             refuse_url(url, self._allow)
         except AddressRefused as refused:

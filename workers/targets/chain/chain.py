@@ -129,7 +129,7 @@ class ChainSettings(TargetSettings):
 
 
 def tighten_limits(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:
-    """Return a chain's limits, reduced so that no link exceeds its own, even if a text takes several of its calls."""
+    """Return a chain's limits, lowered so that each link's limits hold even if a text needs several calls of a link."""
     calls_of_link = Counter(hop.link for hop in hops_on_way_out(paths))
     limits = target.limits
     rates = [limits.requests_per_second] + [

@@ -38,7 +38,7 @@ class Translator:
     longest: int = 5000
     """Maximum length of a text in characters."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Further arguments."""
+    """Further arguments of the class."""
     codes: Mapping[str, str] = field(default_factory=dict)
     """The class's own codes for languages."""
 

@@ -36,7 +36,7 @@ SHORTEST_KEY = 8
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """HTTP request; `path` (with its query) follows the base URL. Parts that may hold the key are not shown."""
+    """HTTP request; `path` (with its query) follows the base URL. Its `repr` leaves out parts that may hold the key."""
 
     method: str
     path: str = field(repr=False)
