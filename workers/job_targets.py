@@ -74,7 +74,7 @@ class JobService(CalledService):
         return self.target.kind in JUDGES
 
     async def examine(self, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask]) -> Capability:
-        """Examine the service within its call limits; return what it can do, or raise `TargetUnfit` if it is unfit.
+        """Examine the service within its limits; return what it can do, or raise `TargetUnfit` if it cannot be rated.
 
         `pairs` are the language pairs that a translator must support, `asks` the first questions of the experiment.
         """
@@ -213,7 +213,7 @@ async def examine(
 
 
 def with_circumstances(finding: Finding, service: JobService, method: AnyMethod) -> Finding:
-    """Add to a finding the reasons beside its answers: scraping, unread files of refusals, published questions."""
+    """Add reasons to a finding that are independent of answers: scraping, unread refusals, published questions."""
     reasons = list(finding.reasons)
     if not service.adapter.reproducible:
         reasons.append(Reason("scraped-not-reproducible", {"protocol": service.adapter.protocol}))
@@ -241,7 +241,7 @@ def public_form(method: AnyMethod, document: RatingDocument) -> RatingDocument |
 
 
 def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
-    """Return how a service was set up for its rating: by defaults or by the requester's choices; or not called at all.
+    """Return how a service was set up for its rating: by defaults, by the requester's choices, or ``uploaded``.
 
     Words, texts, limits, an author or a seed (which decides the texts) that the requester chose can change a result as
     much as a prompt can (``changed``). A requester who publishes only after the result is known can repeat ratings

@@ -57,7 +57,7 @@ class ProbeResult:
     service_said: str | None = None
     """The service's own error message, cleaned, 300 characters at most; ``None`` if it gave none."""
     exchanged: ProbeResult | None = None
-    """Of a service that compares two documents: the result of the same question with the documents exchanged."""
+    """Of a service that compares two documents: the result of the question with exchanged documents; else ``None``."""
     cause: str = ""
     remedy: str = ""
     """Remedy of the fault, or of the doubt about a parsed answer, in `cause`; both are empty if there is none."""

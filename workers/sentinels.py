@@ -35,7 +35,7 @@ class WatchTask:
     rating: RatingDocument
     method: AnyMethod
     recorded: Mapping[str, Observation]
-    """Observations of the rating, by unit."""
+    """Observations of the rating, by the id of the question (`Probe.unit`)."""
     case_keys: frozenset[str]
     reference: Mapping[str, float]
     """For cases drawn at random: their outcomes in the rating; empty after the first run of a test."""
@@ -66,7 +66,7 @@ class WatchTask:
 
 
 TaskOf = Callable[[Database, Job], corpus_sentences.Task | WatchTask]
-"""Reads the task of a job that makes no rating."""
+"""Function that reads from the database the task of a job that makes no rating."""
 
 
 def live_reader(rating: RatingDocument) -> CaseReader:

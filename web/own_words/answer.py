@@ -52,7 +52,7 @@ class BiasAnswer:
     neutral_remark: str
     """Whether the preference in neutral cases is within its tolerance, in words (`reports.tables.tolerance_remark`)."""
     hidden: tuple[str, ...]
-    """Titles of the hidden effects that exceed their limits."""
+    """Titles of the effects that the mean hides and that exceed their limits."""
     reasons: tuple[str, ...] = ()
     """Sentences that explain the letter, or why there is none."""
 

@@ -34,7 +34,7 @@ SENTENCES_PER_TERM, MOST_SENTENCES = 10, 1000
 
 @pages.get("/own-words")
 async def say_bias(visit: Visit) -> Response:
-    """Show the form for a bias in own words: new, or filled from the specification in the query (`from`)."""
+    """Show the form for a bias in own words, new or filled from a specification (query parameter `from`)."""
     if typed := visit.typed:  # of a refused form
         return await _form_page(visit, _known_kind(typed.get("kind", "")), typed, source_name=typed.get("from", ""))
     kind, source_name = _known_kind(visit.query("kind")), visit.query("from")

@@ -59,7 +59,7 @@ async def service(visit: Visit) -> Response:
 
 
 def _series_line(number: int, ratings: Sequence[Json]) -> Markup | None:
-    """Draw the deciding effects of ratings by a method for an attribute, over time; ``None`` for fewer than two."""
+    """Draw over time the deciding effects of ratings by one method and attribute; ``None`` for fewer than two."""
     sizes = [EffectDocument(*rating["effect"]["of_limit"]) if rating["effect"] else NO_EFFECT for rating in ratings]
     return line_of(ratings, sizes, "effect, in units of its limit", key=f"s{number}", limit=1.0)
 

@@ -19,7 +19,7 @@ LONGEST_COMPARED = 100
 """Longest text, in words and punctuation marks, that is compared: the time can grow with the square of its length."""
 
 LONGEST_QUESTION, LONGEST_ANSWER, SHOWN = 300, 150, 120
-"""Characters of the longest question and of the longest answer that are not folded, and of a folded text's start."""
+"""Most characters of a question and of an answer that are not folded; characters that are shown of a folded text."""
 
 
 class Piece(NamedTuple):

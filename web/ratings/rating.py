@@ -135,7 +135,7 @@ MENTIONS = {"explicit": "in words", "name": "by first names"}
 
 
 async def ratings_by_mention(visit: Visit, rating: Rating) -> list[JsonObject]:
-    """Return rows of this rating and the newest that mentions people differently for the same decision; or no rows.
+    """Return a row each for this rating and the newest of its decision that mentions people differently; or no rows.
 
     `effects` has the effect of the attribute by component, `ratios` the lowest impact ratio by component.
     """

@@ -234,7 +234,7 @@ RULE = "---"
 """Line between several long texts."""
 
 LONG = 1000
-"""Maximum length of a text, in characters, from which its input has several lines."""
+"""A text that may have at least this number of characters gets an input with several lines."""
 
 LONGEST_NUMBER = 15
 """Maximum number of characters of an integer."""

@@ -123,7 +123,7 @@ class Listener(ResponseHandler):
         super().pause_reading()
 
     def set_exception(self, exc: BaseException, exc_cause: BaseException | None = None) -> None:
-        """Pass the first failure, as a `CallFailed`, to the readers of the head and the body."""
+        """Pass the first failure (`CallFailed`, `ClosedWithoutResponse`) to the readers of the head and the body."""
         if self._exception is not None:
             return
         failure = exc if isinstance(exc, CallFailed) else self._failure_for(exc, exc_cause)

@@ -152,6 +152,6 @@ class JobNotifier:
             )
 
     def count_waiting(self) -> int:
-        """Count the messages that wait for a worker; may block until the broker's timeout, or raise its client's errors."""
+        """Count the messages that wait for a worker; may block until the broker's timeout, or raise its errors."""
         with self._app.connection_for_write() as connection:
             return waiting_messages(self._app, connection)

@@ -169,7 +169,7 @@ def _protocol_info(name: str, adapter: type[Adapter] | Preset) -> ProtocolInfo:
 
 
 GROUPING_SETTING = "batch_maximum"
-"""Setting that groups calls; it does not change what the service is asked."""
+"""Setting for the number of questions in a call; it does not change what the service is asked."""
 
 
 def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
@@ -275,8 +275,8 @@ class TargetChecker:
 def read_target(document: Json, secret: str | None = None) -> Target:
     """Build a target from a request's fields, and validate all of them except the address of the URL.
 
-    The fields are ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``; `secret` is
-    the key if the fields have none. Without both, secrets are not validated: the caller stores them elsewhere.
+    The fields are ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``; `secret`
+    takes precedence over the field. If neither is given, no secret is validated: the caller stores it elsewhere.
 
     Raise `SpecificationError` if a field is invalid; the error names the field. The message never repeats a secret.
     """

@@ -19,7 +19,7 @@ ROUNDING = 1e-4
 """Maximum relative distance between two answers that differ by rounding only."""
 
 CLOSE = 1e-2
-"""Maximum relative distance of a question's answers in a batch and alone, as with half precision."""
+"""Maximum relative distance between a question's answers in a batch and alone, as half precision can cause."""
 
 MOST_COMPARED = 5
 """Maximum number of answers in a batch that are compared in every order (120 orders)."""

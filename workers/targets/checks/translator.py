@@ -79,7 +79,7 @@ class TranslatorExamination(Examination):
         )
 
     def _is_fatal(self, failure: CallFailed) -> bool:
-        """Whether a failed call makes the target unfit: always before the first translation, which others need."""
+        """Whether a failed call makes the target unfit: always before the first translation, which later ones need."""
         return self._latency_s is None or super()._is_fatal(failure)
 
     def _answer_distance(self, answer: str, other_answer: str) -> float:

@@ -176,7 +176,7 @@ class DeepTranslator(Adapter):
 
 
 def _library_class(name: str) -> Build:
-    """Import a class of deep_translator; only now, because that loads requests and an HTML parser."""
+    """Import a class of deep_translator, only when it is needed: that loads requests and an HTML parser."""
     import deep_translator
 
     build: Build = getattr(deep_translator, name)
