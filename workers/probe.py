@@ -60,7 +60,7 @@ class ProbeResult:
     """Of a service that compares two documents: the result of the question with exchanged documents; else ``None``."""
     cause: str = ""
     remedy: str = ""
-    """Remedy of the fault, or of the doubt about a parsed answer, in `cause`; both are empty if there is none."""
+    """Remedy of what `cause` names, a fault or a doubt about a parsed answer; both are empty if there is none."""
     decision: Sequence[DecisionCall] = ()
     """Of a model that decides: the calls for the question, each with prompt, answer and parsed value; else empty."""
 

@@ -57,7 +57,7 @@ class WatchTask:
         return asked_again(design, self.recorded, is_sentinel, finding=self.method.finding(()))  # no letter is made
 
     def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:  # noqa: ARG002  in the ledger
-        """Read the outcomes from the job's observations, ``None`` where an answer was lost; store and test the run."""
+        """Read outcomes from the job's observations (``None``: answer lost); store them, and test for a change."""
         with database.read() as connection:
             outcomes = _outcomes(live_reader(self.rating), evidence(connection, claim.job.id))
         run = SentinelRun(claim.job.seed, {key: outcomes.get(key) for key in sorted(self.case_keys)}, self.reference)

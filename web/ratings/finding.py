@@ -170,7 +170,7 @@ def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:
 
 
 def _hidden_heading(effects: Sequence[Effect]) -> str:
-    """Return the heading of the effects that the mean can hide: which exceed their limits, or how many are undecided."""
+    """Return the heading of effects that the mean can hide: those beyond their limits, or how many are undecided."""
     beyond = [effect.title for effect in effects if tables.tolerance_remark(effect) == BEYOND]
     if beyond:
         remainder = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""

@@ -126,7 +126,7 @@ IN_FLIGHT = 24
 
 
 def questions_per_call(adapter: Adapter, limits: Limits) -> int:
-    """Return the maximum number of questions in a call; if several, all concurrent calls hold at most `IN_FLIGHT`."""
+    """Return the maximum number of questions in a call; if several, concurrent calls share `IN_FLIGHT` questions."""
     return min(adapter.batch_limit, max(1, IN_FLIGHT // limits.concurrency))
 
 

@@ -218,7 +218,7 @@ class Chain(Adapter):
         return replies
 
     async def _translate_hop(self, hop: Hop, replies: list[Reply], key: str | None) -> None:
-        """Translate with one link the texts in `replies` that have not failed yet, and replace these replies in place."""
+        """Translate with one link the texts in `replies` that have not failed yet; replace these replies in place."""
         texts = {index: str(reply.value) for index, reply in enumerate(replies) if reply.ok}
         questions = {index: Translate(text, hop.source, hop.target) for index, text in texts.items()}
         await self._call_link(hop.link, questions, replies, key)

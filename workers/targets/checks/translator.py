@@ -120,7 +120,7 @@ class TranslatorExamination(Examination):
         return translation
 
     async def _check_back_translation(self, translation: str) -> None:
-        """Translate the first answer back, if the experiment translates back."""
+        """If the experiment translates back, do so with the first answer; raise `TargetUnfit` for an empty result."""
         source, target = self._pairs[0]
         if (target, source) not in self._pairs[1:]:
             return
