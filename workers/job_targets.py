@@ -233,7 +233,7 @@ def describe(target: Json) -> ServiceDocument:
 
 
 def public_form(method: AnyMethod, document: RatingDocument) -> RatingDocument | None:
-    """Return a rating without small counts of people; ``None`` if it has no such counts, or too many (it stays private)."""
+    """Return a rating without small counts of people; ``None`` if it has none, or too many (it stays private then)."""
     try:
         return method.masked(document)
     except MaskingTooCostly:
