@@ -24,12 +24,12 @@ def in_order(*makers: Callable[[Part], Piece]) -> Callable[[Part], Iterable[Piec
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Number of further questions about a component that the words or rows of its experiment allow."""
+    """How many further questions about a component its experiment's words or rows allow, and what would allow more."""
 
     remaining: int | None
     """Number of further questions; ``None`` if only the value of `field` limits it."""
     field: str
-    """Field of the experiment that must be increased to ask more questions; not used if none is left."""
+    """Field of the experiment that must be increased to ask more questions; not used if `remaining` is 0."""
     material: str
     """Phrase for what to add (words, rows or trials) so that more questions become possible."""
 
