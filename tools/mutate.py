@@ -200,7 +200,7 @@ class _MutantLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.module, self.path, self.source = module, path, source
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002
-        """Return the changed module's specification for its import."""
+        """Return the import specification of the changed module; ``None`` for any other module."""
         if fullname != self.module:
             return None
         package = [str(self.path.parent)] if self.path.name == "__init__.py" else None
@@ -214,7 +214,7 @@ class _MutantLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def try_mutant(mutant: Mutant, tests: Sequence[str], limit_s: float) -> MutantOutcome | None:
-    """Run the tests of a mutant in a separate process."""
+    """Run a mutant's tests in a child process, killed after `limit_s`; ``None`` if the mutant changes no code."""
     if (sources := mutated_sources(mutant)) is None:
         return None
     before, after = sources
