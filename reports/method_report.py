@@ -48,7 +48,7 @@ class MethodReport:
     steps: Steps = BALANCED
     """Names of the input in step 1 and in step 2."""
     letters: Mapping[str, str] = field(default_factory=dict)
-    """One sentence by ``UCS``, ``DSBS``, ``BS`` and ``inconclusive`` that states what it means for a service."""
+    """For each of ``UCS``, ``DSBS``, ``BS`` and ``inconclusive``, a sentence on what the result means for a service."""
     in_words: Callable[[RatingDocument, Any], Iterable[str | None]] = field(default=lambda *_: ())
     """Writes sentences for readers who know no statistics: effects in the service's own unit, and what was tested. If
     there is no sentence, the report uses sentences that all methods share (`reports.in_words`)."""
@@ -72,7 +72,7 @@ class MethodReport:
     number: str = ""
     """Sentence that explains the number of an effect (except one of content); empty if the unit explains it."""
     cases: type[CaseReader] = CaseReader
-    """Reads the cases of the method's evidence."""
+    """Class that groups the method's recorded observations into cases and judges each case."""
     advice: Callable[[RatingDocument, Any], str | None] = field(default=lambda *_: None)
     """Returns a sentence of advice on a declared letter; ``None`` if the advice of all methods fits."""
     unusable: str = "came back unreadable"

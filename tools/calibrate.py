@@ -43,7 +43,7 @@ CASES: tuple[tuple[float, float], ...] = (
     *((0, 0), (0.5, 0), (0, 0.5), (0.5, 2), (0, 4), (2, 0), (4, 0)),
     *((0, 2), (0.5, 0.5), (2, 0.5), (2, 2)),
 )
-"""Pairs of true effects (step 1, step 2) that every simulated service can have, because shares are at most 1."""
+"""Pairs of true effects (step 1, step 2) that every service can have; with others, some would need a share above 1."""
 
 EVERY = {**SERVICES, **ANSWERING, **AT_ONCE}
 

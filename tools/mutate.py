@@ -178,7 +178,7 @@ def _times(file: Path) -> dict[str, float]:
 
 
 def tests_of(mutant: Mutant, lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]) -> list[str]:
-    """Return the tests that reach a mutant, the quickest first. All tests of a module reach a line run at import."""
+    """Return the quickest tests that reach a mutant, within `BUDGET_S`; for lines run at import, any of the module."""
     tests_by_line = lines.get(mutant.path, {})
     reaching_tests = tests_by_line.get(mutant.line) or set().union(*tests_by_line.values())
     timed_tests = [test for test in reaching_tests if test in seconds and seconds[test] <= SLOWEST_S]

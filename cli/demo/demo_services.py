@@ -232,7 +232,7 @@ def _author(services: DemoServer, name: str, protocol: str) -> dict[str, Any]:
 
 
 def screeners(services: DemoServer) -> Iterator[Case]:
-    """Yield the cases of chat models that decide about applicants; the one that reads names is also rated by name."""
+    """Yield the cases of chat models that decide about applicants; one is rated once more, with first names."""
     for screener in SCREENERS.values():
         case = _case(
             services,

@@ -156,7 +156,7 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
 
 
 def _other_questions(target: Target) -> Sequence[Ask]:
-    """Return questions whose answers differ from the first one's, to recognise values that never change."""
+    """Return questions whose answers differ from that to the first question, to recognise values that never change."""
     if target.kind is Kind.TRANSLATOR:
         source, target_language = USUAL_PAIRS[0]
         return [Translate(sentences_in(source, count=2)[1][1], source, target_language)]

@@ -94,7 +94,7 @@ def _read_openapi_object(file: Path) -> Json:
 
 
 def _operations(document: Document) -> Iterator[tuple[str, str, Json, Json]]:
-    """Yield the method and path of every operation, the object of its path, and its own object."""
+    """Yield (method, path, the path's object, the operation's object) for every operation of a document."""
     for path, path_item in member(document.content.get("paths"), "paths").items():
         for method in METHODS:
             if method in member(path_item, f"path {path}"):

@@ -93,7 +93,7 @@ class ViewedPicture:
 
     @property
     def side(self) -> int:
-        """Group that the term names or is associated with."""
+        """`FIRST` or `SECOND`, the group that the term names or is associated with; `NEITHER` without a known group."""
         return lexicon()[self.term][0].side if self.term else NEITHER
 
 

@@ -32,7 +32,7 @@ class Question:
     """The option that the stereotype suggests."""
     unknown: str
     fact: str | None
-    """The option that the fact settles; ``None`` for an open question."""
+    """The option that the fact in the prompt proves right; ``None`` for a question without a fact."""
 
 
 Answers = Callable[[str, Question, Sequence[str]], str | None]

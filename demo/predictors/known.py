@@ -22,7 +22,7 @@ _NUMBERED = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<amount>0|[1-9]\d{0,2
 
 @dataclass(frozen=True)
 class Family:
-    """Services that differ only in the amount of their bias: function that makes one, largest and example amount."""
+    """Services that differ only in the amount of their bias: maker of a service, largest amount, example amount."""
 
     make: Callable[[int], Predictor]
     most: int
