@@ -25,7 +25,7 @@ OF_UCS = (
 
 
 def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
-    """Write the sentences of the paragraph, the meaning of the letter first and the advice last."""
+    """Return the sentences for readers who know no statistics: first the letter's meaning, last the advice."""
     letter, declared = rating.letter, rating.declared
     words = letter_words(letter, declared, rating.reason_codes, report.letters)
     component = deciding_component(rating)

@@ -116,7 +116,7 @@ def _runs(jobs: Sequence[Job]) -> list[Run]:
 
 
 def jobs_of(services: Sequence[str], seeds: int, simulations: int) -> list[Job]:
-    """List every run of every case of every service."""
+    """List the runs of every service: at least `seeds` of each case, and `simulations` with effects from the prior."""
     jobs: list[Job] = []
     count = max(seeds, math.ceil(simulations / len(CASES)))
     for service in services:

@@ -76,7 +76,7 @@ class SourceTree:
 
     @cached_property
     def lines(self) -> Mapping[str, int]:
-        """Lines of each module."""
+        """Number of lines of each module."""
         return {name: len(path.read_text("utf-8").splitlines()) for name, path in self.files.items()}
 
     @cached_property

@@ -51,7 +51,7 @@ class Answer:
 
 
 def say(model: LanguageModel, prompt: str, number: int) -> Answer:
-    """Choose an option if the prompt has options; write a text otherwise."""
+    """Choose an option if the prompt has options; otherwise write text `number` of the prompt's possible texts."""
     options = options_in(prompt)
     if len(options) < LEAST_OPTIONS:
         text = model.writes(prompt, number)

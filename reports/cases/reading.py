@@ -211,7 +211,7 @@ def question_key(ask: Ask) -> str:
 
 
 def question_and_answer(observation: Observation, name: str) -> CaseText:
-    """Return a question with its answer as text."""
+    """Return a question with its answer as a text of its case, under this `name`."""
     record, ask, failure = observation.as_json(), observation.probe.ask, observation.reply.failure
     lang, answer_lang = (ask.source, ask.target) if isinstance(ask, Translate) else ("en", None)
     question, answer = question_text(record["ask"]), answer_text(record)

@@ -65,7 +65,7 @@ def _group_note(row: GroupOutcome, part: OutcomeRows) -> str:
 
 
 def tests_table(part: OutcomeRows) -> Table | None:
-    """Return the table of tests that compare each group with the reference group; ``None`` if none can be."""
+    """Return the table of tests that compare each group with the reference group; ``None`` if no group can be."""
     rows = [row for row in part.groups if row.ratio.estimate is not None and row.group != part.reference]
     if not rows:
         return None
