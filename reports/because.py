@@ -144,7 +144,7 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
 
 
 def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple[str, str] | None:
-    """Return (sent, returned) of the first changed text, about the deciding occupations if some decided; or ``None``."""
+    """Return (sent, returned) of the first changed text, about the deciding occupations if any decided; or ``None``."""
     stratum = deciding.hidden.name if deciding.hidden is not None else None
     names = [""]  # matches every text
     if stratum in SIDES.values():  # the occupations of one labour side
