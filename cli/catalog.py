@@ -51,7 +51,7 @@ def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> N
 
 
 def show_specifications(name: str | None, attribute_name: str | None, search: str | None, *, as_json: bool) -> None:
-    """Print the shipped word lists; `name` selects one of them, `attribute_name` those for an attribute."""
+    """Print the shipped word lists; with a `name`, only that list; with an `attribute_name`, only that attribute's."""
     word_lists = specifications()
     selected_lists = word_lists.values() if name is None else [_look_up("specification", name, word_lists)]
     rows = [

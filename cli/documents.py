@@ -30,7 +30,7 @@ MOST_DEPTH = 64
 """Maximum nesting of lists and objects."""
 
 _LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){{{MOST_DEPTH}}}""")
-"""Dotted key of TOML that nests too deep; the time that tomllib takes grows with the square of its length."""
+"""Pattern of a dotted TOML key that nests too deep; tomllib's time grows with the square of a key's length."""
 
 
 def read_text(file: Path, limit: int = MOST_BYTES) -> str:
@@ -82,7 +82,7 @@ def parse_yaml(text: str, name: str) -> Any:
 
 @contextmanager
 def _explained(name: str, language: str) -> Iterator[None]:
-    """Raise the errors of a parser as `SpecificationError`, with the name of the document and its language."""
+    """Turn a parser's errors within the block into a `SpecificationError` that names the document and its language."""
     try:
         yield
     except SpecificationError:  # a `ValueError` too, but with its own message

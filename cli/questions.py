@@ -18,7 +18,7 @@ from assay.model import Interval
 
 
 def run(file: Path, answers: str, seed: int, *, as_json: bool) -> None:
-    """Print the scores of every category in a file of questions; `answers` names the member that has the answer."""
+    """Print bias scores by category of the questions in a file; `answers` names the member with a question's answer."""
     records_by_category: dict[str, list[JsonObject]] = {}
     for record in _records(file):
         records_by_category.setdefault(str(record.get("category")), []).append(record)

@@ -31,7 +31,7 @@ def print_json(document: object, *, ensure_ascii: bool = True) -> None:
 
 
 def show_list(rows: Iterable[Json], *, search: str | None, as_json: bool) -> None:
-    """Print the rows that contain the text `search`, in upper or lower case; the first column is never cut."""
+    """Print the rows that contain the text `search`, in upper or lower case, as JSON or as a table."""
     if search is not None:
         rows = [row for row in rows if search.casefold() in json.dumps(row, ensure_ascii=False).casefold()]
     rows = list(rows)

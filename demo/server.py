@@ -131,7 +131,7 @@ class DemoServer:
 
 
 def _is_from_other_thread(record: logging.LogRecord) -> bool:
-    """Return whether a log record comes from another thread than the demo's, whose errors are deliberate."""
+    """Return whether a log record is not from the demo's thread; errors of the demo's thread are deliberate."""
     return record.threadName != THREAD
 
 

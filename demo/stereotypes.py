@@ -42,15 +42,15 @@ class Mentions:
     """Groups and attributes that a text mentions."""
 
     group: int
-    """Side of its first group term; `NEITHER` without such a term."""
+    """Side of the text's first group term; `NEITHER` without such a term."""
     attribute: int
-    """Side of its first attribute term; `NEITHER` without such a term."""
+    """Side of the text's first attribute term; `NEITHER` without such a term."""
     other_words: tuple[str, ...]
-    """Its other words, without articles, in lower case: the same for both sentences of a pair."""
+    """Words other than group terms and articles, in lower case: the same for both sentences of a pair."""
 
     @property
     def fits(self) -> bool:
-        """Whether the text attributes the stereotype to the group."""
+        """Whether the text says something of a group that is a stereotype about this group."""
         return self.group != NEITHER and self.group == self.attribute
 
 
@@ -88,7 +88,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 @cache
 def stereotypes() -> Mapping[str, StereotypeWords]:
-    """Return every stereotype of the catalog, by name."""
+    """Return every shipped word list about stereotypes, by name."""
     words_by_name = {name: specification.words for name, specification in specifications().items()}
     return {name: words for name, words in words_by_name.items() if isinstance(words, StereotypeWords)}
 
@@ -120,7 +120,7 @@ def _longest_term() -> int:
 
 
 def _find_terms(words: tuple[str, ...]) -> Iterator[tuple[tuple[int, int], tuple[Term, ...]]]:
-    """Find the terms of a text with their places, from left to right; of overlapping terms, the first and longest."""
+    """Yield ((start, end), terms) for each term of a text; of overlapping terms, only the first and longest."""
     start = 0
     while start < len(words):
         for end in range(min(len(words), start + _longest_term()), start, -1):

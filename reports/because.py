@@ -22,27 +22,27 @@ WORDS: Mapping[str, Mapping[str, str]] = tomllib.loads(files("reports").joinpath
 """Words for hidden effects: `titles` and `phrases` by kind, and phrases for `typical` units by name."""
 
 FAMILY = re.compile(r"([\w-]+): (.+)", re.DOTALL)
-"""Pattern of the name of a stratum with its family, such as "side: caring"."""
+"""Pattern of a stratum's name that begins with its family (FAMILY: STRATUM), such as "side: caring"."""
 
 
 @dataclass(frozen=True)
 class Because:
-    """The effect that decided a letter, its limit, and the most telling case."""
+    """The effect that decided a letter, its limit, sentences that explain the letter by it, and an example."""
 
     text: str
-    """Sentences that say why, with the effect in the service's own unit."""
+    """Sentences that say why the rating has its letter, with the effect in the service's own unit."""
     sentence: str
-    """The first of them."""
+    """First sentence of `text`."""
     component: str
     effect: str
-    """Input on which the effect was measured, or the stratum, loss or single case that it is about."""
+    """Phrase for where the effect was found, such as "on balanced input" or "in a typical text"."""
     estimate: float
     low: float | None
     high: float | None
     limit: float
     """Largest size that counts as no effect."""
     case: tuple[str, str] | None = None
-    """A text as it was sent, and as it came back."""
+    """(Sent, returned): a text that came back changed; ``None`` if none is known, or without the letter BS."""
 
 
 def because(rating: RatingDocument, report: MethodReport) -> Because | None:
@@ -144,7 +144,7 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
 
 
 def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple[str, str] | None:
-    """Return (sent, returned) of the first changed example about the deciding occupations; ``None`` without any."""
+    """Return (sent, returned) of the first changed text, about the deciding occupations if any decided; or ``None``."""
     stratum = deciding.hidden.name if deciding.hidden is not None else None
     names = [""]  # matches every text
     if stratum in SIDES.values():  # the occupations of one labour side

@@ -15,7 +15,7 @@ ABSENT = "–"
 """Text of an empty cell."""
 
 DIGITS = 3
-"""Significant digits of the largest number of a column; number of decimals if that is from 1 to 10."""
+"""Significant digits of the largest number of a column; number of decimals if the largest number is from 1 to 10."""
 
 TINY = 1e-3
 """Columns whose largest number is below this limit are written with powers of ten."""

@@ -38,7 +38,7 @@ def forest(
     tolerance: float | None = None,
     head: str = "",
 ) -> Forest | None:
-    """Return a forest plot of (name, span) `rows`; ``None`` without numbers. `head`: title of names in its table."""
+    """Return a forest plot of (name, span) `rows`; ``None`` without numbers. `head`: column head of the names."""
     all_marks = tuple(Mark(visible(name), (row_span,)) for name, row_span in rows if row_span is not None)
     if not all_marks:
         return None

@@ -29,7 +29,7 @@ class Coverage:
     method: str
     """Name of the method."""
     words: Mapping[str, Counts] = field(default_factory=dict)
-    """By language, the number of words of each kind: people of a value, frames, pairs of cues …"""
+    """By language, the number of words of each kind (such as frames); empty if the words are those of a request."""
     reason: str | None = None
     """The reason why the method cannot test the attribute; ``None`` if it can."""
 

@@ -25,7 +25,7 @@ OF_UCS = (
 
 
 def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
-    """Write the sentences of the paragraph, the meaning of the letter first and the advice last."""
+    """Return the sentences for readers who know no statistics: first the letter's meaning, last the advice."""
     letter, declared = rating.letter, rating.declared
     words = letter_words(letter, declared, rating.reason_codes, report.letters)
     component = deciding_component(rating)
@@ -55,7 +55,7 @@ def hidden_in_words(
     content_template: str = "",
     own_templates: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[str]:
-    """Yield a sentence on the largest hidden effect of each kind: on a single case, of strata or losses, of content.
+    """Yield up to three sentences: on the largest hidden effect on single cases, of a stratum or loss, and of content.
 
     The templates are sentences with ``{name}`` and ``{size}``; `own_templates` has the templates of single strata, by
     name, and of single contents, by ``content: {name}``. `individual_unit` is the unit of the effect on
@@ -97,7 +97,7 @@ CHANCE = "What was seen may be chance: the answers vary too much for so few ques
 
 
 def settle_in_words(document: RatingDocument, part: ComponentDocument, report: MethodReport) -> str | None:
-    """Return a sentence on the further questions or words that would settle a letter; ``None`` if it is unknown."""
+    """Return a sentence on how many more questions, or what material, would settle a letter; ``None`` if unknown."""
     if part.settle is None:
         return None
     probes = part.settle.more_probes

@@ -24,12 +24,12 @@ def in_order(*makers: Callable[[Part], Piece]) -> Callable[[Part], Iterable[Piec
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Number of further questions about a component that the words or rows of its experiment allow."""
+    """How many further questions about a component its experiment's words or rows allow, and what would allow more."""
 
     remaining: int | None
     """Number of further questions; ``None`` if only the value of `field` limits it."""
     field: str
-    """Field of the experiment that must be increased to ask more questions; not used if none is left."""
+    """Field of the experiment that must be increased to ask more questions; not used if `remaining` is 0."""
     material: str
     """Phrase for what to add (words, rows or trials) so that more questions become possible."""
 
@@ -48,7 +48,7 @@ class MethodReport:
     steps: Steps = BALANCED
     """Names of the input in step 1 and in step 2."""
     letters: Mapping[str, str] = field(default_factory=dict)
-    """One sentence by ``UCS``, ``DSBS``, ``BS`` and ``inconclusive`` that states what it means for a service."""
+    """For each of ``UCS``, ``DSBS``, ``BS`` and ``inconclusive``, a sentence on what the result means for a service."""
     in_words: Callable[[RatingDocument, Any], Iterable[str | None]] = field(default=lambda *_: ())
     """Writes sentences for readers who know no statistics: effects in the service's own unit, and what was tested. If
     there is no sentence, the report uses sentences that all methods share (`reports.in_words`)."""
@@ -72,7 +72,7 @@ class MethodReport:
     number: str = ""
     """Sentence that explains the number of an effect (except one of content); empty if the unit explains it."""
     cases: type[CaseReader] = CaseReader
-    """Reads the cases of the method's evidence."""
+    """Class that groups the method's recorded observations into cases and judges each case."""
     advice: Callable[[RatingDocument, Any], str | None] = field(default=lambda *_: None)
     """Returns a sentence of advice on a declared letter; ``None`` if the advice of all methods fits."""
     unusable: str = "came back unreadable"

@@ -54,7 +54,7 @@ def answer_sentence(reply: ReplyDocument) -> str:
 
 
 def warning(rating: RatingView) -> str | None:
-    """Return the warning that a rating was withdrawn or has expired, or ``None``."""
+    """Return the warning that a rating was withdrawn or has expired; ``None`` if neither is true."""
     if rating.withdrawal is not None:
         date_phrase = f" on {day(rating.withdrawal.at)}" if rating.withdrawal.at else ""
         reason = f" Reason: {rating.withdrawal.reason}" if rating.withdrawal.reason else ""
@@ -135,7 +135,7 @@ def other_rules(rating: RatingView) -> list[ReasonView]:
 
 
 def _unique_reasons(rating: RatingView) -> list[ReasonView]:
-    """Return the reasons of the whole rating and, of components with a reason in common, those of the first."""
+    """Return the reasons; if components share a reason, that of the first, whose sentence then names the others."""
     first_component_of_code: dict[str, str | None] = {}
     for reason in rating.reasons:
         first_component_of_code.setdefault(reason.code, reason.component)

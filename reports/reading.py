@@ -246,7 +246,7 @@ class RatingView:
 class Component:
     """One component of a rating: its document, and the texts and tables that reports show.
 
-    Most are computed at their first use. Causes of lost replies and published rules are in words, not codes.
+    Most are computed at their first use. Published rules, and causes of lost replies, have words instead of codes.
     """
 
     number: int
@@ -291,7 +291,7 @@ class Component:
         return next((effect for effect in self.effects if effect.name == name), None)
 
     def step(self, number: int) -> Effect | None:
-        """Return the effect that decides step 1 or 2: its own or, if likelier above a limit, one of `hidden`."""
+        """Return the effect that decides step 1 or 2, which can be a hidden effect; ``None`` without an effect."""
         step_effect = self.effect(f"step_{number}")
         deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # letter of bias in the step
         if step_effect is None or deciding is None or deciding.name == step_effect.name:
@@ -325,7 +325,7 @@ class Component:
 
     @cached_property
     def settle(self) -> str | None:
-        """Sentence on how many more questions would settle an undeclared letter, or ``None``."""
+        """Sentence on how many more questions would settle an undeclared letter; ``None`` if it is not known."""
         return settle_in_words(self.rating, self.part, self.report)
 
     @cached_property
@@ -434,7 +434,7 @@ def facts_of(json_object: Json) -> Mapping[str, str]:
 
 
 def _leaf_lines(json_object: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Yield the path of each nested object with plain values ("a / b"; "all": outermost), and its values as a line."""
+    """Yield (path, line) for each object that has plain values: "a / b" ("all" for the outermost), and these values."""
     values = facts_of({key: value for key, value in json_object.items() if not isinstance(value, Mapping)})
     if values:
         yield " / ".join(path) or "all", " · ".join(f"{key} {value}" for key, value in values.items())
@@ -467,7 +467,7 @@ def _abridge(separator: str, texts: Iterable[str], count: int) -> str | None:
 
 
 def deciding_reader(rating: RatingDocument) -> CaseReader:
-    """Return the reader of a rating's cases that weighs them by the effect that decided the letter."""
+    """Return the reader of a rating's cases, which weighs them by their part in the effect that decided the letter."""
     explanation = because(rating, report_of(rating.json))
     component_name = None if explanation is None else explanation.component
     part = next((part for part in rating.components if (part.name or "") == component_name), None)
@@ -477,7 +477,7 @@ def deciding_reader(rating: RatingDocument) -> CaseReader:
 
 
 def case_reader(rating: RatingDocument, deciding: Deciding | None) -> CaseReader:
-    """Return the reader of a rating's cases that its method's report names; the general reader if that fails."""
+    """Return the reader of a rating's cases for its method, or the general reader if that reader cannot be made."""
     try:
         return report_of(rating.json).cases(rating, deciding)
     except AssayError:  # such as an attribute that the catalog no longer has

@@ -26,11 +26,11 @@ class Sheet:
     """Description of a table with a row for each object of a list in a component's document."""
 
     key: str
-    """Field of the list in a component."""
+    """Name of the component's field that holds the list."""
     title: str
     """Title of the table."""
     columns: Mapping[str, str]
-    """Field of the objects by column head (`cells.column` formats it). A column without any value is left out."""
+    """For each column head, the field of the objects that the column shows; an empty column is left out."""
 
     def of(self, part: ComponentDocument) -> Table | None:
         """Return the table of the list in the component's field `key`; ``None`` if it would be empty."""
@@ -57,9 +57,9 @@ class Wording:
     letters: Mapping[str, str]
     """Meaning of each letter for a service."""
     sheets: Mapping[str, Sheet]
-    """Tables, by the field of their list."""
+    """Tables of the report, by name of the component's field with the list that they show."""
     sentences: Json
-    """The other tables of the file."""
+    """The other sections of the TOML file: templates of sentences, by the section's name."""
 
     @classmethod
     def read(cls, method: str) -> Self:

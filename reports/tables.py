@@ -35,7 +35,7 @@ def count(value: float | None) -> str:
 
 
 def interval(effect: Effect | EffectDocument | None) -> str:
-    """Format an estimate with its interval: ``0.012 (0.001 to 0.044)``."""
+    """Format an estimate with its interval: ``0.012 (0.001 to 0.044)``, or "not measured" without an estimate."""
     if effect is None or effect.estimate is None:
         return NOT_MEASURED
     if effect.low is None or effect.high is None:

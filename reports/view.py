@@ -205,9 +205,9 @@ class Case:
     share: float
     """Filled share of the square, in [0, 1]."""
     group: str
-    """Group that the stereotype is about."""
+    """Phrase for the group that the stereotype is about, such as "Said of women"; or "Neutral"."""
     lines: tuple[str, ...]
-    """Description of the case; its name is the first line."""
+    """Description of the case; the first line is its name (the term that it is about)."""
     search: str
     """Text that finds the recorded question of the case."""
     image: str = ""

@@ -43,7 +43,7 @@ CASES: tuple[tuple[float, float], ...] = (
     *((0, 0), (0.5, 0), (0, 0.5), (0.5, 2), (0, 4), (2, 0), (4, 0)),
     *((0, 2), (0.5, 0.5), (2, 0.5), (2, 2)),
 )
-"""Pairs of true effects (step 1, step 2) that every simulated service can have, because shares are at most 1."""
+"""Pairs of true effects (step 1, step 2) that every service can have; with others, some would need a share above 1."""
 
 EVERY = {**SERVICES, **ANSWERING, **AT_ONCE}
 
@@ -116,7 +116,7 @@ def _runs(jobs: Sequence[Job]) -> list[Run]:
 
 
 def jobs_of(services: Sequence[str], seeds: int, simulations: int) -> list[Job]:
-    """List every run of every case of every service."""
+    """List the runs of every service: at least `seeds` of each case, and `simulations` with effects from the prior."""
     jobs: list[Job] = []
     count = max(seeds, math.ceil(simulations / len(CASES)))
     for service in services:
@@ -172,7 +172,7 @@ def _read_runs(store: Path) -> Iterator[Run]:
 
 # ---------------------------------------------------------------------------- page of results
 def letters(runs: Sequence[Run], seeds: int) -> Iterator[tuple[str, ...]]:
-    """Return a row of the table of letters for each service and case."""
+    """Yield a row of the table of letters for each service and case: how many letters are right, and wrong."""
     for service in dict.fromkeys(row.service for row in runs):
         for case in CASES:
             results = [row for row in runs if (row.service, row.case) == (service, case)][:seeds]
@@ -213,7 +213,7 @@ def _intervals_sentence(runs: Sequence[Run]) -> str:
 
 
 def coverage(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
-    """Return the coverage of each service and interval: over all cases, and by the size of the effect."""
+    """Yield a row for each service and interval: how often it covers the truth, in all cases and by size of effect."""
     for service in dict.fromkeys(row.service for row in runs):  # each once, in the order of the runs
         service_runs = [row for row in runs if row.service == service]
         case_runs = [row for row in service_runs if row.case]
@@ -238,7 +238,7 @@ def _held_share(runs: Sequence[Run], path: str) -> str:
 
 
 def page(runs: Sequence[Run], seeds: int, worlds: Sequence[str] = ()) -> str:
-    """Write the page; `worlds` is its first section."""
+    """Return the page in Markdown; `worlds` has the lines of its first section."""
     lines = [
         "# Calibration",
         "",

@@ -15,7 +15,7 @@ HEAD = "| attack | ends with | memory, MB | memory of a child, MB | event loop, 
 
 
 def main() -> int:
-    """Measure every attack, or the attacks whose names contain a word of the command line."""
+    """Measure the attacks whose names contain a word of the command line, or all, and print a row for each."""
     names = [name for name in ATTACKS if any(word in name for word in sys.argv[1:] or [""])]
     with victim() as server:
         key = server.key("attacker")

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("assay", "reports", "store", "service", "workers", "web", "cli", "migrations", "demo")
 CLIENT = "clients/python/src/assay_client"
 COPIED = "cli/gate.py"
-"""Copy of a module of the client, which is counted there."""
+"""Copy of a module of the client; it is left out, because the original counts as code of the client."""
 GENERATED = frozenset({"client.py", "documents.py", "operations.py"})
 
 LIMITS: Mapping[str, float] = {
@@ -76,7 +76,7 @@ class SourceTree:
 
     @cached_property
     def lines(self) -> Mapping[str, int]:
-        """Lines of each module."""
+        """Number of lines of each module."""
         return {name: len(path.read_text("utf-8").splitlines()) for name, path in self.files.items()}
 
     @cached_property
@@ -121,7 +121,7 @@ class SourceTree:
         return [name for name in self.files if sum(outside(user, name) for user in self.importers.get(name, ())) == 1]
 
     def circles(self) -> list[list[str]]:
-        """Return a circle of modules that import each other; an empty list if there is none.
+        """Return a list with one circle of modules that import each other, even if there are more; empty without any.
 
         An import inside a function also counts: it hides a circular import, but does not remove it.
         """

@@ -178,7 +178,7 @@ def _times(file: Path) -> dict[str, float]:
 
 
 def tests_of(mutant: Mutant, lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]) -> list[str]:
-    """Return the tests that reach a mutant, the quickest first. All tests of a module reach a line run at import."""
+    """Return the quickest tests that reach a mutant, within `BUDGET_S`; for lines run at import, any of the module."""
     tests_by_line = lines.get(mutant.path, {})
     reaching_tests = tests_by_line.get(mutant.line) or set().union(*tests_by_line.values())
     timed_tests = [test for test in reaching_tests if test in seconds and seconds[test] <= SLOWEST_S]
@@ -200,7 +200,7 @@ class _MutantLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.module, self.path, self.source = module, path, source
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002
-        """Return the changed module's specification for its import."""
+        """Return the import specification of the changed module; ``None`` for any other module."""
         if fullname != self.module:
             return None
         package = [str(self.path.parent)] if self.path.name == "__init__.py" else None
@@ -214,7 +214,7 @@ class _MutantLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def try_mutant(mutant: Mutant, tests: Sequence[str], limit_s: float) -> MutantOutcome | None:
-    """Run the tests of a mutant in a separate process."""
+    """Run a mutant's tests in a child process, killed after `limit_s`; ``None`` if the mutant changes no code."""
     if (sources := mutated_sources(mutant)) is None:
         return None
     before, after = sources

@@ -49,7 +49,7 @@ STARTS = (
 
 
 def main() -> None:
-    """Write the pictures."""
+    """Start an agency with ratings, and write the pictures of its pages."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the pictures are written")
     parser.add_argument("--only", help="pages whose address contains this")

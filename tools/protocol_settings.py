@@ -104,7 +104,7 @@ def _sentence(text: str) -> str:
 
 
 def main() -> None:
-    """Update the page."""
+    """Update the settings in the page that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=Path)
     page = parser.parse_args().page

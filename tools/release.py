@@ -43,7 +43,7 @@ class CannotRelease(Exception):
 
 
 def digest(text: bytes) -> str:
-    """Return the digest by which ratings name a text."""
+    """Return the digest by which ratings name a text of the methodology."""
     return "sha256:" + hashlib.sha256(text).hexdigest()
 
 

@@ -61,7 +61,7 @@ class TargetMoved(AssayError):
 
 @dataclass(frozen=True, kw_only=True)
 class JobService(CalledService):
-    """Service that a job calls: the rated service, or the author or the judge."""
+    """Service that a job calls: the rated one, or the author or judge of texts, with its connection and limits."""
 
     target: Target
     adapter: Adapter
@@ -74,7 +74,7 @@ class JobService(CalledService):
         return self.target.kind in JUDGES
 
     async def examine(self, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask]) -> Capability:
-        """Examine the service within its limits, or raise `TargetUnfit` if it cannot be rated.
+        """Examine the service within its limits; return what it can do, or raise `TargetUnfit` if it cannot be rated.
 
         `pairs` are the language pairs that a translator must support, `asks` the first questions of the experiment.
         """
@@ -167,7 +167,7 @@ async def _admit_at_hosts(
 ) -> None:
     """Check that a job may call its hosts: that none refuses ratings, and that none cools down.
 
-    The check is skipped if no host is known to refuse ratings, and the operator exempts all hosts of the job.
+    The check is skipped if no host is known to refuse ratings, and all hosts are in the operator's exempt networks.
     """
     must_ask_hosts = context.database.value_of(domains.EXIST)
     try:
@@ -213,7 +213,7 @@ async def examine(
 
 
 def with_circumstances(finding: Finding, service: JobService, method: AnyMethod) -> Finding:
-    """Add the reasons that do not depend on the answers: scraping, unread files of refusals, published questions."""
+    """Add reasons to a finding that are independent of answers: scraping, unread refusals, published questions."""
     reasons = list(finding.reasons)
     if not service.adapter.reproducible:
         reasons.append(Reason("scraped-not-reproducible", {"protocol": service.adapter.protocol}))
@@ -233,7 +233,7 @@ def describe(target: Json) -> ServiceDocument:
 
 
 def public_form(method: AnyMethod, document: RatingDocument) -> RatingDocument | None:
-    """Return a rating without its small counts of people; ``None`` if it has none, or too many (it stays private)."""
+    """Return a rating without small counts of people; ``None`` if it has none, or too many (it stays private then)."""
     try:
         return method.masked(document)
     except MaskingTooCostly:
@@ -241,7 +241,7 @@ def public_form(method: AnyMethod, document: RatingDocument) -> RatingDocument |
 
 
 def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
-    """Return how a rated service was described: by defaults, by the requester's choices, or not called at all.
+    """Return how a service was set up for its rating: by defaults, by the requester's choices, or ``uploaded``.
 
     Words, texts, limits, an author or a seed (which decides the texts) that the requester chose can change a result as
     much as a prompt can (``changed``). A requester who publishes only after the result is known can repeat ratings
@@ -304,7 +304,7 @@ def _second_target(context: WorkerContext, job: Job) -> Target | None:
 
 
 def _saved_secret(context: WorkerContext, job: Job, target_id: str | None, description: Json) -> str | None:
-    """Open the secret of a saved target; return ``None`` if the target does not exist any more, or has no secret.
+    """Decrypt the secret of a saved target; return ``None`` without an id, a target with this id, or a secret.
 
     Raises `TargetMoved` if the target has another address now: its secret may not be meant for the job's address.
     """
@@ -321,7 +321,7 @@ def _saved_secret(context: WorkerContext, job: Job, target_id: str | None, descr
 
 
 def _link_secrets(context: WorkerContext, job: Job) -> dict[str, str]:
-    """Open the secrets of a chain's saved links; the job itself never holds these secrets."""
+    """Decrypt the secrets of a chain's saved links, by link id; empty for other targets. The job holds none of them."""
     if job.target["protocol"] != CHAIN:
         return {}
     links = {link["id"]: link for link in _links(job.target) if link.get("id")}

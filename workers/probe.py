@@ -51,18 +51,18 @@ class ProbeResult:
     latency_s: float | None = None
     """Duration of the last request in seconds; ``None`` if it got no response."""
     capability: Mapping[str, Any] | None = None
-    """`Capability.as_json`, if an examination was requested and the target passed it."""
+    """Result of the examination (`Capability.as_json`); ``None`` unless it was requested and the target passed it."""
     code: str | None = None
     """Code of the failure; ``None`` if the answer was read."""
     service_said: str | None = None
     """The service's own error message, cleaned, 300 characters at most; ``None`` if it gave none."""
     exchanged: ProbeResult | None = None
-    """Of a service that compares two documents: the result of the same question with the documents exchanged."""
+    """Of a service that compares two documents: the result of the question with exchanged documents; else ``None``."""
     cause: str = ""
     remedy: str = ""
-    """Remedy of the fault, or of the doubt about a parsed answer, in `cause`; both are empty if there is none."""
+    """Remedy of what `cause` names, a fault or a doubt about a parsed answer; both are empty if there is none."""
     decision: Sequence[DecisionCall] = ()
-    """Of a model that decides: the calls of the question, each with its prompt, answer and parsed value."""
+    """Of a model that decides: the calls for the question, each with prompt, answer and parsed value; else empty."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as a JSON object."""
@@ -155,7 +155,7 @@ def image_questions(target: Target) -> list[Draw]:
 
 
 def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask] = ()) -> list[Ask]:
-    """Return the question to try; for a language model several: the experiment's first, and a sample of each form."""
+    """List the questions to try in turn: only one, but for a language model the experiment's first and one per form."""
     match target.kind:
         case Kind.TRANSLATOR:
             source, target_language = pairs[0]

@@ -35,10 +35,10 @@ class WatchTask:
     rating: RatingDocument
     method: AnyMethod
     recorded: Mapping[str, Observation]
-    """Observations of the rating, by unit."""
+    """Observations of the rating, by the id of the question (`Probe.unit`)."""
     case_keys: frozenset[str]
     reference: Mapping[str, float]
-    """The outcomes in the rating of the cases that were drawn at random."""
+    """For cases drawn at random: their outcomes in the rating; empty after the first run of a test."""
 
     @property
     def pairs(self) -> Sequence[tuple[str, str]]:
@@ -57,7 +57,7 @@ class WatchTask:
         return asked_again(design, self.recorded, is_sentinel, finding=self.method.finding(()))  # no letter is made
 
     def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:  # noqa: ARG002  in the ledger
-        """Read the outcomes from the job's observations, ``None`` where an answer was lost; store and test the run."""
+        """Read outcomes from the job's observations (``None``: answer lost); store them, and test for a change."""
         with database.read() as connection:
             outcomes = _outcomes(live_reader(self.rating), evidence(connection, claim.job.id))
         run = SentinelRun(claim.job.seed, {key: outcomes.get(key) for key in sorted(self.case_keys)}, self.reference)
@@ -66,7 +66,7 @@ class WatchTask:
 
 
 TaskOf = Callable[[Database, Job], corpus_sentences.Task | WatchTask]
-"""Reads the task of a job that makes no rating."""
+"""Function that reads from the database the task of a job that makes no rating."""
 
 
 def live_reader(rating: RatingDocument) -> CaseReader:

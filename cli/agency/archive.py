@@ -20,7 +20,7 @@ from store.security.secrets import Vault
 
 
 def archive(settings: Settings, before: datetime, to: str, *, compact: bool) -> None:
-    """Move evidence of jobs that finished before a month to a folder or ``s3://`` address; print files and sizes."""
+    """Move evidence of jobs that ended before a month into files in `to`; then shrink the database if `compact`."""
     migrate.check(settings.resolved_database_url)
     location = to if to.startswith("s3://") else str(Path(to).expanduser().absolute())
     with contextlib.closing(Database(settings.resolved_database_url)) as database:

@@ -34,7 +34,7 @@ def create(settings: Settings, name: str, scopes: Sequence[str], tenant: str) ->
 
 
 def show(settings: Settings, tenant: str, search: str | None, *, as_json: bool) -> None:
-    """Print a tenant's keys, without their secrets; with `search`, only keys that contain this text."""
+    """Print a tenant's API keys, without secrets, as a table or JSON; with `search`, only keys with this text."""
     with _open_migrated(settings) as database, database.read() as connection:
         stored_keys = keys.page(connection, tenant)
     rows = [
@@ -73,7 +73,7 @@ def rotate_signing(settings: Settings) -> None:
 
 
 def rotate_secrets(settings: Settings) -> int:
-    """Encrypt every secret in use again, with the current key; print rows that no key opens; return the exit code."""
+    """Encrypt every stored secret with the current key; print rows that no key opens; return the exit code."""
     migrate.check(settings.resolved_database_url)
     vault = Vault.from_settings(settings)
     resealed_count, lost_ids = 0, list[str]()

@@ -26,7 +26,7 @@ BACKLOG = 2048
 """Connections that may wait to be accepted."""
 
 ACCEPTED_AT_ONCE = 16
-"""Connections accepted in a row; refused ones among them are closed before the next."""
+"""Connections accepted in a row; those that are refused are closed before more are accepted."""
 
 RESERVED = 512
 """File descriptors for everything except clients: database, calls to services, files."""
@@ -89,7 +89,7 @@ def on_loop_error(loop: Any, context: dict[str, Any]) -> None:
 
 
 def listening(settings: Settings) -> ListeningSocket:
-    """Open the service's socket.
+    """Open the socket on which the agency's API listens.
 
     The socket names its protocol (TCP), because asyncio disables Nagle's algorithm only for such sockets. With
     `socket.create_server`, every answer would take 40 ms longer.

@@ -24,13 +24,13 @@ CALLS = 4
 """Maximum number of concurrent calls, because anybody may begin to sign in."""
 
 REFUSED = 400
-"""Status for a code that is not valid (RFC 6749, section 5.2)."""
+"""HTTP status with which a provider refuses an invalid authorisation code (RFC 6749, section 5.2)."""
 
 log = structlog.get_logger(__name__)
 
 
 def open_provider(settings: Settings, vault: Vault) -> Provider | None:
-    """Return the OpenID provider that the settings name, or ``None``; raise `ValueError` if keys are not required."""
+    """Return the settings' OpenID provider, ``None`` without one; raise `ValueError` if the API requires no keys."""
     if settings.oidc_issuer is None:
         return None
     if not settings.keys_required:

@@ -42,7 +42,7 @@ COMPARISON = EXPERIMENTS["comparison"]
 """Experiment of the rankers."""
 
 AUTHOR, PAINTER = "sloppy-writer", "painter"
-"""Authors of the demonstration: of sentences (some of them invalid) and of pictures."""
+"""Names of the models that write sentences (some of them invalid) and draw pictures for questions to services."""
 
 
 @dataclass
@@ -52,12 +52,12 @@ class Case:
     name: str
     sentence: str
     expected: str
-    """A letter, ``"failed"``, ``"inconclusive"`` or ``"any"``."""
+    """Expected result: a letter, ``"failed"``, ``"inconclusive"`` or ``"any"``."""
     url: str
     kind: str = "translator"
     protocol: str = "libretranslate"
     reason: str | None = None
-    """Code that the rating's reasons or the job's problem must contain."""
+    """Code that the rating's reasons or the job's problem must contain; ``None`` if none is required."""
     experiment: Mapping[str, Any] = field(default_factory=lambda: EXPERIMENTS["translation"])
     section: str = "translators"
     suffix: str = ""
@@ -65,9 +65,9 @@ class Case:
     author: Mapping[str, Any] | None = None
     judge: Mapping[str, Any] | None = None
     upload: str = ""
-    """Upload with its recorded decisions; empty for services that are called."""
+    """Name of the upload with the service's recorded decisions; empty for services that are called."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Settings beside those of its kind and protocol."""
+    """Settings of the service in addition to those in `SETTINGS` for its kind and protocol."""
     job: dict[str, Any] = field(default_factory=dict)
     rating: dict[str, Any] | None = None
     report: str = ""
@@ -232,7 +232,7 @@ def _author(services: DemoServer, name: str, protocol: str) -> dict[str, Any]:
 
 
 def screeners(services: DemoServer) -> Iterator[Case]:
-    """Yield the cases of chat models that decide about applicants; the one that reads names is also rated by name."""
+    """Yield the cases of chat models that decide about applicants; one is rated once more, with first names."""
     for screener in SCREENERS.values():
         case = _case(
             services,
@@ -285,7 +285,7 @@ def _case_suffix(predictor: Predictor, kind: Kind, method: str) -> str:
 
 
 def _experiment(predictor: Predictor, method: str) -> dict[str, Any]:
-    """Return the experiment of a service: wage models are asked about the payroll, the others about catalog words."""
+    """Return a service's experiment: rankers compare, wage models get payroll rows, the others words of the catalog."""
     if isinstance(predictor, Ranker):
         return dict(COMPARISON)
     if not isinstance(predictor, RowRegressor):

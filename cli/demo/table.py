@@ -20,7 +20,7 @@ STYLES = {"UCS": "bold green", "DSBS": "bold yellow", "BS": "bold magenta"}
 LETTERS = ("BS", "DSBS", "UCS")
 
 PUBLISHED_RULE = "chi-squared/similar-to-biased"
-"""The rule that Srivastava & Rossi (2018) print in section 4.3, shown beside Assay's rating."""
+"""Name of the rule in section 4.3 of Srivastava & Rossi (2018), whose letter is shown beside Assay's rating."""
 
 HEADINGS = ("service", "kind", "rating", "expected", *LETTERS, "paper", "questions")
 NUMERIC = {*LETTERS, "questions"}

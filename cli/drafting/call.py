@@ -138,7 +138,7 @@ class Call:
     headers: dict[str, str] = field(default_factory=dict)
     query: dict[str, str] = field(default_factory=dict)
     body: Any = None
-    """JSON, or the fields of a form."""
+    """JSON, or the fields of a form (if `form`)."""
     form: bool = False
     output: str | None = None
     """JMESPath to the answer, if it is known."""
@@ -160,7 +160,7 @@ class Draft:
     notes: list[str] = field(default_factory=list)
     """Points that the user should check."""
     cases: dict[str, str] = field(default_factory=dict)
-    """For a model that decides: the decision of the experiment, and how people are mentioned; otherwise empty."""
+    """For a model that decides: ``mention`` (how people are named), and ``decision`` if it is of the catalog."""
 
 
 def draft_of(call: Call, kind: Kind) -> Draft:
@@ -251,7 +251,7 @@ def _insert_placeholders(call_parts: JsonObject, call: Call, kind: Kind, draft: 
 
 
 def _find_question_path(leaves: list[tuple[str, Path, Any]], text: str | None) -> tuple[str, Path] | None:
-    """Return (part, path) of `text` or, if it is ``None``, of the likeliest question; ``None`` if there is none."""
+    """Return (part of the call, path) of `text` or, if that is not given, of the likeliest question; else ``None``."""
     strings = [(part, path, value) for part, path, value in leaves if isinstance(value, str)]
     if text is not None:
         return next(((part, path) for part, path, value in strings if value == text), None)

@@ -34,7 +34,7 @@ from workers.targets.checks.translator import sentences_in
 from workers.targets.registry import check_target, connect, find_protocol, protocols, read_target
 
 OWN_DECISION = "own"
-"""Answer instead of a decision of the catalog, for a prompt of the user's own."""
+"""Name that the user gives instead of a decision of the catalog, to write a prompt of their own."""
 
 LEAST_SECRET = 6
 """Minimum length of a credential that is searched for in the file; a shorter one may be part of a word."""
@@ -113,7 +113,7 @@ def draft_from(
 
 
 def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
-    """Send a few questions to the service of a draft; set the expression that leads to the answer in its replies."""
+    """Ask a draft's service a few questions; return the draft with settings that find the answer in its replies."""
     if draft.secrets and not secret:
         raise SpecificationError(f"the service needs a key: put it into the variable {SECRET_VARIABLE}", "secret")
     allowed_networks = networks(settings)
@@ -156,7 +156,7 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
 
 
 def _other_questions(target: Target) -> Sequence[Ask]:
-    """Return questions whose answers differ from the first one's, to recognise values that never change."""
+    """Return questions whose answers differ from that to the first question, to recognise values that never change."""
     if target.kind is Kind.TRANSLATOR:
         source, target_language = USUAL_PAIRS[0]
         return [Translate(sentences_in(source, count=2)[1][1], source, target_language)]
@@ -263,7 +263,7 @@ def set_decision(draft: Draft, name: str) -> None:
 
 
 def ask_decision(draft: Draft) -> None:
-    """Ask at the terminal which decision the model makes."""
+    """Ask at the terminal which decision the model makes, and add the decision to the draft."""
     for name in decisions():
         typer.echo(f"  {name:<20}{decision(name).title}", err=True)
     typer.echo(f"  {OWN_DECISION:<20}A prompt and answers of your own", err=True)

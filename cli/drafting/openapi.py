@@ -22,7 +22,7 @@ MOST_CHARACTERS = 1_000_000
 """Maximum characters of one operation's expanded schemas, which can refer to each other or to themselves."""
 
 STEP_CHARACTERS = 100
-"""Characters that reading a schema, or following a reference, counts for: their number is limited as well."""
+"""Characters that each schema and each reference counts for in `MOST_CHARACTERS`, because these are limited as well."""
 
 ANSWERS = ("translatedtext", "translation", "translations", "label", "score", "embedding", *TEXTS)
 """Names of members that hold an answer, the likeliest first."""
@@ -94,7 +94,7 @@ def _read_openapi_object(file: Path) -> Json:
 
 
 def _operations(document: Document) -> Iterator[tuple[str, str, Json, Json]]:
-    """Yield the method and path of every operation, the object of its path, and its own object."""
+    """Yield (method, path, the path's object, the operation's object) for every operation of a document."""
     for path, path_item in member(document.content.get("paths"), "paths").items():
         for method in METHODS:
             if method in member(path_item, f"path {path}"):
@@ -189,7 +189,7 @@ def _count_example(document: Document, example: object) -> Any:
 
 
 def _answer_expression(document: Document, operation: Json) -> str | None:
-    """Return the JMESPath of the answer in a response: a member with a usual name, or else the first, or ``None``."""
+    """Return the JMESPath of an answer: of a member with a usual name, else of the first; ``None`` without members."""
     responses = member(operation.get("responses"), "responses")
     successful_response = document.resolved(next((responses[code] for code in responses if code.startswith("2")), None))
     content = member(successful_response.get("content"), "responses, content")

@@ -194,7 +194,7 @@ class LocalProgram(Adapter):
 
 
 def local_target(python: str | None, command: str | None) -> JsonObject:
-    """Return the fields of a function or program as target, and register its protocol; ``{}`` if neither is given."""
+    """Return a target's fields for a function or a command, and register its protocol; ``{}`` if neither is given."""
     settings = {name: value for name, value in (("python", python), ("command", command)) if value is not None}
     if settings:
         register_for_process(LocalProgram)

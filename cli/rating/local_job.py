@@ -246,7 +246,7 @@ def write_export(database: Database, rating: StoredRating, file: Path) -> None:
 
 
 def recorded_observations(database: Database, rating: StoredRating) -> Iterator[Observation]:
-    """Read the observations of a rating in the order of its evidence; raise `RecordError` if they do not fit it."""
+    """Read a rating's observations in the order of its evidence; raise `RecordError` if one is missing or wrong."""
     with database.read() as connection:
         observation_count = observations.count(connection, rating.job_id)
         unmasked_rating = rating.seen_by(rating.tenant).rating  # its owner sees all counts

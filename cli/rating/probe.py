@@ -25,7 +25,7 @@ from workers.targets.registry import check_target, read_target
 
 
 def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_json: bool) -> Exit:
-    """Ask the service of a request a question, or more to `examine` it, and print them; see `workers.probe.probe`."""
+    """Ask a service one question (about ten more with `examine`), and print the exchange as text or JSON."""
     request = read_request(options)
     allowed_networks = networks(settings)
     check_target(request["target"], allowed_networks, scraping=settings.allow_scraping)

@@ -183,7 +183,7 @@ class _JudgedRating:
     subject: str
     file: Path | None
     verdicts: Sequence[tuple[str, Verdict]]
-    """On the whole rating and on each of its parts, each with a title."""
+    """(Title, verdict) pairs: the first for the whole rating, then a pair for each of its parts."""
 
 
 def _junit(report: _JudgedRating) -> str:

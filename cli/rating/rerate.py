@@ -137,7 +137,7 @@ def _rerate_stored(
 
 
 def _print_results(results: Sequence[RerateResult], versions: Sequence[Methodology]) -> int:
-    """Print a line for each rating, with changed letters highlighted."""
+    """Print a line for each rating, in bold if a letter changed; return 0, or 69 if any could not be rated again."""
     if not results:
         names = " and ".join(methodology.version for methodology in versions)
         console.print(f"Every rating has its letter by methodology {names}, or is by a method it lacks.")

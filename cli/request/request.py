@@ -32,7 +32,7 @@ TARGET_FIELDS = ("name", "kind", "protocol", "base_url", "secret", "settings", "
 TABLES = ("target", "author", "judge", "experiment")
 
 BOUNDS = {"seed": (0, 2**53 - 1), "max_calls": (1, 1_000_000), "deadline_s": (1, 86_400)}
-"""Whole numbers of a request, with the same bounds as in the API."""
+"""Bounds (smallest, largest) of the whole numbers of a request, the same as in the API."""
 
 
 def networks(settings: Settings) -> Sequence[Network]:
@@ -114,7 +114,7 @@ def read_file(file: Path) -> JsonObject:
 
 
 def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: object) -> JsonObject:
-    """Set the fields that have options of their own; by default the kind's usual method, and the attribute gender."""
+    """Set fields of `experiment` from options (by default the kind's usual method and gender), and return it."""
     experiment["method"] = options.method or experiment.get("method") or _usual_method(kind)
     names_attribute = options.specification or {"attribute", "specification", "words"} & experiment.keys()
     if options.attribute or not names_attribute:

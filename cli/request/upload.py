@@ -84,7 +84,7 @@ def keep_upload(connection: Connection, tenant: str, request: Json) -> None:
 
 
 def _records(file: Path, media_type: str, request: Json, format_options: Mapping[str, str | None]) -> JsonObject:
-    """Return the rows of a table, chosen as in the API; the protected column is by default named like the attribute."""
+    """Return the experiment's ``records``: rows chosen as in the API, and their column, by default the attribute."""
     experiment = request["experiment"]
     rng = generator(request["seed"])
     with file.open("rb") as content:

@@ -67,7 +67,7 @@ def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
 
 
 def subject(prompt: str) -> tuple[str, ...]:
-    """Return the subject of a prompt: its first attribute term, or else its first term, or else all its words."""
+    """Return a prompt's subject as words: its first attribute term, or else its first term, or else all its words."""
     terms = terms_in(prompt)
     attributes = [term for term in terms if any(entry.role == "attribute" for entry in lexicon()[term])]
     return next(iter((*attributes, *terms)), words_of(prompt))
@@ -93,7 +93,7 @@ class ViewedPicture:
 
     @property
     def side(self) -> int:
-        """Group that the term names or is associated with."""
+        """`FIRST` or `SECOND`, the group that the term names or is associated with; `NEITHER` without a known group."""
         return lexicon()[self.term][0].side if self.term else NEITHER
 
 
@@ -153,7 +153,7 @@ class Viewer(Predictor):
         return shares
 
     def answers(self, picture: ViewedPicture, labels: Sequence[str], question: str = "") -> list[float]:
-        """Return an answer's label probabilities, so that each group is likeliest with its planted probability."""
+        """Return an answer's label probabilities; a hash picks the likeliest label, with the planted probabilities."""
         # scaled to lie strictly between 0 and 1, so that its log odds are finite
         uniform = chance("answer", f"{self.name}/{picture.stripes}/{picture.term}/{question}") * (1 - 2**-52) + 2**-64
         noisy_log_odds = self.log_odds(picture) + math.log(uniform / (1 - uniform))
@@ -172,7 +172,7 @@ def _shares(weights: Sequence[float]) -> list[float]:
 
 
 def _group_nouns(picture: ViewedPicture) -> tuple[str, str]:
-    """Return the words for both groups from the specification of a picture's term, without pronouns."""
+    """Return the words for both groups, no pronouns if possible, in the word list that has a picture's term."""
     entries = lexicon().get(picture.term, ())
     name = entries[0].specification if entries else next(iter(stereotypes()))
     pairs = stereotypes()[name].pairs
@@ -180,7 +180,7 @@ def _group_nouns(picture: ViewedPicture) -> tuple[str, str]:
 
 
 def labels_in(question: str) -> tuple[str, ...]:
-    """Return the options of a question: the words for groups in it, or man and woman."""
+    """Return the options of a question: the words for groups in it or, if it has fewer than two, man and woman."""
     labels = [" ".join(term) for term in terms_in(question) if side_of(" ".join(term)) != NEITHER]
     distinct = tuple(dict.fromkeys(labels))
     return distinct if len(distinct) > 1 else ("man", "woman")

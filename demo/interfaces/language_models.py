@@ -51,7 +51,7 @@ class Answer:
 
 
 def say(model: LanguageModel, prompt: str, number: int) -> Answer:
-    """Choose an option if the prompt has options; write a text otherwise."""
+    """Choose an option if the prompt has options; otherwise write text `number` of the prompt's possible texts."""
     options = options_in(prompt)
     if len(options) < LEAST_OPTIONS:
         text = model.writes(prompt, number)
@@ -232,7 +232,7 @@ def _fill_mask(model: LanguageModel, text: str, parameters: Json) -> list[JsonOb
 
 
 def _piece(model: LanguageModel, before: str, word: str, after: str) -> tuple[str, float]:
-    """Return the first known piece of a word that is not one token, as Hugging Face's pipelines do."""
+    """Return the first piece of a word that is not one token (as Hugging Face does), and its log-probability."""
     piece = (re.match(r"[^\W\d_]{1,4}", word) or ["one"])[0]
     weight = None if model.fills is None else model.fills(before, piece, after)
     return piece, UNSURE if weight is None else weight

@@ -106,7 +106,7 @@ def invocations(predictor: Predictor, body: Json) -> JsonObject:
 
 
 def _read_rows(table_field: str, content: object) -> list[Any]:
-    """Read records, each as an object, or texts."""
+    """Read the rows in an MLflow field named `table_field`: records (each as an object), or texts."""
     if table_field == "dataframe_split":
         table = content if isinstance(content, dict) else {}
         columns, data = table.get("columns"), table.get("data")

@@ -32,7 +32,7 @@ class Question:
     """The option that the stereotype suggests."""
     unknown: str
     fact: str | None
-    """The option that the fact settles; ``None`` for an open question."""
+    """The option that the fact in the prompt proves right; ``None`` for a question without a fact."""
 
 
 Answers = Callable[[str, Question, Sequence[str]], str | None]
@@ -49,7 +49,7 @@ class Answerer(ChatModel):
     methods: ClassVar[tuple[str, ...]] = ("questions",)
 
     def choose(self, prompt: str, options: Sequence[str]) -> list[float] | None:
-        """Return the log-probability of each option; other questions are answered by the options alone."""
+        """Return the log-probability of each option, ``None`` for a refusal; only catalog questions are understood."""
         question = understand(prompt, options)
         if question is None:
             return self.options(options)
@@ -59,7 +59,7 @@ class Answerer(ChatModel):
 
 @cache
 def _templates_with_people() -> tuple[tuple[QuestionTemplate, Mapping[str, tuple[str, ...]], re.Pattern[str]], ...]:
-    """Return the templates with their people, and a pattern that finds in the fact the person who did the bad thing."""
+    """Return (template, words for people by value, pattern that finds who did the bad thing in the fact) triples."""
     return tuple(
         (template, people_in_questions(name), _fact_pattern(template.fact))
         for name in attributes_with_questions()
@@ -97,7 +97,7 @@ def understand(prompt: str, options: Sequence[str]) -> Question | None:
 
 
 def _answer_by_facts(prompt: str, question: Question, _: Sequence[str], *, open_share: float, ignored: float) -> str:
-    """Return the fact or else "unknown"; with probability `ignored` (without a fact `open_share`), the stereotype."""
+    """Choose the stereotype with probability `ignored` (`open_share` without a fact), else the fact or "unknown"."""
     probability = open_share if question.fact is None else ignored
     return question.stereotype if chance("answerer", prompt) < probability else question.fact or question.unknown
 

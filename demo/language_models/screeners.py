@@ -21,13 +21,13 @@ from demo.predictors.prediction import Predictor, by_name
 from demo.translators.behaviours import chance
 
 STRONG, WEAK = 0.8, 0.2
-"""Probabilities of yes for facts that speak for it and against it."""
+"""Probability of the answer yes to a case with a favourable fact, and to other cases."""
 
 MEN, WOMEN = 0.70, 0.45
 """Shares of men and women whom the biased screener invites."""
 
 OFF_NAMES = 0.25
-"""Amount by which a woman's name lowers the probability of yes."""
+"""Share of the distance to 0.1 by which a woman's first name lowers the probability of yes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ def _probability_by_frame(case: str) -> float:
 
 
 def _probability_by_name(case: str) -> float:
-    """Return `by_facts`; for a woman's first name, moved towards 0.1 by the share `OFF_NAMES` of the distance."""
+    """Return the probability of yes by facts; a woman's first name moves it towards 0.1, by the share `OFF_NAMES`."""
     probability = by_facts(case)
     return probability - OFF_NAMES * (probability - 0.1) if _women_name_pattern().search(case) else probability
 

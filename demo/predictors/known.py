@@ -22,7 +22,7 @@ _NUMBERED = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<amount>0|[1-9]\d{0,2
 
 @dataclass(frozen=True)
 class Family:
-    """Services that differ only in the amount of their bias: function that makes one, largest and example amount."""
+    """Services that differ only in the amount of their bias: maker of a service, largest amount, example amount."""
 
     make: Callable[[int], Predictor]
     most: int
@@ -45,11 +45,11 @@ FAMILIES: Mapping[str, Family] = {
 """Families by name; a service is named after its family and the amount of its bias: ``biased-wage-45``."""
 
 SENTIMENT = "-sentiment"
-"""End of the name of the sentiment scorers with a bias by one attribute, such as ``age-sentiment`` (-10)."""
+"""End of a family's name, after an attribute: sentiment scorers with a bias by this attribute (``age-sentiment``)."""
 
 
 def _family_named(name: str) -> Family | None:
-    """Return a family of `FAMILIES`, the family "age-sentiment" of any attribute with words for people, or ``None``."""
+    """Return the family in `FAMILIES`, or ATTRIBUTE-sentiment for an attribute with words for people; else ``None``."""
     attribute_name = name.removesuffix(SENTIMENT)
     if name.endswith(SENTIMENT) and attribute_name in attributes() and people(attribute(attribute_name)):
         return Family(partial(sentiment.attribute_scorer, attribute_name=attribute_name), 100, 10)

@@ -102,7 +102,7 @@ class RowRegressor(Predictor):
 
 @dataclass(frozen=True, kw_only=True)
 class RowClassifier(Predictor):
-    """Service that returns the probability of each label, in their order, for each record."""
+    """Service that returns, for each record, the probability of each of its `labels`, in their order."""
 
     columns: tuple[str, ...]
     labels: tuple[str, ...]

@@ -27,7 +27,7 @@ EXPERIENCE = tuple(range(0, 40, STEP))
 """Years of experience. Copies of a row differ by less than `STEP`, because equal rows would count only once."""
 
 SHORT_HOURS, LONG_HOURS = 20, 40
-"""Hours a week."""
+"""Hours a week of people on the payroll who work short hours and who work long hours."""
 
 SHORT_BELOW = 30
 """Hours a week below which hours are short."""

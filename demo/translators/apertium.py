@@ -24,7 +24,7 @@ PYTHON = Path("/usr/bin/python3")
 PROGRAM = Path("/usr/bin/apertium-apy")
 MODES = Path("/usr/share/apertium/modes")
 LANGUAGE_NAMES = Path("/usr/share/apertium-apy/langNames.db")
-"""Paths of Debian's packages of Apertium, whose server needs Debian's Python because it has its libraries."""
+"""Paths of Debian's Apertium packages; the server runs in Debian's Python, which has the server's libraries."""
 
 PACKAGES = ("apertium-apy", "apertium-eng-spa", "apertium-eng-cat", "apertium-en-gl", "apertium-eo-en")
 

@@ -76,7 +76,7 @@ class HangUp(Response):
 
 
 def slow(tuning: Tuning) -> Treatment:
-    """Return a treatment that answers after a delay of `slow_s` seconds that depends on the texts only."""
+    """Return a treatment that answers after a delay in the range `slow_s`, set by a hash of the texts."""
 
     async def treat(_: Request, order: Order) -> Response:
         shortest, longest = tuning.slow_s

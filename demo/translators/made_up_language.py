@@ -110,7 +110,7 @@ class Tongue:
 
 @cache
 def tongue(code: str) -> Tongue:
-    """Return the language of a code."""
+    """Return the made-up language of a language code."""
     return Tongue(code)
 
 

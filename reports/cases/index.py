@@ -61,7 +61,7 @@ class CaseIndex:
 
 
 class CaseIndexBuilder:
-    """Groups the observations of a rating into cases; add the observations in their recorded order, in any portions."""
+    """Groups the observations of a rating into cases; call `add` once or more, in the recorded order, then `finish`."""
 
     def __init__(self, reader: CaseReader) -> None:
         self._reader = reader
@@ -100,7 +100,7 @@ class CaseIndexBuilder:
         return CaseIndex(tuple(cases), self._observation_count, self._copied_count, by_question)
 
     def _read_leg(self, seq: int, observation: Observation) -> tuple[str, Leg]:
-        """Return the key of the observation's case, and the parsed observation; each work of an author is a case."""
+        """Return an observation's case key and its parsed form; a text or picture by an author is a case of its own."""
         if isinstance(observation.probe.ask, Write | Draw) and not self._reader.target_writes:
             self._written.add(observation.probe.unit)
             return observation.probe.unit, Leg(seq, role="")

@@ -18,10 +18,10 @@ from assay.model import COMPARED, REPEATED, Observation
 from reports.cases.reading import CaseKind, CaseReader, CaseReading, Deciding, Leg, lost_kind, missing_reason
 
 POSITION_SUFFIXES = ("/first", "/second")
-"""Suffixes of the units, and roles, of a comparison of two documents: the position of the profile's document."""
+"""Suffixes of units and roles in comparisons of two documents: which of the two is the profile's own document."""
 
 LIMIT = 0.1
-"""Largest difference, in standard deviations of all answers, of a case that counts as unchanged (default)."""
+"""Default of the largest difference, in standard deviations of all answers, that counts as unchanged."""
 
 
 class ProfileCases(CaseReader):
@@ -42,7 +42,7 @@ class ProfileCases(CaseReader):
         return self.values[0] if self.values else ""
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the key (a profile's name) and the role: the value, document's position and repetition, if any."""
+        """Return the key (a profile's name) and the role: a value, then the position and the repetition, if any."""
         unit, marker, number = observation.probe.unit.partition(REPEATED)
         suffixes = POSITION_SUFFIXES if _is_comparison(observation) else ()
         position = next((suffix for suffix in suffixes if unit.endswith(suffix)), "")
@@ -55,7 +55,7 @@ class ProfileCases(CaseReader):
         return name, f"{value}{position}{marker}{number}"
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
-        """Parse an answer to a number: a plain number, the score of the judged label, or the share of a comparison."""
+        """Read an answer as a number: a plain number, the score of the judged label, or the share of a comparison."""
         loss, value = missing_reason(observation), observation.reply.value
         if loss is not None:
             return Leg(seq, role, loss)
@@ -85,7 +85,7 @@ class ProfileCases(CaseReader):
         return f"{answer} is {reading.difference:.3g} higher with “{reading.side}”"
 
     def compare(self, scores: Mapping[str, float], part: str | None = None) -> CaseReading:
-        """Return a reading with the largest difference between `scores` (by value); a single score has none."""
+        """Return a reading with the largest difference between `scores` (by value), or none for a single score."""
         if len(scores) < 2:
             return CaseReading("answered", part or self.component_name)
         highest, lowest = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)

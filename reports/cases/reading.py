@@ -44,7 +44,7 @@ KINDS: Mapping[CaseKind, str] = {
 """Meaning of each kind of case; lists of kinds have this order."""
 
 LOST: tuple[CaseKind, ...] = ("not-asked", "refused", "failed", "not-understood")
-"""Kinds of cases without a usable answer; if several apply to a case, the first one counts."""
+"""Kinds of cases without a usable answer; a case to which several apply has the first of them in this order."""
 
 CANARY = "canary"
 """Prefix of the units of trial questions about one pair, which find out how a service can be asked.
@@ -53,7 +53,7 @@ The answers to them are copied to the same questions of the first component, and
 """
 
 STEREOTYPE = ("the stereotype", "the opposite")
-"""Names of the sides of an answer about a stereotype; the index is whether the answer is against it."""
+"""Names of the sides that an answer can take: for the stereotype (index 0) or against it (index 1)."""
 
 Deciding = tuple[str, int]
 """Name of the component, and number of the step, of the effect that decided a letter."""
@@ -62,7 +62,7 @@ MAX_CHARACTERS = 1_500
 """Maximum number of characters of a question or an answer in a case; the CSV file has the whole text."""
 
 LISTED = 12
-"""Maximum number of entries of a list of numbers, such as a vector, that are shown."""
+"""Maximum number of entries of a list, such as a vector, that the text of a case shows."""
 
 PAIR = 2
 """Number of items of a cell of a record: its name and its value."""
@@ -113,11 +113,11 @@ class CaseReader:
     """Groups and judges the observations of one rating; `deciding` is the effect that decided its letter, if any."""
 
     target_writes: ClassVar[bool] = False
-    """Whether the rated service wrote the texts. If an author wrote them, they are not listed as cases."""
+    """Whether the rated service writes the texts. If another model (an author) does, its texts are not judged."""
     paired = False
-    """Whether the difference of a case follows from its own observations alone; a watch needs such cases."""
+    """Whether a case's difference follows from its own observations alone, as watching a service for changes needs."""
     live = False
-    """Whether `read` computes the difference from observations; otherwise it takes it from the rating document."""
+    """Whether `read` computes the difference from observations; else the difference is the rating document's."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         self.rating, self.deciding = rating, deciding
@@ -182,7 +182,7 @@ def missing_reason(observation: Observation) -> CaseKind | None:
 
 
 def lost_kind(legs: Iterable[Leg]) -> CaseKind | None:
-    """Return the first kind in `LOST` of a case's lost observations; ``None`` if none is lost."""
+    """Return the kind of loss, among a case's observations, that comes first in `LOST`; ``None`` if none is lost."""
     kinds = {leg.lost for leg in legs}
     return next((kind for kind in LOST if kind in kinds), None)
 
@@ -195,7 +195,7 @@ def kind_and_side(lead: float, side_names: tuple[str, str] = STEREOTYPE) -> tupl
 
 
 def question_key(ask: Ask) -> str:
-    """Return the text that identifies a question: its text, its first option, or the digest of its picture."""
+    """Return the text that identifies a question: text, first option, or digest of its picture; empty if none."""
     match ask:
         case Look():
             return ask.image
@@ -211,7 +211,7 @@ def question_key(ask: Ask) -> str:
 
 
 def question_and_answer(observation: Observation, name: str) -> CaseText:
-    """Return a question with its answer as text."""
+    """Return a question with its answer as a text of its case, under this `name`."""
     record, ask, failure = observation.as_json(), observation.probe.ask, observation.reply.failure
     lang, answer_lang = (ask.source, ask.target) if isinstance(ask, Translate) else ("en", None)
     question, answer = question_text(record["ask"]), answer_text(record)

@@ -146,7 +146,7 @@ class OneHopCases(RoundTripCases):
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else "(?!)")  # "(?!)" matches nothing
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return as key the text's name without `INDEFINITE`, and as role `INDEFINITE` for a text with that article."""
+        """Return the key (the text's name without `INDEFINITE`) and the role: `INDEFINITE` or empty."""
         unit = observation.probe.unit
         return unit.removesuffix(INDEFINITE), INDEFINITE if unit.endswith(INDEFINITE) else ""
 

@@ -30,7 +30,7 @@ CONTROLS, STEREOTYPES = frozenset({"human", "neutral"}), frozenset({"associated"
 """Connections (kinds of attribute word): words that should be equally near to every group, and stereotypes."""
 
 STRATA = {"human words": frozenset({"human"}), "neutral words": frozenset({"neutral"}), ALL_STEREOTYPES: STEREOTYPES}
-"""Connections that an effect is about, by the effect's name; all other effects of step 1 are about all controls."""
+"""By effect, the kinds of attribute word (connections) that it is about; others are about all control words."""
 
 
 class WordCases(CaseReader):
@@ -121,7 +121,7 @@ def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
 
 
 def _distances_by_group(part: AssociationComponent) -> Mapping[str, tuple[str, Mapping[str, float]]]:
-    """Return, for each attribute word, one of its connections and its mean distance to the words for each group."""
+    """Map attribute words to pairs: a connection of the word, and its mean distance to the words for each group."""
     group_of_word = {row.word: row.group or "" for row in part.protected}
     distances_of_word: dict[str, tuple[str, dict[str, list[float]]]] = {}
     for protected_word, connections in part.raw.items():

@@ -29,9 +29,9 @@ class Embed:
     title: str
     """Name of the format for people."""
     summary: str
-    """Object of "Get …" in the description of its operation: what the format contains, and where it is used."""
+    """Text after "Get " in the description of its API operation: what the format contains, and where it is used."""
     content: Callable[[PublicView], JsonObject | list[JsonObject]] | None = None
-    """Data that `render` writes as YAML; the API's documentation shows them as an example."""
+    """Returns the data that `render` writes as YAML, for the API's documentation; ``None`` for other notations."""
 
     @classmethod
     def in_yaml(

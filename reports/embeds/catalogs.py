@@ -58,7 +58,7 @@ def apis_json(view: PublicView) -> str:
 AZURE_NAME = "bias-rating"
 
 AZURE_SCHEMA: Json = json.loads(files(__package__).joinpath("azure_schema.json").read_text("utf-8"))
-"""JSON Schema of the facts of a rating; values leave unknown facts out."""
+"""JSON Schema of the facts of a rating; the API's properties leave unknown facts out."""
 
 
 def azure_api_center(view: PublicView) -> str:

@@ -106,7 +106,7 @@ EVERY_EVAL_EVER = "0.3.0"
 """Version of the schema of github.com/evaleval/every_eval_ever."""
 
 DEPLOYMENT = ("deployment_type", "model_availability")
-"""Details of a model that the schema demands and an agency cannot know."""
+"""Names of details of a model that the schema demands and an agency cannot know; they get the value "unknown"."""
 
 
 def every_eval_ever(view: PublicView) -> str:

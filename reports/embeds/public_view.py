@@ -54,7 +54,7 @@ class PublicView:
     objects: bool = False
     """Whether the owner of the host objects to the rating."""
     changed_since: str | None = None
-    """Time (ISO 8601) since when the service answers otherwise than it was rated; ``None`` if no watch noticed that."""
+    """Time (ISO 8601) since which the service answers differently than when rated; ``None`` if no watch noticed it."""
 
     @cached_property
     def rating(self) -> RatingDocument:

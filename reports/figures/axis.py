@@ -14,9 +14,9 @@ TICKS = 4
 
 
 class Axis:
-    """Linear scale from numbers to positions from `start_position` to `end_position`, in SVG's units, and its drawing.
+    """Linear scale that maps numbers to positions in SVG's units, and can be drawn as an axis.
 
-    The axis begins and ends at a tick. Vertical axes begin at the bottom.
+    It begins at `start_position` and ends at `end_position`, each time with a tick. Vertical axes begin at the bottom.
     """
 
     def __init__(self, values: Iterable[float], start_position: float, end_position: float) -> None:

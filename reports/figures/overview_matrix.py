@@ -17,7 +17,7 @@ HEAD, LEFT, ROW = 22, 84, 30  # of the matrix: height of the column names, width
 def overview_matrix(rating: RatingView, key: str) -> Figure | None:
     """Draw the letter of every component.
 
-    If several languages and several constructions (of sentences) were measured, they are rows and columns; otherwise
+    With several languages and two to six constructions (of sentences), these are rows and columns; otherwise
     there are five components in a row, in the document's order. Return ``None`` if the rating has no components.
     """
     if not rating.components:

@@ -16,7 +16,7 @@ LEFT, TOP, ROW = 92, 40, 46
 
 
 def transition_heatmap(component: Component, key: str) -> Figure | None:
-    """Draw the matrix with counts in the cells, shaded by their share of the row; ``None`` if there are no counts."""
+    """Draw counts by value sent (row) and returned (column), shaded by their share of the row; ``None`` without any."""
     table = tables.transitions(component)
     if not table.rows or table.heat is None:
         return None

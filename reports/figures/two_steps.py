@@ -33,7 +33,7 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Step:
-    """A step in the figure: number, name of its input, effect that decides it, unit, whether the letter needs it."""
+    """A step in the figure: `effect` decides it, and `needed` says whether the letter depends on the step."""
 
     number: int
     input_name: str
@@ -180,7 +180,7 @@ def _draw_step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
 
 
 def _effect_with_interval(effect: Effect, unit: Unit) -> str:
-    """Write a measured effect (not one without an estimate): its size without the sign, and its interval."""
+    """Write the size (without its sign) and the interval of an effect, which must have an estimate."""
     size = f"{unit.write(abs(effect.estimate or 0.0))}{unit.name}"
     if effect.low is None or effect.high is None:
         return size

@@ -201,9 +201,9 @@ def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
 
 
 def _changes_by_comparison(part: AlternationComponent, *, labels_only: bool) -> dict[str | None, ChangeDocument]:
-    """Return changed answers by comparison (`changes.SWAPPED` …).
+    """Return the numbers of changed answers by kind of comparison (`changes.SWAPPED` …).
 
-    Records have no `changes`: with `labels_only`, the label that changed most often replaces them, otherwise nothing.
+    Records have no `changes`: with `labels_only`, the label that changed most often is used; else the dict is empty.
     """
     if part.changes:
         return {change.what: change for change in part.changes}

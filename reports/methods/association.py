@@ -86,7 +86,7 @@ def _distance_measures(part: AssociationComponent) -> Iterator[tuple[str, str]]:
 
 
 def _classical_measures(row: WeatDocument) -> SimpleNamespace:
-    """Return the measures of a comparison, by the names in the sheet; a missing one is `Absent`, with the reason."""
+    """Return a comparison's measures as attributes that the table's columns name; `Absent` (with why) if missing."""
     measures = {"weat": MeasureDocument(row.effect_size_ddof1, why=row.why)}
     measures |= {name: row.beside.get(name, MeasureDocument()) for name in MEASURES}
     values = {

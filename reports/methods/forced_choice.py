@@ -24,7 +24,7 @@ CURVES = 6
 
 
 def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[str]:
-    """Yield sentences on the words' positions between two sides (points of subjective equality), and on material."""
+    """Yield sentences on the words' positions between two sides (points of subjective equality), and the material."""
     side, other_side = sides(part)
     concepts = (row for row in part.words if row.role == "concept")
     positions = sorted((point, row.word) for row in concepts if (point := row.pse_value) is not None and row.word)

@@ -25,7 +25,7 @@ ERRORS = {
 
 
 def of_audits(chance: float) -> str:
-    """Format the simulated probability of a flag as "N of 100 audits"; N is never 0, as simulations are finite."""
+    """Format a simulated probability as "N of 100 audits"; for 0, "fewer than 1", because simulations are finite."""
     return f"{hundredths(max(chance, 1e-4))} of 100 audits"
 
 
@@ -65,7 +65,7 @@ def _group_note(row: GroupOutcome, part: OutcomeRows) -> str:
 
 
 def tests_table(part: OutcomeRows) -> Table | None:
-    """Return the table of tests that compare each group with the reference group; ``None`` without such groups."""
+    """Return the table of tests that compare each group with the reference group; ``None`` if no group can be."""
     rows = [row for row in part.groups if row.ratio.estimate is not None and row.group != part.reference]
     if not rows:
         return None

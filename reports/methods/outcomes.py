@@ -64,7 +64,7 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
 
 
 def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding: DecidingEffect) -> Iterator[str]:
-    """Yield a sentence on the counts of the two most different groups (or the stored reason) if step 1 decided."""
+    """Yield a sentence on the counts of the two most different groups (or the stored reason) if step 1 decided BS."""
     if deciding.step != 1 or document.letter is not Letter.BS:
         return
     reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
@@ -87,7 +87,7 @@ ALIKE: Mapping[str, tuple[str, str, str]] = {
     "all proved right": ("proved right", "tp", "fn"),
     "all proved wrong": ("proved wrong", "fp", "tn"),
 }
-"""By description of people with one true outcome: phrase, and cells of their favourable and other decisions."""
+"""By name of people with the same true outcome: phrase, key of their favourable decisions, key of the others."""
 
 
 def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:

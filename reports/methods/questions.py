@@ -44,7 +44,7 @@ def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str
 
 
 def _right_answers_by_side(part: QuestionsComponent) -> str:
-    """Return a clause on accuracy if the fact agrees with the stereotype, and if not; empty without templates."""
+    """Return a clause on accuracy where the fact fits the stereotype, and where not; empty if either is unknown."""
     accuracies = [
         (row.fitting, row.against) for row in part.templates if row.fitting is not None and row.against is not None
     ]

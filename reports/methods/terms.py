@@ -75,7 +75,7 @@ def model_table(aggregation: TermsComponent) -> Table | None:
 
 # ---------------------------------------------------------------------------- figures
 def lists_figure(part: TermsComponent, *, head: str, verb: str, axis: str) -> Picture | None:
-    """Return a figure of the score of each list of terms, with 1/2 and the tolerance for comparison."""
+    """Return a figure of the score of each list of terms; `verb` says what the model does with a group ("prefers")."""
     first_side, second_side = sides(part)
     titles = {"neutral": f"neutral: {verb} {first_side}"}
     titles |= {"first_terms": f"{first_side}: stereotype", "second_terms": f"{second_side}: stereotype"}

@@ -48,7 +48,7 @@ class LinkDocument:
 
 @dataclass(frozen=True)
 class TableDocument:
-    """Result of a composition table, in the JSON of a composition."""
+    """Letters of the chain by one of the `TABLES`: possible letters, the worst of them, and the probabilities."""
 
     possible: tuple[str, ...] = ()
     worst: str | None = None

@@ -59,7 +59,7 @@ AUDIT_FILES: tuple[AuditFile, ...] = (
 
 
 def audit_file(name: str) -> AuditFile:
-    """Return a file by its name; raise `UnknownName` if there is none."""
+    """Return the kind of file with this name; raise `UnknownName` if there is none."""
     by_name = {file.name: file for file in AUDIT_FILES}
     if name not in by_name:
         raise UnknownName("file for regulators", name, by_name)

@@ -67,13 +67,13 @@ def read_audit(document: Json) -> Audit:
 
 
 def is_masked(row: GroupOutcome) -> bool:
-    """Return whether the counts of a row are masked."""
+    """Return whether the number of people in a row is masked."""
     return PEOPLE in row.masked
 
 
 MEDIA_TYPE = "application/json"
 FORM, FORM_OF_SEVERAL = "outcome-audit/1", "outcome-audits/1"
-"""Forms of one audit, whose JSON Schema is ``outcome-audit-1.schema.json``, and of several."""
+"""Values of ``form`` in the JSON of one audit (its schema: ``outcome-audit-1.schema.json``), and of several."""
 
 
 def outcome_audit(audits: Sequence[Audit]) -> str:

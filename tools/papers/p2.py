@@ -41,7 +41,7 @@ REDDIT: Mapping[str, Mapping[str, str]] = {
     group: {"before": f"{group}_group_reddit_dataset", "after": f"debiased_{group}_reddit"}
     for group in ("gender", "race", "religion")
 }
-"""Tables of the Reddit vectors before and after debiasing, by list."""
+"""Names of the tables of Reddit vectors before and after debiasing, by what the protected words are about."""
 
 MISSING = -100.0
 NAMES = {"none": "neutral"}
@@ -96,7 +96,7 @@ def posterior(shared: Shared, name: str, residual: Residual = "per-connection", 
 
 @cache
 def check(shared: Shared, name: str) -> Predictive:
-    """Count a table's distances within their predictive intervals."""
+    """Compute which shares of a table's distances lie within their predictive intervals."""
     distances = table(shared, name)
     return predictive_check(
         posterior(shared, name, draws=CHECK_DRAWS), distances.distance, distances.connection, distances.protected

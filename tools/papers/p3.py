@@ -73,7 +73,7 @@ class Predictions:
         return self.table[rows, group], self.table[rows, value]
 
     def folds(self, group: int, value: int) -> list[Fold]:
-        """Return the divergences of a group in every fold."""
+        """Return, by fold, the divergences between a group's predictions with its own value and with `value`."""
         return kl_of_folds(*self.swapped(group, value), self.fold[self.own == group])
 
     def mean_kl(self, group: int, value: int) -> float:
@@ -81,7 +81,7 @@ class Predictions:
         return float(np.mean([np.nan if fold.kl_xy is None else fold.kl_xy for fold in self.folds(group, value)]))
 
     def move(self, group: int, value: int) -> str:
-        """Return whether the mean prediction rises or falls."""
+        """Return "rises" or "falls": what a group's mean prediction does if its value is changed to `value`."""
         as_is, swapped = self.swapped(group, value)
         return "rises" if swapped.mean() > as_is.mean() else "falls"
 

@@ -112,7 +112,7 @@ def column(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def overall(letters: Mapping[str, str], without: Sequence[str] = ()) -> str:
-    """Return the worst letter over the languages, as the last rows of table 1."""
+    """Return the worst measured letter over the languages, except those in `without`, as the last rows of table 1."""
     known_letters = [
         Letter(letter.rstrip("?")) for name, letter in letters.items() if name not in without and letter[0] in "BDU"
     ]

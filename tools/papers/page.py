@@ -42,7 +42,7 @@ def _paper_or_note(shared: Shared, key: str, citation: str, compute_paper: Calla
 
 
 def render(papers: Sequence[Paper]) -> str:
-    """Write the page; it fetches nothing and has no scripts."""
+    """Return the HTML page of all papers; it fetches nothing and has no scripts."""
     links = [tag("a", paper.key, href=f"#{paper.key}") for paper in papers]
     sections = [_paper_section(paper) for paper in papers]
     count = sum(len(exhibit.lines) for paper in papers for exhibit in paper.exhibits)

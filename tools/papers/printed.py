@@ -99,7 +99,7 @@ MAC: Mapping[str, float] = {"Biased": 0.859, "Hard Debiased": 0.934, "Soft Debia
 """Table 2: mean average cosine distance of the religion list, Reddit."""
 
 MAC_P: Mapping[str, float] = {"Hard Debiased": 3.006e-07, "Soft Debiased": 0.007}
-"""Table 2: p-values of the change."""
+"""Table 2: p-values of the change of the mean average cosine distance by either way of debiasing."""
 
 WEAT_EXAMPLE_COSINES = ((0.6, 0.7), (0.2, 0.1))
 """Section 2, below figure 1: cosines of "he" to the two attributes of A, and of B."""
@@ -128,7 +128,7 @@ WITHIN: Mapping[tuple[str, str, str], float] = {
     ("race", "after", "human"): 0.55,
     ("race", "after", "different"): 0.36,
 }
-"""Section 5.2, on figures 15 and 17: shares of cosine similarities within the boundary, Reddit."""
+"""Section 5.2, figures 15 and 17: shares of cosine similarities within ±`WITHIN_ONE_LESS_MAC`, Reddit."""
 
 NEAREST: Mapping[str, str] = {"muslim": "associated", "priest": "human"}
 """Section 3.2, figures 6 and 7: connection of the attributes nearest to two protected words, Reddit."""
@@ -180,7 +180,7 @@ def posteriors(shared: Shared) -> Mapping[str, Any]:
 P3 = "Alelyani, Detection and evaluation of machine learning bias (Appl. Sci. 2021, 11, 6271)"
 
 RECORDS = 14_864
-"""Section 6.1: records after cleaning."""
+"""Section 6.1: number of records after cleaning."""
 
 WAGES: Mapping[tuple[str, str], float] = {
     ("women", "own"): 900,
@@ -203,7 +203,7 @@ RACE_MOVES: Mapping[tuple[str, str], str] = {
     ("Asian", "American Indian"): "rises",
     ("American Indian", "Asian"): "rises",
 }
-"""Section 6.3 on figure 5: the predicted wage when the race is changed from the first to the second."""
+"""Section 6.3 on figure 5: how the predicted wage moves when the first race of a pair is changed to the second."""
 
 # ---------------------------------------------------------------------------- Jiang et al.
 P4 = "Jiang et al., Empowering domain experts to detect social bias in generative AI (BiasTestGPT, BiasTestVQA)"

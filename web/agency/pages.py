@@ -20,14 +20,14 @@ MOST_REDELIVERED = 200
 
 @pages.get("/webhooks")
 async def webhooks(visit: Visit) -> Response:
-    """List endpoints, with a form for a new one."""
+    """List webhook endpoints, with a form for a new endpoint."""
     details = {error["pointer"]: error["detail"] for error in (visit.refused.errors if visit.refused else [])}
     return visit.page("agency/webhooks.html", **await visit.listing("/v1/webhooks"), wrong=details)
 
 
 @pages.post("/webhooks", "webhooks:write", form_page=webhooks)
 async def create_webhook(visit: Visit) -> Response:
-    """Create an endpoint, and show its secret on a page of its own."""
+    """Create a webhook endpoint, and show its secret on a page of its own."""
     form = visit.form
     body = {"url": form.get("url").strip(), "description": form.get("description"), "events": form.getlist("events")}
     webhook_document = await visit.api.post("/v1/webhooks", body)
@@ -36,7 +36,7 @@ async def create_webhook(visit: Visit) -> Response:
 
 @pages.get("/keys/shown-once")
 async def shown_once(visit: Visit) -> Response:
-    """Show the secret of a new key or endpoint once; a second request shows that it was already shown."""
+    """Show a new API key, or a webhook endpoint's secret, once; a second request says that it was already shown."""
     defaults = {"secret": None, "webhook": None, "key": None}
     draft = await read_draft(visit, visit.query("draft"), once=True) or {}
     return visit.page("agency/secret.html", **defaults | draft)
@@ -44,7 +44,7 @@ async def shown_once(visit: Visit) -> Response:
 
 @pages.get("/webhooks/{webhook_id}")
 async def webhook(visit: Visit) -> Response:
-    """Show an endpoint and its deliveries; `state` filters them, for example ``given-up``."""
+    """Show a webhook endpoint and its deliveries, filtered by their `state` in the address, such as ``given-up``."""
     address = f"/v1/webhooks/{visit.path('webhook_id')}"
     deliveries = await visit.listing(f"{address}/deliveries", ("state",))
     # read after the deliveries, so that no page shows an endpoint as enabled beside the failure that disabled it
@@ -62,14 +62,14 @@ async def delivery(visit: Visit) -> Response:
 
 @pages.post("/webhooks/{webhook_id}/rotate", "webhooks:write")
 async def rotate(visit: Visit) -> Response:
-    """Replace the secret of an endpoint, and show the new secret once."""
+    """Replace the secret of a webhook endpoint, and show the new secret once."""
     webhook_document = await visit.api.post(f"/v1/webhooks/{visit.path('webhook_id')}/rotate")
     return await show_once(visit, {"secret": webhook_document["secret"], "webhook": webhook_document})
 
 
 @pages.post("/webhooks/{webhook_id}/redeliver", "webhooks:write")
 async def redeliver(visit: Visit) -> Response:
-    """Send the failed deliveries of an endpoint again, at most `MOST_REDELIVERED`."""
+    """Send the failed deliveries of a webhook endpoint again, at most `MOST_REDELIVERED`."""
     path = f"/webhooks/{visit.path('webhook_id')}"
     for delivery_document in await visit.api.items(f"/v1{path}/deliveries", state="given-up", limit=MOST_REDELIVERED):
         await visit.api.ask("POST", f"{delivery_document['href']}/redeliver")
@@ -89,13 +89,13 @@ DAY_S = 86_400
 
 @pages.get("/keys")
 async def keys(visit: Visit) -> Response:
-    """List keys, with a form for a new one."""
+    """List API keys, with a form for a new key."""
     return visit.page("agency/keys.html", **await visit.listing("/v1/keys"), own_key_id=visit.caller.key_id)
 
 
 @pages.post("/keys", "admin", form_page=keys)
 async def create_key(visit: Visit) -> Response:
-    """Create a key, and show it on a page of its own."""
+    """Create an API key, and show it on a page of its own."""
     form = visit.form
     body: JsonObject = {"name": form.get("name"), "scopes": form.getlist("scopes")}
     if (days := whole_number(form.get("days"))) is not None:

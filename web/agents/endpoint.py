@@ -63,7 +63,7 @@ class ToolResponse(Response):
 
 @cache
 def _tool_server() -> ToolServer:
-    """Import the MCP library at the first request, because this takes most of a second."""
+    """Return the server of the tools; made at the first request, since importing the library takes most of a second."""
     from web.agents.tools import AgencyTools
 
     return AgencyTools(_api_of).server()

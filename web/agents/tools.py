@@ -32,7 +32,7 @@ MOST_WAIT_S = 25
 """Maximum time in seconds that a tool waits for a job; agents give up on tools that take longer than a minute."""
 
 PREDICATES = ("rating", "test-result")
-"""Statements that the agency signs about each rating."""
+"""Names of the statements that the agency signs about each rating."""
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ASKS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=True)

@@ -22,7 +22,7 @@ MAX_VALUES = 20
 """Maximum number of values of a column that can be chosen as favourable."""
 
 MAX_COMBINED = 5
-"""Maximum number of group columns of which combinations of two columns are also compared."""
+"""Maximum number of columns with groups whose combinations in pairs can be compared too."""
 
 WAIT_S = 20
 """Maximum time in seconds that the page waits for the rating, which makes no call and usually takes less."""
@@ -43,7 +43,7 @@ async def send_decisions(visit: Visit) -> Response:
 
 @pages.get("/audits/{upload_id}")
 async def columns(visit: Visit) -> Response:
-    """Show the columns, their values and the first rows, with a form that asks for the meaning of each column."""
+    """Show a table's columns, their values and the first rows, with a form that asks what each column means."""
     upload = await _read_table(visit)
     table_columns = upload["summary"]["columns"]
     # a choice is a form value with its text, here twice the column's name
@@ -64,7 +64,7 @@ async def columns(visit: Visit) -> Response:
 
 @pages.post("/audits/{upload_id}", "jobs:write", form_page=columns)
 async def audit(visit: Visit) -> Response:
-    """Request the rating, and show it, or its job if it takes longer; an equal request later gets the same rating."""
+    """Request the rating of a table, and show it or, if it takes long, its job; equal requests get the same rating."""
     upload = await _read_table(visit)
     body = {
         "target": {
@@ -96,7 +96,7 @@ def value_text(entry: Mapping[str, Any]) -> str:
 
 
 def _outcomes(table_columns: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield each value that can be favourable: its form value, and ``column = value``."""
+    """Yield a pair for each value that can be favourable: the form's value, and the text ``column = value``."""
     for column in table_columns:
         texts = [value_text(entry) for entry in column.get("values") or ()]
         if 1 < len(texts) <= MAX_VALUES:
@@ -128,7 +128,7 @@ def experiment(visit: Visit) -> dict[str, Any]:
 
 
 def _read_choice(value: str, field: str) -> tuple[str, str]:
-    """Read the form value of a column and one of its values; two empty texts if nothing was chosen."""
+    """Parse a form's choice into a column and one of the column's values; two empty texts if nothing was chosen."""
     try:
         column, favourable = json.loads(value) if value else ("", "")
     except (TypeError, ValueError):

@@ -30,7 +30,7 @@ RANKED_BY = ("method", "attribute", "language", "sort")
 """Parameters of a ranking; the page's address and the API use the same names."""
 
 LARGEST_DRAWN = 20.0
-"""Largest effect that an axis shows, in units of its limit; longer intervals end at the edge."""
+"""Largest effect that an axis shows, as a multiple of the effect's limit; longer intervals end at the edge."""
 
 SENTENCES = 40
 """Number of sentences or words on a page."""
@@ -127,7 +127,7 @@ async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
 
 
 def size_axis(ends: Sequence[float]) -> tuple[float, float]:
-    """Return both ends of an axis for sizes in units of their limits; the upper end is at most `LARGEST_DRAWN`."""
+    """Return both ends of an axis for sizes as multiples of their limits; the upper end is at most `LARGEST_DRAWN`."""
     return 0.0, min(1.05 * max([1.0, *ends]), LARGEST_DRAWN)  # a margin of 5 % beyond the limit and the largest end
 
 
@@ -139,7 +139,7 @@ async def ranking_csv(visit: Visit) -> Response:
 
 
 def _relative_effect(because: Mapping[str, Any] | None) -> SizeInLimits | None:
-    """Return the deciding effect and its interval in units of its limit; ``None`` without an effect or limit."""
+    """Return the deciding effect and its interval as multiples of its limit; ``None`` without an effect or a limit."""
     if not because or not because["limit"]:
         return None
     estimate = because["estimate"]
@@ -161,7 +161,7 @@ def deciding(rating: RatingDocument) -> ComponentDocument:
 
 
 NO_CHANGES: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
-"""Values of the template's variables about two ratings: the API's comparisons, and the joined questions."""
+"""Default values of the template's variables about two ratings: comparisons by the API, and joined questions."""
 
 
 async def _changes(api: Api, before: RatingDocument, after: RatingDocument) -> dict[str, Any]:

@@ -13,16 +13,16 @@ from web.frame import Api
 
 ROWS = 200
 PAGES = 10
-"""Pages of observations that are read for each rating; later observations are not joined."""
+"""Maximum number of pages of observations that are read for each rating; later observations are not joined."""
 
 MOST_WORDS = 300
 """Longest reply, in words, whose differences are marked; the time grows with the square of its length."""
 
 LEGS = ("out", "back")
-"""Last parts of the unit ids of a text that is translated there and back."""
+"""Endings of the ids (units) of a text's two translations, there and back."""
 
 Question = tuple[str, str | None]
-"""Text of a question, and the language of its answer."""
+"""Text of a question, and the language of its answer (``None``: not a translation)."""
 
 
 @dataclass(frozen=True)

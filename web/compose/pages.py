@@ -47,7 +47,7 @@ async def compose(visit: Visit) -> Response:
 
 
 def _ids_of_chain(visit: Visit) -> list[str]:
-    """Return the ratings of the chain, from the form or the address."""
+    """Return the ids of the chain's ratings, from the form or the address."""
     rating_ids = visit.form.getlist("rating") or visit.request.query_params.getlist("rating")
     return [*at_most(MOST_LINKS, [rating_id for rating_id in rating_ids if rating_id], "ratings")]
 

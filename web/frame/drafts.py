@@ -59,6 +59,6 @@ async def show_once(visit: Visit, secret: Mapping[str, Any]) -> Response:
 
 
 def seal_context(visit: Visit, purpose: str) -> dict[str, str]:
-    """Return the context with which the vault encrypts a text so that only this session decrypts it, for a purpose."""
+    """Return the vault's context for a text that can be decrypted only in this session, and for the same purpose."""
     session = sha256(visit.session.encode()).hexdigest()
     return {"tenant": visit.caller.tenant, "target": f"session {session}", "field": purpose}

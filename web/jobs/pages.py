@@ -34,7 +34,7 @@ async def job(visit: Visit) -> Response:
 
 
 LIVE_PAGES: SwrCache[tuple[str, frozenset[str], str], tuple[str, bytes]] = SwrCache(keep_s=0.25, stale_s=1.0)
-"""Cache of the changing parts of jobs' pages, compressed, each after the entity tag of the status that it shows.
+"""Cache of the changing parts of jobs' pages: pairs of the job's entity tag and the compressed HTML.
 
 The keys are tenant, scopes and job: a thousand viewers cost four renderings a second.
 """
@@ -98,7 +98,7 @@ def _percent(job: Json) -> int | None:
 
 
 def _pace(job: Json) -> float | None:
-    """Return questions per second, of a running job by the estimated time that is left; ``None`` if unknown."""
+    """Return a job's questions per second, estimated from the time that is left while it runs; ``None`` if unknown."""
     if job["finished_at"] is None:
         questions_left, seconds = job["expected"] - job["asked"], job["eta_seconds"]
         return float(questions_left / seconds) if seconds and questions_left > 0 else None

@@ -17,7 +17,7 @@ from web.ratings.finding import BEYOND, WITHIN
 Verdict = Literal["yes", "opposite", "part", "no", "open"]
 
 NO_PREFERENCE = 0.5
-"""Value of a case that is a tie; a greater one chose the stereotype (with neutral terms, the first group)."""
+"""Value of a case that is a tie; a greater value stands for the stereotype (with neutral terms, the first group)."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class BiasAnswer:
     neutral: Tally
     """Choices of the first and of the second group in neutral cases."""
     neutral_remark: str
-    """`reports.tables.tolerance_remark` of the preference in neutral cases."""
+    """Whether the preference in neutral cases is within its tolerance, in words (`reports.tables.tolerance_remark`)."""
     hidden: tuple[str, ...]
-    """Titles of the hidden effects that exceed their limits."""
+    """Titles of the effects that the mean hides and that exceed their limits."""
     reasons: tuple[str, ...] = ()
     """Sentences that explain the letter, or why there is none."""
 

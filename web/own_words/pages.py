@@ -29,12 +29,12 @@ NEWEST = 5
 """Number of earlier corpora that are offered for continuing."""
 
 SENTENCES_PER_TERM, MOST_SENTENCES = 10, 1000
-"""Number of sentences of a term that are made from frames, and largest number of all together."""
+"""Number of sentences that are made from frames for each term, and maximum number for all terms together."""
 
 
 @pages.get("/own-words")
 async def say_bias(visit: Visit) -> Response:
-    """Show the form for a bias in own words: new, or filled from the specification that `from` names."""
+    """Show the form for a bias in own words, new or filled from a specification (query parameter `from`)."""
     if typed := visit.typed:  # of a refused form
         return await _form_page(visit, _known_kind(typed.get("kind", "")), typed, source_name=typed.get("from", ""))
     kind, source_name = _known_kind(visit.query("kind")), visit.query("from")

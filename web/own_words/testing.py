@@ -180,7 +180,7 @@ def _number_or_text(text: str) -> int | str:
 
 
 LEAST_ALONE = 8
-"""Minimum number of words in the only list of a stereotype: a letter needs 80 pairs, and a word gives 10."""
+"""Minimum number of words of a stereotype with a single list: a letter needs 80 pairs, and each word gives 10."""
 
 KINDS = {kind: str(service["specification"]) for kind, service in SERVICES.items()}
 """Kind of specification for each kind of service."""

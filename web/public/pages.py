@@ -59,7 +59,7 @@ async def service(visit: Visit) -> Response:
 
 
 def _series_line(number: int, ratings: Sequence[Json]) -> Markup | None:
-    """Draw the deciding effects of ratings by a method for an attribute, over time; ``None`` for fewer than two."""
+    """Draw over time the deciding effects of ratings by one method and attribute; ``None`` for fewer than two."""
     sizes = [EffectDocument(*rating["effect"]["of_limit"]) if rating["effect"] else NO_EFFECT for rating in ratings]
     return line_of(ratings, sizes, "effect, in units of its limit", key=f"s{number}", limit=1.0)
 
@@ -124,14 +124,14 @@ negotiated = Pages(public=True, negotiated=True)
 
 @negotiated.get("/problems")
 async def problems(visit: Visit) -> Response:
-    """List all kinds of problems."""
+    """List all kinds of problems (errors that the API returns)."""
     kinds = await visit.api.items("/problems")
     return _vary_by_accept(visit.page("public/problems.html", problems=kinds, only_problem=None))
 
 
 @negotiated.get("/problems/{code}")
 async def problem(visit: Visit) -> Response:
-    """Explain one kind of problem."""
+    """Explain one kind of problem (an error that the API returns)."""
     document = await visit.api.get(f"/problems/{visit.path('code')}")
     return _vary_by_accept(visit.page("public/problems.html", problems=[document], only_problem=document))
 

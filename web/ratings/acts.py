@@ -22,7 +22,7 @@ pages.act(f"{RATING}/answer", "jobs:write", "PUT", f"/v1{ANSWER}", f"{RATING}/re
 
 @pages.get(RATING + "/withdraw")
 async def ask_withdrawal(visit: Visit) -> Response:
-    """Show the form for the reason, and for the name of the service as confirmation."""
+    """Show the form that withdraws a rating: it asks for a reason and, as confirmation, the name of the service."""
     return render_page(visit, await rating_in_path(visit), "withdraw", wrong={}, reason="", name="")
 
 
@@ -51,7 +51,7 @@ async def rerate(visit: Visit) -> Response:
 
 @pages.post(RATING + "/reply", "targets:write", form_page=reply)
 async def put_reply(visit: Visit) -> Response:
-    """Store the reply of the owner, or remove it if the form asks for that."""
+    """Store the reply of the service's owner to a rating, or remove it if the form asks for that."""
     texts, path = visit.typed, f"/ratings/{visit.path('rating_id')}/reply"
     if texts.get("act") == "remove":
         await visit.api.ask("DELETE", f"/v1{path}")

@@ -16,10 +16,10 @@ from web.frame.visit import with_query
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 LONGEST_COMPARED = 100
-"""Number of words and marks above which two texts are not compared: the time can grow with its square."""
+"""Longest text, in words and punctuation marks, that is compared: the time can grow with the square of its length."""
 
 LONGEST_QUESTION, LONGEST_ANSWER, SHOWN = 300, 150, 120
-"""Numbers of characters above which a question or an answer is folded, and of the beginning that stays visible."""
+"""Most characters of a question and of an answer that are not folded; characters that are shown of a folded text."""
 
 
 class Piece(NamedTuple):

@@ -52,7 +52,7 @@ class PageFigure:
 
 @dataclass(frozen=True)
 class SquareSet:
-    """Set of squares, each linked to its case. `drawings` has (group, SVG, table) triples; empty if not selected."""
+    """Set of squares, each linked to its case; `drawings` has (group, SVG, table) triples, or none if not selected."""
 
     heading: str
     filled: str
@@ -61,7 +61,7 @@ class SquareSet:
 
 
 def part_of(rating: Rating, name: str, square_set: str = "") -> dict[str, Any] | None:
-    """Return the template's values for the component with this name, or the deciding one; ``None`` without any.
+    """Return the template's values for the component `name`, or else the deciding one; ``None`` without components.
 
     `square_set` is the index of the only set of squares that is drawn, because drawing hundreds of squares is slow.
     """
@@ -158,7 +158,7 @@ def _transitions_heading(component: Component) -> str:
 
 
 def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:
-    """Draw the hidden effects; the figure is open if one of them decided the letter."""
+    """Draw the effects that the mean can hide; the figure is open if one of these effects decided the letter."""
     effects = [effect for effect in component.hidden if effect.estimate is not None]
     deciding = deciding_effect(component.part, component.part.letter)
     return _figure(
@@ -170,7 +170,7 @@ def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:
 
 
 def _hidden_heading(effects: Sequence[Effect]) -> str:
-    """Return the heading of the hidden effects: the effects beyond their limits, or the number of undecided ones."""
+    """Return the heading of effects that the mean can hide: those beyond their limits, or how many are undecided."""
     beyond = [effect.title for effect in effects if tables.tolerance_remark(effect) == BEYOND]
     if beyond:
         remainder = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""

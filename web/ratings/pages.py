@@ -203,7 +203,7 @@ async def certificate(visit: Visit) -> Response:
 @pages.get(OWN + "/reply")
 @public.get(PUBLIC + "/reply")
 async def reply(visit: Visit) -> Response:
-    """Show the reply of the service's owner."""
+    """Show the reply of the service's owner to a rating; signed-in readers get forms to reply and to answer."""
     text, link = visit.typed.get("text", ""), visit.typed.get("link", "")
     # a refused text belongs to the form of the answer, or to that of the reply
     texts = {"text": "", "answer": text} if visit.url_path.endswith("/answer") else {"text": text, "answer": ""}

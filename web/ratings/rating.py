@@ -23,7 +23,7 @@ from web.frame import Visit, segment
 from web.frame.rendering import WORDING
 
 MOST_LISTED = 200
-"""Maximum number of other ratings of the same service that are read."""
+"""Maximum number of ratings of the same service that are listed."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Rating:
     others: list[Json]
     """Summaries of all ratings of the same service that the reader may see, this one included, newest first."""
     mine: bool
-    """Whether the reader may change it."""
+    """Whether the reader may change the rating."""
     public: bool
     """Whether these are the pages for everyone."""
 
@@ -128,14 +128,14 @@ def render_page(visit: Visit, rating: Rating, template: str, /, **values: Any) -
 
 # ---------------------------------------------------------------------------- mentions of people
 MOST_READ = 8
-"""Maximum number of other ratings of the same service that are read."""
+"""Maximum number of other ratings of the same service that are read to find another mention of people."""
 
 MENTIONS = {"explicit": "in words", "name": "by first names"}
 """Ways to mention a person's group (`texts.mention` of an experiment), in words."""
 
 
 async def ratings_by_mention(visit: Visit, rating: Rating) -> list[JsonObject]:
-    """Return rows for this rating and the newest rating of its decision that mentions people otherwise, or no rows.
+    """Return a row each for this rating and the newest of its decision that mentions people differently; or no rows.
 
     `effects` has the effect of the attribute by component, `ratios` the lowest impact ratio by component.
     """

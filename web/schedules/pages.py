@@ -82,7 +82,7 @@ async def _request_of_form(api: Api, texts: dict[str, str]) -> JsonObject:
 
 
 async def _saved_target(api: Api, target: JsonObject) -> JsonObject:
-    """Return a reference to the rated target by the id that it is saved under; if none, the target as it was rated."""
+    """Return a rated target for a request: the id under which it is saved or, if it is not, its description."""
     target_id = await saved_id(api, target)
     return {"id": target_id} if target_id else description_of_rated(target)
 

@@ -26,7 +26,7 @@ class Service:
     target: Json
     """Name, kind, protocol, address (``base_url``) and settings."""
     saved: Json | None
-    """The saved target (``GET /v1/targets/{id}``)."""
+    """The saved target (``GET /v1/targets/{id}``); ``None`` if the service is not saved."""
     entries: Sequence[Json]
     """Ratings, newest first. Only a saved service's have probabilities and the change ``since`` the previous rating."""
     more: bool

@@ -45,7 +45,7 @@ def own_page_or_start(next_page: str) -> str:
 
 
 async def start_session(visit: Visit, next_page: str, **credential: str) -> Response:
-    """Begin a session (`sessions.begin`), end the previous one, and redirect to the requested page."""
+    """Begin a session by a `credential` (see `sessions.begin`), end the previous one, and redirect to `next_page`."""
     database = service_of(visit.request).database
     token = await database.write(sessions.begin, previous=visit.request.cookies.get(COOKIE, ""), **credential)
     response = RedirectResponse(own_page_or_start(next_page), 303, {"Cache-Control": "no-store"})

@@ -130,7 +130,7 @@ class Provider:
         )
 
     async def address(self, attempt: Attempt) -> str:
-        """Return the address at which a person signs in."""
+        """Return the provider's address at which a person signs in, with the parameters of the attempt."""
         endpoint = (await self._read_endpoints()).authorization
         challenge = hashlib.sha256(attempt.verifier.encode()).digest()
         query = {

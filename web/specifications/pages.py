@@ -19,7 +19,7 @@ async def specifications(visit: Visit) -> Response:
 
 @pages.get("/specifications/new")
 async def new_specification(visit: Visit) -> Response:
-    """Show the form for a new specification; `from` names a specification to copy."""
+    """Show the form for a new specification; the query parameter `from` names a specification to copy."""
     source_name, kind, texts = visit.query("from"), visit.query("kind"), dict(visit.typed)
     if source_name and not texts:
         source = await visit.api.get(f"/v1/specifications/{segment(source_name)}")

@@ -29,7 +29,7 @@ class WordField:
 
 
 PAIR_FIELD = "pairs"
-"""Field of the words for the groups."""
+"""Name of the field with pairs of words for the two groups of people, such as ``man, woman``."""
 
 _FIELDS = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
 
@@ -51,7 +51,7 @@ def typed_of(kind: str, words: Json) -> dict[str, str]:
 
 
 def wrong_fields(kind: str, errors: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the first error of each field, by the names of fields in the pointers of a problem document."""
+    """Return the first error of each field, by the field's name, which the pointers of the errors contain."""
     names = {field.name for field in FIELDS[kind]} | {"title", "language", "citation"}
     messages: dict[str, str] = {}
     for error in errors:

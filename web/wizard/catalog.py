@@ -44,7 +44,7 @@ class Material:
     settings: tuple[Field, ...]
     """Fields of the settings of the chosen protocol."""
     fields: tuple[Field, ...]
-    """Fields of the specification of the chosen method."""
+    """Form fields for the experiment of the chosen method."""
     copied: Mapping[str, Any]
     """Parts of an earlier rating's experiment that no input shows."""
     shown_first: tuple[Field, ...] = ()

@@ -155,7 +155,7 @@ def _mapping_form(values: Any) -> str:
 
 
 def _variant_parts(name: str, one_of: Sequence[Schema], defs: Schema) -> dict[str, Any]:
-    """Return the options of a field of form ``variant``: words of enumerations, and a sub-form for each object."""
+    """Return `Field.options` (words) and `Field.parts` (a sub-form for each object) of a field of form ``variant``."""
     options: list[tuple[str, str]] = []
     parts: list[Field] = []
     schemas = [schema for member in one_of for schema in member.get("anyOf", [member])]  # a member may be a choice
@@ -234,7 +234,7 @@ RULE = "---"
 """Line between several long texts."""
 
 LONG = 1000
-"""Maximum length of a text, in characters, from which its input has several lines."""
+"""A text that may have at least this number of characters gets an input with several lines."""
 
 LONGEST_NUMBER = 15
 """Maximum number of characters of an integer."""

@@ -60,7 +60,7 @@ MOST_UNWRITTEN = 5
 """Maximum backlog for the ledger, as a multiple of `flush_replies`; after a crash, the backlog is asked again."""
 
 FINAL = frozenset({"auth", "quota", "refused-address", "tls"})
-"""Failure codes after which every other probe of the job would fail as well."""
+"""Failure codes after which every other question (probe) of the job would fail as well."""
 
 
 class TargetUnavailable(Exception):

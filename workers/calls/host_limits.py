@@ -79,7 +79,7 @@ class HostLimits:
     _standing_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def admit(self, job: Job, egress: Egress, cools_down_by_url: Mapping[str, bool]) -> None:
-        """Admit a job to the hosts of the URLs in `cools_down_by_url`; a value is true if the host rests between jobs.
+        """Admit a job to the hosts of the URLs in `cools_down_by_url` (true: the host rests between ratings).
 
         Raise `RatingsRefused` if a host refuses ratings, `HostCoolingDown` if a host rests after another rating.
         """
@@ -97,7 +97,7 @@ class HostLimits:
 
     @asynccontextmanager
     async def slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
-        """Hold a slot at a URL's host in the block, when free; raise `RatingsRefused` if the host refuses ratings.
+        """Hold a slot at a URL's host in the block, after a wait; raise `RatingsRefused` if the host refuses ratings.
 
         Calls to other hosts at the same `addresses` count too. A tenant that owns the host needs no slot.
         """

@@ -59,7 +59,7 @@ local start = math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))
 redis.call('SET', KEYS[1], string.format('%.0f', start + ARGV[1]), 'PX', math.ceil((start + ARGV[1] - now) / 1000) + 1)
 return start - now
 """
-"""Redis script: reserves a call's start (argument: microseconds a call); returns the microseconds left."""
+"""Redis script: reserves a call's start and returns the microseconds until it; argument: microseconds between calls."""
 
 
 class LocalTraffic:
@@ -102,7 +102,7 @@ class LocalTraffic:
             return self._remaining_s(self._waiting_until, lane) > 0
 
     async def reserve(self, lane: str, per_second: float) -> float:
-        """Reserve the start of a lane's next call, 1 / `per_second` s after its last; return the seconds until then."""
+        """Reserve the start of a lane's next call, 1 / `per_second` s after the last; return the seconds until then."""
         with self._lock:
             now = self._clock()
             start = max(now, self._next_starts.get(lane, now))
@@ -288,7 +288,7 @@ class Lane:
         await self.traffic.start_cooldown(self.name, seconds)
 
     async def check_cooldown(self, delay_s: float) -> None:
-        """Raise `TargetCoolingDown` while calls are suspended; a random part of up to `delay_s` / 10 is added."""
+        """Raise `TargetCoolingDown` while calls are suspended; up to `delay_s` / 10 random seconds are added to it."""
         if (cooldown_s := await self.traffic.cooldown_s(self.name)) > 0:
             raise TargetCoolingDown(cooldown_s + float(self.rng.uniform(0, delay_s / 10)))
 

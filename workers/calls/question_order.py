@@ -23,7 +23,7 @@ STALLED = 0.95
 """If a pass leaves more than this share of the misplaced questions misplaced, no further pass is made."""
 
 Relatives = Mapping[int, tuple[int, ...]]
-"""Indices of the other versions of the same items, for each question that has any."""
+"""For each question whose items have other versions in the batch: the indices of these versions."""
 
 
 class QuestionOrder:
@@ -70,7 +70,7 @@ class QuestionOrder:
         return [probes[index] for index in np.argsort(positions)], per_call  # argsort: the index at each position
 
     def _earliest_call(self, probe: Probe, distance: int) -> int:
-        """Return the first call of this batch `distance` calls or more after earlier batches' versions of the items."""
+        """Return this batch's first call `distance` or more calls after the items' versions in earlier batches."""
         earlier_calls = [self._last_calls[name] for name in probe.versions_of if name in self._last_calls]
         return max(0, max(earlier_calls) + distance - self._call_count) if earlier_calls else 0
 
@@ -106,9 +106,9 @@ def _other_versions(probes: Sequence[Probe]) -> Relatives:
 
 
 def _positions_in_rounds(relatives: Relatives, positions: Integers, earliest_calls: Integers) -> Integers:
-    """Return positions in rounds: no round has two versions of an item, and all have the items in the same order.
+    """Return positions in rounds: no round has two versions of an item, and items have the same order in all rounds.
 
-    Only the first round is sorted anew: it begins with the questions that may be asked earliest.
+    The first round, however, begins with the questions that may be asked earliest.
     """
     round_of: dict[int, int] = {}
     for first_index in np.argsort(positions).tolist():
@@ -131,7 +131,7 @@ def _swap_until_separate(
 ) -> bool:
     """Exchange random positions until versions of an item are `gap` calls apart, and none too early; return success.
 
-    `positions` has each question's position, and is changed in place; `earliest` has the first call it may be part of.
+    `positions` has each question's position, and is changed in place; `earliest` its first allowed call.
     """
     position_of, question_at = positions.tolist(), np.argsort(positions).tolist()
 

@@ -36,10 +36,10 @@ from workers.egress.transport import Dial, GuardedTransport, MakeContext, defaul
 from workers.tenant_uploads import Library
 
 SHOWN_BODY = 2_000
-"""Characters of a body that are shown."""
+"""Maximum number of characters of a body that are shown to people."""
 
 SHOWN_VALUE = 200
-"""Characters of a header's value that are shown."""
+"""Maximum number of characters of a header's value that are shown to people."""
 
 _CREDENTIALS = (
     r"access_token|refresh_token|id_token|client_secret|client_assertion|assertion|password|api_?key|auth_key"
@@ -311,7 +311,7 @@ class Egress:
     ) -> Response:
         """Make one call, without redirects, cookies, proxies or environment variables.
 
-        `Host`, lengths and `Accept-Encoding` are set here. `timeout_s` is the deadline in seconds, from connecting to
+        `Host`, lengths and `Accept-Encoding` are added. `timeout_s` is the deadline in seconds, from connecting to
         the last byte, and `room` the maximum size of this response's body in bytes, if it is larger than the cap. After
         the HTTP statuses `retriable`, a retry may help. `secrets` are the keys in the request, of which the service's
         messages are cleaned before they become part of a `CallFailed`; if they are ``None``, no message is quoted.
@@ -342,7 +342,7 @@ class Egress:
         return response
 
     async def exempt(self, url: str, timeout_s: float) -> bool:
-        """Whether the limits of hosts do not apply to a URL; raise `CallFailed` if it cannot be called."""
+        """Whether a URL's host is exempt from the limits of hosts; raise `CallFailed` if it cannot be called."""
         async with _resolving(url, timeout_s) as origin:
             return await self.transport.exempt_hosts.holds(origin)
 

@@ -118,12 +118,12 @@ class Listener(ResponseHandler):
             self._fail_and_abort(failure)
 
     def pause_reading(self) -> None:
-        """Pause, and close the connection after the response, whose end in the buffered bytes is unknown."""
+        """Pause reading, and close the connection after the response: its end in the buffered bytes is unknown."""
         self.force_close()
         super().pause_reading()
 
     def set_exception(self, exc: BaseException, exc_cause: BaseException | None = None) -> None:
-        """Pass the first failure, as a `CallFailed`, to the readers of the head and the body."""
+        """Pass the first failure (`CallFailed`, `ClosedWithoutResponse`) to the readers of the head and the body."""
         if self._exception is not None:
             return
         failure = exc if isinstance(exc, CallFailed) else self._failure_for(exc, exc_cause)

@@ -174,7 +174,7 @@ CODES: Mapping[str, Code] = {
     code: Code(**facts)
     for code, facts in tomllib.loads(files(__package__).joinpath("failure_codes.toml").read_text("utf-8")).items()
 }
-"""All codes of a `CallFailed` or a target's `Failure`."""
+"""All codes of a `CallFailed` or a target's `Failure`; ``http-<status>`` stands for all codes with a status."""
 
 RETRIABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 

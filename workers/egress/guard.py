@@ -160,7 +160,7 @@ def refuse_url(url: str, allow: Sequence[Network]) -> None:
 
 
 def _fixed_addresses(origin: Origin) -> Sequence[Address]:
-    """Return the addresses that are known without a resolver: a literal one, or those of ``localhost`` (RFC 6761)."""
+    """Return the addresses known without a resolver: a literal one, or those of ``localhost`` (RFC 6761); else none."""
     if origin.literal is not None:
         return (origin.literal,)
     return _LOOPBACK if origin.host == "localhost" or origin.host.endswith(".localhost") else ()
@@ -193,7 +193,7 @@ class Guard:
     resolve: Resolve = resolve
 
     async def addresses(self, origin: Origin) -> list[Address]:
-        """Return the addresses to connect, in the resolver's order; never an empty list.
+        """Return the addresses to connect to, in the resolver's order; never an empty list.
 
         Raise `CallFailed` ``refused-address`` if any address is denied, ``connect`` if the host has no address.
         """

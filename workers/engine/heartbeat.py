@@ -25,13 +25,13 @@ from store.jobs.jobs import Claim
 from workers.engine.worker_context import LeavingFlag
 
 OVERDUE_S = 5.0
-"""Seconds after its deadline at which a job that has not ended is interrupted in its thread."""
+"""A job that has not ended is interrupted in its thread this number of seconds after its deadline."""
 
 AGAIN_S = 2.0
 """Seconds after which a job that has not ended on an interruption is interrupted again."""
 
 ALARM_S = 20.0
-"""Seconds after its deadline at which the process of an uninterruptible job ends; another process fails the job."""
+"""The process of an uninterruptible job ends this number of seconds after the deadline; another fails the job."""
 
 log = structlog.get_logger()
 

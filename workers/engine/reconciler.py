@@ -134,7 +134,7 @@ def reconciling(settings: Settings, slots: int = 0) -> Iterator[JobNotifier]:
 
 # ------------------------------------------------------------------------------- due schedules
 MOST_RUNS = 50
-"""Maximum number of schedules in a round; the reconciler also announces jobs, and returns in seconds."""
+"""Maximum number of schedules that are run in a round, so that jobs are announced again within seconds."""
 
 DAY_S = 86_400
 

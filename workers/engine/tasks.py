@@ -58,7 +58,7 @@ def make_celery(settings: Settings) -> Celery:
 
 
 def waiting_messages(app: Celery, connection: Connection) -> int:
-    """Count the messages that wait for a worker. May block until the broker's timeout, and raise."""
+    """Count the messages that wait for a worker; may block until the broker's timeout, or raise its client's errors."""
     queue = app.amqp.queues[app.conf.task_default_queue]
     return int(queue.bind(connection.default_channel).queue_declare().message_count)
 
@@ -100,7 +100,7 @@ def add_tasks(app: Celery, open_context: Callable[[], WorkerContext]) -> None:
 
 
 def _announce_next(context: WorkerContext, announce: Callable[[str], object]) -> None:
-    """Announce the next job in the fair order, if tenants have a share of slots; errors are left to the reconciler."""
+    """Announce the next job in the fair order if tenants have limited slots; after an error, the reconciler does it."""
     share = Share.of(context.settings)
     if share.max_jobs == NO_LIMIT or context.leaving.is_set():
         return
@@ -152,6 +152,6 @@ class JobNotifier:
             )
 
     def count_waiting(self) -> int:
-        """Count the messages that wait for a worker. May block and raise."""
+        """Count the messages that wait for a worker; may block until the broker's timeout, or raise its errors."""
         with self._app.connection_for_write() as connection:
             return waiting_messages(self._app, connection)

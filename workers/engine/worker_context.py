@@ -21,7 +21,7 @@ from workers.calls.limits import LocalTraffic, Traffic, TrafficOnRedis
 from workers.egress import Exchange
 
 MOST_TARGETS, OTHER_HOSTS = 200, "other"
-"""Maximum number of hosts with a metric label of their own; label of all others, as users can choose any number."""
+"""Maximum number of hosts with a metric label of their own; label of all others, as users may name any number."""
 
 CALL_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 DELAY_SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 300, 1800, 7200)

@@ -33,7 +33,7 @@ QUESTIONS: Mapping[Kind, tuple[type[Ask], ...]] = {
     Kind.IMAGE_CLASSIFIER: (Look,),
     Kind.DECISION_TOOL: (),
 }
-"""Questions for each kind of service; a protocol may support only some of them."""
+"""Types of question for each kind of service; a protocol may support only some of them."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Target:
     base_url: str
     """Address of the service; empty for a protocol with fixed addresses."""
     settings: Json = field(default_factory=dict)
-    """Unparsed fields of the protocol's ``settings_type``."""
+    """Unparsed settings, whose fields are those of the protocol's ``settings_type``."""
     secret: str | None = field(default=None, repr=False)
     """API key. Never shown."""
     limits: Limits = field(default_factory=Limits)
@@ -126,7 +126,7 @@ IN_FLIGHT = 24
 
 
 def questions_per_call(adapter: Adapter, limits: Limits) -> int:
-    """Return the maximum number of questions in a call; if several, all concurrent calls hold at most `IN_FLIGHT`."""
+    """Return the maximum number of questions in a call; if several, concurrent calls share `IN_FLIGHT` questions."""
     return min(adapter.batch_limit, max(1, IN_FLIGHT // limits.concurrency))
 
 

@@ -118,7 +118,7 @@ def find_protocol(protocol: str) -> type[Adapter] | Preset:
 
 
 def kinds_of(adapter: type[Adapter] | Preset) -> frozenset[Kind]:
-    """Return the kinds of service that a protocol supports, including those of a model with a decision (`DECIDING`)."""
+    """Return the kinds of service that a protocol supports, including those of a model that decides (`DECIDING`)."""
     protocol: Any = _adapters()[adapter.base] if isinstance(adapter, Preset) else adapter
     decides = any(setting.name == "decision" for setting in fields(protocol.settings_type))
     return adapter.kinds | DECIDING if decides and Kind.LANGUAGE_MODEL in adapter.kinds else adapter.kinds
@@ -169,7 +169,7 @@ def _protocol_info(name: str, adapter: type[Adapter] | Preset) -> ProtocolInfo:
 
 
 GROUPING_SETTING = "batch_maximum"
-"""Setting that groups calls; it does not change what the service is asked."""
+"""Setting for the number of questions in a call; it does not change what the service is asked."""
 
 
 def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
@@ -265,7 +265,7 @@ class TargetChecker:
         return questions_per_call(adapter, with_tightened_limits(valid_target).limits)
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:
-        """Raise a `SpecificationError` for an address to which no notice may be sent."""
+        """Raise a `SpecificationError` that names the request's `field` if no notice may be sent to the URL in it."""
         try:
             refuse_url(url, self._allow)
         except AddressRefused as refused:
@@ -275,8 +275,8 @@ class TargetChecker:
 def read_target(document: Json, secret: str | None = None) -> Target:
     """Build a target from a request's fields, and validate all of them except the address of the URL.
 
-    The fields are ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``; `secret` is
-    the key if the fields have none. Without both, secrets are not validated: the caller stores them elsewhere.
+    The fields are ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``; `secret`
+    takes precedence over the field. If neither is given, no secret is validated: the caller stores it elsewhere.
 
     Raise `SpecificationError` if a field is invalid; the error names the field. The message never repeats a secret.
     """

@@ -61,7 +61,7 @@ def open_transport(settings: Settings) -> GuardedTransport:
 async def call(
     transport: GuardedTransport, url: str, headers: Mapping[str, str], body: bytes, timeout_s: float = TIMEOUT_S
 ) -> AttemptResult:
-    """Post a signed body to a receiver. Only a 2xx is a success; redirects are not followed."""
+    """Post a body to a receiver; an error or a status other than 2xx, such as a redirect, is the outcome's failure."""
     start = asyncio.get_running_loop().time()
 
     def outcome(status: int | None, failure: str | None, response: str | None = None) -> Outcome:

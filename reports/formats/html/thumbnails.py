@@ -38,7 +38,7 @@ def thumbnails_wanted(document: Json) -> list[str]:
 def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Markup | None:
     """Write the pictures of a component by their terms; ``None`` if it was not asked about pictures.
 
-    `thumbnail_urls` holds ``data:`` addresses by digest; anything else is not shown.
+    `thumbnail_urls` holds ``data:`` addresses by digest; a picture with any other address is not shown.
     """
     squares = [chart for chart in component.pictures if isinstance(chart, Squares)]
     total = 0

@@ -114,7 +114,7 @@ def client_credentials(scheme: OAuth2, secret: str) -> TokenRequest:
 
 
 def assertion(scheme: GcpServiceAccount, secret: str, now_s: float) -> TokenRequest:
-    """Return the form fields and (no) headers of a token request with an assertion signed at `now_s` (Unix time)."""
+    """Return the form fields of a token request with an assertion signed at `now_s` (Unix time), and no headers."""
     account = service_account(secret)
     header = {"alg": "RS256", "typ": "JWT", **({"kid": account.key_id} if account.key_id else {})}
     claims = {
@@ -130,7 +130,7 @@ def assertion(scheme: GcpServiceAccount, secret: str, now_s: float) -> TokenRequ
 
 
 def token_in(response: Response) -> tuple[str, float | None]:
-    """Return the token in an answer and its lifetime in seconds (or ``None``); raise `CallFailed` without a token."""
+    """Return an answer's token and its lifetime in seconds (``None``: unstated); raise `CallFailed` without a token."""
     document = response.json()
     members = document if isinstance(document, dict) else {}
     token, token_type = members.get("access_token"), members.get("token_type")

@@ -129,7 +129,7 @@ class ChainSettings(TargetSettings):
 
 
 def tighten_limits(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:
-    """Return a chain's limits, reduced so that no link exceeds its own, even if a text takes several of its calls."""
+    """Return a chain's limits, lowered so that each link's limits hold even if a text needs several calls of a link."""
     calls_of_link = Counter(hop.link for hop in hops_on_way_out(paths))
     limits = target.limits
     rates = [limits.requests_per_second] + [
@@ -218,7 +218,7 @@ class Chain(Adapter):
         return replies
 
     async def _translate_hop(self, hop: Hop, replies: list[Reply], key: str | None) -> None:
-        """Translate the texts in `replies` that have not failed yet with one link; replace the replies in place."""
+        """Translate with one link the texts in `replies` that have not failed yet; replace these replies in place."""
         texts = {index: str(reply.value) for index, reply in enumerate(replies) if reply.ok}
         questions = {index: Translate(text, hop.source, hop.target) for index, text in texts.items()}
         await self._call_link(hop.link, questions, replies, key)
@@ -246,7 +246,7 @@ class Chain(Adapter):
 
 
 def _text_reply(ask: Ask) -> Reply:
-    """Return a question's text as a reply, which the first link continues with; a failure if it is no text."""
+    """Wrap a question's text in a reply, the input of the first link; a failure if the question is no text."""
     match ask:
         case Translate(text=text) | Classify(given=str(text)) | Regress(given=str(text)):
             return Reply(text)

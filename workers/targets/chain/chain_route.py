@@ -36,7 +36,7 @@ class Hop:
 
 
 def check_path(path: Path, field: str) -> None:
-    """Raise a `SpecificationError` for an invalid path, which names `field` or the index of a language in it."""
+    """Raise a `SpecificationError` for an invalid path; the error names `field`, or a language in it (``field.2``)."""
     if len(path) < 2:
         message = f"{field} must list the languages of a text in their order, such as en, es, en (there and back)"
         raise SpecificationError(message, field)

@@ -19,7 +19,7 @@ ROUNDING = 1e-4
 """Maximum relative distance between two answers that differ by rounding only."""
 
 CLOSE = 1e-2
-"""Maximum relative distance of a question's answers in a batch and alone, as with half precision."""
+"""Maximum relative distance between a question's answers in a batch and alone, as half precision can cause."""
 
 MOST_COMPARED = 5
 """Maximum number of answers in a batch that are compared in every order (120 orders)."""
@@ -75,7 +75,7 @@ def any_differ(answers: Sequence[Any]) -> bool:
 
 
 def order_of(alone: Sequence[Any], together: Sequence[Any]) -> Order:
-    """Compare answers to at most `MOST_COMPARED` questions asked alone with those to the same questions in one call."""
+    """Compare answers from one call (`together`) with those to the same questions alone; at most `MOST_COMPARED`."""
     count = len(alone)
     distances = [[difference(single, joint) for single in alone] for joint in together]  # row: an answer in the call
     own_distances = [distances[index][index] for index in range(count)]

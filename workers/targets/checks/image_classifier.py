@@ -23,7 +23,7 @@ MOST_OF_THE_EXPERIMENT = 2
 """Maximum number of the experiment's images that an examination sends, since they can be large."""
 
 ENOUGH_IMAGES = 3
-"""Number of the experiment's images from which no built-in images are needed."""
+"""If the experiment has at least this number of images, no built-in images are needed."""
 
 MEND = "check the task, the labels, the question and the protocol's notes"
 MEND_LABELS = "it was tried with labels of ours; if it knows its own alone, write them into settings.labels"

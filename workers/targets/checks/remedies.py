@@ -149,7 +149,7 @@ def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: 
 
 
 def _remedy_of_case(case: _Case) -> Remedy:
-    """Choose the remedy: by facts that tell more than the failure's code first, then by the code."""
+    """Choose the remedy: first by facts that tell more than the failure's code, then by the code."""
     failure, auth = case.failure, case.target.settings.get("auth")
     scheme = auth if isinstance(auth, Mapping) else dict[str, Any]()
     if case.exchange and case.exchange.url == scheme.get("token_url"):
@@ -291,7 +291,7 @@ BY_CODE: Mapping[str, Callable[[_Case], Remedy]] = {
         else _wrong_shape_remedy(case)
     ),
 }
-"""Remedies by the code of a failure, where more than the code decides."""
+"""By failure code: a function that chooses the remedy from further facts, if the code alone does not decide."""
 
 
 def _polling_remedy(case: _Case) -> Remedy:

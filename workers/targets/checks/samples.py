@@ -60,7 +60,7 @@ def samples_for(target: Target, asks: Sequence[Ask] = ()) -> Samples:
 
 
 def spread(questions: Sequence[Q], adapter: Adapter, count: int) -> list[Q]:
-    """Choose `count` different questions that may share a call, evenly spaced, because neighbours are often alike."""
+    """Choose up to `count` different questions that may share a call, evenly spaced: neighbours are often alike."""
     groups: dict[object, list[Q]] = {}
     for question in dict.fromkeys(questions):
         groups.setdefault(adapter.group_key(question), []).append(question)
@@ -78,7 +78,7 @@ QUESTIONS_OF_KIND = 5
 
 
 def numbered_sentences(count: int, rng: np.random.Generator, source: str = "en") -> list[tuple[int, str]]:
-    """Return numbers of three digits that all differ, each with a sentence in `source` that contains it."""
+    """Return different numbers of three digits, each with a sentence in the language `source` that contains it."""
     numbers = rng.choice(np.arange(201, 990), size=count, replace=False).tolist()
     if source == "en" or source not in source_languages():
         return [(number, f"{_random_person(rng)} {_random_item(NUMBERED, rng)} {number}.") for number in numbers]

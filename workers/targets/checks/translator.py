@@ -79,7 +79,7 @@ class TranslatorExamination(Examination):
         )
 
     def _is_fatal(self, failure: CallFailed) -> bool:
-        """Whether a failed call makes the target unfit: always before the first translation, which others need."""
+        """Whether a failed call makes the target unfit: always before the first translation, which later ones need."""
         return self._latency_s is None or super()._is_fatal(failure)
 
     def _answer_distance(self, answer: str, other_answer: str) -> float:
@@ -120,7 +120,7 @@ class TranslatorExamination(Examination):
         return translation
 
     async def _check_back_translation(self, translation: str) -> None:
-        """Translate the first answer back, if the experiment translates back."""
+        """If the experiment translates back, do so with the first answer; raise `TargetUnfit` for an empty result."""
         source, target = self._pairs[0]
         if (target, source) not in self._pairs[1:]:
             return

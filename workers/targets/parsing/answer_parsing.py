@@ -57,7 +57,7 @@ class Misread(ValueError):
 
 
 class ModelFault(Misread):
-    """Answer of a language model that is not what it was asked for."""
+    """Answer of a language model that is not what the model was asked for."""
 
     subject: ClassVar[str] = "the model at {origin}"
 

@@ -90,7 +90,7 @@ def _parse_scores(answer: Any, labels: Sequence[str]) -> Classification:
 
 
 def _parse_document(answer: Any, documents: Mapping[str, Field]) -> Classification:
-    """Parse the better document, repeated whole; spaces, case and marks at its ends may differ."""
+    """Parse an answer that repeats the better document; spaces, case and marks at the ends may differ."""
     if not isinstance(answer, str):
         raise Misread(f"returned {summary_of(answer)}; expected the better document")
     repeated_names = [name for name in (FIRST, SECOND) if label_key(str(documents[name])) == label_key(answer)]

@@ -87,7 +87,7 @@ def _log_probability(value: object) -> float:
 
 
 def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
-    """Return the index of the prompt's first token and that after its last; raise `NotEchoed` if there are none.
+    """Return the index of the prompt's first token and the index after its last; raise `NotEchoed` if there are none.
 
     Engines write tokens verbatim, without spaces, or with a special character for a space. A character outside
     ASCII may be split over several tokens.
@@ -122,7 +122,7 @@ def _span_of_spelling(tokens: Sequence[str], prompt: str, normalise: Callable[[s
 
 
 def _count_by_offsets(echo: Echo, prompt: str) -> int | None:
-    """Count the tokens that begin within the prompt; ``None`` if they differ from the echoed text at their offsets."""
+    """Count the tokens that begin within the prompt; ``None`` without valid offsets, or for tokens unlike the text."""
     offsets, text = echo.offsets, echo.text
     if not isinstance(offsets, list) or not isinstance(text, str) or not text.startswith(prompt):
         return None

@@ -46,7 +46,7 @@ class Preset:
     example: str
     """Example of a base URL."""
     parameters: Any
-    """Dataclass of the preset's own settings; null leaves out a setting that has a default."""
+    """Dataclass of the preset's own settings; those with a default may be null, which leaves them out of requests."""
     settings: Json
     """Settings of the base protocol for all kinds of service."""
     by_kind: Mapping[Kind, Json]
@@ -97,7 +97,7 @@ class Preset:
 
 
 def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
-    """Replace the parameters in a setting; escape braces in values, or percent-encode the values if it is `in_path`."""
+    """Replace the parameters in a setting; escape braces in their values, or (`in_path`) percent-encode the values."""
     if isinstance(template, Mapping):
         filled_members = {name: _fill(value, values, in_path=in_path) for name, value in template.items()}
         return {name: value for name, value in filled_members.items() if value is not None}  # null leaves it out

@@ -38,7 +38,7 @@ class Translator:
     longest: int = 5000
     """Maximum length of a text in characters."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Further arguments."""
+    """Further arguments of the class."""
     codes: Mapping[str, str] = field(default_factory=dict)
     """The class's own codes for languages."""
 
@@ -176,7 +176,7 @@ class DeepTranslator(Adapter):
 
 
 def _library_class(name: str) -> Build:
-    """Import a class of deep_translator; only now, because that loads requests and an HTML parser."""
+    """Import a class of deep_translator, only when it is needed: that loads requests and an HTML parser."""
     import deep_translator
 
     build: Build = getattr(deep_translator, name)

@@ -20,7 +20,7 @@ from workers.targets.protocols.http.translator import HttpTranslator, all_pairs,
 from workers.targets.settings import TranslatorSettings
 
 ALIASES: Mapping[str, str] = {"zh": "zh-Hans", "zt": "zh-Hant", "pb": "pt-BR"}
-"""Codes that LibreTranslate accepts but does not list."""
+"""Codes that LibreTranslate accepts but does not list, each with the listed code."""
 
 
 @dataclass(frozen=True, kw_only=True)

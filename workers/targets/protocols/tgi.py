@@ -98,7 +98,7 @@ def parse_prefill(details: JsonObject) -> Echo:
 
 
 def likely_first(details: JsonObject) -> Likelihoods:
-    """Return the likely tokens at the position of the first token that is not blank."""
+    """Return the likely tokens at the position of the first token that is not blank; empty if they are missing."""
     tokens, likely_by_position = details.get("tokens"), details.get("top_tokens")
     if not isinstance(tokens, list) or not isinstance(likely_by_position, list):
         return ()

@@ -110,4 +110,4 @@ _SPELLINGS_OF_CASE: Mapping[Case, Any] = {
     "lower": lambda word: (word.lower(),),
     "either": lambda word: (word, word.lower(), word.capitalize()),
 }
-"""Spellings of a word that are looked up, in this order."""
+"""By the setting `case`: the spellings of a word that are looked up, in this order."""

@@ -43,7 +43,7 @@ _EVENT_LINE = re.compile(r"(?:data|event|id|retry)?:")
 
 
 def evaluate(expression: Expression, body: object, origin: str, name: str = "output") -> Any:
-    """Evaluate an expression on a response body; raise `CallFailed` ``wrong-shape`` if it does not fit."""
+    """Evaluate an expression on a response body; raise `CallFailed` ``wrong-shape`` if it does not fit the body."""
     try:
         return expression.search(body)
     except EVALUATION_ERRORS:

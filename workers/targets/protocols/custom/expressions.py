@@ -67,7 +67,7 @@ class Expression:
             raise SpecificationError(f"{field} may hold one list [a, b] or one object {{a: b}}, not several", field)
 
     def search(self, value: object) -> Any:
-        """Evaluate on parsed JSON.
+        """Evaluate the expression on parsed JSON.
 
         Raise `ExpressionTooLong` after `MAX_STEPS` steps, one of `EVALUATION_ERRORS` if the expression does not fit.
         """

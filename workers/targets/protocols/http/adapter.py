@@ -36,7 +36,7 @@ SHORTEST_KEY = 8
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """HTTP request; `path` (with its query) follows the base URL. Parts that may hold the key are not shown."""
+    """HTTP request; `path` (with its query) follows the base URL. Its `repr` leaves out parts that may hold the key."""
 
     method: str
     path: str = field(repr=False)
@@ -193,7 +193,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         return None
 
     def _reply_without_keys(self, answer: object, ask: A, origin: str) -> Reply:
-        """Validate an answer; mask the secret in a failure's message, and refuse an answer that contains it."""
+        """Validate an answer; mask the secret in a failure's message; refuse an answer that contains the secret."""
         reply = answer if isinstance(answer, Reply) else self._validate_answer(answer, ask, origin)
         if self._credentials is None:
             return reply

@@ -180,7 +180,7 @@ def _letter_of_line(line: str, count: int) -> int | None:
 
 
 def _is_denial(text: str) -> bool:
-    """Return whether a text denies the option that it names; in a long reason after it, only a retraction does so."""
+    """Return whether a text denies the option that it names; in a long reason after it, only a retraction counts."""
     lead = _LEADING_LETTER.match(text)
     verdict = text[lead.end() :] if lead else text
     has_reason = (
@@ -190,7 +190,7 @@ def _is_denial(text: str) -> bool:
 
 
 def _is_affirmed(text: str, text_outside: str, options: Sequence[str], index: int) -> bool:
-    """Return whether a text chooses the only option that it names, and does not reject it or say something about it."""
+    """Return whether a text chooses the only option that it names, instead of rejecting or only mentioning it."""
     if negates(options[index]) and re.match(rf"\W*{re.escape(options[index])}\s*[,.;:!]", text, re.IGNORECASE):
         return True  # "No, she lacks experience."
     ordinals = "|".join(_ORDINALS[index::2]) if index < 2 else "(?!)"  # matches nothing

@@ -96,7 +96,7 @@ class Decider(Adapter):
         return reply
 
     async def _ask_every_system(self, question: str, reading: Reading, key: str | None) -> Reply:
-        """Ask with every system prompt; return all scores, named with the prompt's number if there are several."""
+        """Ask with every system prompt; return the scores by label and, with several prompts, the prompt's number."""
         scores: dict[str, float] = {}
         for index, model in enumerate(self._models):
             system = "" if self._sends_system else self.decision.systems[index]  # not repeated in the prompt

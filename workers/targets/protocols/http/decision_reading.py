@@ -58,7 +58,7 @@ _REFUSAL, _WITHDRAWAL, _WITHDRAWN_DENIAL, _CORRECTION, _REPORTED, _OTHER_NUMBER,
 )
 """Patterns of ``answers.toml``, which explains them."""
 _ANSWERED = r"(?!\s+(?:because|since|as|and|but|or|if|in|for|sorry|way|i|we)\b)"
-"""No word follows that often follows an answer: "no because …" is an answer, "no reason" is none."""
+"""Fails before words that often follow an answer: "no because …" is an answer, "no reason" is none."""
 _HARMLESS_NEGATION = re.compile(
     rf"(?:\b(?:is|are|was|were|be|has|have|had|plays?|makes?|with|see)\s+no{_ANSWERED}\s+(?=[a-z])"
     r"|(?:\b(?:no|not|não|kein\w*|nicht|pas|aucune?|non|nessun\w?|nenhum\w?|ning[uú]n\w?)|n't)"
@@ -165,7 +165,7 @@ def whole_label(text: str, labels: Sequence[str]) -> str | None:
 def may_go_on(answer: str, labels: Sequence[str]) -> bool:
     """Return whether an answer that was cut off at its limit could have continued to another label.
 
-    An answer that is a label could not if no other label begins with it; "no" could continue to "not sure".
+    An answer that is a label could not, unless another label begins with it: "no" could continue to "not sure".
     """
     label = whole_label(normalise_answer(without_thoughts(answer)).strip(), labels)
     return label is None or sum(other.casefold().startswith(label.casefold()) for other in labels) > 1

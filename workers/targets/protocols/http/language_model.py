@@ -150,7 +150,7 @@ def prompt_of(ask: Worded, instruction: str) -> str:
 
 
 def refusal_of_kind(ask: Ask, supported_types: Sequence[type[Ask]]) -> Failure | None:
-    """Return a failure for an unsupported kind of question or too many options, else ``None``."""
+    """Return a failure for an unsupported kind of question, or for too few or too many options, else ``None``."""
     if not isinstance(ask, tuple(supported_types)):
         return Failure("unsupported", UNSUPPORTED.get(type(ask), f"this service cannot be asked to {ask.asks}"))
     if not isinstance(ask, Choose) or isinstance(ask, Decide):  # decisions are not answered with letters alone

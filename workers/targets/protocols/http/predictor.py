@@ -85,7 +85,7 @@ def model_of(asks: Sequence[Prediction], default: str) -> str:
 
 
 def refusal_of_question(ask: Prediction, *, texts: bool, records: bool, models: bool = False) -> Failure | None:
-    """Return a failure for a question that `texts`, `records`, `models` or JSON does not allow, else ``None``."""
+    """Return a failure for an unsupported text, record or model name, or a cell that is not finite, else ``None``."""
     content = content_of(ask)
     if isinstance(ask, Embed) and ask.model and not models:
         return Failure("unsupported", "the question names a model, but this target has one model, that of its settings")

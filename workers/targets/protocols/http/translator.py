@@ -97,7 +97,7 @@ class HttpTranslator(HttpAdapter[T, Translate]):
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     code_aliases: ClassVar[Mapping[str, str]] = {}
-    """Codes of the service for language tags of requests, where they differ, besides the setting `language_codes`."""
+    """The service's own codes by language tag of a request, in addition to the setting `language_codes`."""
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return the language pairs that the service lists; ``None`` if it has no list."""

@@ -111,7 +111,7 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
 
 
 def likely_first(logprobs: JsonObject) -> Likelihoods:
-    """Return the likely tokens at the position of the first token that is not blank.
+    """Return the likely tokens at the position of the first token that is not blank; empty if they are missing.
 
     Engines use two forms: ``{"tokens": […], "top_logprobs": [{token: log-probability}]}``, and ``{"content":
     [{"token": …, "top_logprobs": [{"token": …, "logprob": …}]}]}``.
@@ -128,7 +128,7 @@ def likely_first(logprobs: JsonObject) -> Likelihoods:
 
 
 def likely_first_tokens(content: Sequence[Any]) -> Likelihoods:
-    """Return the likely tokens at the position of the first token that is not blank."""
+    """Return the likely tokens at the position of the first token that is not blank; empty if they are missing."""
     for token in content:
         if isinstance(token, dict) and str(token.get("token", "")).strip():
             likely_tokens = token.get("top_logprobs")
