@@ -140,8 +140,7 @@ def _share_of_limit(part: ComponentDocument, hidden: HiddenDocument) -> float:
 def deciding_component(rating: RatingDocument) -> ComponentDocument | None:
     """Return the component that decided the letter, or else the first that was measured; ``None`` if none was."""
     if (part_and_effect := deciding_part(rating)) is not None:
-        part, _ = part_and_effect
-        return part
+        return part_and_effect[0]
     return next((component for component in rating.components if component.letter is not None), None)
 
 

@@ -93,6 +93,8 @@ def _records(file: Path, media_type: str, request: Json, format_options: Mapping
         rows = tuple(read_rows(content, media_type=media_type, summary=summary, sample=sample))
     records = {"column": experiment["attribute"], **experiment.get("records", {})}
     column = records["column"]
+    if not isinstance(column, str):  # several attributes
+        raise SpecificationError("name the column of the groups: --set records.column=NAME", "attribute")
     if "values" not in records:
         values = sorted({row[column] for row in rows if row.get(column) is not None}, key=str)
         if len(values) > MAX_GROUPS:

@@ -100,10 +100,8 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
     probabilities = np.asarray(probability, dtype=float)
     if probabilities.ndim != 1 or probabilities.size == 0:
         raise TooFewObservations(f"a list with one probability for each input is needed, not {probabilities.shape}")
-    if not np.isfinite(probabilities).all():
-        raise EvidenceError(
-            f"{int((~np.isfinite(probabilities)).sum())} of {probabilities.size} probabilities are not finite numbers"
-        )
+    if unusable := np.count_nonzero(~np.isfinite(probabilities)):
+        raise EvidenceError(f"{unusable} of {probabilities.size} probabilities are not finite numbers")
     if probabilities.min() < -SLACK or probabilities.max() > 1 + SLACK:
         raise OutOfBounds(
             f"probabilities must be in [0, 1], not {probabilities.min():g} to {probabilities.max():g}", "probability"

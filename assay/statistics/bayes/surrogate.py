@@ -186,10 +186,8 @@ def _validate_probabilities(probability: ArrayLike, count: int) -> Floats:
         raise OutOfBounds(
             f"{count} probabilities are needed, one for each input, not {probabilities.shape}", "probability"
         )
-    if not np.isfinite(probabilities).all():
-        raise EvidenceError(
-            f"{int((~np.isfinite(probabilities)).sum())} of {count} probabilities are not finite numbers"
-        )
+    if unusable := np.count_nonzero(~np.isfinite(probabilities)):
+        raise EvidenceError(f"{unusable} of {count} probabilities are not finite numbers")
     if probabilities.min() < 0 or probabilities.max() > 1:
         raise OutOfBounds(
             f"probabilities must be in [0, 1], not {probabilities.min():g} to {probabilities.max():g}", "probability"

@@ -162,7 +162,5 @@ def _pair_shares(rows: int, weights: Mapping[RowPair, float] | None) -> dict[Row
     rows_exist = all(0 <= row < rows for pair in pair_weights for row in pair)
     total_weight = sum(pair_weights.values())
     if not rows_exist or total_weight <= 0 or any(weight < 0 for weight in pair_weights.values()):
-        raise OutOfBounds(
-            f"weights belong to pairs of row numbers below {rows}, none negative and not all 0; got {pair_weights}"
-        )
+        raise OutOfBounds(f"weights belong to pairs of rows below {rows}; none negative, not all 0: {pair_weights}")
     return {pair: weight / total_weight for pair, weight in pair_weights.items()}

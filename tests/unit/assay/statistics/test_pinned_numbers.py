@@ -1087,7 +1087,7 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "concordance: negative":
         (OutOfBounds, "negative", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 1): 2, (1, 0): -1})),
     "concordance: no weight":
-        (OutOfBounds, "none negative and not all 0", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 1): 0})),
+        (OutOfBounds, "none negative, not all 0", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 1): 0})),
     "two samples: lengths": (OutOfBounds, "same cells", lambda: chi_squared_two_sample([1, 2], [1, 2, 3])),
     "two samples: negative": (OutOfBounds, "non-negative", lambda: chi_squared_two_sample([1, 2], [1, -2])),
     "two samples: first negative": (OutOfBounds, "non-negative", lambda: chi_squared_two_sample([1, -2], [1, 2])),

@@ -289,13 +289,16 @@ def test_rows_of_an_uploaded_table_are_sent_to_the_service_and_rated(tmp_path):
         ("people.csv", "sex,age\nf\n", "people.csv: line 2"),
         ("people.csv", "gender,age\nf,1\nm,2\n", "sex"),
         ("missing.csv", None, "cannot be read"),
+        ("people.csv", "sex,race\nf,a\nm,b\n", "--set records.column=NAME"),
     ],
 )
 def test_an_unusable_upload_is_refused_in_one_line(tmp_path, name, content, named):
     file = tmp_path / name
     if content is not None:
         file.write_text(content)
-    settings = ("--setting", 'body={row = "{row}"}', "--attribute", "sex", "--upload", str(file))
+    # of several attributes none is the column of the groups
+    attributes = ("--attribute", "sex", *(("--attribute", "race") if "records.column" in named else ()))
+    settings = ("--setting", 'body={row = "{row}"}', *attributes, "--upload", str(file))
     done = run_command(
         "rate",
         "--kind",
