@@ -137,7 +137,7 @@ def page(
 
 
 def counts(c: Connection, corpus_id: str) -> list[tuple[str | None, str, int]]:
-    """Return (term, source, number of items) for a corpus; the term of a sentence is its attribute term, if any."""
+    """Count a corpus's items by term (a sentence's: its attribute term) and source; list (term, source, number)."""
     term = func.coalesce(corpus_items.c.attribute_term, corpus_items.c.term)
     query = select(term, corpus_items.c.source, func.count()).where(*_present_conditions(corpus_id))
     return [tuple(row) for row in c.execute(query.group_by(term, corpus_items.c.source).order_by(term))]

@@ -20,10 +20,10 @@ from store.formats.limited import run_limited
 from store.formats.refusal import Unreadable
 
 MOST_BYTES = 10_000_000
-"""Maximum size of a file, in bytes."""
+"""Maximum size of an image file, in bytes."""
 
 MOST_PIXELS = 40_000_000
-"""Maximum number of pixels; a small file can contain many more."""
+"""Maximum number of pixels of an image; a small file can declare many more."""
 
 MOST_PIXELS_IN_PROCESS = 4_000_000
 """Maximum number of pixels of an image that is decoded in this process (16 MB); a child decodes larger images."""

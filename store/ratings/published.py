@@ -24,7 +24,7 @@ from store.targets.tables import targets
 _NEWEST_IS_WITHDRAWN: ColumnElement[int] = func.first_value(ratings.c.withdrawn_at.is_not(None)).over(
     partition_by=ratings.c.tenant, order_by=NEWEST_FIRST
 )
-"""SQL expression: whether the newest rating of a rating's tenant was withdrawn; these are sorted last."""
+"""SQL expression for a rating: whether its tenant's newest rating was withdrawn; such tenants are sorted last."""
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def publish_new_rating(c: Connection, rating: StoredRating) -> None:
 
 
 def _check_people(c: Connection, rating: StoredRating) -> None:
-    """Raise `HoldsPeople` for unmasked small counts, or if others can read a rating of the file by other columns.
+    """Raise `HoldsPeople` for unmasked small counts, or if others can read a rating of the same file by other columns.
 
     Small counts are masked within a rating; the difference of two ratings could reveal them.
     """
