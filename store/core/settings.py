@@ -245,7 +245,7 @@ class Settings(BaseSettings):
 
     @cached_property
     def redis_url(self) -> str | None:
-        """The Redis with the counts of all processes: `limits_url`, or the broker if that is Redis; else ``None``."""
+        """URL of the Redis for shared counts: `limits_url`, or else the broker's if that is Redis, or ``None``."""
         if self.limits_url is not None:
             return self.limits_url
         broker_is_redis = self.broker_url is not None and self.broker_url.startswith(("redis://", "rediss://"))

@@ -27,7 +27,7 @@ MOST_UNPACKED_BYTES = 512 << 20
 """Maximum size of an unpacked archive in bytes."""
 
 MOST_CONTENTS_BYTES, MOST_ENTRIES = 1 << 16, 100
-"""Maximum size of the table of contents in bytes and in entries; a valid table has two entries."""
+"""Maximum size of a ZIP file's table of contents in bytes and in entries; a valid table has two entries."""
 
 BLOCK_BYTES = 4 << 20
 

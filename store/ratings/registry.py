@@ -107,7 +107,7 @@ def _check_people(c: Connection, rating: StoredRating) -> None:
 
 
 def _file_and_tables(document: Json) -> tuple[Any, Json]:
-    """Return the digest of a rating's file, and the fields of its experiment that determine the counts."""
+    """Return the digest of the file that a rating counts, and its experiment's fields that determine the counts."""
     experiment = document["experiment"]
     return document["aggregation"]["data"]["digest"], {name: experiment[name] for name in experiment.keys() - JUDGING}
 

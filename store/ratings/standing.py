@@ -176,7 +176,7 @@ WHOLE: Conditions = [service_ratings.c.current]
 
 
 def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[list[ColumnElement[bool]], str | None]:
-    """Return the conditions of the part of ratings that follows an address, and its last address (``None``: end)."""
+    """Return conditions for the part of all ratings that follows an address, and its last address (``None``: end)."""
     part: list[ColumnElement[bool]] = [*WHOLE, site > after] if after else [*WHOLE]
     query = select(site).where(*part, *equal(service_ratings, **filters)).order_by(site)
     last_address = c.execute(query.offset(PART_SIZE - 1).limit(1)).scalar_one_or_none()

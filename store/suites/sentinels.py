@@ -36,10 +36,10 @@ from store.webhooks.outbox import add_notice
 CHANGED = "service.changed"
 
 NO_JOB_ID = ""
-"""Id of the new rating's job if it could not be added."""
+"""Text in place of the id of a re-rating's job, if that job could not be added."""
 
 UNFIT = (TargetRemoved, TargetChanged, WatchUnfit)
-"""Errors for which no job can be added for the request of a rating."""
+"""Errors which mean that the request of a rating cannot be repeated as a new job."""
 
 
 class Watch(NamedTuple):
@@ -55,7 +55,7 @@ class Change(NamedTuple):
 
     since: int
     job_id: str
-    """The run of a watch that noticed it."""
+    """Id of the job, a run of a watch, that noticed the change."""
     rerating_job_id: str
     failure: str | None
     """Reason why the re-rating ended without a rating; ``None`` while it is under way."""
@@ -69,7 +69,7 @@ class NoticedChange(NamedTuple):
     since: int
     rerating_job_id: str
     rerating_status: Status | None
-    """``None`` if the job could not be added."""
+    """Status of the job of the new rating; ``None`` if that job could not be added."""
 
 
 def newest_changes(c: Connection, schedule_ids: Sequence[str]) -> dict[str, NoticedChange]:
@@ -97,7 +97,7 @@ def watched_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating:
 
 
 def _latest_rating(c: Connection, rating_id: str, tenant: str) -> tuple[StoredRating, Change | None]:
-    """Return a rating's newest re-rating (or the rating), and its change that has no re-rating (`Change`), if any."""
+    """Return a rating's newest re-rating, or else the rating; and the latest change, if it has no re-rating yet."""
     rating = ratings.find(c, rating_id, tenant)
     if rating is None or rating.tenant != tenant:
         raise WatchUnfit(f"you have no rating {rating_id}")
@@ -124,7 +124,7 @@ def _failure_of(rerating: Job | None) -> str | None:
 
 
 def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job:
-    """Add the job of one run: of the watch or, if the last re-rating ended without a rating, of another re-rating.
+    """Add the job of one run of a watch; it is another re-rating if the last re-rating ended without a rating.
 
     The mark of the change stays; a further notice names the new job and why the previous job failed. Raises as
     `watch_job`.
